@@ -18,7 +18,18 @@ import numpy as np
 
 from bandsolve import _bandsolve
 
-__all__ = ["Preconditioner", "PreparedProduct", "bicgstab", "cg", "factor_graph", "forest", "gmres", "idrs", "richardson"]
+__all__ = [
+    "Preconditioner",
+    "PreparedProduct",
+    "bicgstab",
+    "cg",
+    "factor_graph",
+    "fgmres",
+    "forest",
+    "gmres",
+    "idrs",
+    "richardson",
+]
 
 
 def _arrays(a):
@@ -34,12 +45,24 @@ def _arrays(a):
     return a.shape, (a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False))
 
 
+def _square(shape):
+    """Number of rows of a square matrix."""
+    if shape[0] != shape[1]:
+        raise ValueError(f"the matrix has the shape {shape}, expected a square one")
+    return shape[0]
+
+
 def _rows(a):
     """Number of rows of a square matrix, and its arrays."""
     shape, arrays = _arrays(a)
-    if shape[0] != shape[1]:
-        raise ValueError(f"the matrix has the shape {shape}, expected a square one")
-    return shape[0], arrays
+    return _square(shape), arrays
+
+
+def _edges(a):
+    """Number of rows of a square matrix, and its arrays or those of its transpose, which has the same graph: no copy of a matrix by columns."""
+    if getattr(a, "format", None) == "csc":
+        return _square(a.shape), (a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False))
+    return _rows(a)
 
 
 def _number(dtype):
@@ -397,7 +420,8 @@ _PARAMETERS = """
     Parameters
     ----------
     A : (n, n) matrix or array of `scipy.sparse`, array_like, PreparedProduct, or LinearOperator
-        A csr matrix is used without a copy; other formats are converted.
+        A csr matrix is used without a copy. SciPy converts other formats (csc, coo, dia, bsr) once a call, which takes memory for one
+        more matrix and the time of a few products.
     b : (n,) or (n, 1) array_like
     x0 : (n,) array_like, optional
         The start of the iteration. Default: 0.
@@ -408,7 +432,8 @@ _PARAMETERS = """
     M : Preconditioner, LinearOperator or matrix, optional
         An approximate inverse of A.
     callback : callable, optional
-        {callback}
+        {callback} An exception in it ends the iteration and is raised again; after `StopIteration` there is an answer,
+        the best x so far, with the ending ``cancelled``.
     full_output : bool
         Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), iterations, restarts, residual_norm,
         rhs_norm, tolerance, and history (norms of residuals).{more}
@@ -449,6 +474,9 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
           side="right", full_output=False):
     """Generalised minimal residuals, preconditioned on the right, orthogonalised twice.
 
+    It is flexible (FGMRES) where the preconditioner changes from step to step: ``alt-o:M``, ``precision='single'``, and whatever iterates inside. So
+    `fgmres` is another name of it. A `LinearOperator` is taken for one that does not change.
+
     @PARAMETERS
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
@@ -471,6 +499,10 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
     if full_output or report["converged"] or legacy:
         return _answer(x, report, full_output)
     return x, report["restarts"] + 1
+
+
+#: Another name of `gmres`.
+fgmres = gmres
 
 
 @_documented(info="the number of iterations, or -10 after a breakdown")
@@ -522,6 +554,7 @@ def forest(a, *, rounds=5, seed=0):
     Parameters
     ----------
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
+        Those by rows (csr) or columns (csc) are taken as they are, without a copy.
     rounds : int
         Most rounds of proposals.
     seed : int
@@ -542,7 +575,7 @@ def forest(a, *, rounds=5, seed=0):
     >>> found["coverage"], found["lengths"].tolist(), order[found["order"]].tolist()
     (1.0, [6], [0, 1, 2, 3, 4, 5])
     """
-    return _bandsolve.graph_factor(*_rows(a), 2, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), True)
+    return _bandsolve.graph_factor(*_edges(a), 2, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), True)
 
 
 def factor_graph(a, n=2, *, rounds=5, seed=0):
@@ -564,6 +597,6 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
     n = _whole_number("n", n, 1)
     if n > 4:
         raise ValueError(f"n is {n}, expected 1 to 4")
-    found = _bandsolve.graph_factor(*_rows(a), n, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), False)
+    found = _bandsolve.graph_factor(*_edges(a), n, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), False)
     found["partners"] = found["partners"].reshape(-1, n)
     return found

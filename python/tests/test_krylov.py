@@ -134,6 +134,26 @@ def test_callbacks():
         sparse.gmres(a, b, callback_type="y")
 
 
+def test_callbacks_end_iterations():
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50)).tocsr()
+    b = np.arange(50.0)
+    for ours in (sparse.gmres, sparse.cg, sparse.bicgstab, sparse.idrs, sparse.richardson):
+        calls = iter(range(3))
+        kind = dict(callback_type="pr_norm") if ours is sparse.gmres else {}
+        x, report = ours(a / 4, b, rtol=1e-12, callback=lambda _: next(calls), full_output=True, **kind)
+        assert (report["ending"], report["iterations"], report["converged"]) == ("cancelled", 4, False)
+        assert np.isclose(np.linalg.norm(b - a @ x / 4), report["residual_norm"]) and report["residual_norm"] < report["rhs_norm"]
+        assert ours(a / 4, b, rtol=1e-12, callback=lambda _: next(calls), **kind)[1] > 0
+
+
+def test_fgmres_is_gmres():
+    assert sparse.fgmres is sparse.gmres
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50)).tocsr()
+    m = sparse.Preconditioner(a, "jacobi", precision="single", inner="fgmres:5")
+    x, info = sparse.fgmres(a, np.ones(50), M=m, rtol=1e-12)
+    assert info == 0 and np.linalg.norm(1 - a @ x) <= 1.01e-12 * np.sqrt(50)
+
+
 def test_what_info_says():
     turn = np.roll(np.eye(30), 1, axis=0)
     b = np.eye(30)[0]

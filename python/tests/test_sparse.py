@@ -253,3 +253,23 @@ def test_forests():
     assert partners.shape == (900, 3) and factor["coverage"] >= found["coverage"]
     for v, others in enumerate(partners):
         assert all(v in partners[u] for u in others if u >= 0)
+    # Of an unsymmetric matrix by columns, and of other kinds.
+    a = scattered(400, "f8")
+    for other in (a.tocsc(), a.tocoo(), a.tobsr(), a.toarray()):
+        assert np.array_equal(sparse.factor_graph(other, 4)["partners"], sparse.factor_graph(a, 4)["partners"])
+        assert np.array_equal(sparse.forest(other)["order"], sparse.forest(a)["order"])
+    with pytest.raises(ValueError, match="square"):
+        sparse.forest(scattered(50, "f8", 70).tocsc())
+
+
+def test_matrices_are_not_changed():
+    # Unsorted, with entries that come twice: nothing is sorted or added up behind the caller's back.
+    a = sp.csr_array((np.array([1.0, 4.0, 2.0, 0.5, 9.0]), np.array([1, 0, 1, 0, 1]), np.array([0, 3, 5])), shape=(2, 2))
+    before = [array.copy() for array in (a.data, a.indices, a.indptr)]
+    b = np.array([7.0, 9.5])
+    for kind in ("jacobi", "ilu0", "alt-i:1"):
+        x, info = sparse.gmres(a, b, M=sparse.Preconditioner(a, kind), rtol=1e-12)
+        assert info == 0 and np.allclose(x, 1)
+    sparse.forest(a)
+    sparse.PreparedProduct(a)
+    assert all(np.array_equal(old, new) for old, new in zip(before, (a.data, a.indices, a.indptr)))

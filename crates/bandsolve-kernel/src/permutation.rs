@@ -1,6 +1,6 @@
 //! Permutations, and what is moved by them, on all threads.
 
-use crate::spread::{RowsOf, each_chunk};
+use crate::spread::{RowsOf, chunks, each_chunk};
 
 /// Elements of a piece.
 const PIECE: usize = 1 << 12;
@@ -24,6 +24,20 @@ impl Permutation {
             }
         }
         Some(Self { order, places })
+    }
+
+    /// By the element at each place and the place of each element, which are known both; `None` unless one is the inverse of the other.
+    pub fn from_order(order: Vec<u32>, places: Vec<u32>) -> Option<Self> {
+        let of_piece = |piece: usize, ()| {
+            let first = piece * PIECE;
+            let own = order[first..].iter().take(PIECE).enumerate();
+            let place = |element: u32| places.get(element as usize).map(|place| *place as usize);
+            own.fold(true, |inverse, (k, element)| inverse & (place(*element) == Some(first + k)))
+        };
+        // Each place is that of its element: no element stands twice, and there are as many.
+        let pieces = (order.len().div_ceil(PIECE), 2);
+        let inverse = order.len() == places.len() && chunks(pieces, (), &of_piece, (true, &|a, b| a & b));
+        inverse.then_some(Self { order, places })
     }
 
     /// Number of elements.
@@ -116,8 +130,14 @@ mod tests {
             let mut back = vec![1; n];
             permutation.gather(&mut back, &|_, before, place| before + there[place]);
             assert!(back.iter().enumerate().all(|(i, v)| *v == i + 1));
+            let mut order = permutation.order().to_vec();
+            assert_eq!(Permutation::from_order(order.clone(), places.clone()), Some(permutation));
+            order.reverse();
+            let is_inverse = Permutation::from_order(order, places).is_some();
+            assert_eq!(is_inverse, n < 2, "{n}");
         }
         for wrong in [vec![0, 0], vec![2, 0], vec![u32::MAX]] {
+            assert_eq!(Permutation::from_order(wrong.clone(), wrong.clone()), None);
             assert_eq!(Permutation::from_places(wrong), None);
         }
     }

@@ -11,7 +11,7 @@ use bandsolve_sparse::{
 };
 use core::ops::ControlFlow;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Mutex;
@@ -393,13 +393,21 @@ impl PyWatch {
         Self { callback, tells_x: options.tells_x, looked: Instant::now(), raised: None }
     }
 
+    /// An exception ends the iteration, and is raised again when it is over; `StopIteration` only ends it.
     fn tell<T: Number>(&mut self, at: &IterationProgress<'_, T>) -> ControlFlow<()> {
         if self.looked.elapsed() >= LOOK {
             self.looked = Instant::now();
             self.raised = Python::attach(|py| py.check_signals()).err();
         }
         if let (None, Some(callback)) = (&self.raised, &self.callback) {
-            self.raised = Python::attach(|py| self.call(callback.bind(py), at)).err();
+            let told = Python::attach(|py| match self.call(callback.bind(py), at) {
+                Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(ControlFlow::Break(())),
+                told => told.map(ControlFlow::Continue),
+            });
+            match told {
+                Ok(flow) => return flow,
+                Err(error) => self.raised = Some(error),
+            }
         }
         if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -335,6 +335,14 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     }
 }
 
+impl<T: Scalar> Csr<'static, T, u32> {
+    /// Without rows, columns and memory.
+    pub(crate) fn nothing() -> Self {
+        let (row_pointers, column_indices) = (Cow::Borrowed(&[0][..]), Cow::Borrowed(&[][..]));
+        Self { columns: 0, row_pointers, column_indices, values: Cow::Borrowed(&[]) }
+    }
+}
+
 impl<T: Scalar, I: Index> Csr<'static, T, I> {
     /// Arrays that are known to fit.
     pub(crate) fn from_rows(columns: usize, row_pointers: Vec<I>, column_indices: Vec<I>, values: Vec<T>) -> Self {

@@ -6,9 +6,11 @@
 use crate::graph::Graph;
 use crate::random::mixed;
 use crate::reduce::{RowReduction, reduce_rows};
-use crate::rows::each_row;
+use crate::rows::SMALL_TASK as TASK;
 use bandsolve::{Error, Result};
 use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use std::borrow::Cow;
 
 /// No partner.
@@ -33,6 +35,20 @@ pub struct GraphFactorOptions {
 impl Default for GraphFactorOptions {
     fn default() -> Self {
         Self { degree: 2, rounds: 5, period: 5, uncharged: 0, seed: 0 }
+    }
+}
+
+impl GraphFactorOptions {
+    /// Whether vertices propose to those of the other charge alone.
+    pub(crate) fn is_charged(&self, round: usize) -> bool {
+        round % self.period != self.uncharged
+    }
+
+    /// The charge of a vertex in a round: 0 or 1; 0 in rounds without charges.
+    #[inline(always)]
+    pub(crate) fn charge(&self, v: usize, round: usize) -> u8 {
+        let place = (v as u64).wrapping_add((round as u64) << 32).wrapping_add(self.seed);
+        if self.is_charged(round) { (mixed(place) & 1) as u8 } else { 0 }
     }
 }
 
@@ -121,30 +137,59 @@ impl GraphFactor {
 
 fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptions) -> GraphFactor {
     let n = graph.vertices();
-    let mut confirmed = vec![[NONE; N]; n];
-    let mut proposed = vec![[NONE; N]; n];
-    let mut states = vec![0; n];
+    let mut memory = [0, 1].map(|_| zeros::<u32>(n * N).expect("memory"));
+    let [confirmed, proposed] = memory.each_mut().map(|memory| memory.as_chunks_mut::<N>().0);
+    let mut states = zeros(n).expect("memory");
+    each_vertex(confirmed, &mut states, &|v, own, state| (*own, *state) = ([NONE; N], options.charge(v, 0)));
     let (mut rounds, mut maximal) = (0, false);
     while rounds < options.rounds && !maximal {
-        let charged = rounds % options.period != options.uncharged;
-        let round = ((rounds as u64) << 32).wrapping_add(options.seed);
-        each_row(&mut states, &|v, state| {
-            let charge = || if charged { (mixed((v as u64).wrapping_add(round)) & 1) as u8 } else { 0 };
-            *state = if confirmed[v][N - 1] == NONE { charge() } else { SATURATED };
-            0
-        });
-        let proposal = Proposal { confirmed: &confirmed, states: &states, charged };
-        let found = reduce_rows(graph.matrix(), &proposal, &mut proposed);
+        let charged = options.is_charged(rounds);
+        let proposal = Proposal { confirmed, states: &states, charged };
+        let found = reduce_rows(graph.matrix(), &proposal, proposed);
         rounds += 1;
         maximal = found == 0 && !charged;
-        each_row(&mut confirmed, &|v, own| {
-            *own = [NONE; N];
-            let mutual = proposed[v].iter().filter(|u| **u != NONE && proposed[**u as usize].contains(&(v as u32)));
-            own.iter_mut().zip(mutual).for_each(|(own, u)| *own = *u);
-            0
+        each_vertex(confirmed, &mut states, &|v, own, state| {
+            *own = mutual(proposed, v);
+            *state = if own[N - 1] == NONE { options.charge(v, rounds) } else { SATURATED };
         });
     }
-    GraphFactor { degree: N, partners: confirmed.into_flattened(), rounds, maximal }
+    let [partners, _] = memory;
+    GraphFactor { degree: N, partners, rounds, maximal }
+}
+
+/// Calls `work` for the partners and the state of every vertex, on all threads.
+fn each_vertex<const N: usize>(
+    partners: &mut [[u32; N]],
+    states: &mut [u8],
+    work: &(impl Fn(usize, &mut [u32; N], &mut u8) + Sync),
+) {
+    let tasks = partners.len().div_ceil(TASK);
+    each_chunk((tasks, 2), (RowsOf(partners, TASK), RowsOf(states, TASK)), &|task, (partners, states)| {
+        let own = partners.0.iter_mut().zip(states.0).enumerate();
+        own.for_each(|(k, (partners, state))| work(task * TASK + k, partners, state));
+    });
+}
+
+/// The partners that a vertex proposes and that propose it, in order. Values are selected, not branched on.
+#[inline(always)]
+fn mutual<const N: usize>(proposed: &[[u32; N]], v: usize) -> [u32; N] {
+    let mut own = proposed[v];
+    for k in (0..N).rev() {
+        // No vertex proposes itself.
+        let at = if own[k] == NONE { v } else { own[k] as usize };
+        let is_mutual = proposed[at].iter().fold(false, |found, back| found | (*back == v as u32));
+        for j in k..N {
+            let next = if j + 1 < N { own[j + 1] } else { NONE };
+            own[j] = if is_mutual { own[j] } else { next };
+        }
+    }
+    own
+}
+
+/// How many partners there are.
+#[inline(always)]
+fn count<const N: usize>(partners: &[u32; N]) -> usize {
+    partners.iter().map(|u| usize::from(*u != NONE)).sum()
 }
 
 /// What has all of its edges. Other vertices have their charge, or 0 in rounds without charges.
@@ -172,13 +217,19 @@ impl<const N: usize> Heaviest<N> {
     /// Takes an edge if it is one of the heaviest; of equal weights the first stays before the others. Values are selected, not branched
     /// on: which edge is heavier cannot be foreseen.
     #[inline(always)]
-    fn insert(&mut self, mut weight: u64, mut end: u32) {
-        let mut heavier = false;
-        for (own, own_end) in self.weights.iter_mut().zip(&mut self.ends) {
+    fn insert(&mut self, weight: u64, end: u32) {
+        for k in (0..N).rev() {
+            let (own, own_end) = (self.weights[k], self.ends[k]);
             // What is displaced goes before its equals.
-            heavier |= weight > *own;
-            (*own, weight) = if heavier { (weight, *own) } else { (*own, weight) };
-            (*own_end, end) = if heavier { (end, *own_end) } else { (*own_end, end) };
+            let (before, before_end) = if k > 0 { (self.weights[k - 1], self.ends[k - 1]) } else { (u64::MAX, NONE) };
+            self.weights[k] = own.max(weight.min(before));
+            self.ends[k] = if weight > before {
+                before_end
+            } else if weight > own {
+                end
+            } else {
+                own_end
+            };
         }
     }
 }
@@ -198,7 +249,8 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
         let end = column as u32;
         let known = sum.known.iter().fold(false, |known, own| known | (*own == end));
         let possible = (self.states[column] == sum.wanted) & !known;
-        sum.insert(if possible { weight.to_bits() } else { 0 }, end);
+        // The bits of a positive number, or 0: a choice would become a branch, and who is to be had cannot be foreseen either.
+        sum.insert(weight.to_bits() >> (63 * u32::from(!possible)), end);
     }
 
     fn join(&self, sum: &mut Heaviest<N>, _: usize, later: Heaviest<N>) {
@@ -218,14 +270,17 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     #[inline]
     fn finish(&self, _: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
-        *output = sum.known;
-        let known = output.iter().take_while(|u| **u != NONE).count();
-        let mut count = 0;
-        for (own, end) in output[known..].iter_mut().zip(sum.ends) {
-            *own = end;
-            count += usize::from(end != NONE);
+        // Behind those that it has.
+        let mut ends = sum.ends;
+        for own in sum.known {
+            for k in (1..N).rev() {
+                ends[k] = if own == NONE { ends[k] } else { ends[k - 1] };
+            }
         }
-        count
+        for (k, own) in output.iter_mut().enumerate() {
+            *own = if sum.known[k] == NONE { ends[k] } else { sum.known[k] };
+        }
+        count(output) - count(&sum.known)
     }
 }
 

@@ -7,7 +7,8 @@
 use crate::csr::Csr;
 use crate::factor::{GraphFactor, GraphFactorOptions, NONE};
 use crate::graph::Graph;
-use crate::rows::{TASK, each_row};
+use crate::multiply::atomic_zeros;
+use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
@@ -15,7 +16,6 @@ use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bytemuck::Pod;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::borrow::Cow;
 
 /// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
 ///
@@ -51,31 +51,20 @@ impl Forest {
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });
         }
-        Ok(Self::from_pairs(factor.pairs(), &|v, u| graph.weight(v, u)).0)
+        Ok(Self::from_pairs(&factor.pairs(), &|v, u| graph.weight(v, u)).0)
     }
 
-    /// The paths of a [0, 2]-factor by the partners of each vertex; with the partners that are left.
-    pub(crate) fn from_pairs<'a>(
-        mut partners: Cow<'a, [[u32; 2]]>,
-        weight: &impl Fn(usize, usize) -> f64,
-    ) -> (Self, Cow<'a, [[u32; 2]]>) {
+    /// The paths of a [0, 2]-factor by the partners of each vertex; with the edges of cycles that were left out.
+    pub(crate) fn from_pairs(
+        partners: &[[u32; 2]],
+        weight: &(impl Fn(usize, usize) -> f64 + Sync),
+    ) -> (Self, Vec<[u32; 2]>) {
         let seen: Vec<AtomicBool> = partners.iter().map(|_| AtomicBool::new(false)).collect();
-        let mut paths = FoundPaths::between_ends(&partners, &seen);
-        let mut cycles = 0;
-        // What no path has reached is on cycles.
-        for v in 0..partners.len() {
-            if !seen[v].load(Ordering::Relaxed) {
-                let (a, b) = weakest_edge(weight, &partners, v);
-                for (end, other) in [(a, b), (b, a)] {
-                    let slot = partners[end].iter().position(|u| *u as usize == other).expect("partners of each other");
-                    partners.to_mut()[end][slot] = NONE;
-                }
-                let path = walk(&partners, a, |v| seen[v].store(true, Ordering::Relaxed));
-                paths.insert(path);
-                cycles += 1;
-            }
-        }
-        (paths.forest(&partners, cycles), partners)
+        let mut paths = FoundPaths::between_ends(partners, &seen);
+        let cycles = paths.without_ends(partners, &seen, weight);
+        cycles.iter().for_each(|path| paths.insert(*path));
+        let left_out = cycles.iter().map(|path| [path.end, path.other]).collect();
+        (paths.forest(partners, cycles.len()), left_out)
     }
 
     /// One path through all vertices, in their order.
@@ -223,7 +212,7 @@ fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
     zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) })
 }
 
-/// Paths by their smaller ends, in ascending order: the end and the number of vertices, by pieces of the vertices.
+/// Paths by their smaller ends, in ascending order, by pieces of the vertices.
 struct FoundPaths(Vec<Vec<FoundPath>>);
 
 /// A path: its smaller end, its other end, and its number of vertices.
@@ -232,6 +221,16 @@ struct FoundPath {
     end: u32,
     other: u32,
     length: u32,
+    /// Whether it is a cycle without the edge between its ends.
+    is_cycle: bool,
+}
+
+impl FoundPath {
+    /// Visits its vertices, from its smaller end on.
+    #[inline]
+    fn walk(&self, partners: &[[u32; 2]], visit: impl FnMut(usize)) {
+        walk(partners, (self.end as usize, if self.is_cycle { self.other } else { NONE }), visit);
+    }
 }
 
 impl FoundPaths {
@@ -244,7 +243,7 @@ impl FoundPaths {
             for v in first..(first + TASK).min(n) {
                 // From one of the ends, if both are in this piece.
                 if partners[v].contains(&NONE) && !walked[v - first] {
-                    let path = walk(partners, v, |u| seen[u].store(true, Ordering::Relaxed));
+                    let path = walk(partners, (v, NONE), |u| seen[u].store(true, Ordering::Relaxed));
                     if path.end <= path.other {
                         found.0[0].push(path);
                         if let Some(walked) = walked.get_mut(path.other as usize - first) {
@@ -255,6 +254,25 @@ impl FoundPaths {
             }
         });
         Self(found)
+    }
+
+    /// The cycles, on which is what no path has reached, each without its weakest edge; on all threads. In the order of their smallest vertices.
+    fn without_ends(
+        &self,
+        partners: &[[u32; 2]],
+        seen: &[AtomicBool],
+        weight: &(impl Fn(usize, usize) -> f64 + Sync),
+    ) -> Vec<FoundPath> {
+        let mut found = vec![Vec::new(); self.0.len()];
+        each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
+            let first = task * TASK;
+            for v in first..(first + TASK).min(partners.len()) {
+                if !seen[v].load(Ordering::Relaxed) && is_smallest(partners, v as u32) {
+                    found.0[0].push(broken_cycle(weight, partners, v));
+                }
+            }
+        });
+        found.concat()
     }
 
     /// One more, whose end none of the others has.
@@ -271,54 +289,78 @@ impl FoundPaths {
             filled += own.iter().map(|path| path.length as usize).sum::<usize>();
             starts.push(filled);
         }
-        let numbers = || (0..n).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
-        let (places, paths) = (numbers(), numbers());
-        each_chunk((self.0.len(), 2), (), &|task, ()| {
-            let mut place = starts[task] as u32;
+        let mut order = zeros(n).expect("memory");
+        let (places, paths) = (atomic_zeros(n), atomic_zeros(n));
+        let out = Ragged { values: &mut order, starts: &starts };
+        each_chunk((self.0.len(), 2), out, &|task, order| {
+            let mut place = 0;
             for path in &self.0[task] {
-                walk(partners, path.end as usize, |v| {
+                path.walk(partners, |v| {
                     // Each vertex is on one path.
-                    places[v].store(place, Ordering::Relaxed);
+                    order.values[place] = v as u32;
+                    places[v].store((starts[task] + place) as u32, Ordering::Relaxed);
                     paths[v].store(path.end, Ordering::Relaxed);
                     place += 1;
                 });
             }
         });
         let plain = |numbers: Vec<AtomicU32>| numbers.into_iter().map(AtomicU32::into_inner).collect();
-        let permutation = Permutation::from_places(plain(places)).expect("each vertex on one path");
+        let permutation = Permutation::from_order(order, plain(places)).expect("each vertex on one path");
         Forest { permutation, paths: plain(paths), cycles }
     }
 }
 
-/// Visits the vertices of a path from one of its ends to the other.
+/// Visits the vertices of a path from one of its ends to the other, or those of a cycle that is left out between the end and `before`.
 #[inline]
-fn walk(partners: &[[u32; 2]], end: usize, mut visit: impl FnMut(usize)) -> FoundPath {
-    let (mut before, mut v, mut length) = (NONE, end, 0);
+fn walk(partners: &[[u32; 2]], (end, before): (usize, u32), mut visit: impl FnMut(usize)) -> FoundPath {
+    let (mut v, mut length, is_cycle) = (end, 0, before != NONE);
+    let mut before = before;
     loop {
         visit(v);
         length += 1;
-        let [left, right] = partners[v];
-        let after = if left != before && left != NONE { left } else { right };
-        if after == NONE || after == before {
-            return FoundPath { end: end as u32, other: v as u32, length };
+        let after = next(partners, v, before);
+        if after == NONE || after == before || after == end as u32 {
+            return FoundPath { end: end as u32, other: v as u32, length, is_cycle };
         }
         (before, v) = (v as u32, after as usize);
     }
 }
 
-/// The edge of the smallest weight on the cycle of v.
-fn weakest_edge(weight: &impl Fn(usize, usize) -> f64, partners: &[[u32; 2]], v: usize) -> (usize, usize) {
-    let (mut before, mut at, mut weakest) = (NONE, v, (f64::INFINITY, usize::MAX, usize::MAX));
+/// The partner of v that is not the one before it; that one, or [`NONE`], where there is no other.
+#[inline]
+fn next(partners: &[[u32; 2]], v: usize, before: u32) -> u32 {
+    let [left, right] = partners[v];
+    if left != before && left != NONE { left } else { right }
+}
+
+/// Whether v is the smallest vertex of its cycle. Looks in both directions at once, so that of a cycle of L vertices all together look at
+/// L·log L others at most.
+fn is_smallest(partners: &[[u32; 2]], v: u32) -> bool {
+    let ([mut left, mut right], mut before) = (partners[v as usize], [v; 2]);
+    while left > v && right > v && left != right {
+        let after = next(partners, left as usize, before[0]);
+        if after == right {
+            return true;
+        }
+        (before, left, right) = ([left, right], after, next(partners, right as usize, before[1]));
+    }
+    left > v && right > v
+}
+
+/// The cycle of v without the edge of the smallest weight.
+fn broken_cycle(weight: &impl Fn(usize, usize) -> f64, partners: &[[u32; 2]], v: usize) -> FoundPath {
+    let (mut before, mut at, mut length) = (NONE, v, 0);
+    let mut weakest = (f64::INFINITY, usize::MAX, usize::MAX);
     loop {
-        let [left, right] = partners[at];
-        let after = (if left != before { left } else { right }) as usize;
+        let after = next(partners, at, before) as usize;
         let edge = (weight(at, after), at.min(after), at.max(after));
         if edge.0 < weakest.0 || (edge.0 == weakest.0 && (edge.1, edge.2) < (weakest.1, weakest.2)) {
             weakest = edge;
         }
+        length += 1;
         (before, at) = (at as u32, after);
         if at == v {
-            return (weakest.1, weakest.2);
+            return FoundPath { end: weakest.1 as u32, other: weakest.2 as u32, length, is_cycle: true };
         }
     }
 }

@@ -211,6 +211,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
     Csr::from_rows(a.rows(), pointers, rows.into_iter().map(AtomicU32::into_inner).collect(), moved)
 }
 
-fn atomic_zeros(count: usize) -> Vec<AtomicU32> {
-    (0..count).map(|_| AtomicU32::new(0)).collect()
+/// Zeros, on large pages where there are many.
+pub(crate) fn atomic_zeros(count: usize) -> Vec<AtomicU32> {
+    zeros::<u32>(count).expect("memory").into_iter().map(AtomicU32::new).collect()
 }

@@ -150,8 +150,7 @@ pub(crate) struct ProductCall<'a, T: Scalar> {
 }
 
 pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) {
-    let nothing = CsrWords::Narrow(Csr::from_rows(0, vec![0], vec![], vec![]));
-    match core::mem::replace(&mut call.a, nothing) {
+    match core::mem::replace(&mut call.a, CsrWords::Narrow(Csr::nothing())) {
         CsrWords::Narrow(a) => of_words(&a, call),
         CsrWords::Wide(a) => of_words(&a, call),
     }

@@ -129,6 +129,36 @@ fn the_weakest_edge_of_a_cycle_is_left_out() {
     assert!((forest.coverage(&graph) - 13.0 / 15.0).abs() < 1e-15);
 }
 
+/// Rings of vertices in any order, over many pieces, of equal weights.
+#[test]
+fn long_cycles_are_broken_once() {
+    let mut random = Random::new(4);
+    let (rings, length) = (3, 9_001);
+    let n = rings * length;
+    let mut order: Vec<usize> = (0..n).collect();
+    let in_order = order.clone();
+    (1..n).rev().for_each(|k| order.swap(k, random.below(k + 1)));
+    let mut options = GraphFactorOptions::default();
+    options.rounds = 1000;
+    for order in [in_order, order] {
+        let end = |k: usize| order[k / length * length + k % length];
+        let next = |k: usize| order[k / length * length + (k + 1) % length];
+        let edges: Vec<_> = (0..n).map(|k| (end(k), next(k), 1.0)).collect();
+        let graph = Graph::of(&Csr::<f64>::from_triplets(n, n, &edges).unwrap()).unwrap();
+        let factor = GraphFactor::of(&graph, &options).unwrap();
+        assert!(factor.is_maximal());
+        let forest = Forest::from_factor(&graph, &factor).unwrap();
+        assert_eq!((forest.cycles(), forest.lengths().collect::<Vec<_>>()), (rings, vec![length; rings]));
+        // The smallest vertex of each is an end, and so is the smaller of its neighbors.
+        for ring in order.chunks(length) {
+            let smallest = (0..length).min_by_key(|k| ring[*k]).unwrap();
+            let neighbors = [ring[(smallest + 1) % length], ring[(smallest + length - 1) % length]];
+            let [first, last] = [forest.place(ring[smallest]), forest.place(neighbors[0].min(neighbors[1]))];
+            assert_eq!((forest.path(ring[smallest]), last - first), (ring[smallest], length - 1));
+        }
+    }
+}
+
 #[test]
 fn a_forest_takes_the_entries_of_its_paths_from_the_matrix() {
     let entries =

@@ -3,7 +3,7 @@
 use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
-    Csr, DoubleScalar, IterationReport, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions,
+    Csr, DoubleScalar, Ending, IterationReport, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions,
     SingleInverse, nine_point,
 };
 
@@ -78,6 +78,22 @@ fn refinement_reaches_double_precision() {
             assert!(report.iterations <= 5, "{size:e} {scale:e}: {}", report.iterations);
             assert!(m.iterations() >= report.iterations);
         }
+    }
+}
+
+/// What is asked for beyond double precision ends after some steps, and says why.
+#[test]
+fn refinement_that_gains_nothing_has_stagnated() {
+    let a = matrix::<f64>(40, &|_| 1.0);
+    let rhs: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.7).sin()).collect();
+    for rtol in [1e-4, 2.0] {
+        let m = SingleInverse::new(&a, "ilu0".parse().unwrap(), &PreconditionerOptions::default()).unwrap();
+        let m = m.with_solver(KrylovSolver::new(GMRES).rtol(rtol));
+        let mut x = vec![0.0; a.rows()];
+        let report = KrylovSolver::new(REFINEMENT).rtol(1e-18).solve(&a, Some(&m), &rhs, &mut x).unwrap();
+        assert!(report.ending == Ending::Stagnated && report.iterations < 100, "{report:?}");
+        // An inner iteration that is asked for nothing gives nothing.
+        assert!(report.relative_residual() < if rtol < 1.0 { 1e-14 } else { 1.1 }, "{report:?}");
     }
 }
 

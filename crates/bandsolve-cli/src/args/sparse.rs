@@ -14,7 +14,7 @@ Examples:
   bandsolve iterate A.mtx --solver refine:gmres:20 --tol 1e-14
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
-const SOLVERS: &str = "gmres:M, restarted after M iterations; bicgstab; cg, for Hermitian positive definite matrices; idr:S, with S \
+const SOLVERS: &str = "gmres:M, restarted after M iterations, and flexible where the preconditioner changes (fgmres:M is the same); bicgstab; cg, for Hermitian positive definite matrices; idr:S, with S \
                        shadow vectors; richardson:OMEGA; refine:METHOD, iterative refinement: METHOD in single \
                        precision to 1e-4, residuals in double precision";
 

@@ -4,7 +4,7 @@
 //! H. A. van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992).
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun};
+use super::{Ending, KrylovRun, broken};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
@@ -30,9 +30,10 @@ pub(super) fn cycle<T: Scalar>(
     loop {
         run.precondition(p, ph, stack)?;
         run.apply(ph, v, spare, stack)?;
-        let alpha = rho / run.reducer.dot(shadow, v);
+        let product = run.reducer.dot(shadow, v);
+        let alpha = rho / product;
         if !alpha.is_finite() || alpha.norm() == 0.0 {
-            return Ok(Ending::Breakdown);
+            return Ok(broken(&[rho, product]));
         }
         // s, in the place of r.
         let by: T = narrow(alpha);
@@ -71,7 +72,7 @@ pub(super) fn cycle<T: Scalar>(
         }
         let beta = next[0] / rho * (alpha / omega);
         if !beta.is_finite() || beta.norm() == 0.0 {
-            return Ok(Ending::Breakdown);
+            return Ok(broken(&[next[0], omega]));
         }
         rho = next[0];
         let (b, w): (T, T) = (narrow(beta), narrow(omega));

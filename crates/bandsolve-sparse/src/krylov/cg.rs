@@ -5,7 +5,7 @@
 //! (1999), for preconditioners that change.
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun};
+use super::{Ending, KrylovRun, broken};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
@@ -30,7 +30,7 @@ pub(super) fn cycle<T: Scalar>(
         let curvature = run.reducer.dot(p, q).re;
         // Positive, both of them, if matrix and preconditioner are definite.
         if !(curvature > 0.0 && rho.re > 0.0) {
-            return Ok(Ending::Breakdown);
+            return Ok(broken(&[rho, curvature.into()]));
         }
         let alpha = rho.re / curvature;
         let mut squared = [Complex64::default()];

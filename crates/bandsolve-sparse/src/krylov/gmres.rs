@@ -46,7 +46,8 @@ impl LeastSquares<'_> {
         let [c, s] = if r > 0.0 {
             [Complex64::from(a / r), direction * h[j + 1].conj() / r]
         } else {
-            [Complex64::from(1.0), ZERO]
+            // Nothing can be done about this part of g: it is what is left.
+            [ZERO, Complex64::from(1.0)]
         };
         (h[j], h[j + 1]) = (direction * r, ZERO);
         (rotations[2 * j], rotations[2 * j + 1]) = (c, s);

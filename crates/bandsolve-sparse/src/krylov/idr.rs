@@ -4,7 +4,7 @@
 //! M. B. van Gijzen and P. Sonneveld, ACM Trans. Math. Softw. 38 (2011), algorithm 1 in the bi-orthogonal form of section 4.
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun};
+use super::{Ending, KrylovRun, broken};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared, subtract};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
@@ -89,7 +89,7 @@ pub(super) fn cycle<T: Scalar>(
             (k..s).for_each(|i| small[i * s + k] = c[i]);
             let beta = f[k] / small[k * s + k];
             if !beta.is_finite() {
-                return Ok(Ending::Breakdown);
+                return Ok(broken(&[f[k], small[k * s + k]]));
             }
             let norm = advance(run, (x, u_own), (r, g_own), beta);
             if let Some(ending) = monitor.step_to(norm, x) {
@@ -111,7 +111,7 @@ pub(super) fn cycle<T: Scalar>(
             omega *= KAPPA / cosine;
         }
         if !omega.is_finite() || omega.norm() == 0.0 {
-            return Ok(Ending::Breakdown);
+            return Ok(broken(&[sums[0], t_norm.into()]));
         }
         let norm = advance(run, (x, z), (r, t), omega);
         if let Some(ending) = monitor.step_to(norm, x) {

@@ -10,7 +10,7 @@ mod richardson;
 use crate::instances::SolveSystem;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{Reducer, agree};
-use bandsolve::{Alone, Communicator, Error, LinearOperator, Result, Scalar};
+use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
@@ -62,7 +62,8 @@ impl Display for KrylovMethod {
 impl FromStr for KrylovMethod {
     type Err = String;
 
-    /// `gmres:30` (`gmres`: 30), `bicgstab`, `cg`, `idr:4` (`idr`: 4) or `richardson:1` (`richardson`: 1).
+    /// `gmres:30` (`gmres`: 30), `bicgstab`, `cg`, `idr:4` (`idr`: 4) or `richardson:1` (`richardson`: 1). `fgmres:30` is `gmres:30`, which is
+    /// flexible wherever the preconditioner changes.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
         let count = |default: usize| match number.map(str::parse) {
@@ -71,7 +72,7 @@ impl FromStr for KrylovMethod {
             Some(_) => Err(format!("`{text}`: the number behind the colon is not a whole one above 0")),
         };
         let method = match name {
-            "gmres" => return Ok(Self::Gmres { restart: count(30)? }),
+            "gmres" | "fgmres" => return Ok(Self::Gmres { restart: count(30)? }),
             "idr" => return Ok(Self::Idr { space: count(4)? }),
             "richardson" => match number.map_or(Ok(1.0), str::parse) {
                 Ok(damping) if f64::is_finite(damping) => return Ok(Self::Richardson { damping }),
@@ -79,7 +80,11 @@ impl FromStr for KrylovMethod {
             },
             "bicgstab" => Self::Bicgstab,
             "cg" => Self::Cg,
-            _ => return Err(format!("no solver `{text}`; there are: gmres:M, bicgstab, cg, idr:S, richardson:OMEGA")),
+            _ => {
+                return Err(format!(
+                    "no solver `{text}`; there are: gmres:M (or fgmres:M), bicgstab, cg, idr:S, richardson:OMEGA"
+                ));
+            }
         };
         if number.is_some() { Err(format!("`{name}` takes no number")) } else { Ok(method) }
     }
@@ -103,7 +108,7 @@ pub enum Ending {
     Converged,
     /// As many iterations as allowed.
     IterationLimit,
-    /// A restart brought nothing: the residual does not get smaller.
+    /// Restarts, or as many steps of Richardson's iteration, brought nothing: the residual does not get smaller.
     Stagnated,
     /// A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
     Breakdown,
@@ -394,6 +399,11 @@ impl<'c> KrylovSolver<'c> {
     }
 }
 
+/// How a method ends that cannot go on because of these numbers: they are not finite, or a division by them is not possible.
+fn broken(numbers: &[Complex64]) -> Ending {
+    if numbers.iter().all(|number| number.is_finite()) { Ending::Breakdown } else { Ending::NotFinite }
+}
+
 /// What [`KrylovSolver::solve_with`] was called with.
 pub(crate) struct KrylovCall<'a, T: Scalar> {
     solver: KrylovSolver<'a>,
@@ -445,7 +455,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         }
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
         let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
-        let mut run = KrylovRun { method, a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
+        let mut run = KrylovRun { method, a, m: preconditioner, side: solver.side, rhs, n, all, reducer, steps: 0 };
         let (r, stack) = stack.make_raw::<T>(n);
         let (best, stack) = stack.make_raw::<T>(n);
         let (spare, stack) = stack.make_raw::<T>(2 * n);
@@ -529,6 +539,8 @@ struct KrylovRun<'a, T: Scalar> {
     side: PreconditionerSide,
     rhs: &'a [T],
     n: usize,
+    /// Rows of all processes.
+    all: usize,
     reducer: Reducer<'a>,
     /// Applications of a preconditioner that changes.
     steps: usize,

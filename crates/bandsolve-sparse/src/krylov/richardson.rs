@@ -7,6 +7,12 @@ use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
+/// Steps without a smaller residual after which refinement has stagnated: each was to gain digits. Without a preconditioner that changes it
+/// takes as many as there are unknowns: residuals may wander through all of them, and then vanish.
+const FRUITLESS: usize = 20;
+/// What is smaller than the least residual so far.
+const GAIN: f64 = 1.0 - 1e-5;
+
 /// Iterations from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
@@ -17,6 +23,8 @@ pub(super) fn cycle<T: Scalar>(
 ) -> Result<Ending> {
     let z = &mut vectors[..run.n];
     let by: T = narrow(Complex64::from(damping));
+    let most = if run.is_flexible() { FRUITLESS } else { run.all.max(FRUITLESS) };
+    let (mut least, mut fruitless) = (f64::INFINITY, 0);
     loop {
         run.precondition(r, z, stack)?;
         let step = &*z;
@@ -26,6 +34,13 @@ pub(super) fn cycle<T: Scalar>(
         let [_, norm] = run.start(x, false, r, spare, stack)?;
         if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
+        }
+        if norm < GAIN * least {
+            (least, fruitless) = (norm, 0);
+        } else if fruitless < most {
+            fruitless += 1;
+        } else {
+            return Ok(Ending::Stagnated);
         }
     }
 }

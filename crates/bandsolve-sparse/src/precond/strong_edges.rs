@@ -4,7 +4,6 @@ use super::splitting::{comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
-use crate::random::mixed;
 use crate::rows::{SMALL_TASK as TASK, each_row};
 use crate::sliced::{LANES, SlicedMatrix};
 use bandsolve::{Error, RealScalar, Result, Scalar, Simd};
@@ -103,9 +102,15 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
             if let Some(last) = found.last() {
                 self.weaken(last, omega as f32);
             }
-            let partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run();
-            let (forest, partners) = Forest::from_pairs(partners.into(), &|v, u| self.weight(v, u));
-            found.push(LinkedForest { forest, partners: partners.into_owned() });
+            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run();
+            let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u));
+            for [v, u] in left_out {
+                for (end, other) in [(v, u), (u, v)] {
+                    let own = partners[end as usize].iter_mut().find(|own| **own == other);
+                    *own.expect("partners of each other") = NONE;
+                }
+            }
+            found.push(LinkedForest { forest, partners });
         }
         found
     }
@@ -177,7 +182,7 @@ impl<'a> FactorRounds<'a> {
             counts: (0..n.div_ceil(TASK)).map(|task| (n - task * TASK).min(TASK)).collect(),
         };
         each_row(&mut own.states[..n], &|v, state| {
-            *state = charge(options, v, 0);
+            *state = options.charge(v, 0);
             0
         });
         own
@@ -185,7 +190,7 @@ impl<'a> FactorRounds<'a> {
 
     fn run(mut self) -> Vec<[u32; 2]> {
         for round in 0..self.options.rounds {
-            if self.propose(round) == 0 && !is_charged(self.options, round) {
+            if self.propose(round) == 0 && !self.options.is_charged(round) {
                 break;
             }
             self.confirm(round);
@@ -196,7 +201,7 @@ impl<'a> FactorRounds<'a> {
     /// Proposes the strongest edges that are possible; returns how many vertices do.
     fn propose(&mut self, round: usize) -> usize {
         let (confirmed, states, n) = (&self.confirmed, &self.states, self.ends.len());
-        let is_charged = is_charged(self.options, round);
+        let is_charged = self.options.is_charged(round);
         let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
         let out = (lists, RowsOf(&mut self.proposed[..n], TASK));
         let work = |task: usize, ((active, count), proposed): ((RowsOf<'_, u32>, RowsOf<'_, usize>), RowsOf<'_, _>)| {
@@ -230,24 +235,13 @@ impl<'a> FactorRounds<'a> {
                 let own = if first == NONE { [second, NONE] } else { [first, second] };
                 let is_open = own[1] == NONE;
                 confirmed.0[v - task * TASK] = own;
-                states.0[v - task * TASK] = if is_open { charge(self.options, v, round + 1) } else { SATURATED };
+                states.0[v - task * TASK] = if is_open { self.options.charge(v, round + 1) } else { SATURATED };
                 active.0[kept] = v as u32;
                 kept += usize::from(is_open);
             }
             count.0[0] = kept;
         });
     }
-}
-
-fn is_charged(options: &GraphFactorOptions, round: usize) -> bool {
-    round % options.period != options.uncharged
-}
-
-/// The charge of a vertex in a round.
-#[inline]
-fn charge(options: &GraphFactorOptions, v: usize, round: usize) -> u8 {
-    let seed = ((round as u64) << 32).wrapping_add(options.seed);
-    if is_charged(options, round) { (mixed((v as u64).wrapping_add(seed)) & 1) as u8 } else { 0 }
 }
 
 /// What a vertex proposes: the edges that it has, and as many of the strongest others to vertices in this state as it may have; and whether
@@ -472,7 +466,7 @@ mod tests {
 
     #[test]
     fn the_strongest_of_many() {
-        let all = || (0..30_u32).map(|k| (mixed(u64::from(k)) >> 2) | 1 << 52);
+        let all = || (0..30_u32).map(|k| (crate::random::mixed(u64::from(k)) >> 2) | 1 << 52);
         let mut expected: Vec<_> = all().collect();
         expected.sort_unstable_by(|a, b| b.cmp(a));
         assert_eq!(strongest(all())[..], expected[..KEPT]);

@@ -1,0 +1,73 @@
+//! Iterations allocate nothing.
+
+use bandsolve::LinearOperator;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve_sparse::{
+    IterationProgress, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, PreparedProduct,
+    SingleInverse, nine_point,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+/// The system's memory, counting what this thread asks for.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: all is left to the system's allocator; the counter itself allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: Counting = Counting;
+
+#[test]
+fn iterations_allocate_nothing() {
+    // On this thread alone, so that all is counted.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    pool.install(|| {
+        let a = nine_point([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]], (60, 60));
+        let (options, rhs) = (PreconditionerOptions::default(), vec![1.0; a.rows()]);
+        let product = PreparedProduct::new(&a).unwrap();
+        let methods = ["gmres:5", "bicgstab", "cg", "idr:4", "richardson"];
+        let kinds = "none jacobi diagp1 diagp2 l1 tridiagonal forest forest-block alt-i:2 alt-o:2 mos-d:2 mos-a:2 mos-a:2:scaled ilu0 \
+                     ilu-isai:2 adi:60x60 amg-lines:2";
+        for kind in kinds.split_whitespace() {
+            let double = Preconditioner::new(&a, kind.parse().unwrap(), &options).unwrap();
+            let single = SingleInverse::new(&a, kind.parse().unwrap(), &options).unwrap();
+            let refining = SingleInverse::new(&a, kind.parse().unwrap(), &options).unwrap();
+            let refining = refining.with_solver(KrylovSolver::new(methods[0].parse().unwrap()).max_iterations(3));
+            for method in methods.map(|name| name.parse::<KrylovMethod>().unwrap()) {
+                // Of refinement, each inner solve has a history of its own; BiCGStab has two in an iteration, and all have one at the end.
+                let inverses = [(&double as &dyn LinearOperator<f64>, 0), (&single, 0), (&refining, 2)];
+                for (m, inner) in inverses {
+                    let solver = KrylovSolver::new(method).rtol(1e-300);
+                    let mut memory = PodBuffer::new(solver.scratch(&product, Some(m)));
+                    for limit in [3, 40, 41] {
+                        let (solver, mut x) = (solver.max_iterations(limit), vec![0.0; rhs.len()]);
+                        let watch = &mut |_: IterationProgress<'_, f64>| ControlFlow::Continue(());
+                        let before = COUNT.get();
+                        let stack = PodStack::new(&mut memory);
+                        let operator = if limit == 40 { &a as &dyn LinearOperator<f64> } else { &product };
+                        let report = solver.solve_with(operator, Some(m), &rhs, &mut x, watch, stack).unwrap();
+                        let (count, steps) = (COUNT.get() - before, report.iterations + report.restarts + 1);
+                        assert!(count <= 1 + inner * steps, "{kind} {method}, {steps} steps: {count}");
+                    }
+                }
+            }
+        }
+    });
+}
