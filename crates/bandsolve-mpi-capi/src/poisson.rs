@@ -69,7 +69,10 @@ impl bandsolve_mpi_axis_t {
         for ((side, kind), values) in sides.iter_mut().zip(self.kinds).zip(values) {
             let kind = usize::try_from(kind).ok().and_then(|kind| BoundaryKind::ALL.get(kind));
             let kind = *kind.ok_or_else(|| RankFailure::argument(format!("there is no boundary {:?}", self.kinds)))?;
-            *side = Boundary { kind, value: if kind == BoundaryKind::Periodic { 0.0 } else { values[0] } };
+            *side = Boundary {
+                kind,
+                value: if kind == BoundaryKind::Periodic { 0.0 } else { values.first().copied().unwrap_or(0.0) },
+            };
         }
         let grid = if self.grid == 0 { Grid::Node } else { Grid::Cell };
         let mut problem =
