@@ -10,13 +10,15 @@
 (True, (1000, 3))
 """
 
+from functools import partial
+
 import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
-from bandsolve.sparse import Preconditioner, PreparedProduct, _number, _rows, gmres
+from bandsolve.sparse import Preconditioner, PreparedProduct, _number, _rows, cg, gmres
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -29,6 +31,9 @@ _MOST_ENTRIES = 1 << 27
 
 # How much smaller the tolerance of iterative solves is than that of eigenvalues: errors are parts of the largest 1 / (w - sigma).
 _TIGHTER = 500
+
+# Iterations of conjugate gradients, before GMRES takes their place.
+_MOST_STEPS = 200
 
 
 def _is_matrix(a):
@@ -55,13 +60,13 @@ def _operator(a, n, name):
     return rows, made, dtype
 
 
-def _solver(a, dtype, tol, preconditioner):
-    """A function that solves with a sparse matrix: by factors of its band, or by GMRES where the band is too wide or a preconditioner is
-    named."""
+def _solver(a, dtype, tol, preconditioner, hermitian):
+    """A function that solves with a sparse matrix: by factors of its band, or by iteration where the band is too wide or a preconditioner
+    is named."""
     import scipy.sparse as sp
 
     if preconditioner is not None:
-        return _iterative(sp.csr_array(a), Preconditioner(a, preconditioner), dtype, tol)
+        return _iterative(sp.csr_array(a), Preconditioner(a, preconditioner), dtype, tol, hermitian)
     a = sp.coo_array(a)
     width = int(np.abs(a.row.astype(np.int64) - a.col).max()) if a.nnz else 0
     block = _block(a, width)
@@ -70,7 +75,7 @@ def _solver(a, dtype, tol, preconditioner):
     if (2 * width + 1) * a.shape[0] <= _MOST_ENTRIES:
         return factor(a).solve
     a = a.tocsr()
-    return _iterative(a, Preconditioner(a), dtype, tol)
+    return _iterative(a, Preconditioner(a), dtype, tol, hermitian)
 
 
 def _block(a, width):
@@ -90,22 +95,31 @@ def _factored_blocks(a, block):
     return factor_block_tridiagonal(*blocks)
 
 
-def _iterative(a, m, dtype, tol):
-    """A function that solves by GMRES, to a small part of what eigenvalues are asked for, or to rounding; with its tolerance."""
+def _iterative(a, m, dtype, tol, hermitian=False):
+    """A function that solves to a small part of what eigenvalues are asked for, or to rounding; with its tolerance. By conjugate gradients
+    with a preconditioner of a Hermitian matrix, as long as they converge, else by GMRES."""
     epsilon = np.finfo(dtype).eps
     rtol = max(tol / _TIGHTER, epsilon**0.8)
     a = PreparedProduct(a) if _is_matrix(a) else a
     signs = np.random.default_rng(0).choice([-1.0, 1.0], a.shape[0]).astype(dtype)
     # At most the norm of A, and about of its size.
     size = np.linalg.norm(a.matvec(signs)) / max(np.linalg.norm(signs), 1.0)
+    methods = [partial(gmres, restart=150 if m is None else 60)]
+    if hermitian and m is not None:
+        methods.append(partial(cg, maxiter=_MOST_STEPS))
 
     def solve(b):
-        x, report = gmres(a, b, M=m, rtol=rtol, restart=150 if m is None else 60, full_output=True)
-        rounding = 8 * epsilon * (size * np.linalg.norm(x) + np.linalg.norm(b))
-        if not report["converged"] and not report["residual_norm"] <= rounding:
-            raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: {report['ending']} after "
-                                        f"{report['iterations']} iterations; name another preconditioner, or give an inverse as OPinv")
-        return x
+        while True:
+            x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
+            rounding = 8 * epsilon * (size * np.linalg.norm(x) + np.linalg.norm(b))
+            if report["converged"] or report["residual_norm"] <= rounding:
+                return x
+            if len(methods) == 1:
+                break
+            # The matrix is not definite, or the preconditioner is not Hermitian.
+            methods.pop()
+        raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: {report['ending']} after "
+                                    f"{report['iterations']} iterations; name another preconditioner, or give an inverse as OPinv")
 
     solve.rtol = rtol
     return solve
@@ -116,21 +130,21 @@ def _outer(tol, inverse):
     return max(tol, _TIGHTER * getattr(inverse, "rtol", 0.0))
 
 
-def _inverse(a, m, sigma, dtype, tol, preconditioner=None):
+def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
     """A function that solves with A - sigma M, or with M where there is no shift."""
     import scipy.sparse as sp
     from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
     if sigma is None:
         if _is_matrix(m):
-            return _solver(sp.csr_array(m), dtype, tol, preconditioner)
+            return _solver(sp.csr_array(m), dtype, tol, preconditioner, hermitian)
         if preconditioner is not None:
             raise ValueError(f"Minv is {preconditioner!r}: a preconditioner is made of a matrix, but M is " + ("None" if m is None else "an operator"))
         return _iterative(m, None, dtype, tol)
     if _is_matrix(a) and (m is None or _is_matrix(m)):
         a = sp.csr_array(a)
         shifted = a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m))
-        return _solver(shifted, dtype, tol, preconditioner)
+        return _solver(shifted, dtype, tol, preconditioner, hermitian)
     if preconditioner is not None:
         raise ValueError(f"OPinv is {preconditioner!r}: a preconditioner is made of matrices, but A or M is an operator")
     a = aslinearoperator(a)
@@ -211,11 +225,11 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         raise ValueError("complete needs sigma or which='SM', and matrices in a band that are factored here")
     if found is None:
         if isinstance(inverse, str):
-            inverse = _inverse(a, m, sigma, dtype, tol, inverse)
+            inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
         elif inverse is not None:
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
         elif sigma is not None or m is not None:
-            inverse = _inverse(a, m, sigma, dtype, tol)
+            inverse = _inverse(a, m, sigma, dtype, tol, None, hermitian)
         found = _bandsolve.eigenvalues(n, (*converted, inverse), start, options)
     w, v, report = found
     if hermitian:
@@ -240,7 +254,7 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
     n, _, dtype = _operator(a, None, "A")
     m = sp.eye_array(n, dtype=dtype, format="csr") if m is None else m
     named = inverse if isinstance(inverse, str) else None
-    solve = _inverse(a, m, sigma, dtype, tol, named) if inverse is None or named else _given(inverse, n, "OPinv")
+    solve = _inverse(a, m, sigma, dtype, tol, named, True) if inverse is None or named else _given(inverse, n, "OPinv")
 
     # M - A / sigma = -(A - sigma M) / sigma
     def inverted(b):
@@ -290,8 +304,8 @@ _PARAMETERS = """
     return_eigenvectors : bool
     Minv, OPinv : matrix, LinearOperator, `Factor` or str, optional
         The inverse of M, for problems without `sigma`; that of ``A - sigma M``. A `Factor` is one of M or of ``A - sigma M``. The name of a
-        preconditioner of `bandsolve.sparse` ("amg-lines"): GMRES solves with it, to `tol` / 500, or to rounding. Where
-        GMRES solves, `tol` is not below 2e-10; in single precision, 2e-3.
+        preconditioner of `bandsolve.sparse` ("amg-lines"): systems are solved with it by conjugate gradients or GMRES, to `tol` / 500, or to
+        rounding. Where solves are iterations, `tol` is not below 2e-10; in single precision, 2e-3.
     rng : numpy.random.Generator or int, optional
         Where the seed of random vectors is from. Without it they are always the same.
     full_output : bool
