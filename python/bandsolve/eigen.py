@@ -10,13 +10,15 @@
 (True, (1000, 3))
 """
 
+from functools import partial
+
 import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
-from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance, _whole_number, gmres
+from bandsolve.sparse import Preconditioner, PreparedProduct, _number, _rows, _tolerance, _whole_number, cg, gmres
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -26,6 +28,12 @@ _GENERAL = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LR": "larges
 
 # Bands of more entries are not factored: systems are then solved by iteration.
 _MOST_ENTRIES = 1 << 27
+
+# How much smaller the tolerance of iterative solves is than that of eigenvalues: errors are parts of the largest 1 / (w - sigma).
+_TIGHTER = 500
+
+# Iterations of conjugate gradients, before GMRES takes their place.
+_MOST_STEPS = 200
 
 
 def _is_matrix(a):
@@ -54,10 +62,13 @@ def _operator(a, n, name):
     return rows, made, dtype
 
 
-def _solver(a, dtype):
-    """A function that solves with a sparse matrix: by factors of its band, or by GMRES where the band is too wide."""
+def _solver(a, dtype, tol, preconditioner, hermitian):
+    """A function that solves with a sparse matrix: by factors of its band, or by iteration where the band is too wide or a preconditioner
+    is named."""
     import scipy.sparse as sp
 
+    if preconditioner is not None:
+        return _iterative(sp.csr_array(a), Preconditioner(a, preconditioner), dtype, tol, hermitian)
     a = sp.coo_array(a)
     width = int(np.abs(a.row.astype(np.int64) - a.col).max()) if a.nnz else 0
     block = _block(a, width)
@@ -66,7 +77,7 @@ def _solver(a, dtype):
     if (2 * width + 1) * a.shape[0] <= _MOST_ENTRIES:
         return factor(a).solve
     a = a.tocsr()
-    return _iterative(a, Preconditioner(a), dtype)
+    return _iterative(a, Preconditioner(a), dtype, tol, hermitian)
 
 
 def _block(a, width):
@@ -86,37 +97,65 @@ def _factored_blocks(a, block):
     return factor_block_tridiagonal(*blocks)
 
 
-def _iterative(a, m, dtype):
-    rtol = 1e3 * np.finfo(dtype).eps
+def _iterative(a, m, dtype, tol, hermitian=False):
+    """A function that solves to a small part of what eigenvalues are asked for, or to rounding; with its tolerance. By conjugate gradients
+    with a preconditioner of a Hermitian matrix, as long as they converge, else by GMRES."""
+    epsilon = np.finfo(dtype).eps
+    rtol = max(tol / _TIGHTER, epsilon**0.8)
+    a = PreparedProduct(a) if _is_matrix(a) else a
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], a.shape[0]).astype(dtype)
+    # At most the norm of A, and about of its size.
+    size = np.linalg.norm(a.matvec(signs)) / max(np.linalg.norm(signs), 1.0)
+    methods = [partial(gmres, restart=150 if m is None else 60)]
+    if hermitian and m is not None:
+        methods.append(partial(cg, maxiter=_MOST_STEPS))
 
     def solve(b):
-        x, info = gmres(a, b, M=m, rtol=rtol, restart=60)
-        if info:
-            raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: give its inverse as OPinv")
-        return x
+        while True:
+            x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
+            rounding = 8 * epsilon * (size * np.linalg.norm(x) + np.linalg.norm(b))
+            if report["converged"] or report["residual_norm"] <= rounding:
+                return x
+            if len(methods) == 1:
+                break
+            # The matrix is not definite, or the preconditioner is not Hermitian.
+            methods.pop()
+        raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: {report['ending']} after "
+                                    f"{report['iterations']} iterations; name another preconditioner, or give an inverse as OPinv")
 
+    solve.rtol = rtol
     return solve
 
 
-def _inverse(a, m, sigma, dtype):
+def _outer(tol, inverse):
+    """A tolerance that the errors of an inverse let eigenvalues reach."""
+    return max(tol, _TIGHTER * getattr(inverse, "rtol", 0.0))
+
+
+def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
     """A function that solves with A - sigma M, or with M where there is no shift."""
     import scipy.sparse as sp
     from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
     if sigma is None:
         if _is_matrix(m):
-            return _solver(sp.csr_array(m), dtype)
-        return _iterative(m, None, dtype)
+            return _solver(sp.csr_array(m), dtype, tol, preconditioner, hermitian)
+        if preconditioner is not None:
+            raise ValueError(f"Minv is {preconditioner!r}: a preconditioner is made of a matrix, but M is " + ("None" if m is None else "an operator"))
+        return _iterative(m, None, dtype, tol)
     if _is_matrix(a) and (m is None or _is_matrix(m)):
         a = sp.csr_array(a)
-        return _solver(a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m)), dtype)
+        shifted = a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m))
+        return _solver(shifted, dtype, tol, preconditioner, hermitian)
+    if preconditioner is not None:
+        raise ValueError(f"OPinv is {preconditioner!r}: a preconditioner is made of matrices, but A or M is an operator")
     a = aslinearoperator(a)
     m = None if m is None else aslinearoperator(m)
 
     def shifted(x):
         return a.matvec(x) - sigma * (x if m is None else m.matvec(x))
 
-    return _iterative(LinearOperator(a.shape, matvec=shifted, dtype=dtype), None, dtype)
+    return _iterative(LinearOperator(a.shape, matvec=shifted, dtype=dtype), None, dtype, tol)
 
 
 def _given(inverse, n, name):
@@ -189,10 +228,12 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if complete and found is None:
         raise ValueError("complete needs sigma or which='SM', and matrices in a band that are factored here")
     if found is None:
-        if inverse is not None:
+        if isinstance(inverse, str):
+            inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
+        elif inverse is not None:
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
         elif sigma is not None or m is not None:
-            inverse = _inverse(a, m, sigma, dtype)
+            inverse = _inverse(a, m, sigma, dtype, tol, None, hermitian)
         found = _bandsolve.eigenvalues(n, (*converted, inverse), start, options)
     w, v, report = found
     if hermitian:
@@ -234,7 +275,8 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
     sigma = np.real(sigma)
     n, _, dtype = _operator(a, None, "A")
     m = sp.eye_array(n, dtype=dtype, format="csr") if m is None else m
-    solve = _inverse(a, m, sigma, dtype) if inverse is None else _given(inverse, n, "OPinv")
+    named = inverse if isinstance(inverse, str) else None
+    solve = _inverse(a, m, sigma, dtype, tol, named, True) if inverse is None or named else _given(inverse, n, "OPinv")
 
     # M - A / sigma = -(A - sigma M) / sigma
     def inverted(b):
@@ -245,6 +287,7 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
     from scipy.sparse.linalg import LinearOperator
 
     inverse = LinearOperator((n, n), matvec=inverted, dtype=dtype)
+    tol = _outer(tol, solve)
     u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng)
     w = 1 / u
     order = np.argsort(w)
@@ -282,8 +325,10 @@ _PARAMETERS = """
     tol : float
         Relative accuracy of the pairs; 0: that of the numbers.
     return_eigenvectors : bool
-    Minv, OPinv : matrix, LinearOperator or `Factor`, optional
+    Minv, OPinv : matrix, LinearOperator, `Factor` or str, optional
         Minv: the inverse of M, for problems without `sigma`. OPinv: the inverse of ``A - sigma M``. A `Factor` is that of M or of ``A - sigma M``.
+        A str names a preconditioner of `bandsolve.sparse` ("amg-lines"): systems are solved with it by conjugate gradients or GMRES, to
+        `tol` / 500, or to rounding. Where solves are iterations, `tol` is not below 2e-10; in single precision, 2e-3.
     rng : numpy.random.Generator or int, optional
         The source of the seed of random vectors. Default: a fixed seed.
     full_output : bool

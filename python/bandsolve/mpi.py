@@ -1,4 +1,4 @@
-"""Systems and eigenvalues over the processes (ranks) of an mpi4py communicator, every answer verified.
+"""Systems, eigenvalues and Poisson problems over the processes (ranks) of an mpi4py communicator, every answer verified.
 
 Each rank passes its own consecutive rows as NumPy arrays, or arrays of no rows, and gets its own part of x. All functions and methods are
 collective: all ranks of the communicator call them in the same order. All get the same report, or raise the same error.
@@ -14,6 +14,8 @@ collective: all ranks of the communicator call them in the same order. All get t
 =====================================  ================================================================
 one system                             `solve_tridiagonal`, `solve_block_tridiagonal`, `solve_banded`
 one matrix, many solves                `Blocks` and `Banded`: ``factor()`` returns a `RankFactor`
+many systems along an axis             `solve_batch`; `Batch`, which is factored as they are
+Poisson problems in slabs              `solve_poisson`; `PoissonSlabs` for many right-hand sides
 eigenvalues nearest to a number        `eigsh`
 =====================================  ================================================================
 
@@ -25,6 +27,8 @@ The functions call a library of their own, ``libbandsolve_mpi_capi``, which is l
 
 import ctypes
 import functools
+import hashlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -34,8 +38,10 @@ import numpy as np
 
 from bandsolve._bandsolve import __VERSION__
 from bandsolve._scipy import _result_type, _widths
+from bandsolve.poisson import _axes, _checked_shape, _number, _real
 
-__all__ = ["Banded", "Blocks", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_block_tridiagonal", "solve_tridiagonal"]
+__all__ = ["Banded", "Batch", "Blocks", "PoissonSlabs", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_batch",
+           "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
 
 # The environment variable that says where the library is, and its name.
 _VARIABLE = "BANDSOLVE_MPI_LIBRARY"
@@ -69,6 +75,21 @@ class _Eigen(ctypes.Structure):
                 ("converged", ctypes.c_int32)]
 
 
+class _Axis(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_size_t), ("grid", ctypes.c_int32), ("kinds", ctypes.c_int32 * 2), ("spacing", ctypes.c_double),
+                ("coordinates", ctypes.c_void_p), ("n_coordinates", ctypes.c_size_t), ("values", ctypes.c_void_p * 2),
+                ("n_values", ctypes.c_size_t * 2)]
+
+
+class _Box(ctypes.Structure):
+    _fields_ = [("n_axes", ctypes.c_size_t), ("shift", ctypes.c_double), ("mean", ctypes.c_double), ("removable", ctypes.c_double)]
+
+
+class _PoissonSolved(ctypes.Structure):
+    _fields_ = [("removed", ctypes.c_double), ("mean", ctypes.c_double), ("refinement_steps", ctypes.c_size_t),
+                ("subproblems", ctypes.c_size_t), ("method", ctypes.c_char * 32), ("reason", ctypes.c_char * 160)]
+
+
 @functools.cache
 def _library():
     """The library, whose version is this one's."""
@@ -87,6 +108,9 @@ def _library():
         "ranks": [pointer, size, pointer],
         "blocks": [pointer, integer, integer, size, size, pointer, pointer, pointer, pointer],
         "banded": [pointer, integer, size, size, size, pointer, pointer],
+        "batch": [pointer, integer, integer, integer, size, size, pointer, pointer, pointer, pointer],
+        "poisson": [pointer, integer, pointer, pointer, size, pointer],
+        "poisson_solve": [pointer, size, pointer, size, pointer, pointer],
         "apply": [pointer, size, pointer, pointer],
         "factor": [pointer, ctypes.c_char_p, pointer],
         "solve": [pointer, integer, size, pointer, size, pointer, pointer],
@@ -94,6 +118,7 @@ def _library():
         "free_ranks": [pointer],
         "free_matrix": [pointer],
         "free_factors": [pointer],
+        "free_poisson": [pointer],
     }.items():
         function = getattr(library, f"bandsolve_mpi_{name}")
         function.argtypes, function.restype = arguments, (None if name.startswith("free") else integer)
@@ -170,7 +195,7 @@ def _agreed(comm, prepare, *arguments):
 
 def _numbers(name, array, *dimensions):
     array = np.asarray(array)
-    if array.ndim not in dimensions:
+    if dimensions and array.ndim not in dimensions:
         expected = " or ".join(str(count) for count in dimensions)
         raise ValueError(f"{name} has {array.ndim} dimensions, expected {expected}")
     if array.dtype.kind not in "fciub":
@@ -203,8 +228,16 @@ class _Distributed:
         if array.dtype.kind == "c" and self.dtype.kind != "c":
             raise ValueError(f"{name} is complex, the matrix is real")
         columns = 1 if array.shape == self._own else array.shape[-1]
-        by_columns = np.asarray(array, self.dtype).reshape(self._rows, columns).T
+        by_columns = self._as_solved(np.asarray(array, self.dtype)).reshape(self._rows, columns).T
         return (by_columns.copy(), array.shape), {"dtype": self.dtype, f"number of dimensions of {name}": array.ndim}
+
+    def _as_solved(self, array):
+        """An array with its axes in the order in which they are solved."""
+        return array
+
+    def _as_given(self, columns, shape):
+        """Columns as an array of the caller's shape."""
+        return np.ascontiguousarray(columns.T).reshape(shape)
 
     def factor(self, method="auto"):
         """Factor, to solve again and again. Collective.
@@ -212,7 +245,7 @@ class _Distributed:
         Parameters
         ----------
         method : str
-            'auto'; of `Blocks` 'bcyclic', 'block-spike', 'spike-truncated', of `Banded` 'spike', 'spike-truncated'.
+            'auto'; of `Blocks` 'bcyclic', 'block-spike', 'spike-truncated', of `Banded` 'spike', 'spike-truncated'; of `Batch` 'auto' alone.
 
         Returns
         -------
@@ -226,7 +259,7 @@ class _Distributed:
         (x, shape), _ = _agreed(self.comm, self._columns, "x", x)
         y = np.empty_like(x)
         _call("apply", self._handle, x.size, x.ctypes.data, y.ctypes.data)
-        return np.ascontiguousarray(y.T).reshape(shape)
+        return self._as_given(y, shape)
 
 
 class Blocks(_Distributed):
@@ -304,8 +337,68 @@ class Banded(_Distributed):
         return (rows, (lower, upper)), {"l_and_u": (lower, upper), "dtype": _type_of([rows], dtype)}
 
 
+class Batch(_Distributed):
+    """Many tridiagonal matrices of one size, rows of each over ranks: lines of a field that is cut across them. Collective.
+
+    Along `axis`, row i of every system reads ``sub[i]*x[i-1] + diag[i]*x[i] + sup[i]*x[i+1] == rhs[i]``. A solve has two exchanges of all
+    ranks with all, whatever the number of systems.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    sub, diag, sup : (m, ...) array_like
+        The m own rows of all systems, of one shape; m = 0 is allowed. The other axes count the systems, and are alike on all ranks. The
+        first `sub` of the first rank that has rows and the last `sup` of the last are ignored, or are the corners of periodic matrices.
+    axis : int
+        The axis along which the rows of a system run, which is cut between the ranks. The first one is solved as it lies in memory; the
+        last one is turned, others are moved.
+    periodic : bool
+        Whether the first and the last row of each system are neighbours.
+    dtype : dtype, optional
+        Type of the numbers; else that which the arrays of all ranks need.
+    """
+
+    def __init__(self, comm, sub, diag, sup, *, axis=0, periodic=False, dtype=None):
+        (arrays, axis), dtype = _agreed(comm, self._prepared, (sub, diag, sup), axis, bool(periodic), dtype)
+        shape = arrays[0].shape
+        self.comm, self.dtype, self.axis, self._own, self._rows = comm, dtype, axis, shape, math.prod(shape)
+        self._dimensions = (len(shape), len(shape) + 1)
+        # What lies in between is moved to the front.
+        self._turned = 0 < axis == len(shape) - 1
+        count = math.prod(shape[:axis] + shape[axis + 1 :])
+        numbers = [np.ascontiguousarray(self._as_solved(array), dtype) for array in arrays]
+        pointers = [array.ctypes.data for array in numbers]
+        self._handle = _Handle("bandsolve_mpi_free_matrix", "batch", _ranks_of(comm), _KINDS[dtype], periodic, not self._turned, count,
+                               self._rows, *pointers)
+
+    def _as_solved(self, array):
+        return array if self._turned else np.moveaxis(array, self.axis, 0)
+
+    def _as_given(self, columns, shape):
+        if self._turned or self.axis == 0:
+            return super()._as_given(columns, shape)
+        moved = (shape[self.axis], *shape[: self.axis], *shape[self.axis + 1 :])
+        return np.ascontiguousarray(np.moveaxis(columns.T.reshape(moved), 0, self.axis))
+
+    @staticmethod
+    def _prepared(arrays, axis, periodic, dtype):
+        arrays = [_numbers(name, array) for name, array in zip(("sub", "diag", "sup"), arrays)]
+        shape = arrays[1].shape
+        if not shape:
+            raise ValueError("diag has no axis")
+        for name, array in (("sub", arrays[0]), ("sup", arrays[2])):
+            if array.shape != shape:
+                raise ValueError(f"{name} has the shape {array.shape}, expected {shape}, that of diag")
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"axis {axis} is out of bounds for arrays of {len(shape)} dimensions")
+        axis = int(axis) % len(shape)
+        _library()
+        others = shape[:axis] + shape[axis + 1 :]
+        return (arrays, axis), {"shape of the systems": others, "axis": axis, "periodic": periodic, "dtype": _type_of(arrays, dtype)}
+
+
 class RankFactor:
-    """Factors of a matrix over ranks: `Blocks.factor` and `Banded.factor` make them."""
+    """Factors of a matrix over ranks: `Blocks.factor`, `Banded.factor` and `Batch.factor` make them."""
 
     def __init__(self, matrix, method):
         self._matrix = matrix
@@ -317,7 +410,8 @@ class RankFactor:
         Parameters
         ----------
         rhs : array_like
-            Own rows of one right-hand side, or of k: (m,) or (m, k); of blocks (m, b) or (m, b, k).
+            Own rows of one right-hand side, or of k: (m,) or (m, k); of blocks (m, b) or (m, b, k); of a batch one in the shape of its
+            arrays, or k along one more axis at the end.
         transpose : bool or 'H'
             True for Aᵀ, 'H' for Aᴴ.
         full_output : bool
@@ -348,7 +442,7 @@ class RankFactor:
         errors, solved = np.full(columns, np.nan), _Solved()
         op = {False: 0, True: 1, "H": 2}[transpose]
         _call("solve", self._handle, op, x.size, x.ctypes.data, columns, errors.ctypes.data, ctypes.byref(solved))
-        x = np.ascontiguousarray(x.T).reshape(shape)
+        x = matrix._as_given(x, shape)
         if not full_output:
             return x
         worst = float(errors.max()) if columns else 0.0
@@ -418,13 +512,188 @@ def solve_banded(comm, l_and_u, rows, rhs, *, full_output=False):
     return _solved(lambda dtype: Banded(comm, l_and_u, rows, dtype=dtype), comm, (rows,), rhs, full_output)
 
 
+def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_output=False):
+    """Solve many tridiagonal systems whose rows run along an axis that is cut between the ranks. Collective.
+
+    Parameters
+    ----------
+    comm, sub, diag, sup, axis, periodic
+        As for `Batch`: own rows of all systems.
+    rhs, full_output
+        As for `RankFactor.solve`.
+
+    Returns
+    -------
+    x : ndarray
+        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`.
+    """
+    def batch(dtype):
+        return Batch(comm, sub, diag, sup, axis=axis, periodic=periodic, dtype=dtype)
+
+    return _solved(batch, comm, (sub, diag, sup), rhs, full_output)
+
+
 def _solved(matrix, comm, arrays, rhs, full_output):
     """Solves with a matrix that is complex where the right-hand sides are."""
     def prepare():
-        return None, {"dtype": _result_type(_numbers("rhs", rhs, 1, 2, 3), *map(np.asarray, arrays))}
+        return None, {"dtype": _result_type(_numbers("rhs", rhs), *map(np.asarray, arrays))}
 
     _, dtype = _agreed(comm, prepare)
     return matrix(dtype).factor().solve(rhs, full_output=full_output)
+
+
+_PROBLEM = """spacing, boundary, grid, shift, mean, coordinates, removable
+        As for `bandsolve.poisson.solve`, the same on all ranks: of the whole box, also coordinates along the first axis and arrays of values
+        at its sides."""
+
+
+def _documented(item):
+    item.__doc__ = item.__doc__.replace("@PROBLEM", _PROBLEM)
+    return item
+
+
+@_documented
+class PoissonSlabs:
+    """A solver of (-Δ + shift) u = f on a box that is cut into slabs, for many right-hand sides. Collective.
+
+    Transforms run on each rank by itself; along the first axis, which is cut between the ranks, stand tridiagonal systems, as in `Batch`.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    shape : tuple of int
+        The planes that this rank owns along the first axis, which may be none, and the unknowns along the others: the shape of its f.
+    @PROBLEM
+    dtype : dtype
+        ``float32`` or ``float64``: the type of u, to which right-hand sides are converted.
+
+    Attributes
+    ----------
+    shape, whole : tuple of int
+        Of the own slab, and of the box.
+    dtype
+        As given.
+    """
+
+    def __init__(self, comm, shape, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, mean=0.0, *, coordinates=None,
+                 removable=0.1, dtype=np.float64):
+        shape, _ = _agreed(comm, self._slab, shape, dtype)
+        whole = (comm.allreduce(shape[0]), *shape[1:])
+        axes, _ = _agreed(comm, self._prepared, whole, spacing, boundary, grid, coordinates, (shift, mean, removable))
+        self.comm, self.shape, self.whole, self.dtype = comm, shape, whole, np.dtype(dtype)
+        box = _Box(len(whole), shift, mean, removable)
+        self._handle = _Handle("bandsolve_mpi_free_poisson", "poisson", _ranks_of(comm), _KINDS[self.dtype], (_Axis * len(axes))(*axes),
+                               ctypes.byref(box), shape[0])
+
+    @staticmethod
+    def _slab(shape, dtype):
+        shape = _checked_shape(shape)
+        if np.dtype(dtype).char not in "fd":
+            raise ValueError(f"dtype is {np.dtype(dtype)}, expected float32 or float64")
+        _library()
+        return shape, {"number of axes": len(shape), "shape of a plane": shape[1:], "dtype of u": np.dtype(dtype).name, "dtype": dtype}
+
+    @staticmethod
+    def _prepared(whole, spacing, boundary, grid, coordinates, numbers):
+        axes, told = [], {"shift, mean and removable": tuple(map(float, numbers)), "dtype": np.float64}
+        for k, (n, axis) in enumerate(zip(whole, _axes(whole, spacing, boundary, grid, coordinates))):
+            for what, known in (("grid", _GRIDS), ("boundary", _BOUNDARIES)):
+                for name in axis["kinds"] if what == "boundary" else [axis[what]]:
+                    if name not in known:
+                        raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+            values = [np.ascontiguousarray(side, np.float64).reshape(-1) for side in axis["values"]]
+            if any(kind == "periodic" and side.any() for kind, side in zip(axis["kinds"], values)):
+                raise ValueError("a periodic side has no value")
+            points = axis["coordinates"]
+            made = _Axis(n, _GRIDS.index(axis["grid"]), tuple(map(_BOUNDARIES.index, axis["kinds"])), axis["spacing"])
+            made.coordinates, made.n_coordinates = (None, 0) if points is None else (points.ctypes.data, len(points))
+            made.values, made.n_values = tuple(side.ctypes.data for side in values), tuple(map(len, values))
+            # They live as long as what points to them.
+            made.arrays = points, values
+            axes.append(made)
+            given = [np.zeros(0) if points is None else points, *values]
+            # Ranks that mean other boxes would not fit together, or wait for ever.
+            told[f"axis {k}"] = (axis["grid"], *axis["kinds"], axis["spacing"], *(_digest(array) for array in given))
+        return axes, told
+
+    def solve(self, f, *, full_output=False):
+        """Solve for one right-hand side, or for many. Collective.
+
+        Parameters
+        ----------
+        f : array_like
+            The own planes, of the shape of the solver, or with one more axis in front of it, along which right-hand sides are counted.
+        full_output : bool
+            Return a report, too.
+
+        Returns
+        -------
+        u : ndarray
+            Of the shape of `f`.
+        report : dict
+            With `full_output`: as that of `bandsolve.poisson.solve`, of the whole box; the same on all ranks.
+
+        Raises
+        ------
+        ValueError
+            Shapes do not fit, or a number is not finite, on any rank.
+        numpy.linalg.LinAlgError
+            The problem is singular and f does not balance what is given at the sides, or no answer was accurate enough.
+        """
+        def prepare():
+            own = _real("f", f)
+            if own.shape != self.shape and own.shape[1:] != self.shape:
+                raise ValueError(f"f has the shape {own.shape}, expected {self.shape}, or one more axis in front of it")
+            columns = 1 if own.shape == self.shape else len(own)
+            return (np.array(own, self.dtype, order="C"), columns), {"number of right-hand sides": columns, "dtype": self.dtype}
+
+        (u, columns), _ = _agreed(self.comm, prepare)
+        errors, solved = np.full(columns, np.nan), _PoissonSolved()
+        _call("poisson_solve", self._handle, u.size, u.ctypes.data, columns, errors.ctypes.data, ctypes.byref(solved))
+        if not full_output:
+            return u
+        worst = float(errors.max()) if columns else 0.0
+        return u, {"method": solved.method.decode(), "reason": solved.reason.decode(), "shape": self.whole, "backward_error": worst,
+                   "backward_errors": errors.tolist(), "refinement_steps": solved.refinement_steps, "subproblems": solved.subproblems,
+                   "removed": solved.removed, "mean": None if math.isnan(solved.mean) else solved.mean}
+
+    def __repr__(self):
+        return f"PoissonSlabs(shape={self.shape}, whole={self.whole}, dtype={self.dtype})"
+
+
+_BOUNDARIES, _GRIDS = ("dirichlet", "neumann", "periodic"), ("node", "cell")
+
+
+def _digest(array):
+    return hashlib.sha256(array.tobytes()).hexdigest()[:12]
+
+
+@_documented
+def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, mean=0.0, *, coordinates=None, removable=0.1,
+                  full_output=False):
+    """Solve (-Δ + shift) u = f on a box that is cut into slabs along its first axis. Collective.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    f : array_like
+        The planes that this rank owns, which may be none, of one to three dimensions, one for each axis of the box.
+    @PROBLEM
+    full_output : bool
+        Return a report, too, as `PoissonSlabs.solve` does.
+
+    Returns
+    -------
+    u : ndarray
+        Of the shape of `f`; single precision if `f` is on all ranks.
+    """
+    def prepare():
+        own = _real("f", f)
+        return own.shape, {"dtype": _number(own.dtype)}
+
+    shape, dtype = _agreed(comm, prepare)
+    slabs = PoissonSlabs(comm, shape, spacing, boundary, grid, shift, mean, coordinates=coordinates, removable=removable, dtype=dtype)
+    return slabs.solve(f, full_output=full_output)
 
 
 def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, return_eigenvectors=True, full_output=False):

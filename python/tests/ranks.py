@@ -10,6 +10,7 @@ from conftest import backward_error, dense, random
 from mpi4py import MPI
 
 import bandsolve.mpi as ours
+from bandsolve import poisson
 
 EPSILON = {np.dtype(kind): np.finfo(kind).eps for kind in (np.float32, np.float64, np.complex64, np.complex128)}
 COMM = MPI.COMM_WORLD
@@ -87,6 +88,67 @@ def bands(rng, dtype, _, empty):
     assert np.allclose(whole(ours.Banded(COMM, (lower, upper), rows[mine]) @ rhs[mine]), a @ rhs, rtol=1e-4)
 
 
+def batches(rng, dtype, periodic, empty):
+    """Systems along the first, the middle and the last axis, beside `numpy.linalg`, and products and transposes of them."""
+    n, epsilon = 23, np.finfo(dtype).eps
+    mine = own(n, empty)
+    sub, diag, sup, rhs = (random(rng, (n, 3, 4), dtype) for _ in range(4))
+    diag += 3
+    systems = [(dense(sub[:, i, j], diag[:, i, j], sup[:, i, j], periodic), rhs[:, i, j]) for i in range(3) for j in range(4)]
+    for axis in (0, 1, -1):
+        given = [np.moveaxis(array[mine], 0, axis) for array in (sub, diag, sup, rhs)]
+        x, report = ours.solve_batch(COMM, *given, axis=axis, periodic=periodic, full_output=True)
+        assert x.shape == given[3].shape and x.dtype == dtype and report.backward_error <= 8 * epsilon, report
+        x = whole(np.moveaxis(x, axis, 0)).reshape(n, 12)
+        for k, (a, d) in enumerate(systems):
+            assert backward_error(a, x[:, k : k + 1], d[:, None]) <= 16 * epsilon
+        same_on_all((report.backward_errors, report.method))
+        # One batch, two right-hand sides; transposes; products.
+        batch = ours.Batch(COMM, *given[:3], axis=axis, periodic=periodic)
+        factors, two = batch.factor(), np.stack([given[3], 2 * given[3]], axis=-1)
+        for transpose in (False, True, "H"):
+            y = factors.solve(two, transpose=transpose)
+            assert y.shape == two.shape
+            y = whole(np.moveaxis(y, axis if axis >= 0 else 2, 0)).reshape(n, 12, 2)
+            for k, (a, d) in enumerate(systems):
+                op = {False: a, True: a.T, "H": a.conj().T}[transpose]
+                assert backward_error(op, y[:, k], np.stack([d, 2 * d], axis=-1)) <= 16 * epsilon
+        z = whole(np.moveaxis(batch @ given[3], axis, 0)).reshape(n, 12)
+        assert all(np.allclose(z[:, k], a @ d, rtol=1e-4, atol=1e-5) for k, (a, d) in enumerate(systems))
+    # Systems of one axis alone; none at all.
+    x = ours.solve_batch(COMM, sub[mine, 0, 0], diag[mine, 0, 0], sup[mine, 0, 0], rhs[mine, 0, 0], periodic=periodic)
+    assert backward_error(systems[0][0], whole(x)[:, None], rhs[:, 0, 0][:, None]) <= 16 * epsilon
+    none = np.ones((mine.stop - mine.start, 0), dtype)
+    assert ours.solve_batch(COMM, none, none, none, none, periodic=periodic).shape == none.shape
+
+
+def boxes(rng, dtype, empty):
+    """Slabs beside the solver on one machine, which knows the whole box."""
+    epsilon = np.finfo(dtype).eps
+    points = np.cumsum(1 + 0.3 * rng.random(14))
+    for shape, problem in [
+        ((13,), {"boundary": ("dirichlet", 0.5)}),
+        ((12, 7), {"spacing": (0.25, 0.5), "shift": 0.5, "grid": ("node", "cell")}),
+        ((12, 7), {"boundary": ((("dirichlet", rng.random(7)), "neumann"), "periodic")}),
+        ((12, 5, 6), {"coordinates": (points, None, None), "boundary": ("dirichlet", ("neumann", rng.random((12, 6))), "periodic")}),
+        ((9, 8), {"boundary": "neumann", "grid": "cell", "mean": 0.75, "removable": np.inf}),
+    ]:
+        mine, f = own(shape[0], empty), rng.normal(size=shape).astype(dtype)
+        expected, told = poisson.solve(f, **problem, full_output=True)
+        u, report = ours.solve_poisson(COMM, f[mine], **problem, full_output=True)
+        assert u.shape == f[mine].shape and u.dtype == dtype and report["shape"] == shape and report["method"] == "fft", report
+        assert report["backward_error"] <= 8 * epsilon and len(report["backward_errors"]) == 1
+        # Condition numbers are below 10⁴.
+        size = max(abs(expected).max(), 1e-3)
+        assert abs(whole(u) - expected).max() <= 1e4 * epsilon * size, problem
+        assert abs(report["removed"] - told["removed"]) <= 1e3 * epsilon * abs(f).max() and report["mean"] == told["mean"]
+        same_on_all(report)
+        slabs = ours.PoissonSlabs(COMM, f[mine].shape, **problem, dtype=dtype)
+        two, report = slabs.solve(np.stack([f[mine], -2 * f[mine]]), full_output=True)
+        assert slabs.whole == shape and two.shape == (2, *f[mine].shape) and len(report["backward_errors"]) == 2
+        assert np.array_equal(two[0], u) and np.array_equal(slabs.solve(f[mine].astype("f8")), u)
+
+
 def types():
     """A complex right-hand side of a real matrix, integers, and types that differ between ranks."""
     mine = own(20, ())
@@ -124,10 +186,33 @@ def errors():
     refused(ValueError, "rows has the shape", ours.solve_banded, COMM, (1, 1), np.ones((5, 2)), diag)
     refused(ValueError, "there is no method", ours.Blocks(COMM, off, diag, off).factor, "none")
     refused(ValueError, "over ranks", ours.Banded(COMM, (1, 1), np.ones((5, 3))).factor, "thomas")
+    field = np.ones((5, 3))
+    bad = np.where(COMM.rank == last, np.nan, field)
+    refused(ValueError, f"rank {last}: sup has the shape (4,)", ours.solve_batch, COMM, off, diag, wrong, diag)
+    refused(ValueError, f"rank {last}", ours.solve_batch, COMM, field, 4 * bad, field, field)
+    refused(ValueError, f"rank {last}: rhs has the shape (4,)", ours.solve_batch, COMM, off, diag, off, wrong)
+    refused(ValueError, "axis 2 is out of bounds", ours.solve_batch, COMM, field, field, field, field, axis=2)
+    refused(ValueError, "by 'auto'", ours.Batch(COMM, field, 4 * field, field).factor, "thomas")
+    refused(np.linalg.LinAlgError, "singular", ours.solve_batch, COMM, 0 * field, 0 * field, 0 * field, field)
+    refused(ValueError, f"rank {last}", ours.solve_poisson, COMM, bad)
+    refused(TypeError, "expected real numbers", ours.solve_poisson, COMM, 1j * field)
+    refused(ValueError, "there is no boundary 'open'", ours.solve_poisson, COMM, field, boundary="open")
+    refused(ValueError, "there is no grid 'edge'", ours.solve_poisson, COMM, field, grid="edge")
+    refused(ValueError, "float32 or float64", ours.PoissonSlabs, COMM, (5, 3), dtype="c16")
+    refused(ValueError, "f has the shape", ours.PoissonSlabs(COMM, (5, 3)).solve, np.ones((5, 4)))
+    refused(ValueError, "coordinates", ours.solve_poisson, COMM, field, coordinates=(np.ones(2), None))
+    refused(np.linalg.LinAlgError, "balance", ours.solve_poisson, COMM, field, boundary="neumann", grid="cell")
     refused(np.linalg.LinAlgError, "singular", ours.solve_tridiagonal, COMM, 0 * off, 0 * diag, 0 * off, diag)
     if COMM.size > 1:
         kind = "bcyclic" if COMM.rank == last else "auto"
         refused(ValueError, f"rank {last}: method is 'bcyclic'", ours.Blocks(COMM, off, diag, off).factor, kind)
+        refused(ValueError, "shape of the systems", ours.solve_batch, COMM, *[np.ones((4, 2 if COMM.rank == last else 3))] * 4)
+        other = 2.0 if COMM.rank == last else 1.0
+        refused(ValueError, f"rank {last}: axis 0 is", ours.solve_poisson, COMM, np.ones((4, 3)), other)
+        refused(ValueError, f"rank {last}: shift, mean", ours.solve_poisson, COMM, np.ones((4, 3)), shift=other)
+        sides = ("dirichlet", np.full(3, other)), "neumann"
+        refused(ValueError, f"rank {last}: axis 0 is", ours.solve_poisson, COMM, np.ones((4, 3)), boundary=(sides, "periodic"))
+        refused(ValueError, f"rank {last}: shape of a plane", ours.solve_poisson, COMM, np.ones((4, 4 if COMM.rank == last else 3)))
         # Ranks that disagree about the size of blocks.
         b = 2 if COMM.rank == last else 3
         block = np.ones((2, b, b))
@@ -169,6 +254,9 @@ def main():
             for periodic in (False, True):
                 tridiagonal(rng, dtype, periodic, empty)
                 blocks(rng, dtype, periodic, empty)
+                batches(rng, dtype, periodic, empty)
+            if dtype in (np.float32, np.float64):
+                boxes(rng, dtype, empty)
             bands(rng, dtype, False, empty)
         eigenvalues(empty)
     types()

@@ -199,3 +199,60 @@ def test_equal_eigenvalues_of_general_matrices():
         assert np.allclose(np.sort(w.imag), [-2, -2, -2, 2, 2, 2]) and np.allclose(w.real, 0)
     solves = [eigs(a, 2, full_output=True, second_look=second)[2]["solves"] for second in (False, True)]
     assert solves[0] < solves[1]
+
+
+def anisotropic(n, epsilon=0.01):
+    """-u_xx - epsilon u_yy on n × n nodes, and its eigenvalues, rising."""
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    one = 4 * np.sin(np.pi * np.arange(1, n + 1) / (2 * (n + 1))) ** 2
+    return sp.csr_array(sp.kronsum(line, epsilon * line)), np.sort(np.add.outer(epsilon * one, one).ravel())
+
+
+def test_smallest_of_a_grid_by_a_preconditioner():
+    a, exact = anisotropic(200)
+    w, v, report = eigsh(a, 4, sigma=0, OPinv="amg-lines", tol=1e-8, full_output=True)
+    assert np.allclose(w, exact[:4], rtol=1e-9) and np.allclose(report["offsets"], w)
+    assert report["converged"] and report["residuals"].max() < 1e-8 and report["orthogonality"] < 1e-12
+    # As accurate as solves are.
+    a, exact = anisotropic(80)
+    w = eigsh(a, 4, sigma=0, OPinv="amg-lines", return_eigenvectors=False)
+    assert np.allclose(w, exact[:4], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["amg-lines", "ilu0", "auto"])
+def test_preconditioners_by_name(name):
+    a, exact = anisotropic(40, 0.3)
+    m = sp.diags_array(np.full(1600, 2.0), format="csr")
+    w = eigs(a, 3, sigma=0, OPinv=name, return_eigenvectors=False)
+    assert np.allclose(np.sort(w.real), exact[:3], rtol=1e-8) and abs(w.imag).max() < 1e-9
+    w, v = eigsh(a, 3, m, sigma=0, OPinv=name)
+    assert np.allclose(w, exact[:3] / 2, rtol=1e-9) and np.allclose(a @ v, m @ v * w, atol=1e-9)
+    w = eigsh(a, 3, m, which="LA", Minv=name, ncv=60, return_eigenvectors=False)
+    assert np.allclose(w, exact[-3:] / 2, rtol=1e-9)
+    w = eigsh(a.astype("f4"), 3, sigma=0, OPinv=name, return_eigenvectors=False)
+    assert np.allclose(w, exact[:3], rtol=1e-3)
+    w = eigs(a, 3, sigma=0.001j, OPinv=name, return_eigenvectors=False)
+    assert np.allclose(np.sort(w.real), exact[:3], rtol=1e-8)
+    # M x = u A x with u = 1 / w, near to 1 / sigma.
+    w = eigsh(a, 3, m, sigma=0.001, mode="buckling", OPinv=name, return_eigenvectors=False)
+    assert np.allclose(w, exact[:3] / 2, rtol=1e-8)
+
+
+def test_bands_that_are_too_wide_are_solved_by_iteration(monkeypatch):
+    monkeypatch.setattr("bandsolve.eigen._MOST_ENTRIES", 1000)
+    a, exact = anisotropic(60)
+    w, _, report = eigsh(a, 4, sigma=0, full_output=True)
+    assert np.allclose(w, exact[:4], rtol=1e-10) and report["converged"]
+
+
+def test_inverses_by_name_that_make_no_sense():
+    a, _ = anisotropic(10)
+    with pytest.raises(ValueError, match="no preconditioner"):
+        eigsh(a, 2, sigma=0, OPinv="no-such")
+    with pytest.raises(ValueError, match="A or M is an operator"):
+        eigsh(linalg.aslinearoperator(a), 2, sigma=0, OPinv="amg-lines")
+    with pytest.raises(ValueError, match="M is None"):
+        eigsh(a, 2, Minv="amg-lines")
+    # No preconditioner helps where there is no solution.
+    with pytest.raises(np.linalg.LinAlgError, match="name another preconditioner"):
+        eigsh(sp.diags_array([0.0] + [1.0] * 99, format="csr"), 2, sigma=0, OPinv="none")

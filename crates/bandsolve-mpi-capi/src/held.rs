@@ -2,9 +2,11 @@
 
 use crate::bandsolve_mpi_eigen_t;
 use crate::status::{RankFailure, RankResult};
-use bandsolve::{Complex32, Complex64, LinearOperator, Method, Op, Report, Scalar};
+use bandsolve::{Complex32, Complex64, Layout, LinearOperator, Method, Op, Report, Scalar};
 use bandsolve_eigen::EigenSolver;
-use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, Ranks};
+use bandsolve_mpi::{
+    DistributedBanded, DistributedBatch, DistributedBatchFactors, DistributedBlocks, DistributedFactors, Ranks,
+};
 use core::ffi::c_void;
 use core::{any::Any, slice};
 
@@ -35,7 +37,7 @@ macro_rules! of_kind {
 
 /// # Safety
 /// There are so many numbers, which nobody writes for `'a`; or none.
-unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) -> &'a [T] {
+pub(crate) unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) -> &'a [T] {
     // SAFETY: the caller's promise; an empty slice needs no address.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(start.cast(), len) } }
 }
@@ -63,12 +65,14 @@ pub(crate) trait RankHeldMatrix {
     /// There is room for so many numbers of the type of the matrix.
     unsafe fn nearest(
         &self,
-        ranks: &Ranks,
-        mass: Option<&dyn RankHeldMatrix>,
-        eigen: &mut bandsolve_mpi_eigen_t,
-        numbers: [&mut [f64]; 3],
-        vectors: (*mut c_void, usize),
-    ) -> RankResult;
+        _ranks: &Ranks,
+        _mass: Option<&dyn RankHeldMatrix>,
+        _eigen: &mut bandsolve_mpi_eigen_t,
+        _numbers: [&mut [f64]; 3],
+        _vectors: (*mut c_void, usize),
+    ) -> RankResult {
+        Err(RankFailure::argument("eigenvalues are those of block tridiagonal matrices".into()))
+    }
 
     fn as_any(&self) -> &dyn Any;
 }
@@ -157,15 +161,33 @@ impl<T: Scalar> RankHeldMatrix for DistributedBanded<T> {
         Ok(Box::new(self.factor_by(method)?))
     }
 
-    unsafe fn nearest(
-        &self,
-        _: &Ranks,
-        _: Option<&dyn RankHeldMatrix>,
-        _: &mut bandsolve_mpi_eigen_t,
-        _: [&mut [f64]; 3],
-        _: (*mut c_void, usize),
-    ) -> RankResult {
-        Err(RankFailure::argument("eigenvalues are those of block tridiagonal matrices".into()))
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<T: Scalar> RankHeldFactors for DistributedBatchFactors<T> {
+    unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report> {
+        // SAFETY: the caller's promise.
+        Ok(self.solve_in_place_with(op, unsafe { numbers_mut(x, len) })?)
+    }
+}
+
+impl<T: Scalar> RankHeldMatrix for DistributedBatch<T> {
+    unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
+        // SAFETY: the caller's promise.
+        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
+        y.copy_from_slice(&DistributedBatch::apply(self, x)?);
+        Ok(())
+    }
+
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
+        match method {
+            Method::Auto => Ok(Box::new(DistributedBatch::factor(self)?)),
+            other => {
+                Err(RankFailure::argument(format!("a batch over ranks is solved by 'auto', not by {:?}", other.name())))
+            }
+        }
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -205,5 +227,23 @@ pub(crate) unsafe fn banded(
         // SAFETY: the caller's promise.
         let rows = unsafe { numbers::<Number>(rows, len) };
         Ok(Box::new(DistributedBanded::new(ranks, bandwidths, rows)?))
+    })
+}
+
+/// Many tridiagonal matrices of arrays of `len` numbers. Collective.
+///
+/// # Safety
+/// The arrays have `len` numbers of that kind.
+pub(crate) unsafe fn batch(
+    ranks: &Ranks,
+    (kind, periodic): (i32, bool),
+    (systems, len): ((usize, Layout), usize),
+    arrays: [*const c_void; 3],
+) -> RankResult<Box<dyn RankHeldMatrix>> {
+    of_kind!(kind, Number => {
+        // SAFETY: the caller's promise.
+        let arrays = arrays.map(|array| unsafe { numbers::<Number>(array, len) });
+        let new = if periodic { DistributedBatch::periodic } else { DistributedBatch::new };
+        Ok(Box::new(new(ranks, systems, arrays)?))
     })
 }

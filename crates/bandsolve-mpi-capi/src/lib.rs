@@ -1,18 +1,20 @@
 //! The C functions that the Python module `bandsolve.mpi` calls. There is no header: both are of one version, which the module checks.
 //!
-//! This file declares the functions, each behind the guard of `status`; `held` knows the number types. Functions that take ranks, matrices
+//! This file declares the functions, each behind the guard of `status`; `held` and `poisson` know the number types. Functions that take ranks, matrices
 //! or factors are collective, but those that free them. A panic ends all ranks: the others would wait for this one for ever.
 
 #![allow(non_camel_case_types)]
 
 mod held;
+mod poisson;
 mod status;
 
-use bandsolve::{Method, Op};
+use bandsolve::{Layout, Method, Op};
 use bandsolve_mpi::Ranks;
 use core::ffi::{CStr, c_char, c_void};
 use held::{RankHeldFactors, RankHeldMatrix};
 use mpi::ffi::MPI_Comm;
+use poisson::{RankHeldPoisson, bandsolve_mpi_axis_t, bandsolve_mpi_box_t, bandsolve_mpi_poisson_report_t};
 use status::{RankFailure, bandsolve_mpi_status_t, guard};
 use std::ffi::CString;
 use std::sync::LazyLock;
@@ -30,6 +32,12 @@ pub struct bandsolve_mpi_matrix_t {
 pub struct bandsolve_mpi_factors_t {
     ranks: Ranks,
     held: Box<dyn RankHeldFactors>,
+}
+
+/// A Poisson problem of which this rank has planes.
+pub struct bandsolve_mpi_poisson_t {
+    ranks: Ranks,
+    held: Box<dyn RankHeldPoisson>,
 }
 
 /// How a solve went; the same on all ranks.
@@ -174,6 +182,96 @@ pub unsafe extern "C" fn bandsolve_mpi_banded(
     })
 }
 
+/// Many tridiagonal matrices of one size, of which this rank has rows of all. `interleaved`: row i of system s at i·count + s, else one
+/// system after the other.
+///
+/// # Safety
+/// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_batch(
+    ranks: *const bandsolve_mpi_ranks_t,
+    kind: i32,
+    periodic: i32,
+    interleaved: i32,
+    count: usize,
+    len: usize,
+    sub: *const c_void,
+    diag: *const c_void,
+    sup: *const c_void,
+    out: *mut *mut bandsolve_mpi_matrix_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let ranks = unsafe { &(*ranks).0 };
+    let layout = if interleaved != 0 { Layout::Interleaved } else { Layout::Contiguous };
+    guard(Some(ranks), || {
+        // SAFETY: the caller's promise, of arrays and of `out`.
+        unsafe {
+            let held = held::batch(ranks, (kind, periodic != 0), ((count, layout), len), [sub, diag, sup])?;
+            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
+        }
+        Ok(())
+    })
+}
+
+/// A Poisson problem on a box, of which this rank has so many planes along the first axis. `kind`: 0 or 1 for f32 and f64.
+///
+/// # Safety
+/// `ranks` is of [`bandsolve_mpi_ranks`]; there are as many axes as `whole` says, with as many numbers as they say; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_poisson(
+    ranks: *const bandsolve_mpi_ranks_t,
+    kind: i32,
+    axes: *const bandsolve_mpi_axis_t,
+    whole: *const bandsolve_mpi_box_t,
+    planes: usize,
+    out: *mut *mut bandsolve_mpi_poisson_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let (ranks, whole) = unsafe { (&(*ranks).0, &*whole) };
+    guard(Some(ranks), || {
+        // SAFETY: the caller's promise, of axes and of `out`.
+        unsafe {
+            let held = poisson::poisson(ranks, kind, (axes, whole), planes)?;
+            out.write(Box::into_raw(Box::new(bandsolve_mpi_poisson_t { ranks: ranks.clone(), held })));
+        }
+        Ok(())
+    })
+}
+
+/// u in the place of f. Writes the backward error of every right-hand side.
+///
+/// # Safety
+/// `problem` is of this library; `x` has `len` numbers of its kind, own planes of right-hand sides one after the other; `errors` has
+/// room for `columns` numbers, and `report` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
+    problem: *const bandsolve_mpi_poisson_t,
+    len: usize,
+    x: *mut c_void,
+    columns: usize,
+    errors: *mut f64,
+    report: *mut bandsolve_mpi_poisson_report_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let problem = unsafe { &*problem };
+    guard(Some(&problem.ranks), || {
+        // SAFETY: the caller's promise.
+        let (solved, errors) = unsafe { (problem.held.solve(x, len)?, held::numbers_mut(errors, columns)) };
+        errors.iter_mut().zip(&solved.backward_errors).for_each(|(to, error)| *to = *error);
+        let report_of = bandsolve_mpi_poisson_report_t {
+            removed: solved.removed,
+            mean: solved.mean.unwrap_or(f64::NAN),
+            refinement_steps: solved.refinement_steps,
+            subproblems: solved.subproblems,
+            method: text(solved.method.name()),
+            reason: text(&solved.reason),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { report.write(report_of) };
+        Ok(())
+    })
+}
+
 /// y = A·x.
 ///
 /// # Safety
@@ -305,6 +403,16 @@ pub unsafe extern "C" fn bandsolve_mpi_free_matrix(matrix: *mut bandsolve_mpi_ma
 pub unsafe extern "C" fn bandsolve_mpi_free_factors(factors: *mut bandsolve_mpi_factors_t) {
     // SAFETY: the caller's promise.
     unsafe { free(factors) }
+}
+
+/// Frees a Poisson problem.
+///
+/// # Safety
+/// As [`bandsolve_mpi_free_ranks`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_free_poisson(problem: *mut bandsolve_mpi_poisson_t) {
+    // SAFETY: the caller's promise.
+    unsafe { free(problem) }
 }
 
 /// # Safety

@@ -1,13 +1,19 @@
 //! Counts of eigenvalues over ranks, by the inertia of A − σB.
 //!
-//! Each rank eliminates its block rows but the last, and sends what is left to rank 0, which eliminates that. By Haynsworth's formula
-//! the negative pivots add up.
+//! Each rank eliminates its block rows but the last. What is left of two neighbours is joined on one of them, which eliminates the block
+//! between, and so on in pairs, as a tree. By Haynsworth's formula the negative pivots add up.
 
 use crate::agreement::{RankError, agree};
 use crate::blocks::DistributedBlocks;
+use crate::ranges::RankRanges;
+use crate::ranks::{Expected, Ranks, Sent};
 use bandsolve::{Error, RealScalar, Scalar};
 use bandsolve_eigen::distributed::{InertiaPart, InertiaRows};
 use bandsolve_kernel::exact::ScaledNorm;
+use core::ops::Range;
+
+/// Tags of what goes up the tree: what a part is of, and its matrix.
+const TAGS: [i32; 2] = [50, 51];
 
 /// Rows that are eliminated together at least: fronts of a few rows are slow.
 const LEAST_STEP: usize = 8;
@@ -17,7 +23,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// Collective; the same on all ranks.
     ///
     /// Each rank eliminates its own block rows but the last by dense fronts, with pivots of one and two columns; the last block of the
-    /// rank before stays in its fronts. Columns without a pivot, and the last blocks, go to rank 0, which eliminates them:
+    /// rank before stays in its fronts. Columns without a pivot, and the blocks between ranks, are eliminated in pairs of ranks, as a tree:
     ///
     /// $$ \mathrm{In}\,(A - \sigma B) = \sum_r \mathrm{In}\,D_r + \mathrm{In}\,S $$
     ///
@@ -27,8 +33,8 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// A and B are spread alike. `sub` and `diag` are read.
     ///
     /// # Cost
-    /// 19/3·K² flops a row for blocks of K ≥ 8, 7/3·K³ flops a rank on rank 0. One message of (2K)² numbers a rank, five gathers and those of
-    /// [`shifted`](Self::shifted).
+    /// 19/3·K² flops a row for blocks of K ≥ 8, then 19/3·K³ flops for each of at most ⌈log₂ p⌉ pairs. Two messages a rank, of 32 bytes and of
+    /// (2K)² numbers, four gathers and those of [`shifted`](Self::shifted).
     ///
     /// # Errors
     /// `Shape` where B is not spread as A is; `NotFinite`; `Unsupported` of periodic matrices; `NotConverged` where numbers overflow.
@@ -61,33 +67,19 @@ impl<T: Scalar> DistributedBlocks<T> {
         self.ranks().max(&mut largest);
         let largest = largest[0].max(largest[1]);
         let part = shifted.inertia(T::Real::from_f64(if largest > 0.0 { largest } else { 1.0 }).equilibrate());
-        let (ranks, waiting) = (self.ranks(), part.columns[0]);
-        let told = ranks.all_gather(&[part.negatives as u64, waiting as u64]);
-        let (told, _) = told.as_chunks::<2>();
-        let columns = |rank: usize| {
-            let [behind, before] = shifted.beside(rank).map(|blocks| blocks * shifted.block());
-            [told[rank][1] as usize, behind, before]
-        };
-        let order = |rank: usize| columns(rank).into_iter().sum::<usize>();
-        let parts = ranks.gather(part.matrix, |rank| order(rank).pow(2));
-        let counted = InertiaPart::count(
-            parts.into_iter().enumerate().filter(|(rank, _)| order(*rank) > 0).map(|(rank, matrix)| InertiaPart {
-                negatives: 0,
-                columns: columns(rank),
-                matrix,
-            }),
-        );
+        let ranks = self.ranks();
         let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 };
-        let left = agree(ranks, if ranks.rank() == 0 { counted.ok_or(failed) } else { Ok(0) })?;
-        let left = ranks.all_gather(&[left as u64])[0];
-        Ok((left + told.iter().map(|[negatives, _]| negatives).sum::<u64>()) as usize)
+        let counted = match joined(ranks, part) {
+            Some(whole) => whole.count().ok_or(failed),
+            None => Ok(0),
+        };
+        let counted = agree(ranks, counted)?;
+        Ok(ranks.all_gather(&[counted as u64])[0] as usize)
     }
 
     /// Block rows of a rank that stay: its last one, unless it is the last of all; and that of the rank before.
     fn beside(&self, rank: usize) -> [usize; 2] {
-        let own = self.ranges().range(rank);
-        let inside = |row: usize| usize::from(!own.is_empty() && row > 0 && row < self.ranges().rows());
-        [inside(own.end), inside(own.start)]
+        between(self.ranges(), self.ranges().range(rank))
     }
 
     /// What is left of the own rows, multiplied by `scale`, the same power of two on all ranks.
@@ -110,4 +102,35 @@ impl<T: Scalar> DistributedBlocks<T> {
         let step = b * LEAST_STEP.div_ceil(b);
         InertiaPart::of_rows(InertiaRows { before: before * b, inner: inner * b, behind: behind * b, step }, &entry)
     }
+}
+
+/// Of consecutive block rows those that stay: the last one, unless it is the last of all; and that before them.
+pub(crate) fn between(ranges: &RankRanges, own: Range<usize>) -> [usize; 2] {
+    let inside = |row: usize| usize::from(!own.is_empty() && row > 0 && row < ranges.rows());
+    [inside(own.end), inside(own.start)]
+}
+
+/// Rank 0 gets the part of all rows: at each step ranks at even places join what those behind them send.
+fn joined<T: Scalar>(ranks: &Ranks, mut part: InertiaPart<T>) -> Option<InertiaPart<T>> {
+    let (me, size) = (ranks.rank(), ranks.size());
+    let mut step = 1;
+    while step < size {
+        if me % (2 * step) == step {
+            let to = me - step;
+            let header = [part.negatives, part.columns[0], part.columns[1], part.columns[2]].map(|count| count as u64);
+            ranks.exchange(&[Sent { to, tag: TAGS[0], values: header.to_vec() }], &[]);
+            ranks.exchange(&[Sent { to, tag: TAGS[1], values: part.matrix }], &[]);
+            return None;
+        }
+        if me + step < size {
+            let from = me + step;
+            let header = ranks.exchange::<u64>(&[], &[Expected { from, tag: TAGS[0], len: 4 }]).remove(0);
+            let [negatives, waiting, behind, before] = [0, 1, 2, 3].map(|k| header[k] as usize);
+            let len = (waiting + behind + before).pow(2);
+            let matrix = ranks.exchange(&[], &[Expected { from, tag: TAGS[1], len }]).remove(0);
+            part = part.merge(InertiaPart { negatives, columns: [waiting, behind, before], matrix });
+        }
+        step *= 2;
+    }
+    Some(part)
 }

@@ -2,6 +2,7 @@
 
 use crate::blocks::DistributedBlocks;
 use crate::coarse::{RankCoarse, block_rows, is_regular};
+use crate::inertia::between;
 use crate::ranges::RankRanges;
 use crate::ranks::Traffic;
 use bandsolve::{Method, Scalar};
@@ -123,6 +124,32 @@ impl CostModel {
     /// The same of Aᵀ or Aᴴ, once the rows of Aᵀ are made: SPIKE gathers twice as much.
     pub fn solve_transposed(&self, rank: usize, n_rhs: usize) -> RankCost {
         self.solve_with(rank, n_rhs, 4)
+    }
+
+    /// A count of eigenvalues by [`eigenvalues_below`](DistributedBlocks::eigenvalues_below), beside the matrix that is shifted for it,
+    /// where every column finds a pivot.
+    pub fn count(&self, rank: usize) -> RankCost {
+        let (b, size, several) = (self.block as f64, self.ranges.ranks(), u64::from(self.ranges.ranks() > 1));
+        let inner = self.ranges.range(rank).len() as f64;
+        let mut cost = RankCost { flops: 19.0 / 3.0 * inner * b.powi(3), ..RankCost::default() };
+        cost.gather(2, AGREEMENT);
+        cost.gather(several, 2 * NUMBER);
+        cost.gather(1, NUMBER);
+        let mut step = 1;
+        while step < size && rank.is_multiple_of(2 * step) {
+            let joins = rank + step < size && !self.ranges.range(rank + step).is_empty();
+            cost.flops += if joins { 19.0 / 3.0 * b.powi(3) } else { 0.0 };
+            step *= 2;
+        }
+        if step < size {
+            // What is left of the ranks from this one on, which it has joined.
+            let last = (rank + step).min(size) - 1;
+            let joined = self.ranges.range(rank).start..self.ranges.range(last).end;
+            let order = between(&self.ranges, joined).into_iter().sum::<usize>() * self.block;
+            cost.send(1, 4 * NUMBER);
+            cost.send(u64::from(order > 0), (order * order * self.scalar) as u64);
+        }
+        cost
     }
 
     /// What the sweeps of BCYCLIC cost.

@@ -219,6 +219,60 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         })
     }
 
+    /// A − σ·B, or A − σ·I without B; a copy. Rows keep the order of their entries, what A has not comes after them.
+    ///
+    /// Searches by shift-and-invert solve with it.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if A is not square, B is not of A's shape, or there are more entries than indices can count.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
+    /// assert_eq!(a.shifted(3.0, None)?.row(0).collect::<Vec<_>>(), [(0, 1.0), (1, 1.0)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn shifted(&self, sigma: T, b: Option<&Self>) -> Result<Csr<'static, T, I>> {
+        let n = self.rows();
+        let shapes = b.map_or([n, n], |b| [b.rows(), b.columns()]);
+        for (what, got) in
+            [("columns of a square matrix", self.columns), ("rows of B", shapes[0]), ("columns of B", shapes[1])]
+        {
+            if got != n {
+                return Err(Error::Shape { what, expected: n, got });
+            }
+        }
+        let most = self.entries() + b.map_or(n, |b| b.entries());
+        if I::from_usize(most).to_usize() != Some(most) {
+            return Err(Error::Shape { what: "entries that indices can count", expected: self.entries(), got: most });
+        }
+        let (mut pointers, mut columns) = (Vec::with_capacity(n + 1), Vec::<usize>::with_capacity(most));
+        let mut values = Vec::with_capacity(most);
+        pointers.push(I::from_usize(0));
+        for i in 0..n {
+            let first = values.len();
+            self.row(i).for_each(|(j, value)| {
+                columns.push(j);
+                values.push(value);
+            });
+            let mut subtract = |(j, value): (usize, T)| match columns[first..].iter().position(|own| *own == j) {
+                Some(k) => values[first + k] -= sigma * value,
+                None => {
+                    columns.push(j);
+                    values.push(-(sigma * value));
+                }
+            };
+            match b {
+                Some(b) => b.row(i).for_each(&mut subtract),
+                None => subtract((i, T::ONE)),
+            }
+            pointers.push(I::from_usize(values.len()));
+        }
+        let columns: Vec<I> = columns.into_iter().map(I::from_usize).collect();
+        Csr::new(n, pointers, columns, values)
+    }
+
     /// Entries in another type.
     pub(crate) fn rounded_values<S: Scalar>(&self) -> Vec<S> {
         let mut values = zeros::<S>(self.entries()).expect("memory");

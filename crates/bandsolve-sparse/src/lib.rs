@@ -43,7 +43,9 @@ pub use csr::Csr;
 pub use factor::{GraphFactor, GraphFactorOptions, greedy};
 pub use forest::Forest;
 pub use graph::Graph;
-pub use krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
+pub use krylov::{
+    Ending, IterationProgress, IterationReport, KrylovInverse, KrylovMethod, KrylovSolver, PreconditionerSide,
+};
 pub use precond::{
     AlternatingInner, AlternatingOuter, DiagonalInverse, DiagonalRule, ForestProduct, ForestSolver, IncompleteInverse,
     IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, PairForestSolver, Preconditioner,

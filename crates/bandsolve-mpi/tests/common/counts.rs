@@ -1,9 +1,9 @@
 //! Counts of eigenvalues over ranks, beside those of one machine.
 
 use super::{Blocks, ranks_agree, wave};
-use bandsolve::{Complex64, Error, Scalar};
+use bandsolve::{Complex64, Error, Method, Scalar};
 use bandsolve_eigen::{EigenSolver, eigenvalues_below};
-use bandsolve_mpi::{DistributedBlocks, RankRanges, Ranks};
+use bandsolve_mpi::{CostModel, DistributedBlocks, RankRanges, Ranks};
 
 /// A Hermitian matrix: `sup` is the adjoint of `sub`, and diagonal blocks are their own. `weight` multiplies diagonal blocks.
 fn hermitian<T: Scalar>((rows, block): (usize, usize), weight: f64) -> Blocks<T> {
@@ -85,4 +85,33 @@ pub fn complete_sets(ranks: &Ranks) {
     let mut nearest: Vec<f64> = (0..3 * rows).map(|k| exact(k / 3 + 1)).collect();
     nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
     assert!(found.values.iter().zip(&nearest).all(|(got, exact)| (got - exact).abs() < 1e-11), "{:?}", found.values);
+}
+
+/// Messages and bytes of a count are those of the model; rank 0 gets no more parts than there are levels of the tree.
+pub fn traffic_of_counts(ranks: &Ranks) {
+    for (rows, block) in [(0, 2), (1, 3), (2, 1), (5, 4), (23, 3)] {
+        let each = |rank: usize| [0, 3, 1, 0, 2, 5, 1][(rank * 3 + block) % 7];
+        for ranges in [RankRanges::even(rows, ranks.size()), RankRanges::of_counts((0..ranks.size()).map(each))] {
+            let a = hermitian::<f64>((ranges.rows(), block), 1.0).distributed(ranks, &ranges).unwrap();
+            let before = ranks.traffic();
+            // Far below all eigenvalues every column is a pivot.
+            _ = a.shifted(-100.0, None).unwrap();
+            let shifted = ranks.traffic();
+            assert_eq!(a.eigenvalues_below(None, -100.0).unwrap(), 0);
+            let counted = ranks.traffic() - shifted;
+            let model = CostModel::of(&a, Method::Bcyclic).count(ranks.rank());
+            assert_eq!(counted - (shifted - before), model.traffic, "{ranges:?}, rank {}", ranks.rank());
+        }
+    }
+    // A thousand ranks: the work of rank 0 grows as their logarithm.
+    let model = |ranks: usize| CostModel {
+        ranges: RankRanges::even(8 * ranks, ranks),
+        block: 16,
+        scalar: 8,
+        periodic: false,
+        method: Method::Bcyclic,
+        coarse: bandsolve_mpi::RankCoarse::Auto,
+    };
+    let [few, many] = [8, 1024].map(|ranks| model(ranks).count(0).flops);
+    assert!(many < 2.0 * few, "{few} {many}");
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 30] = [
+pub const CHECKS: [NamedCheck; 31] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -36,6 +36,7 @@ pub const CHECKS: [NamedCheck; 30] = [
     ("rows_that_do_not_dominate", coarse::rows_that_do_not_dominate),
     ("counts", counts::counts),
     ("complete_sets", counts::complete_sets),
+    ("traffic_of_counts", counts::traffic_of_counts),
     ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),

@@ -4,6 +4,7 @@ mod bicgstab;
 mod cg;
 mod gmres;
 mod idr;
+mod inverse;
 mod monitor;
 mod richardson;
 
@@ -17,6 +18,8 @@ use core::fmt::{self, Display, Formatter};
 use core::ops::ControlFlow;
 use core::str::FromStr;
 use monitor::Monitor;
+
+pub use inverse::KrylovInverse;
 
 /// An iterative method.
 ///

@@ -1,0 +1,107 @@
+//! Shift-and-invert whose solves are iterations: a Krylov method with a preconditioner in the place of factors.
+
+use bandsolve::Error;
+use bandsolve_eigen::{EigenProblem, EigenSolver, HermitianEigen};
+use bandsolve_sparse::{Csr, KrylovInverse, KrylovMethod, KrylovSolver, Preconditioner, nine_point};
+use core::f64::consts::PI;
+
+type Matrix = Csr<'static, f64, u32>;
+
+/// −u_xx − ε·u_yy on n × n nodes, by rows, with ε = 0.01.
+fn anisotropic(n: usize) -> Matrix {
+    nine_point([[0.0, -0.01, 0.0], [-1.0, 2.02, -1.0], [0.0, -0.01, 0.0]], (n, n))
+}
+
+/// Its eigenvalues less σ, those nearest to σ first.
+fn exact_offsets(n: usize, sigma: f64) -> Vec<f64> {
+    let line = |k: usize| 4.0 * (PI * k as f64 / (2 * (n + 1)) as f64).sin().powi(2);
+    let mut all: Vec<f64> = (0..n * n).map(|k| line(1 + k / n) + 0.01 * line(1 + k % n) - sigma).collect();
+    all.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+    all
+}
+
+/// The k eigenvalues of (A, B) nearest to σ, and the iterations of a solve.
+fn nearest(
+    (a, b): (&Matrix, Option<&Matrix>),
+    (k, sigma): (usize, f64),
+    solver: KrylovSolver<'_>,
+) -> bandsolve::Result<(HermitianEigen<f64>, f64)> {
+    let shifted = a.shifted(sigma, b)?;
+    let m = Preconditioner::new(&shifted, "amg-lines".parse().expect("a name"), &Default::default())?;
+    let inverse = KrylovInverse::new(solver, &shifted, Some(&m))?;
+    let mut problem = EigenProblem::new(a).shifted(sigma, &inverse);
+    if let Some(b) = b {
+        problem = problem.mass(b);
+    }
+    let found = EigenSolver::new(k).hermitian(&problem)?;
+    let iterations = inverse.iterations() as f64 / found.report.solves as f64;
+    Ok((found, iterations))
+}
+
+/// The largest error of offsets, relative to each.
+fn error_of(found: &HermitianEigen<f64>, exact: &[f64]) -> f64 {
+    found.offsets.iter().zip(exact).map(|(found, exact)| ((found - exact) / exact).abs()).fold(0.0, f64::max)
+}
+
+const CG: KrylovMethod = KrylovMethod::Cg;
+const GMRES: KrylovMethod = KrylovMethod::Gmres { restart: 60 };
+
+#[test]
+fn smallest_of_an_anisotropic_grid() {
+    let a = anisotropic(200);
+    let exact = exact_offsets(200, 0.0);
+    for method in [CG, GMRES] {
+        let (found, iterations) = nearest((&a, None), (6, 0.0), KrylovSolver::new(method).rtol(1e-10)).unwrap();
+        assert!(found.converged() && found.values.len() == 6, "{method}: {:?}", found.report);
+        assert!(error_of(&found, &exact) < 1e-9, "{method}: {:?}, {:?}", found.offsets, &exact[..6]);
+        assert!(found.report.residuals.iter().all(|residual| *residual < 1e-8) && found.report.orthogonality < 1e-13);
+        assert!(iterations < 30.0, "{method}: {iterations} iterations a solve");
+    }
+}
+
+#[test]
+fn inside_a_spectrum() {
+    // A − σI is indefinite: conjugate gradients are not for it.
+    let (a, sigma) = (anisotropic(60), 0.011);
+    let (found, _) = nearest((&a, None), (5, sigma), KrylovSolver::new(GMRES).rtol(1e-10)).unwrap();
+    let error = error_of(&found, &exact_offsets(60, sigma));
+    assert!(found.converged() && error < 1e-8, "{error}: {found:?}");
+}
+
+#[test]
+fn a_pencil() {
+    // B = 2: eigenvalues are halved.
+    let (n, sigma) = (60, -0.001);
+    let two: Vec<_> = (0..n * n).map(|i| (i, i, 2.0)).collect();
+    let (a, b) = (anisotropic(n), Matrix::from_triplets(n * n, n * n, &two).unwrap());
+    let (found, _) = nearest((&a, Some(&b)), (4, sigma), KrylovSolver::new(CG).rtol(1e-10)).unwrap();
+    let exact: Vec<f64> = exact_offsets(n, 2.0 * sigma).iter().map(|offset| offset / 2.0).collect();
+    assert!(found.converged() && error_of(&found, &exact) < 1e-9, "{found:?}");
+}
+
+#[test]
+fn errors_of_solves_are_those_of_offsets() {
+    let a = anisotropic(100);
+    let exact = exact_offsets(100, 0.0);
+    for rtol in [1e-4, 1e-6, 1e-8, 1e-10] {
+        let (found, _) = nearest((&a, None), (3, 0.0), KrylovSolver::new(CG).rtol(rtol)).unwrap();
+        assert!(found.converged() && error_of(&found, &exact) < rtol, "{rtol}: {found:?}");
+    }
+    // A tolerance below what rounding allows: then residuals of the size of rounding will do.
+    let (found, _) = nearest((&a, None), (3, 0.0), KrylovSolver::new(CG).rtol(1e-16)).unwrap();
+    assert!(found.converged() && error_of(&found, &exact) < 1e-11, "{found:?}");
+}
+
+#[test]
+fn solves_that_are_no_solves_are_told() {
+    let a = anisotropic(40);
+    let few = KrylovSolver::new(CG).rtol(1e-10).max_iterations(2);
+    let error = nearest((&a, None), (3, 0.0), few).unwrap_err();
+    assert!(matches!(error, Error::NotConverged { backward_error, .. } if backward_error > 1e-10), "{error}");
+    // An operator that is not the inverse at all: the residuals say so.
+    let wrong = a.shifted(-1.0, None).unwrap();
+    let m = Preconditioner::new(&wrong, "amg-lines".parse().expect("a name"), &Default::default()).unwrap();
+    let inverse = KrylovInverse::new(KrylovSolver::new(CG).rtol(1e-10), &wrong, Some(&m)).unwrap();
+    let found = EigenSolver::new(3).hermitian(&EigenProblem::new(&a).shifted(0.0, &inverse)).unwrap();
+    assert!(!found.converged() && found.report.ending.to_string() == "large residuals", "{:?}", found.report);
+}
