@@ -13,6 +13,7 @@ or `mkl` (dcsrilu0 and dfgmres, with restart 20). Prints Markdown. Needs bandsol
 
 import argparse
 import importlib.util
+import os
 import sys
 import time
 
@@ -202,6 +203,11 @@ def main():
     parser.add_argument("--solvers")
     args = parser.parse_args()
     usual = "amg-lines:1/cg,amg-lines:2/cg,ilu0/gmres,pyamg" if args.times else "amg-lines:2/cg,amg-lines:1/cg,pyamg"
+    if importlib.util.find_spec("petsc4py"):
+        from petsc4py import PETSc
+
+        if PETSc.COMM_WORLD.rank > 0:
+            sys.stdout = open(os.devnull, "w")
     known = solvers((args.solvers or usual).split(","))
     print("| problem |", " | ".join(known), "|")
     print("| --- |", " | ".join("---" for _ in known), "|")

@@ -3,6 +3,7 @@
 mod batches;
 mod coarse;
 mod counts;
+mod radiative;
 mod slabs;
 mod transposes;
 
@@ -16,7 +17,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 31] = [
+pub const CHECKS: [NamedCheck; 32] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -38,6 +39,7 @@ pub const CHECKS: [NamedCheck; 31] = [
     ("complete_sets", counts::complete_sets),
     ("traffic_of_counts", counts::traffic_of_counts),
     ("eigenvalues", eigenvalues),
+    ("radiative_transfer", radiative::radiative_transfer),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),
     ("iterations", iterations),
