@@ -125,10 +125,7 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
         say!("{json}");
         return;
     }
-    say!(
-        "{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts",
-        report.solves, report.restarts
-    );
+    say!("{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts", report.solves, report.restarts);
     for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
         if value.im == 0.0 {
             say!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);

@@ -353,7 +353,8 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
     let found = crate::scaling::answer(&mut command)?;
     say!(
         "{} rows on {} ranks; seconds of the slowest rank, the fastest of {ROUNDS} ({SOLVES} solves each)",
-        args.rows, args.ranks
+        args.rows,
+        args.ranks
     );
     say!("                         ours   ScaLAPACK   ratio    difference of x   of ours, measuring");
     let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);

@@ -238,7 +238,8 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
     let figures = NetworkFigures { latency: args.latency, bandwidth: args.bandwidth, flops };
     say!(
         "\nprojected by the model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
-        args.latency, args.bandwidth
+        args.latency,
+        args.bandwidth
     );
     say!(" ranks         rows   factor s    solve s   messages        bytes   (of the rank with most)");
     for ranks in [128, 4096] {

@@ -143,10 +143,7 @@ impl RankTask<'_> {
             if ones {
                 say!("forward error   {far:.1e} (x = 1)");
             }
-            say!(
-                "time            {seconds:.3} s; rank 0 sent {} messages, {} bytes",
-                traffic.messages, traffic.bytes
-            );
+            say!("time            {seconds:.3} s; rank 0 sent {} messages, {} bytes", traffic.messages, traffic.bytes);
         }
         Ok(())
     }

@@ -88,7 +88,9 @@ fn names_of_scipy_and_digits_of_any_size() {
 fn a_matrix_without_entries_has_eigenvalues() {
     let folder = Folder::new();
     let zero = folder.file("zero.mtx", matrix_market(3, &[]));
-    for options in [&["--which", "LM"][..], &["--which", "LA"], &["--which", "SA"], &["--target", "0"], &["--target", "1"]] {
+    for options in
+        [&["--which", "LM"][..], &["--which", "LA"], &["--which", "SA"], &["--target", "0"], &["--target", "1"]]
+    {
         let json = bandsolve(&[&["eig", &zero, "-k", "2", "--json"], options].concat()).exits(0).json();
         assert!(numbers(&json["eigenvalues"]).iter().all(|value| value.abs() < 1e-15), "{options:?}: {json}");
         assert_eq!(json["complete"], true, "{options:?}: {json}");
