@@ -255,6 +255,7 @@ def test_forests():
         assert all(v in partners[u] for u in others if u >= 0)
     # Of an unsymmetric matrix by columns, and of other kinds.
     a = scattered(400, "f8")
+    a.sum_duplicates()
     for other in (a.tocsc(), a.tocoo(), a.tobsr(), a.toarray()):
         assert np.array_equal(sparse.factor_graph(other, 4)["partners"], sparse.factor_graph(a, 4)["partners"])
         assert np.array_equal(sparse.forest(other)["order"], sparse.forest(a)["order"])

@@ -21,6 +21,7 @@ fn a_model_problem_is_solved_and_reported() {
     let iterations = json["iterations"].as_u64().unwrap() as usize;
     assert!(json["history"].as_array().unwrap().len() == iterations + 1 && iterations < 60, "{json}");
     assert!(json["seconds_setup"].as_f64().unwrap() > 0.0 && json["seconds_solve"].as_f64().unwrap() > 0.0);
+    assert_eq!(json["reason"], "asked for");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("after each iteration"));
     // The solution is one: its product is the right-hand side, of which it is found again.
     assert!(std::fs::read_to_string(&x).unwrap().starts_with("%%MatrixMarket matrix array real general"));
@@ -41,7 +42,7 @@ fn right_hand_sides_are_read_and_what_does_not_converge_says_so() {
     assert!(run.stderr.contains("iteration limit") && run.stdout.contains("2, 0 restarts"), "{run:#?}");
     let complex = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 4 0\n2 2 4 0\n2 1 1 1\n";
     let a = folder.file("complex.mtx", complex);
-    for solver in ["gmres", "cg", "bicgstab", "idr:2", "richardson"] {
+    for solver in ["gmres", "fgmres:5", "cg", "bicgstab", "idr:2", "richardson"] {
         let json =
             bandsolve(&["iterate", &a, "--solver", solver, "--precond", "jacobi", "--json", "-"]).exits(0).json();
         assert_eq!(json["converged"], true, "{solver}");
@@ -64,6 +65,9 @@ fn single_precision_is_refined() {
         json["iterations"].as_u64().unwrap()
     };
     assert!(iterations(&["--single"]).abs_diff(iterations(&[])) <= 1);
+    // Beyond double precision: after some steps it says so.
+    let run = bandsolve(&["iterate", &a, "--solver", "refine:fgmres:20", "--tol", "1e-18"]).exits(4);
+    assert!(run.stderr.contains("not converged (stagnated)"), "{run:#?}");
     bandsolve(&["iterate", &a, "--solver", "refine:jacobi"]).fails(2, "no solver `jacobi`");
 }
 
@@ -98,6 +102,8 @@ fn forests_are_found_and_drawn() {
     let json = bandsolve(&["forest", &a, "--json", "-", "--plot", &plot]).exits(0).json();
     assert_eq!((&json["n"], &json["degree"]), (&900.into(), &2.into()));
     assert!(json["coverage"].as_f64().unwrap() > 0.6 && json["paths"].as_u64().unwrap() > 0, "{json}");
+    let counts = ["cycles", "longest_path", "isolated", "rounds", "seconds", "seconds_graph"];
+    assert!(counts.iter().all(|count| json[count].is_number()), "{json}");
     let picture = std::fs::read_to_string(&plot).unwrap();
     assert!(picture.contains("the paths on the 30 x 30 grid"), "{picture}");
     let json = bandsolve(&["forest", &a, "--n", "4", "--json", "-"]).exits(0).json();
