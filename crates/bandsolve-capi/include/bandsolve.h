@@ -1728,7 +1728,7 @@ bandsolve_status_t bandsolveScsr_krylov_bufferSizeExt(const char *method,
                                                       size_t *size);
 
 /**
- * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
  * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
  * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
  * `options` and `report` may be NULL. `buffer` has the size that `bandsolveScsr_krylov_bufferSizeExt` says, in any alignment, or is
@@ -1850,7 +1850,7 @@ bandsolve_status_t bandsolveDcsr_krylov_bufferSizeExt(const char *method,
                                                       size_t *size);
 
 /**
- * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
  * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
  * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
  * `options` and `report` may be NULL. `buffer` has the size that `bandsolveDcsr_krylov_bufferSizeExt` says, in any alignment, or is
@@ -1972,7 +1972,7 @@ bandsolve_status_t bandsolveCcsr_krylov_bufferSizeExt(const char *method,
                                                       size_t *size);
 
 /**
- * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
  * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
  * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
  * `options` and `report` may be NULL. `buffer` has the size that `bandsolveCcsr_krylov_bufferSizeExt` says, in any alignment, or is
@@ -2094,7 +2094,7 @@ bandsolve_status_t bandsolveZcsr_krylov_bufferSizeExt(const char *method,
                                                       size_t *size);
 
 /**
- * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
  * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
  * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
  * `options` and `report` may be NULL. `buffer` has the size that `bandsolveZcsr_krylov_bufferSizeExt` says, in any alignment, or is

@@ -140,7 +140,7 @@ pub unsafe extern "C" fn bandsolveZcsr_krylov_bufferSizeExt(
     guard(|| unsafe { IterationCall { method, matrix, precond }.buffer_size::<Complex64>(size) })
 }
 
-/// Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+/// Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
 /// means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
 /// `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
 /// `options` and `report` may be NULL. `buffer` has the size that `bandsolveZcsr_krylov_bufferSizeExt` says, in any alignment, or is
