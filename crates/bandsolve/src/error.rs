@@ -51,11 +51,12 @@ pub enum Error {
         /// positive.
         row: usize,
     },
-    /// Neither refinement nor the sequential pivoted solve reached the accuracy contract.
+    /// Neither refinement nor the sequential pivoted solve reached the accuracy contract; of a solve by iteration, its tolerance.
     NotConverged {
-        /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite).
+        /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite); of a solve by iteration, the
+        /// relative residual.
         backward_error: f64,
-        /// Refinement steps taken in all.
+        /// Steps of refinement or iteration taken in all.
         refinement_steps: usize,
     },
     /// The problem is singular, and the right-hand side is too far from those that have a solution.
@@ -124,8 +125,8 @@ impl fmt::Display for Error {
             }
             Self::NotConverged { backward_error, refinement_steps } => write!(
                 f,
-                "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
-                 the matrix is singular to working precision or its entries leave the range of the type"
+                "no accurate answer: backward error {backward_error:.1e} after {refinement_steps} steps of refinement or iteration; \
+                 the matrix may be singular to working precision, or its entries may leave the range of the type"
             ),
             Self::Incompatible { removed, allowed } => write!(
                 f,
