@@ -203,12 +203,12 @@ def main():
     parser.add_argument("--solvers")
     args = parser.parse_args()
     usual = "amg-lines:1/cg,amg-lines:2/cg,ilu0/gmres,pyamg" if args.times else "amg-lines:2/cg,amg-lines:1/cg,pyamg"
-    if importlib.util.find_spec("petsc4py"):
+    known = solvers((args.solvers or usual).split(","))
+    if boomer_amg in known.values():
         from petsc4py import PETSc
 
         if PETSc.COMM_WORLD.rank > 0:
             sys.stdout = open(os.devnull, "w")
-    known = solvers((args.solvers or usual).split(","))
     print("| problem |", " | ".join(known), "|")
     print("| --- |", " | ".join("---" for _ in known), "|")
     for name in args.problems.split(","):

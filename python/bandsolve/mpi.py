@@ -450,6 +450,26 @@ class RankFactor:
                              bool(solved.fallback))
 
 
+_SOLVED = """rhs, full_output
+        As for `RankFactor.solve`.
+
+    Returns
+    -------
+    x : ndarray
+        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`."""
+
+_PROBLEM = """spacing, boundary, grid, shift, mean, coordinates, removable
+        As for `bandsolve.poisson.solve`, the same on all ranks: of the whole box, also coordinates along the first axis and arrays of values
+        at its sides."""
+
+
+def _documented(item):
+    """With the parts that documentation has in common."""
+    item.__doc__ = item.__doc__.replace("@SOLVED", _SOLVED).replace("@PROBLEM", _PROBLEM)
+    return item
+
+
+@_documented
 def solve_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=False):
     """Solve a tridiagonal system over ranks. Collective.
 
@@ -459,13 +479,7 @@ def solve_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=
     ----------
     comm, sub, diag, sup, periodic
         As for `Blocks`: m numbers of own rows each.
-    rhs, full_output
-        As for `RankFactor.solve`.
-
-    Returns
-    -------
-    x : ndarray
-        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`.
+    @SOLVED
     """
     def blocks(dtype):
         return Blocks(comm, sub, diag, sup, periodic=periodic, dtype=dtype)
@@ -473,6 +487,7 @@ def solve_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=
     return _solved(blocks, comm, (sub, diag, sup), rhs, full_output)
 
 
+@_documented
 def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=False):
     """Solve a block tridiagonal system over ranks. Collective.
 
@@ -480,13 +495,7 @@ def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_o
     ----------
     comm, sub, diag, sup, periodic
         As for `Blocks`: m blocks of own block rows each.
-    rhs, full_output
-        As for `RankFactor.solve`.
-
-    Returns
-    -------
-    x : ndarray
-        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`.
+    @SOLVED
     """
     def blocks(dtype):
         return Blocks(comm, sub, diag, sup, periodic=periodic, dtype=dtype)
@@ -494,6 +503,7 @@ def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_o
     return _solved(blocks, comm, (sub, diag, sup), rhs, full_output)
 
 
+@_documented
 def solve_banded(comm, l_and_u, rows, rhs, *, full_output=False):
     """Solve a banded system over ranks. Collective.
 
@@ -501,17 +511,12 @@ def solve_banded(comm, l_and_u, rows, rhs, *, full_output=False):
     ----------
     comm, l_and_u, rows
         As for `Banded`: by rows, not by columns as in `bandsolve.solve_banded`.
-    rhs, full_output
-        As for `RankFactor.solve`.
-
-    Returns
-    -------
-    x : ndarray
-        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`.
+    @SOLVED
     """
     return _solved(lambda dtype: Banded(comm, l_and_u, rows, dtype=dtype), comm, (rows,), rhs, full_output)
 
 
+@_documented
 def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_output=False):
     """Solve many tridiagonal systems whose rows run along an axis that is cut between the ranks. Collective.
 
@@ -519,13 +524,7 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
     ----------
     comm, sub, diag, sup, axis, periodic
         As for `Batch`: own rows of all systems.
-    rhs, full_output
-        As for `RankFactor.solve`.
-
-    Returns
-    -------
-    x : ndarray
-        Own rows, of the shape of `rhs`; with `full_output` a tuple of it and a `RankReport`.
+    @SOLVED
     """
     def batch(dtype):
         return Batch(comm, sub, diag, sup, axis=axis, periodic=periodic, dtype=dtype)
@@ -540,16 +539,6 @@ def _solved(matrix, comm, arrays, rhs, full_output):
 
     _, dtype = _agreed(comm, prepare)
     return matrix(dtype).factor().solve(rhs, full_output=full_output)
-
-
-_PROBLEM = """spacing, boundary, grid, shift, mean, coordinates, removable
-        As for `bandsolve.poisson.solve`, the same on all ranks: of the whole box, also coordinates along the first axis and arrays of values
-        at its sides."""
-
-
-def _documented(item):
-    item.__doc__ = item.__doc__.replace("@PROBLEM", _PROBLEM)
-    return item
 
 
 @_documented

@@ -42,7 +42,12 @@ def _arrays(a):
     if len(a.shape) != 2:
         raise ValueError(f"the matrix has the shape {a.shape}, expected two dimensions")
     a = a.tocsr()
-    return a.shape, (a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False))
+    return a.shape, _compressed(a)
+
+
+def _compressed(a):
+    """The arrays of a matrix by rows or by columns."""
+    return a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False)
 
 
 def _square(shape):
@@ -61,7 +66,7 @@ def _rows(a):
 def _edges(a):
     """Number of rows of a square matrix, and its arrays or those of its transpose, which has the same graph: no copy of a matrix by columns."""
     if getattr(a, "format", None) == "csc":
-        return _square(a.shape), (a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False))
+        return _square(a.shape), _compressed(a)
     return _rows(a)
 
 

@@ -34,6 +34,9 @@ mod stability;
 mod structure;
 mod tune;
 
+#[doc(hidden)]
+pub use args::{finite, tolerance};
+
 use clap::Parser;
 use std::process::ExitCode;
 

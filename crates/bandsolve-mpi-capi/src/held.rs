@@ -5,7 +5,8 @@ use crate::status::{RankFailure, RankResult};
 use bandsolve::{Complex32, Complex64, Layout, LinearOperator, Method, Op, Report, Scalar};
 use bandsolve_eigen::EigenSolver;
 use bandsolve_mpi::{
-    DistributedBanded, DistributedBatch, DistributedBatchFactors, DistributedBlocks, DistributedFactors, Ranks,
+    DistributedBanded, DistributedBatch, DistributedBatchFactors, DistributedBlocks, DistributedFactors, RankError,
+    Ranks,
 };
 use core::ffi::c_void;
 use core::{any::Any, slice};
@@ -47,6 +48,20 @@ pub(crate) unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) ->
 pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) -> &'a mut [T] {
     // SAFETY: the caller's promise; an empty slice needs no address.
     if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(start.cast(), len) } }
+}
+
+/// y, a product with x.
+///
+/// # Safety
+/// x and y have `len` numbers of this type.
+unsafe fn product_into<T: Scalar>(
+    (x, y, len): (*const c_void, *mut c_void, usize),
+    product: impl FnOnce(&[T]) -> Result<Vec<T>, RankError>,
+) -> RankResult {
+    // SAFETY: the caller's promise.
+    let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
+    y.copy_from_slice(&product(x)?);
+    Ok(())
 }
 
 /// A matrix over ranks.
@@ -96,9 +111,7 @@ impl<T: Scalar> RankHeldFactors for DistributedFactors<T> {
 impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
         // SAFETY: the caller's promise.
-        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
-        y.copy_from_slice(&DistributedBlocks::apply(self, x)?);
-        Ok(())
+        unsafe { product_into((x, y, len), |x| DistributedBlocks::apply(self, x)) }
     }
 
     fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
@@ -152,9 +165,7 @@ impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
 impl<T: Scalar> RankHeldMatrix for DistributedBanded<T> {
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
         // SAFETY: the caller's promise.
-        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
-        y.copy_from_slice(&DistributedBanded::apply(self, x)?);
-        Ok(())
+        unsafe { product_into((x, y, len), |x| DistributedBanded::apply(self, x)) }
     }
 
     fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
@@ -176,9 +187,7 @@ impl<T: Scalar> RankHeldFactors for DistributedBatchFactors<T> {
 impl<T: Scalar> RankHeldMatrix for DistributedBatch<T> {
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
         // SAFETY: the caller's promise.
-        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
-        y.copy_from_slice(&DistributedBatch::apply(self, x)?);
-        Ok(())
+        unsafe { product_into((x, y, len), |x| DistributedBatch::apply(self, x)) }
     }
 
     fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {

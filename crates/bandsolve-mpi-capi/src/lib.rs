@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_char, c_void};
 use held::{RankHeldFactors, RankHeldMatrix};
 use mpi::ffi::MPI_Comm;
 use poisson::{RankHeldPoisson, bandsolve_mpi_axis_t, bandsolve_mpi_box_t, bandsolve_mpi_poisson_report_t};
-use status::{RankFailure, bandsolve_mpi_status_t, guard};
+use status::{RankFailure, RankResult, bandsolve_mpi_status_t, guard};
 use std::ffi::CString;
 use std::sync::LazyLock;
 
@@ -146,14 +146,13 @@ pub unsafe extern "C" fn bandsolve_mpi_blocks(
 ) -> bandsolve_mpi_status_t {
     // SAFETY: the caller's promise.
     let ranks = unsafe { &(*ranks).0 };
-    guard(Some(ranks), || {
-        // SAFETY: the caller's promise, of arrays and of `out`.
-        unsafe {
+    // SAFETY: the caller's promise, of arrays and of `out`.
+    unsafe {
+        hand_out(ranks, out, || {
             let held = held::blocks(ranks, (kind, periodic != 0), (block, len), [sub, diag, sup])?;
-            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
-        }
-        Ok(())
-    })
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+        })
+    }
 }
 
 /// A banded matrix, of which this rank has rows.
@@ -172,14 +171,13 @@ pub unsafe extern "C" fn bandsolve_mpi_banded(
 ) -> bandsolve_mpi_status_t {
     // SAFETY: the caller's promise.
     let ranks = unsafe { &(*ranks).0 };
-    guard(Some(ranks), || {
-        // SAFETY: the caller's promise, of the array and of `out`.
-        unsafe {
+    // SAFETY: the caller's promise, of the array and of `out`.
+    unsafe {
+        hand_out(ranks, out, || {
             let held = held::banded(ranks, kind, (lower, upper), (rows, len))?;
-            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
-        }
-        Ok(())
-    })
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+        })
+    }
 }
 
 /// Many tridiagonal matrices of one size, of which this rank has rows of all. `interleaved`: row i of system s at i·count + s, else one
@@ -203,14 +201,13 @@ pub unsafe extern "C" fn bandsolve_mpi_batch(
     // SAFETY: the caller's promise.
     let ranks = unsafe { &(*ranks).0 };
     let layout = if interleaved != 0 { Layout::Interleaved } else { Layout::Contiguous };
-    guard(Some(ranks), || {
-        // SAFETY: the caller's promise, of arrays and of `out`.
-        unsafe {
+    // SAFETY: the caller's promise, of arrays and of `out`.
+    unsafe {
+        hand_out(ranks, out, || {
             let held = held::batch(ranks, (kind, periodic != 0), ((count, layout), len), [sub, diag, sup])?;
-            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
-        }
-        Ok(())
-    })
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+        })
+    }
 }
 
 /// A Poisson problem on a box, of which this rank has so many planes along the first axis. `kind`: 0 or 1 for f32 and f64.
@@ -228,14 +225,13 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson(
 ) -> bandsolve_mpi_status_t {
     // SAFETY: the caller's promise.
     let (ranks, whole) = unsafe { (&(*ranks).0, &*whole) };
-    guard(Some(ranks), || {
-        // SAFETY: the caller's promise, of axes and of `out`.
-        unsafe {
+    // SAFETY: the caller's promise, of axes and of `out`.
+    unsafe {
+        hand_out(ranks, out, || {
             let held = poisson::poisson(ranks, kind, (axes, whole), planes)?;
-            out.write(Box::into_raw(Box::new(bandsolve_mpi_poisson_t { ranks: ranks.clone(), held })));
-        }
-        Ok(())
-    })
+            Ok(bandsolve_mpi_poisson_t { ranks: ranks.clone(), held })
+        })
+    }
 }
 
 /// u in the place of f. Writes the backward error of every right-hand side.
@@ -301,16 +297,14 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
 ) -> bandsolve_mpi_status_t {
     // SAFETY: the caller's promise.
     let (matrix, name) = unsafe { (&*matrix, CStr::from_ptr(method)) };
-    guard(Some(&matrix.ranks), || {
+    let make = || {
         let name = name.to_str().unwrap_or("");
         let method =
             Method::from_name(name).ok_or_else(|| RankFailure::argument(format!("there is no method {name:?}")))?;
-        let held = matrix.held.factor(method)?;
-        let factors = bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), held };
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(factors))) };
-        Ok(())
-    })
+        Ok(bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), held: matrix.held.factor(method)? })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { hand_out(&matrix.ranks, out, make) }
 }
 
 /// Solves op(A)·x = rhs; x replaces rhs. `op`: 0 for A, 1 for Aᵀ, 2 for Aᴴ. Writes the backward error of every column.
@@ -413,6 +407,19 @@ pub unsafe extern "C" fn bandsolve_mpi_free_factors(factors: *mut bandsolve_mpi_
 pub unsafe extern "C" fn bandsolve_mpi_free_poisson(problem: *mut bandsolve_mpi_poisson_t) {
     // SAFETY: the caller's promise.
     unsafe { free(problem) }
+}
+
+/// Gives the caller what is made.
+///
+/// # Safety
+/// `out` may be written.
+unsafe fn hand_out<V>(ranks: &Ranks, out: *mut *mut V, make: impl FnOnce() -> RankResult<V>) -> bandsolve_mpi_status_t {
+    guard(Some(ranks), || {
+        let made = Box::new(make()?);
+        // SAFETY: the caller's promise.
+        unsafe { out.write(Box::into_raw(made)) };
+        Ok(())
+    })
 }
 
 /// # Safety

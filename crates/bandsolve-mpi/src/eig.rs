@@ -4,6 +4,7 @@ use crate::input::{RankSystem, RowsShape, announce, read, smallest_block};
 use crate::solve::{blocks, failure};
 use bandsolve::{Complex64, Scalar};
 use bandsolve_cli::exit::Failure;
+use bandsolve_cli::{finite, tolerance};
 use bandsolve_eigen::{EigenReport, EigenSolver};
 use bandsolve_mpi::Ranks;
 use clap::Args;
@@ -33,15 +34,6 @@ pub struct RankEigArgs {
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
-}
-
-fn finite(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "not a finite number such as 0.75".into())
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
-    value.ok_or_else(|| "not a number from 0 to below 1".into())
 }
 
 /// What was found.

@@ -223,6 +223,9 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     ///
     /// Searches by shift-and-invert solve with it.
     ///
+    /// # Cost
+    /// One pass over the entries of both.
+    ///
     /// # Errors
     /// [`Error::Shape`] if A is not square, B is not of A's shape, or there are more entries than indices can count.
     ///
@@ -247,19 +250,26 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         if I::from_usize(most).to_usize() != Some(most) {
             return Err(Error::Shape { what: "entries that indices can count", expected: self.entries(), got: most });
         }
-        let (mut pointers, mut columns) = (Vec::with_capacity(n + 1), Vec::<usize>::with_capacity(most));
+        let (mut pointers, mut columns) = (Vec::with_capacity(n + 1), Vec::with_capacity(most));
         let mut values = Vec::with_capacity(most);
+        // The first entry of each column, where the row has one: others belong to the rows before.
+        let mut places = vec![usize::MAX; n];
         pointers.push(I::from_usize(0));
         for i in 0..n {
             let first = values.len();
-            self.row(i).for_each(|(j, value)| {
-                columns.push(j);
+            for (j, value) in self.row(i) {
+                if !(first..values.len()).contains(&places[j]) {
+                    places[j] = values.len();
+                }
+                columns.push(I::from_usize(j));
                 values.push(value);
-            });
-            let mut subtract = |(j, value): (usize, T)| match columns[first..].iter().position(|own| *own == j) {
-                Some(k) => values[first + k] -= sigma * value,
-                None => {
-                    columns.push(j);
+            }
+            let mut subtract = |(j, value): (usize, T)| {
+                if (first..values.len()).contains(&places[j]) {
+                    values[places[j]] -= sigma * value;
+                } else {
+                    places[j] = values.len();
+                    columns.push(I::from_usize(j));
                     values.push(-(sigma * value));
                 }
             };
@@ -269,7 +279,6 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             }
             pointers.push(I::from_usize(values.len()));
         }
-        let columns: Vec<I> = columns.into_iter().map(I::from_usize).collect();
         Csr::new(n, pointers, columns, values)
     }
 

@@ -312,9 +312,8 @@ impl FoundPaths {
 
 /// Visits the vertices of a path from one of its ends to the other, or those of a cycle that is left out between the end and `before`.
 #[inline]
-fn walk(partners: &[[u32; 2]], (end, before): (usize, u32), mut visit: impl FnMut(usize)) -> FoundPath {
+fn walk(partners: &[[u32; 2]], (end, mut before): (usize, u32), mut visit: impl FnMut(usize)) -> FoundPath {
     let (mut v, mut length, is_cycle) = (end, 0, before != NONE);
-    let mut before = before;
     loop {
         visit(v);
         length += 1;

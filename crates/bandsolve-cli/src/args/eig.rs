@@ -89,13 +89,13 @@ impl Display for WhichName {
 }
 
 /// A number from 0 to below 1.
-fn tolerance(text: &str) -> Result<f64, String> {
+pub fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
     value.ok_or_else(|| "not a number from 0 to below 1".into())
 }
 
 /// A finite real number.
-fn finite(text: &str) -> Result<f64, String> {
+pub fn finite(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "not a finite number such as 0.75".into())
 }
 
