@@ -46,8 +46,9 @@ def _arrays(a):
 
 
 def _compressed(a):
-    """The arrays of a matrix by rows or by columns."""
-    return a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False)
+    """The arrays of a matrix by rows or by columns, without what may stand behind its entries."""
+    count = int(a.indptr[-1])
+    return a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
 
 
 def _square(shape):
@@ -561,14 +562,19 @@ def forest(a, *, rounds=5, seed=0):
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
         Those by rows (csr) or columns (csc) are taken as they are, without a copy.
     rounds : int
-        Most rounds of proposals.
+        Most rounds of proposals. The search ends earlier if no edge can be added.
     seed : int
 
     Returns
     -------
     dict
         ``order``: the unknowns path by path; ``lengths``: those of the paths; ``coverage``: the share of the weight beside the diagonal that
-        lies on the paths; ``cycles``: how many were broken; ``maximal``: whether no edge can be added.
+        lies on the paths; ``cycles``: how many were broken; ``maximal``: whether no edge can be added, as a last round has shown.
+
+    Notes
+    -----
+    If the unknowns that follow each other in the given order have more weight than the paths that were found, the result is the given order, cut
+    where two unknowns are not coupled.
 
     Examples
     --------

@@ -54,10 +54,11 @@ impl<'a> ForestView<'a> {
         (options.degree, options.rounds, options.seed) = (usize::from(args.n), args.rounds, args.seed);
         let started = Instant::now();
         let factor = GraphFactor::of(&graph, &options)?;
-        let forest = (args.n <= 2).then(|| Forest::from_factor(&graph, &factor)).transpose()?;
+        let forest = (args.n <= 2).then(|| Forest::heaviest(&graph, &factor)).transpose()?;
         let seconds = [graph_seconds, started.elapsed().as_secs_f64()];
         let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
-        Ok(Self { args, rounds: factor.rounds(), maximal: factor.is_maximal(), graph, forest, coverage, seconds })
+        let maximal = factor.is_maximal() && forest.as_ref().is_none_or(|forest| forest.is_of(&factor));
+        Ok(Self { args, rounds: factor.rounds(), maximal, graph, forest, coverage, seconds })
     }
 
     fn paths(&self) -> Option<[usize; 3]> {

@@ -11,7 +11,7 @@ use bandsolve_sparse::{
     PreparedProduct, SingleInverse,
 };
 use core::ops::ControlFlow;
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,6 +35,52 @@ enum MatrixView<'a, T: Number> {
     Wide(Csr<'a, T, i64>),
 }
 
+/// Pointers or indices, one after the other.
+enum IndexArray<'py> {
+    Narrow(PyReadonlyArray1<'py, i32>),
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+impl<'py> IndexArray<'py> {
+    /// The caller's own array, if it can be borrowed as it is; else a copy.
+    fn of(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(own) = Self::borrowed(array) {
+            return Ok(own);
+        }
+        let (array, integers) = index_kind(array)?;
+        let Some(dtype) = integers else {
+            return Err(PyTypeError::new_err(format!("{name} has the type {}, expected integers", array.dtype())));
+        };
+        let numpy = array.py().import("numpy")?;
+        // In memory of its own: `ascontiguousarray` keeps what is not aligned.
+        let copy = numpy.call_method1("array", (array, dtype))?;
+        Self::borrowed(&copy)
+            .ok_or_else(|| PyTypeError::new_err(format!("{name} is expected to be an array of integers")))
+    }
+
+    fn borrowed(array: &Bound<'py, PyAny>) -> Option<Self> {
+        fn lies_so<E: numpy::Element>(array: &Bound<'_, PyArray1<E>>) -> bool {
+            array.is_c_contiguous() && array.data().is_aligned()
+        }
+        if let Ok(narrow) = array.cast::<PyArray1<i32>>() {
+            return lies_so(narrow).then(|| Self::Narrow(narrow.readonly()));
+        }
+        array.cast::<PyArray1<i64>>().ok().filter(|wide| lies_so(wide)).map(|wide| Self::Wide(wide.readonly()))
+    }
+}
+
+/// An array, and the type that holds its integers; `None` if it has others.
+fn index_kind<'py>(array: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, Option<&'static str>)> {
+    let array = array.cast::<PyUntypedArray>()?.clone();
+    let dtype = array.dtype();
+    let integers = match (dtype.kind(), dtype.itemsize()) {
+        (b'i', ..=4) | (b'u', ..=2) => Some("int32"),
+        (b'i' | b'u', _) => Some("int64"),
+        _ => None,
+    };
+    Ok((array, integers))
+}
+
 /// Calls `work` with the matrix over SciPy's own arrays.
 fn viewed<T: Number, R>(
     n: usize,
@@ -43,17 +89,23 @@ fn viewed<T: Number, R>(
 ) -> PyResult<R> {
     let py = data.py();
     let values = columns::<T>(&array(data)?.0)?;
-    let failed = |error: Error| exception(py, &error);
-    if let (Ok(pointers), Ok(indices)) = (pointers.cast::<PyArray1<i32>>(), indices.cast::<PyArray1<i32>>()) {
-        let (pointers, indices) = (pointers.readonly(), indices.readonly());
-        let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
-        return Ok(work(MatrixView::Narrow(a)));
-    }
-    let wide = || PyTypeError::new_err("indptr and indices are both int32, or both int64");
-    let (pointers, indices) = (pointers.cast::<PyArray1<i64>>(), indices.cast::<PyArray1<i64>>());
-    let (pointers, indices) = (pointers.map_err(|_| wide())?.readonly(), indices.map_err(|_| wide())?.readonly());
-    let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
-    Ok(work(MatrixView::Wide(a)))
+    let (values, failed) = (slice(&values), |error: Error| exception(py, &error));
+    let (pointers, indices) = (IndexArray::of("indptr", pointers)?, IndexArray::of("indices", indices)?);
+    let made = match (&pointers, &indices) {
+        (IndexArray::Narrow(pointers), IndexArray::Narrow(indices)) => {
+            Csr::new(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Narrow)
+        }
+        (IndexArray::Wide(pointers), IndexArray::Wide(indices)) => {
+            Csr::new(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Wide)
+        }
+        (IndexArray::Wide(pointers), IndexArray::Narrow(indices)) => {
+            Csr::with_pointers(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Narrow)
+        }
+        (IndexArray::Narrow(pointers), IndexArray::Wide(indices)) => {
+            Csr::with_pointers(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Wide)
+        }
+    };
+    Ok(work(made.map_err(failed)?))
 }
 
 /// The same with the matrix as an operator.
@@ -519,14 +571,15 @@ fn graph_factor_of<'py, T: Number>(
     let found = detached(py, || {
         let graph = Graph::of(&a)?;
         let factor = GraphFactor::of(&graph, &options)?;
-        let forest = if paths { Some(Forest::from_factor(&graph, &factor)?) } else { None };
+        let forest = if paths { Some(Forest::heaviest(&graph, &factor)?) } else { None };
         let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
         Ok((factor, forest, coverage))
     })?;
     let (factor, forest, coverage) = found.map_err(|error| exception(py, &error))?;
     let dictionary = PyDict::new(py);
     dictionary.set_item("coverage", coverage)?;
-    dictionary.set_item("maximal", factor.is_maximal())?;
+    dictionary
+        .set_item("maximal", factor.is_maximal() && forest.as_ref().is_none_or(|forest| forest.is_of(&factor)))?;
     if let Some(forest) = forest {
         dictionary.set_item("order", PyArray1::from_iter(py, forest.order().map(|v| v as i64)))?;
         dictionary.set_item("lengths", PyArray1::from_iter(py, forest.lengths().map(|length| length as i64)))?;

@@ -2,6 +2,7 @@
 
 use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::matrix::{Index, IndexWords};
+use bandsolve::memory::reserved;
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Csc, Error, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
@@ -23,6 +24,32 @@ fn copied<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
         own.0.copy_from_slice(&array[task * TASK..][..own.0.len()]);
     });
     Ok(copy)
+}
+
+/// A number as an index.
+///
+/// # Errors
+/// [`Error::Shape`] if it does not fit.
+fn counted<I: Index>(what: &'static str, number: usize) -> Result<I> {
+    let index = I::from_usize(number);
+    if index.to_usize() == Some(number) {
+        return Ok(index);
+    }
+    let all = usize::MAX >> (usize::BITS as usize).saturating_sub(8 * size_of::<I>());
+    // Of signed types one bit is the sign.
+    let expected = if I::from_usize(all).to_usize() == Some(all) { all } else { all >> 1 };
+    Err(Error::Shape { what, expected, got: number })
+}
+
+/// The first elements of an array, all of them if there are fewer.
+fn leading<E: Clone>(array: Cow<'_, [E]>, count: usize) -> Cow<'_, [E]> {
+    match array {
+        Cow::Borrowed(array) => Cow::Borrowed(&array[..count.min(array.len())]),
+        Cow::Owned(mut array) => {
+            array.truncate(count);
+            Cow::Owned(array)
+        }
+    }
 }
 
 /// A sparse matrix by compressed rows (CSR), over the caller's arrays or its own.
@@ -47,18 +74,20 @@ pub struct Csr<'a, T: Clone, I: Clone = usize> {
 }
 
 impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
-    /// Borrows or takes the arrays.
+    /// Borrows or takes the arrays. `column_indices` and `values` may be longer than the last pointer says: what is behind it is no entry.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `row_pointers` is empty or `column_indices` and `values` differ in length, [`Error::Structure`] if the
-    /// pointers do not begin with 0, decrease or do not end with the number of entries, or a column index is not below `columns`.
+    /// [`Error::Shape`] if `row_pointers` is empty or only one of `column_indices` and `values` is too short, [`Error::Structure`] if the
+    /// pointers do not begin with 0, decrease or end above the number of entries, or a column index is not below `columns`.
     pub fn new(
         columns: usize,
         row_pointers: impl Into<Cow<'a, [I]>>,
         column_indices: impl Into<Cow<'a, [I]>>,
         values: impl Into<Cow<'a, [T]>>,
     ) -> Result<Self> {
-        let (row_pointers, column_indices, values) = (row_pointers.into(), column_indices.into(), values.into());
+        let row_pointers = row_pointers.into();
+        let entries = row_pointers.last().and_then(|last| last.to_usize()).unwrap_or(usize::MAX);
+        let (column_indices, values) = (leading(column_indices.into(), entries), leading(values.into(), entries));
         // The rows of a matrix are the columns of its transpose.
         Csc::new(columns, &row_pointers, &column_indices, &values).map_err(|error| match error {
             Error::Structure { array: "column_pointers", index } => Error::Structure { array: "row_pointers", index },
@@ -69,6 +98,34 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
             other => other,
         })?;
         Ok(Self { columns, row_pointers, column_indices, values })
+    }
+
+    /// The same with pointers of another integer type: those of libraries that count entries by 64 bits and columns by 32, for example. The
+    /// pointers are copied, the other arrays are borrowed or taken.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Shape`] if there are more entries than `I` can count, [`Error::OutOfMemory`].
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// let (pointers, columns, values) = ([0_i64, 1, 3], [1_i32, 0, 1], [3.0, 5.0, 4.0]);
+    /// let a = Csr::with_pointers(2, &pointers, &columns[..], &values[..])?;
+    /// assert_eq!(a.row(1).collect::<Vec<_>>(), [(0, 5.0), (1, 4.0)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn with_pointers<P: Index>(
+        columns: usize,
+        row_pointers: &[P],
+        column_indices: impl Into<Cow<'a, [I]>>,
+        values: impl Into<Cow<'a, [T]>>,
+    ) -> Result<Self> {
+        let mut own = reserved(row_pointers.len())?;
+        for (index, pointer) in row_pointers.iter().enumerate() {
+            let at = pointer.to_usize().ok_or(Error::Structure { array: "row_pointers", index })?;
+            own.push(counted("entries that indices can count", at)?);
+        }
+        Self::new(columns, own, column_indices, values)
     }
 
     /// From triplets (row, column, value) in any order, which keep it within their rows.
@@ -108,10 +165,7 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn from_columns(a: &Csc<'_, T, I>) -> Result<Self> {
-        if I::from_usize(a.columns()).to_usize() != Some(a.columns()) {
-            let most = usize::MAX >> (usize::BITS as usize - 8 * size_of::<I>());
-            return Err(Error::Shape { what: "columns that indices can count", expected: most, got: a.columns() });
-        }
+        counted::<I>("columns that indices can count", a.columns())?;
         let mut next = vec![0; a.rows() + 1];
         (0..a.columns()).flat_map(|j| a.column(j)).for_each(|(i, _)| next[i + 1] += 1);
         (0..a.rows()).for_each(|i| next[i + 1] += next[i]);
@@ -247,9 +301,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             }
         }
         let most = self.entries() + b.map_or(n, |b| b.entries());
-        if I::from_usize(most).to_usize() != Some(most) {
-            return Err(Error::Shape { what: "entries that indices can count", expected: self.entries(), got: most });
-        }
+        counted::<I>("entries that indices can count", most)?;
         let (mut pointers, mut columns) = (Vec::with_capacity(n + 1), Vec::with_capacity(most));
         let mut values = Vec::with_capacity(most);
         // The first entry of each column, where the row has one: others belong to the rows before.

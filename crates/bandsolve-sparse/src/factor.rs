@@ -7,10 +7,10 @@ use crate::graph::Graph;
 use crate::random::mixed;
 use crate::reduce::{RowReduction, reduce_rows};
 use crate::rows::SMALL_TASK as TASK;
-use bandsolve::{Error, Result};
+use bandsolve::memory::zeroed;
+use bandsolve::{Error, Result, interrupt};
 use bandsolve_kernel::ahead::prefetch;
-use bandsolve_kernel::memory::zeros;
-use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use std::borrow::Cow;
 
 /// No partner.
@@ -44,6 +44,13 @@ impl GraphFactorOptions {
         round % self.period != self.uncharged
     }
 
+    /// The first round without charges from this one on.
+    fn next_uncharged(&self, round: usize) -> usize {
+        let at = round % self.period;
+        let more = if at <= self.uncharged { self.uncharged - at } else { self.period - at + self.uncharged };
+        round.saturating_add(more)
+    }
+
     /// The charge of a vertex in a round: 0 or 1; 0 in rounds without charges.
     #[inline(always)]
     pub(crate) fn charge(&self, v: usize, round: usize) -> u8 {
@@ -69,10 +76,11 @@ impl GraphFactor {
     /// those become edges of the factor that both ends propose. Of edges of the same weight the one to the smaller number is proposed.
     /// The charge of vertex v in round k is the lowest bit of SplitMix64 of v + 2³²·k + seed.
     ///
-    /// The result is the same for any number of threads. Each round reads all edges.
+    /// The result is the same for any number of threads. Each round reads all edges. Rounds that could not change anything are counted, but
+    /// not made: however many are allowed, the search ends when no edge can be added.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `degree` is not 1 to 4, or `uncharged` not below `period`.
+    /// [`Error::Shape`] if `degree` is not 1 to 4, or `uncharged` not below `period`; [`Error::OutOfMemory`], [`Error::Interrupted`].
     pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
         if options.uncharged >= options.period {
             return Err(Error::Shape {
@@ -82,10 +90,10 @@ impl GraphFactor {
             });
         }
         match options.degree {
-            1 => Ok(propose_and_confirm::<1>(graph, options)),
-            2 => Ok(propose_and_confirm::<2>(graph, options)),
-            3 => Ok(propose_and_confirm::<3>(graph, options)),
-            4 => Ok(propose_and_confirm::<4>(graph, options)),
+            1 => propose_and_confirm::<1>(graph, options),
+            2 => propose_and_confirm::<2>(graph, options),
+            3 => propose_and_confirm::<3>(graph, options),
+            4 => propose_and_confirm::<4>(graph, options),
             degree => Err(Error::Shape { what: "edges of a vertex, 1 to 4", expected: 4, got: degree }),
         }
     }
@@ -135,26 +143,42 @@ impl GraphFactor {
     }
 }
 
-fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptions) -> GraphFactor {
+fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptions) -> Result<GraphFactor> {
     let n = graph.vertices();
-    let mut memory = [0, 1].map(|_| zeros::<u32>(n * N).expect("memory"));
+    let mut memory: [Vec<u32>; 2] = [zeroed(n.saturating_mul(N))?, zeroed(n.saturating_mul(N))?];
     let [confirmed, proposed] = memory.each_mut().map(|memory| memory.as_chunks_mut::<N>().0);
-    let mut states = zeros(n).expect("memory");
+    let mut states = zeroed(n)?;
     each_vertex(confirmed, &mut states, &|v, own, state| (*own, *state) = ([NONE; N], options.charge(v, 0)));
     let (mut rounds, mut maximal) = (0, false);
     while rounds < options.rounds && !maximal {
+        interrupt::check()?;
         let charged = options.is_charged(rounds);
         let proposal = Proposal { confirmed, states: &states, charged };
         let found = reduce_rows(graph.matrix(), &proposal, proposed);
         rounds += 1;
         maximal = found == 0 && !charged;
+        if found == 0 && charged && !can_grow(graph, confirmed, &states) {
+            // All that is left to do is to find this out in a round without charges.
+            rounds = options.next_uncharged(rounds).min(options.rounds);
+        }
         each_vertex(confirmed, &mut states, &|v, own, state| {
             *own = mutual(proposed, v);
             *state = if own[N - 1] == NONE { options.charge(v, rounds) } else { SATURATED };
         });
     }
     let [partners, _] = memory;
-    GraphFactor { degree: N, partners, rounds, maximal }
+    Ok(GraphFactor { degree: N, partners, rounds, maximal })
+}
+
+/// Whether there is an edge between two vertices that may have more of them, and are no partners.
+fn can_grow<const N: usize>(graph: &Graph, confirmed: &[[u32; N]], states: &[u8]) -> bool {
+    let tasks = confirmed.len().div_ceil(TASK);
+    let of_vertex = |v: usize| {
+        states[v] != SATURATED
+            && graph.edges(v).any(|(u, _)| states[u] != SATURATED && !confirmed[v].contains(&(u as u32)))
+    };
+    let of_task = |task: usize, ()| (task * TASK..((task + 1) * TASK).min(confirmed.len())).any(of_vertex);
+    chunks((tasks, 2), (), &of_task, (false, &|a, b| a | b))
 }
 
 /// Calls `work` for the partners and the state of every vertex, on all threads.

@@ -10,6 +10,7 @@ use crate::graph::Graph;
 use crate::multiply::atomic_zeros;
 use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::matrix::Index;
+use bandsolve::memory::allocate;
 use bandsolve::{Error, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::permutation::Permutation;
@@ -52,6 +53,43 @@ impl Forest {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });
         }
         Ok(Self::from_pairs(&factor.pairs(), &|v, u| graph.weight(v, u)).0)
+    }
+
+    /// The paths of a [0, 2]-factor, or those of the given order if they have more of the graph's weight: unknowns often are numbered along
+    /// strong couplings.
+    ///
+    /// # Errors
+    /// As [`from_factor`](Self::from_factor).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions};
+    /// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 2.0), (1, 2, 1.0), (2, 0, 1.0)])?;
+    /// let graph = Graph::of(&a)?;
+    /// let factor = GraphFactor::of(&graph, &GraphFactorOptions::default())?;
+    /// let forest = Forest::heaviest(&graph, &factor)?;
+    /// assert!(forest.coverage(&graph) >= graph.coverage_in_order());
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn heaviest(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
+        let found = Self::from_factor(graph, factor)?;
+        // Of a matching the given order would be no fair rival.
+        if factor.degree() < 2 || graph.coverage_in_order() <= found.coverage(graph) {
+            return Ok(found);
+        }
+        let mut partners = allocate(graph.vertices(), [NONE; 2])?;
+        each_row(&mut partners, &|v, own| {
+            let beside = |(u, _): &(usize, f64)| v.abs_diff(*u) == 1;
+            own.iter_mut().zip(graph.edges(v).filter(beside)).for_each(|(own, (u, _))| *own = u as u32);
+            0
+        });
+        Ok(Self::from_pairs(&partners, &|v, u| graph.weight(v, u)).0)
+    }
+
+    /// Whether all links of the paths are edges of a factor.
+    pub fn is_of(&self, factor: &GraphFactor) -> bool {
+        let is_edge = |v: usize, u: u32| u == NONE || factor.partners(v).any(|partner| partner == u as usize);
+        (0..self.vertices()).all(|v| self.linked(v).iter().all(|u| is_edge(v, *u)))
     }
 
     /// The paths of a [0, 2]-factor by the partners of each vertex; with the edges of cycles that were left out.

@@ -1,7 +1,7 @@
 //! Random graphs, beside an implementation by the letter of the algorithms.
 
 use bandsolve_gallery::Random;
-use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions};
+use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions, nine_point};
 use std::collections::BTreeSet;
 
 /// A matrix with empty rows, entries that come twice, self-loops, equal weights, and weights that are 0, infinite and NaN.
@@ -204,4 +204,48 @@ fn graphs_without_vertices_and_wrong_sizes() {
     assert!(GraphFactor::of(&graph, &options).is_err());
     options.uncharged = 0;
     assert!(Forest::of(&graph, &options).is_err());
+}
+
+/// Rounds that could change nothing are counted, and not made: this test would not end.
+#[test]
+fn any_number_of_rounds_may_be_asked_for() {
+    let random = &mut Random::new(41);
+    for (period, uncharged) in [(5, 0), (1, 0), (usize::MAX, 1), (usize::MAX, usize::MAX - 1), (2, 1)] {
+        let a = matrix(60, random);
+        let graph = Graph::of(&a).unwrap();
+        for degree in 1..=4 {
+            let mut options = GraphFactorOptions::default();
+            (options.degree, options.period, options.uncharged) = (degree, period, uncharged);
+            options.rounds = 1000;
+            // After so many rounds there is no edge left, but with a probability of 60 edges · 2⁻¹⁰⁰⁰.
+            let some = GraphFactor::of(&graph, &options).unwrap();
+            options.rounds = usize::MAX;
+            let all = GraphFactor::of(&graph, &options).unwrap();
+            let partners =
+                |factor: &GraphFactor| (0..60).map(|v| factor.partners(v).collect()).collect::<Vec<Vec<_>>>();
+            assert_eq!(partners(&some), partners(&all), "{degree} {period}");
+            assert!(period == usize::MAX || all.is_maximal(), "{degree} {period}");
+        }
+    }
+}
+
+/// Nine points on a grid, numbered row by row: a path along the rows has more weight than what is found among equals.
+#[test]
+fn the_given_order_is_kept_where_it_has_more_weight() {
+    let a = nine_point([[-1.0; 3], [-1.0, 8.0, -1.0], [-1.0; 3]], (30, 30));
+    let graph = Graph::of(&a).unwrap();
+    let factor = GraphFactor::of(&graph, &GraphFactorOptions::default()).unwrap();
+    assert!(Forest::from_factor(&graph, &factor).unwrap().coverage(&graph) < graph.coverage_in_order());
+    let forest = Forest::heaviest(&graph, &factor).unwrap();
+    assert_eq!(forest.coverage(&graph), graph.coverage_in_order());
+    // The rows of the grid: their ends are not coupled.
+    assert_eq!(forest.lengths().collect::<Vec<_>>(), [30; 30]);
+    assert!(forest.order().eq(0..900) && !forest.is_of(&factor));
+    // Along strong couplings across the given order, the paths that were found are better.
+    let a = nine_point([[0.0, -4.0, 0.0], [-1.0, 10.0, -1.0], [0.0, -4.0, 0.0]], (30, 30));
+    let graph = Graph::of(&a).unwrap();
+    let factor = GraphFactor::of(&graph, &GraphFactorOptions::default()).unwrap();
+    let found = Forest::from_factor(&graph, &factor).unwrap();
+    assert_eq!(Forest::heaviest(&graph, &factor).unwrap(), found);
+    assert!(found.is_of(&factor));
 }

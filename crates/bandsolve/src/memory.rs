@@ -2,8 +2,8 @@
 //! itself would end the process.
 
 use crate::error::{Error, Result};
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::memory::zeros;
+use bytemuck::Pod;
 
 /// That there is no memory for `n` values.
 pub fn out_of_memory<T>(n: usize) -> Error {
@@ -25,7 +25,7 @@ pub fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
 }
 
 /// `n` zeros. Pages of large arrays become real when they are first written.
-pub fn zeroed<T: Scalar>(n: usize) -> Result<Vec<T>> {
+pub fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
     zeros(n).ok_or_else(|| out_of_memory::<T>(n))
 }
 

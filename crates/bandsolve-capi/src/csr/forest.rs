@@ -173,9 +173,10 @@ pub(crate) unsafe fn forest<T: Scalar>(
     let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
     let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
-    let forest = Forest::from_factor(&graph, &factor)?;
+    let forest = Forest::heaviest(&graph, &factor)?;
     let (paths, cycles) = (forest.lengths().count() as i64, forest.cycles() as i64);
-    let info = bandsolve_forest_info_t { paths, cycles, ..found(&factor, forest.coverage(&graph)) };
+    let maximal = i32::from(factor.is_maximal() && forest.is_of(&factor));
+    let info = bandsolve_forest_info_t { paths, cycles, maximal, ..found(&factor, forest.coverage(&graph)) };
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_forest { forest, info })) };
     Ok(())

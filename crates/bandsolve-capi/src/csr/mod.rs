@@ -64,12 +64,12 @@ pub struct bandsolve_csr {
 /// A matrix that `bandsolve<t>csr_create` has made.
 pub type bandsolve_csr_t = *mut bandsolve_csr;
 
-/// Sparse rows as C hands them in, zero-based.
+/// Sparse rows as C hands them in, zero-based, with pointers of the type of the indices or another one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SparseRows<T, I> {
+pub(crate) struct SparseRows<T, I, P = I> {
     pub values: *const T,
     pub col_indices: *const I,
-    pub row_ptrs: *const I,
+    pub row_ptrs: *const P,
     pub nnz: i64,
 }
 
@@ -213,24 +213,55 @@ pub(crate) unsafe fn destroy<H>(handle: *mut H) -> CallResult {
 /// Pointers that are not null point to what the sizes say; the arrays are neither changed nor freed as long as the matrix, or what is
 /// made of it, is there.
 pub(crate) unsafe fn create<T: Scalar, I: CsrIndex>(
-    (rows, columns): (i64, i64),
+    sizes: (i64, i64),
     arrays: SparseRows<T, I>,
     out: *mut bandsolve_csr_t,
+) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe {
+        create_by(sizes, arrays, out, |columns, pointers, indices, values| Csr::new(columns, pointers, indices, values))
+    }
+}
+
+/// `csr_create_mixed`: the same with pointers of another type, which are copied.
+///
+/// # Safety
+/// As [`create`].
+pub(crate) unsafe fn create_mixed<T: Scalar, I: CsrIndex, P: Index>(
+    sizes: (i64, i64),
+    arrays: SparseRows<T, I, P>,
+    out: *mut bandsolve_csr_t,
+) -> CallResult {
+    let made =
+        |columns, pointers: Cow<'static, [P]>, indices, values| Csr::with_pointers(columns, &pointers, indices, values);
+    // SAFETY: the caller's promise.
+    unsafe { create_by(sizes, arrays, out, made) }
+}
+
+/// [`create`] with what makes the matrix of its columns, pointers, indices and values.
+///
+/// # Safety
+/// As [`create`].
+unsafe fn create_by<T: Scalar, I: CsrIndex, P: Index>(
+    (rows, columns): (i64, i64),
+    arrays: SparseRows<T, I, P>,
+    out: *mut bandsolve_csr_t,
+    made: impl FnOnce(usize, Cow<'static, [P]>, &'static [I], &'static [T]) -> bandsolve::Result<Csr<'static, T, I>>,
 ) -> CallResult {
     let out = RawArray::new("matrix", out, 1)?;
     let (rows, columns) = (size("rows", rows)?, size("columns", columns)?);
     let nnz = elements::<T>("values", &[size("nnz", arrays.nnz)?])?;
     // Without rows nobody has to say where they begin.
-    let count = if rows == 0 { 0 } else { elements::<I>("row_ptrs", &[rows.saturating_add(1)])? };
+    let count = if rows == 0 { 0 } else { elements::<P>("row_ptrs", &[rows.saturating_add(1)])? };
     let values = RawArray::new("values", arrays.values, nnz)?;
     let col_indices = RawArray::new("col_indices", arrays.col_indices, nnz)?;
     let row_ptrs = RawArray::new("row_ptrs", arrays.row_ptrs, count)?;
     let places = [values.place(), col_indices.place(), row_ptrs.place()];
     // SAFETY: the caller's promise, also that the arrays live as long as the matrix.
-    let (values, col_indices, row_ptrs): (&'static [T], &'static [I], &'static [I]) =
+    let (values, col_indices, row_ptrs): (&'static [T], &'static [I], &'static [P]) =
         unsafe { (values.read(), col_indices.read(), row_ptrs.read()) };
-    let row_ptrs = if rows == 0 { Cow::Owned(vec![I::from_usize(0)]) } else { Cow::Borrowed(row_ptrs) };
-    let a = Csr::new(columns, row_ptrs, col_indices, values).map_err(named)?;
+    let row_ptrs = if rows == 0 { Cow::Owned(vec![P::from_usize(0)]) } else { Cow::Borrowed(row_ptrs) };
+    let a = made(columns, row_ptrs, col_indices, values).map_err(named)?;
     let matrix = Arc::new(HeldCsr { rows: I::rows(a), places });
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_csr { matrix })) };

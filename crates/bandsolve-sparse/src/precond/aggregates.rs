@@ -2,9 +2,10 @@
 
 use crate::csr::Csr;
 use crate::multiply::{RowTerms, sum_rows};
-use crate::rows::each_row;
+use crate::rows::{SMALL_TASK as TASK, each_row};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{RealScalar, Scalar};
+use bandsolve_kernel::spread::chunks;
 
 /// No aggregate yet.
 const NONE: u32 = u32::MAX;
@@ -21,7 +22,7 @@ pub(super) struct Aggregates {
 /// What is known of a row.
 #[derive(Clone, Copy)]
 struct RowFacts<T> {
-    /// What the row is multiplied by in a step of Jacobi's method.
+    /// What the row is multiplied by in a step of Jacobi's method; 0: there is none.
     step: T,
     /// The least modulus of a coupling that joins aggregates.
     least: f64,
@@ -84,13 +85,26 @@ impl<T: Scalar> RowFacts<T> {
     }
 }
 
+/// A row is a hub if it has more entries than this, and than so many times the mean. Smoothed, its row of P would have an entry for the aggregate of each
+/// of its neighbors, and the next matrix one for each pair of them.
+const MANY: usize = 128;
+const TIMES_MEAN: usize = 16;
+
+/// Most multiply-adds of Pᴴ·A·P for each entry of A: nine points take 16, and 27 points 64 on the first level. Matrices without a geometry may
+/// take far more, and their next one may be full; their prolongation is not smoothed.
+const FILL: usize = 256;
+
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row. Couplings of the diagonal's sign are
     /// none, if there are others: along them, errors that are left have no reason to be equal.
     pub fn new(a: &'a Csr<'a, T, u32>, threshold: f64) -> Self {
         let mut facts = vec![RowFacts { step: T::ZERO, least: 0.0, sign: 0.0 }; a.rows()];
+        let most = MANY.max(TIMES_MEAN * (a.entries() / a.rows().max(1)));
         each_row(&mut facts, &|i, facts| {
             *facts = RowFacts::of(a.row(i), i, threshold);
+            if a.range(i).len() > most {
+                facts.step = T::ZERO;
+            }
             0
         });
         Self { a, facts }
@@ -149,7 +163,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
 
     /// P = (I − ω·D⁻¹·Ā)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level. Ā is A with
     /// couplings that join no aggregates added to the diagonal, so that P has no entries that hardly matter; D are the sums of moduli of its
-    /// rows.
+    /// rows. Where P would fill the next matrix, it is T.
     pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> (Csr<'static, T, u32>, Vec<T>) {
         let (n, count) = (self.a.rows(), aggregates.count);
         let mut squares = vec![0.0; count];
@@ -165,14 +179,30 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        let prolongation = sum_rows((n, count), n * 3, false, &SmoothedRows { graph: self, tentative: &tentative });
+        let rows = |smoothed| SmoothedRows { graph: self, tentative: &tentative, smoothed };
+        let mut prolongation = sum_rows((n, count), n * 3, false, &rows(true));
+        if self.products(&prolongation) > FILL * self.a.entries() {
+            prolongation = sum_rows((n, count), n, false, &rows(false));
+        }
         (prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect())
     }
 }
 
-/// The rows of P.
+impl<T: Scalar> CoarseningGraph<'_, T> {
+    /// The multiply-adds that Pᴴ·A·P takes at most.
+    fn products(&self, prolongation: &Csr<'_, T, u32>) -> usize {
+        let (n, columns) = (self.a.rows(), prolongation.columns());
+        let entries = |i: usize| prolongation.range(i).len();
+        let of_row = |i: usize| entries(i) * self.a.row(i).map(|(j, _)| entries(j)).sum::<usize>().min(columns);
+        let of_task = |task: usize, ()| (task * TASK..((task + 1) * TASK).min(n)).map(of_row).sum::<usize>();
+        chunks((n.div_ceil(TASK), 2), (), &of_task, (0, &|a, b| a + b))
+    }
+}
+
+/// The rows of P, smoothed or not.
 struct SmoothedRows<'a, T: Scalar> {
     graph: &'a CoarseningGraph<'a, T>,
+    smoothed: bool,
     /// The entry of each row of T.
     tentative: &'a [(u32, T)],
 }
@@ -182,6 +212,12 @@ impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
     fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
         let (own, facts) = (self.tentative[row], self.graph.facts[row]);
         let mut sum = own.1;
+        if !self.smoothed || facts.step == T::ZERO {
+            if own.0 != NONE {
+                add(own.0, sum);
+            }
+            return;
+        }
         for (j, entry) in self.graph.a.row(row) {
             let by = -(facts.step * entry);
             let (k, value) = self.tentative[j];

@@ -212,7 +212,7 @@ impl<S: Scalar> Smoother<S> {
     ) -> Result<Self> {
         let edges = StrongEdges::of(a, sliced, options.forests > 1)?;
         let mutual = edges.mutual;
-        let forests = edges.forests(options.forests.max(1), options.omega, &options.factors);
+        let forests = edges.forests(options.forests.max(1), options.omega, &options.factors)?;
         // A sweep may turn the sign of an error that alternates from path to path; a second forest then sees to it.
         let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
         let lines = forests.into_iter().map(|forest| PathSolver::new(a, forest, damping));

@@ -8,7 +8,7 @@ use crate::csr::Csr;
 use crate::rows::make_rows;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
-use bandsolve::{Error, LinearOperator, Result, Scalar};
+use bandsolve::{Error, LinearOperator, Result, Scalar, interrupt};
 
 /// A ≈ L·U on the places of A's entries. L has ones on its diagonal. Sequential, to make and to apply.
 #[derive(Debug, Clone)]
@@ -19,11 +19,20 @@ pub struct IncompleteLu<T: Scalar> {
     diagonal: Vec<u32>,
 }
 
+/// A row above that is longer than what is left of the row by this factor is searched, not read.
+const FAR_LONGER: usize = 16;
+/// Rows between two questions whether to go on.
+const BETWEEN: usize = 1 << 10;
+
 impl<T: Scalar> IncompleteLu<T> {
     /// Eliminates row by row; what would come where A has no entry is dropped.
     ///
+    /// # Cost
+    /// For each entry below the diagonal, the entries that its own row or the row above has behind it, whichever are fewer, up to a logarithm.
+    ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, [`Error::Singular`] with the first row whose pivot is 0, absent or not finite.
+    /// [`Error::Shape`] if the matrix is not square, [`Error::Singular`] with the first row whose pivot is 0, absent or not finite;
+    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
     pub fn new<I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
         let n = a.rows();
         if a.columns() != n {
@@ -35,6 +44,9 @@ impl<T: Scalar> IncompleteLu<T> {
         let range = |i: usize| pointers[i] as usize..pointers[i + 1] as usize;
         let (mut diagonal, mut places) = (vec![0; n], vec![u32::MAX; n]);
         for i in 0..n {
+            if i % BETWEEN == 0 {
+                interrupt::check()?;
+            }
             let own = range(i);
             own.clone().for_each(|e| places[columns[e] as usize] = e as u32);
             for e in own.clone() {
@@ -43,10 +55,24 @@ impl<T: Scalar> IncompleteLu<T> {
                     break;
                 }
                 values[e] = values[e] / values[diagonal[k] as usize];
-                for f in diagonal[k] as usize + 1..range(k).end {
-                    let place = places[columns[f] as usize];
-                    if place != u32::MAX {
-                        values[place as usize] = values[place as usize] - values[e] * values[f];
+                let (right, rest) = (diagonal[k] as usize + 1..range(k).end, e + 1..own.end);
+                let factor = values[e];
+                let mut subtract = |place: usize, f: usize| values[place] = values[place] - factor * values[f];
+                if right.len() > FAR_LONGER * rest.len() {
+                    // What the row has is looked for: a row costs no more than its own entries, however long others are.
+                    let mut from = right.start;
+                    for place in rest {
+                        from += columns[from..right.end].partition_point(|column| *column < columns[place]);
+                        if from < right.end && columns[from] == columns[place] {
+                            subtract(place, from);
+                        }
+                    }
+                } else {
+                    for f in right {
+                        let place = places[columns[f] as usize];
+                        if place != u32::MAX {
+                            subtract(place as usize, f);
+                        }
                     }
                 }
             }
@@ -145,6 +171,13 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'sta
             let count = places.len();
             row.clear();
             row.resize(count, T::ZERO);
+            if count > LONG {
+                made.columns.extend(places.iter().map(|j| *j as u32));
+                long_row(triangle, (&places, lower), &mut row);
+                made.values.extend_from_slice(&row);
+                made.lengths.push(count as u32);
+                continue;
+            }
             // Σ_a x_a·T[p_a][p_c] = δ: column p_c knows of those a alone that stand on the far side of it.
             let mut solve = |c: usize| {
                 let mut sum = if places[c] == i { T::ONE } else { T::ZERO };
@@ -163,6 +196,40 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'sta
             made.lengths.push(count as u32);
         }
     })
+}
+
+/// Entries of a row of the inverse from which on its system is solved by columns, without a look at all pairs of its entries.
+const LONG: usize = 64;
+
+/// The same for one row with many places: each element, once it is known, is subtracted from the sums of those that its row of T has among the
+/// places.
+fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], bool), row: &mut [T]) {
+    let (_, columns, values) = triangle.parts();
+    let count = places.len();
+    // The unit vector of the row's own place, which is the last of L's and the first of U's.
+    row[if lower { count - 1 } else { 0 }] = T::ONE;
+    for step in 0..count {
+        let c = if lower { count - 1 - step } else { step };
+        let own = triangle.range(places[c]);
+        let (columns, values) = (&columns[own.clone()], &values[own]);
+        row[c] = row[c] / columns.binary_search(&(places[c] as u32)).map_or(T::ZERO, |at| values[at]);
+        let x = row[c];
+        let others = if lower { 0..c } else { c + 1..count };
+        if columns.len() <= others.len() {
+            let outside = |j: &u32| if lower { (*j as usize) < places[c] } else { *j as usize > places[c] };
+            for (j, value) in columns.iter().zip(values).filter(|(j, _)| outside(j)) {
+                if let Ok(at) = places.binary_search(&(*j as usize)) {
+                    row[at] -= x * *value;
+                }
+            }
+        } else {
+            for at in others {
+                if let Ok(k) = columns.binary_search(&(places[at] as u32)) {
+                    row[at] -= x * values[k];
+                }
+            }
+        }
+    }
 }
 
 /// An entry of a matrix with sorted rows.

@@ -25,7 +25,7 @@ pub use products::ForestProduct;
 pub use splitting::comparable_graph;
 
 use crate::csr::Csr;
-use crate::factor::GraphFactorOptions;
+use crate::factor::{GraphFactor, GraphFactorOptions};
 use crate::forest::Forest;
 use crate::instances::MakePreconditioner;
 use bandsolve::dyn_stack::{PodStack, StackReq};
@@ -269,7 +269,9 @@ pub(crate) fn make<'a, T: Scalar>(
         PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
         PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n))?),
         PreconditionerKind::Forest => {
-            let forest = forests(1, 0.0)?.swap_remove(0);
+            let graph = comparable_graph(&a)?;
+            let forest = Forest::heaviest(&graph, &GraphFactor::of(&graph, &options.factors)?)?;
+            drop(graph);
             Box::new(ForestSolver::new(&a, forest)?)
         }
         PreconditionerKind::ForestBlock => Box::new(PairForestSolver::new(&a, &options.factors)?),

@@ -6,7 +6,7 @@ use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::rows::{SMALL_TASK as TASK, each_row};
 use crate::sliced::{LANES, SlicedMatrix};
-use bandsolve::{Error, RealScalar, Result, Scalar, Simd};
+use bandsolve::{Error, RealScalar, Result, Scalar, Simd, interrupt};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -96,13 +96,16 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
     }
 
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
-    pub fn forests(mut self, count: usize, omega: f64, options: &GraphFactorOptions) -> Vec<LinkedForest> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
+    pub fn forests(mut self, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<LinkedForest>> {
         let mut found: Vec<LinkedForest> = Vec::with_capacity(count);
         for l in 0..count {
             if let Some(last) = found.last() {
                 self.weaken(last, omega as f32);
             }
-            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run();
+            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run()?;
             let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u));
             for [v, u] in left_out {
                 for (end, other) in [(v, u), (u, v)] {
@@ -112,7 +115,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
             }
             found.push(LinkedForest { forest, partners });
         }
-        found
+        Ok(found)
     }
 
     fn weight(&self, v: usize, u: usize) -> f64 {
@@ -188,14 +191,32 @@ impl<'a> FactorRounds<'a> {
         own
     }
 
-    fn run(mut self) -> Vec<[u32; 2]> {
+    fn run(mut self) -> Result<Vec<[u32; 2]>> {
         for round in 0..self.options.rounds {
+            interrupt::check()?;
             if self.propose(round) == 0 && !self.options.is_charged(round) {
                 break;
             }
-            self.confirm(round);
+            // Without charges all rounds are alike.
+            if self.confirm(round) == 0 && (self.options.period == 1 || !self.can_grow()) {
+                break;
+            }
         }
-        self.confirmed
+        Ok(self.confirmed)
+    }
+
+    /// Whether there are two vertices that may have more edges and keep the one between them.
+    fn can_grow(&self) -> bool {
+        let (n, states, confirmed) = (self.ends.len(), &self.states, &self.confirmed);
+        let is_possible = |v: usize, u: u32| {
+            let other = (u as usize).min(n);
+            states[other] != SATURATED && !confirmed[v].contains(&u) && self.ends[other].contains(&(v as u32))
+        };
+        let of_task = |task: usize, ()| {
+            let mut own = self.active[task * TASK..][..self.counts[task]].iter();
+            own.any(|v| self.ends[*v as usize].iter().any(|u| is_possible(*v as usize, *u)))
+        };
+        chunks((self.counts.len(), 2), (), &of_task, (false, &|a, b| a | b))
     }
 
     /// Proposes the strongest edges that are possible; returns how many vertices do.
@@ -221,26 +242,31 @@ impl<'a> FactorRounds<'a> {
         chunks((self.confirmed.len().div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
     }
 
-    /// Keeps what both ends have proposed.
-    fn confirm(&mut self, round: usize) {
+    /// Keeps what both ends have proposed; returns how many vertices have new edges.
+    fn confirm(&mut self, round: usize) -> usize {
         let (proposed, n) = (&self.proposed, self.ends.len());
         let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
         let out = (lists, (RowsOf(&mut self.confirmed, TASK), RowsOf(&mut self.states[..n], TASK)));
-        each_chunk((n.div_ceil(TASK), 2), out, &|task, ((active, count), (confirmed, states))| {
-            let mut kept = 0;
+        type Lists<'a> = (RowsOf<'a, u32>, RowsOf<'a, usize>);
+        type Vertices<'a> = (RowsOf<'a, [u32; 2]>, RowsOf<'a, u8>);
+        let work = |task: usize, ((active, count), (confirmed, states)): (Lists<'_>, Vertices<'_>)| {
+            let (mut kept, mut changed) = (0, 0);
             for at in 0..count.0[0] {
                 let v = active.0[at] as usize;
                 let is_mutual = |u: u32| proposed[(u as usize).min(n)].contains(&(v as u32));
                 let [first, second] = proposed[v].map(|u| if is_mutual(u) { u } else { NONE });
                 let own = if first == NONE { [second, NONE] } else { [first, second] };
                 let is_open = own[1] == NONE;
+                changed += usize::from(confirmed.0[v - task * TASK] != own);
                 confirmed.0[v - task * TASK] = own;
                 states.0[v - task * TASK] = if is_open { self.options.charge(v, round + 1) } else { SATURATED };
                 active.0[kept] = v as u32;
                 kept += usize::from(is_open);
             }
             count.0[0] = kept;
-        });
+            changed
+        };
+        chunks((n.div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
     }
 }
 
