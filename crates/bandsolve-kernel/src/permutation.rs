@@ -13,10 +13,14 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// From the place of each element; `None` if two have the same, or one is not below n.
-    pub fn from_places(places: Vec<u32>) -> Option<Self> {
+    /// From the place of each element, and memory for the element at each place; `None` if two have the same, one is not below n, or the memory is of
+    /// another length.
+    pub fn from_places(places: Vec<u32>, mut order: Vec<u32>) -> Option<Self> {
         const NONE: u32 = u32::MAX;
-        let mut order = vec![NONE; places.len()];
+        if order.len() != places.len() {
+            return None;
+        }
+        order.fill(NONE);
         for (element, place) in places.iter().enumerate() {
             match order.get_mut(*place as usize) {
                 Some(at) if *at == NONE => *at = element as u32,
@@ -120,7 +124,7 @@ mod tests {
     fn there_and_back() {
         for n in [0, 1, 7, PIECE, 5 * PIECE + 3] {
             let places: Vec<u32> = (0..n).map(|i| ((i * 7 + 3) % n.max(1)) as u32).collect();
-            let Some(permutation) = Permutation::from_places(places.clone()) else {
+            let Some(permutation) = Permutation::from_places(places.clone(), vec![0; places.len()]) else {
                 assert!(n % 7 == 0, "{n}");
                 continue;
             };
@@ -138,7 +142,8 @@ mod tests {
         }
         for wrong in [vec![0, 0], vec![2, 0], vec![u32::MAX]] {
             assert_eq!(Permutation::from_order(wrong.clone(), wrong.clone()), None);
-            assert_eq!(Permutation::from_places(wrong), None);
+            let memory = vec![0; wrong.len()];
+            assert_eq!(Permutation::from_places(wrong, memory), None);
         }
     }
 }

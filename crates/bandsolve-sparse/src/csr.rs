@@ -1,12 +1,11 @@
 //! Sparse matrices by compressed rows.
 
-use crate::rows::{Ragged, TASK, each_row};
+use crate::rows::{Ragged, TASK};
 use bandsolve::matrix::{Index, IndexWords};
-use bandsolve::memory::reserved;
+use bandsolve::memory::{allocate, collected, copied, refill, reserved, zeroed};
 use bandsolve::vectors::{narrow, widen};
-use bandsolve::{Csc, Error, Result, Scalar};
-use bandsolve_kernel::memory::zeros;
-use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bandsolve::{Csc, Error, Result, Scalar, interrupt};
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bytemuck::Pod;
 use core::ops::Range;
 use std::borrow::Cow;
@@ -18,8 +17,8 @@ pub(crate) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
 }
 
 /// A copy on large pages, made on all threads.
-fn copied<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
-    let mut copy = zeros(array.len()).ok_or(Error::OutOfMemory { bytes: size_of_val(array) })?;
+fn copied_by_all<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
+    let mut copy = zeroed(array.len())?;
     each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
         own.0.copy_from_slice(&array[task * TASK..][..own.0.len()]);
     });
@@ -39,6 +38,14 @@ fn counted<I: Index>(what: &'static str, number: usize) -> Result<I> {
     // Of signed types one bit is the sign.
     let expected = if I::from_usize(all).to_usize() == Some(all) { all } else { all >> 1 };
     Err(Error::Shape { what, expected, got: number })
+}
+
+/// An array once more, copied if it is owned.
+fn duplicate<'a, E: Copy>(array: &Cow<'a, [E]>) -> Result<Cow<'a, [E]>> {
+    match array {
+        Cow::Borrowed(array) => Ok(Cow::Borrowed(array)),
+        Cow::Owned(array) => copied(array).map(Cow::Owned),
+    }
 }
 
 /// The first elements of an array, all of them if there are fewer.
@@ -131,29 +138,29 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     /// From triplets (row, column, value) in any order, which keep it within their rows.
     ///
     /// # Errors
-    /// [`Error::Structure`] if a row or column index is too large, with its place.
+    /// [`Error::Structure`] if a row or column index is too large, with its place; [`Error::OutOfMemory`].
     pub fn from_triplets(rows: usize, columns: usize, triplets: &[(usize, usize, T)]) -> Result<Self> {
         if let Some(index) = triplets.iter().position(|(i, j, _)| *i >= rows || *j >= columns) {
             return Err(Error::Structure { array: "triplets", index });
         }
-        let mut next = vec![0; rows + 1];
+        let mut next = allocate(rows.saturating_add(1), 0)?;
         triplets.iter().for_each(|(i, ..)| next[i + 1] += 1);
         (0..rows).for_each(|i| next[i + 1] += next[i]);
-        let row_pointers = next.iter().map(|at| I::from_usize(*at)).collect::<Vec<_>>();
-        let mut order = vec![0; triplets.len()];
+        let row_pointers = collected(next.iter().map(|at| I::from_usize(*at)))?;
+        let mut order = allocate(triplets.len(), 0)?;
         for (k, (i, ..)) in triplets.iter().enumerate() {
             order[next[*i]] = k;
             next[*i] += 1;
         }
-        let column_indices = order.iter().map(|k| I::from_usize(triplets[*k].1)).collect::<Vec<_>>();
-        let values = order.iter().map(|k| triplets[*k].2).collect::<Vec<_>>();
+        let column_indices = collected(order.iter().map(|k| I::from_usize(triplets[*k].1)))?;
+        let values = collected(order.iter().map(|k| triplets[*k].2))?;
         Self::new(columns, row_pointers, column_indices, values)
     }
 
     /// The same matrix by rows, columns rising in each; a copy.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are more columns than `I` can count.
+    /// [`Error::Shape`] if there are more columns than `I` can count, [`Error::OutOfMemory`].
     ///
     /// # Example
     /// ```
@@ -166,12 +173,13 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     /// ```
     pub fn from_columns(a: &Csc<'_, T, I>) -> Result<Self> {
         counted::<I>("columns that indices can count", a.columns())?;
-        let mut next = vec![0; a.rows() + 1];
+        let mut next = allocate(a.rows() + 1, 0)?;
         (0..a.columns()).flat_map(|j| a.column(j)).for_each(|(i, _)| next[i + 1] += 1);
         (0..a.rows()).for_each(|i| next[i + 1] += next[i]);
-        let row_pointers = next.iter().map(|at| I::from_usize(*at)).collect();
+        let row_pointers = collected(next.iter().map(|at| I::from_usize(*at)))?.into();
         // Copied for their length: every one is written over.
-        let (mut column_indices, mut values) = (vec![I::from_usize(0); a.values().len()], a.values().to_vec());
+        let mut column_indices = allocate(a.values().len(), I::from_usize(0))?;
+        let mut values = copied(a.values())?;
         for j in 0..a.columns() {
             for (i, value) in a.column(j) {
                 (column_indices[next[i]], values[next[i]]) = (I::from_usize(j), value);
@@ -229,7 +237,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     /// The same matrix with indices of 32 bits: the caller's, where they are, else copies.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit.
+    /// [`Error::Shape`] if they do not fit, [`Error::OutOfMemory`].
     pub(crate) fn narrow(&self) -> Result<Csr<'_, T, u32>> {
         let narrow = |what: &'static str, indices| match indices {
             IndexWords::Narrow(indices) => Ok(Cow::Borrowed(indices)),
@@ -237,7 +245,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
                 if self.entries().max(self.columns) >= u32::MAX as usize {
                     return Err(Error::Shape { what, expected: u32::MAX as usize - 1, got: self.entries() });
                 }
-                Ok(Cow::Owned(indices.iter().map(|index| *index as u32).collect()))
+                collected(indices.iter().map(|index| *index as u32)).map(Cow::Owned)
             }
         };
         Ok(Csr {
@@ -264,7 +272,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     pub fn to_owned_narrow(&self) -> Result<Csr<'static, T, u32>> {
         let a = self.narrow()?;
         let (pointers, columns, values) = a.parts();
-        let made = (copied(pointers)?, copied(columns)?, copied(values)?);
+        let made = (copied_by_all(pointers)?, copied_by_all(columns)?, copied_by_all(values)?);
         Ok(Csr {
             columns: self.columns,
             row_pointers: made.0.into(),
@@ -281,7 +289,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     /// One pass over the entries of both.
     ///
     /// # Errors
-    /// [`Error::Shape`] if A is not square, B is not of A's shape, or there are more entries than indices can count.
+    /// [`Error::Shape`] if A is not square, B is not of A's shape, or there are more entries than indices can count; [`Error::OutOfMemory`].
     ///
     /// # Example
     /// ```
@@ -302,10 +310,9 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         }
         let most = self.entries() + b.map_or(n, |b| b.entries());
         counted::<I>("entries that indices can count", most)?;
-        let (mut pointers, mut columns) = (Vec::with_capacity(n + 1), Vec::with_capacity(most));
-        let mut values = Vec::with_capacity(most);
+        let (mut pointers, mut columns, mut values) = (reserved(n + 1)?, reserved(most)?, reserved(most)?);
         // The first entry of each column, where the row has one: others belong to the rows before.
-        let mut places = vec![usize::MAX; n];
+        let mut places = allocate(n, usize::MAX)?;
         pointers.push(I::from_usize(0));
         for i in 0..n {
             let first = values.len();
@@ -335,18 +342,18 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     }
 
     /// Entries in another type.
-    pub(crate) fn rounded_values<S: Scalar>(&self) -> Vec<S> {
-        let mut values = zeros::<S>(self.entries()).expect("memory");
+    pub(crate) fn rounded_values<S: Scalar>(&self) -> Result<Vec<S>> {
+        let mut values = zeroed::<S>(self.entries())?;
         each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
             own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
         });
-        values
+        Ok(values)
     }
 
     /// The same places, entries in another type.
-    pub(crate) fn rounded<S: Scalar>(self) -> Csr<'a, S, I> {
-        let values = self.rounded_values();
-        self.with_values(values)
+    pub(crate) fn rounded<S: Scalar>(self) -> Result<Csr<'a, S, I>> {
+        let values = self.rounded_values()?;
+        Ok(self.with_values(values))
     }
 
     /// The same places with other entries.
@@ -356,21 +363,30 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     }
 
     /// The places alone.
-    pub(crate) fn places(&self) -> Csr<'a, T, I> {
-        let (row_pointers, column_indices) = (self.row_pointers.clone(), self.column_indices.clone());
-        Csr { columns: self.columns, row_pointers, column_indices, values: Cow::Borrowed(&[]) }
+    pub(crate) fn places(&self) -> Result<Csr<'a, T, I>> {
+        let (row_pointers, column_indices) = (duplicate(&self.row_pointers)?, duplicate(&self.column_indices)?);
+        Ok(Csr { columns: self.columns, row_pointers, column_indices, values: Cow::Borrowed(&[]) })
+    }
+
+    /// The same matrix again: what is borrowed is borrowed once more, what is owned is copied.
+    pub(crate) fn duplicated(&self) -> Result<Csr<'a, T, I>> {
+        Ok(Csr { values: duplicate(&self.values)?, ..self.places()? })
     }
 
     /// A copy whose rows are sorted by columns, each column once.
-    pub(crate) fn sorted(&self) -> Csr<'static, T, u32> {
-        let (mut pointers, mut columns, mut values) = (vec![0], Vec::new(), Vec::<T>::new());
-        let mut own: Vec<(usize, T)> = Vec::new();
+    pub(crate) fn sorted(&self) -> Result<Csr<'static, T, u32>> {
+        let mut pointers = reserved(self.rows() + 1)?;
+        let (mut columns, mut values) = (reserved(self.entries())?, reserved::<T>(self.entries())?);
+        let mut own: Vec<(usize, usize, T)> = Vec::new();
+        pointers.push(0);
         for i in 0..self.rows() {
-            own.clear();
-            own.extend(self.row(i));
-            // Stable: what adds up does so in the order of the caller.
-            own.sort_by_key(|(j, _)| *j);
-            for (j, value) in &own {
+            if i % TASK == 0 {
+                interrupt::check()?;
+            }
+            // What adds up does so in the order of the caller. (A stable sort would take memory.)
+            refill(&mut own, self.row(i).enumerate().map(|(k, (j, value))| (j, k, value)))?;
+            own.sort_unstable_by_key(|(j, k, _)| (*j, *k));
+            for (j, _, value) in &own {
                 if columns.len() > pointers[i] as usize && columns.last() == Some(&(*j as u32)) {
                     *values.last_mut().expect("as many as columns") += *value;
                 } else {
@@ -380,14 +396,14 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             }
             pointers.push(columns.len() as u32);
         }
-        Csr::from_rows(self.columns, pointers, columns, values)
+        Ok(Csr::from_rows(self.columns, pointers, columns, values))
     }
 
     /// Replaces every entry by `row(i)(column, value)`, on all threads.
-    pub(crate) fn update<E: Fn(usize, T) -> T>(&mut self, row: &(impl Fn(usize) -> E + Sync)) {
+    pub(crate) fn update<E: Fn(usize, T) -> T>(&mut self, row: &(impl Fn(usize) -> E + Sync)) -> Result<()> {
         let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
-        let starts: Vec<usize> = (0..=tasks).map(|task| at((task * TASK).min(rows))).collect();
+        let starts: Vec<usize> = collected((0..=tasks).map(|task| at((task * TASK).min(rows))))?;
         let (pointers, columns) = (&self.row_pointers, &self.column_indices);
         let out = Ragged { values: self.values.to_mut(), starts: &starts };
         each_chunk((tasks, 2), out, &|task, own| {
@@ -400,21 +416,23 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
                 }
             }
         });
+        Ok(())
     }
 
     /// Whether columns rise in every row.
     pub(crate) fn is_sorted(&self) -> bool {
-        let mut unsorted = vec![false; self.rows()];
-        let count = each_row(&mut unsorted, &|i, _| usize::from(!self.row(i).is_sorted_by(|a, b| a.0 < b.0)));
-        count == 0
+        let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
+        let is_sorted = |i: usize| self.row(i).is_sorted_by(|a, b| a.0 < b.0);
+        let of_task = |task: usize, ()| (task * TASK..((task + 1) * TASK).min(rows)).all(is_sorted);
+        chunks((tasks, 2), (), &of_task, (true, &|a, b| a & b))
     }
 
     /// Multiplies every row by a number.
-    pub(crate) fn scale_rows(&mut self, by: &[T]) {
+    pub(crate) fn scale_rows(&mut self, by: &[T]) -> Result<()> {
         self.update(&|i| {
             let by = by[i];
             move |_, value| by * value
-        });
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::random::mixed;
 use crate::reduce::{RowReduction, reduce_rows};
 use crate::rows::SMALL_TASK as TASK;
-use bandsolve::memory::zeroed;
+use bandsolve::memory::{allocate, collected, reserved, zeroed};
 use bandsolve::{Error, Result, interrupt};
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
@@ -124,10 +124,10 @@ impl GraphFactor {
     }
 
     /// The two partners of each vertex, or [`NONE`].
-    pub(crate) fn pairs(&self) -> Cow<'_, [[u32; 2]]> {
+    pub(crate) fn pairs(&self) -> Result<Cow<'_, [[u32; 2]]>> {
         match self.degree {
-            2 => Cow::Borrowed(bytemuck::cast_slice(&self.partners)),
-            _ => (0..self.vertices()).map(|v| self.pair(v)).collect(),
+            2 => Ok(Cow::Borrowed(bytemuck::cast_slice(&self.partners))),
+            _ => collected((0..self.vertices()).map(|v| self.pair(v))).map(Cow::Owned),
         }
     }
 
@@ -312,17 +312,19 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 /// rows. With n = 1 it has at least half of the most weight possible. Sequential; time E·log E.
 ///
 /// # Errors
-/// [`Error::Shape`] if `degree` is 0.
+/// [`Error::Shape`] if `degree` is 0, [`Error::OutOfMemory`].
 pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     if degree == 0 {
         return Err(Error::Shape { what: "edges of a vertex", expected: 1, got: 0 });
     }
     let n = graph.vertices();
-    let mut edges: Vec<(f64, u32, u32)> = (0..n)
-        .flat_map(|v| graph.edges(v).filter(move |(u, _)| *u > v).map(move |(u, weight)| (weight, v as u32, u as u32)))
-        .collect();
-    edges.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut partners, mut counts) = (vec![NONE; n * degree], vec![0; n]);
+    let mut edges: Vec<(f64, u32, u32)> = reserved(graph.matrix().entries() / 2)?;
+    edges.extend((0..n).flat_map(|v| {
+        graph.edges(v).filter(move |(u, _)| *u > v).map(move |(u, weight)| (weight, v as u32, u as u32))
+    }));
+    // They stand in the order of rows. (A stable sort would take memory.)
+    edges.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let (mut partners, mut counts) = (allocate(n.saturating_mul(degree), NONE)?, allocate(n, 0)?);
     for (_, v, u) in edges {
         let (v, u) = (v as usize, u as usize);
         if counts[v] < degree && counts[u] < degree {

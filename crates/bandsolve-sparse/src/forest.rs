@@ -8,14 +8,12 @@ use crate::csr::Csr;
 use crate::factor::{GraphFactor, GraphFactorOptions, NONE};
 use crate::graph::Graph;
 use crate::multiply::atomic_zeros;
-use crate::rows::{Ragged, TASK, each_row};
+use crate::rows::{Ragged, TASK, each_row, more};
 use bandsolve::matrix::Index;
-use bandsolve::memory::allocate;
-use bandsolve::{Error, Result, Scalar, Tridiagonal};
-use bandsolve_kernel::memory::zeros;
+use bandsolve::memory::{allocate, collected, push, reserved, zeroed};
+use bandsolve::{Error, Result, Scalar, Tridiagonal, interrupt};
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
-use bytemuck::Pod;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
@@ -52,7 +50,7 @@ impl Forest {
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });
         }
-        Ok(Self::from_pairs(&factor.pairs(), &|v, u| graph.weight(v, u)).0)
+        Ok(Self::from_pairs(&factor.pairs()?, &|v, u| graph.weight(v, u))?.0)
     }
 
     /// The paths of a [0, 2]-factor, or those of the given order if they have more of the graph's weight: unknowns often are numbered along
@@ -83,7 +81,7 @@ impl Forest {
             own.iter_mut().zip(graph.edges(v).filter(beside)).for_each(|(own, (u, _))| *own = u as u32);
             0
         });
-        Ok(Self::from_pairs(&partners, &|v, u| graph.weight(v, u)).0)
+        Ok(Self::from_pairs(&partners, &|v, u| graph.weight(v, u))?.0)
     }
 
     /// Whether all links of the paths are edges of a factor.
@@ -96,32 +94,39 @@ impl Forest {
     pub(crate) fn from_pairs(
         partners: &[[u32; 2]],
         weight: &(impl Fn(usize, usize) -> f64 + Sync),
-    ) -> (Self, Vec<[u32; 2]>) {
-        let seen: Vec<AtomicBool> = partners.iter().map(|_| AtomicBool::new(false)).collect();
-        let mut paths = FoundPaths::between_ends(partners, &seen);
-        let cycles = paths.without_ends(partners, &seen, weight);
-        cycles.iter().for_each(|path| paths.insert(*path));
-        let left_out = cycles.iter().map(|path| [path.end, path.other]).collect();
-        (paths.forest(partners, cycles.len()), left_out)
+    ) -> Result<(Self, Vec<[u32; 2]>)> {
+        interrupt::check()?;
+        let seen: Vec<AtomicBool> = collected(partners.iter().map(|_| AtomicBool::new(false)))?;
+        let mut paths = FoundPaths::between_ends(partners, &seen)?;
+        let cycles = paths.without_ends(partners, &seen, weight)?;
+        cycles.iter().try_for_each(|path| paths.insert(*path))?;
+        let left_out = collected(cycles.iter().map(|path| [path.end, path.other]))?;
+        Ok((paths.forest(partners, cycles.len())?, left_out))
     }
 
     /// One path through all vertices, in their order.
-    pub fn in_order(n: usize) -> Self {
-        Self::placed(vec![0; n], (0..n as u32).collect(), 0)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn in_order(n: usize) -> Result<Self> {
+        Self::placed(allocate(n, 0)?, collected(0..n as u32)?, 0)
     }
 
     /// The lines of a grid of `columns` · `rows` vertices, numbered row by row: its rows, or its columns.
-    pub fn grid_lines(columns: usize, rows: usize, along_rows: bool) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn grid_lines(columns: usize, rows: usize, along_rows: bool) -> Result<Self> {
         let vertices = (0..columns * rows).map(|v| (v % columns, v / columns));
         let of = |(x, y): (usize, usize)| if along_rows { (y * columns, x) } else { (x, y) };
-        let (paths, positions) = vertices.map(of).map(|(path, position)| (path as u32, position as u32)).unzip();
-        Self::placed(paths, positions, 0)
+        let paths = collected(vertices.clone().map(|v| of(v).0 as u32))?;
+        Self::placed(paths, collected(vertices.map(|v| of(v).1 as u32))?, 0)
     }
 
     /// Paths, one after the other, from the path of every vertex and its position on it.
-    fn placed(paths: Vec<u32>, positions: Vec<u32>, cycles: usize) -> Self {
+    fn placed(paths: Vec<u32>, positions: Vec<u32>, cycles: usize) -> Result<Self> {
         let n = paths.len();
-        let mut starts = vec![0; n + 1];
+        let mut starts = allocate(n + 1, 0)?;
         paths.iter().for_each(|path| starts[*path as usize + 1] += 1);
         (0..n).for_each(|v| starts[v + 1] += starts[v]);
         let mut places = positions;
@@ -129,8 +134,8 @@ impl Forest {
             *place += starts[paths[v] as usize];
             0
         });
-        let permutation = Permutation::from_places(places).expect("each position on a path once");
-        Self { permutation, paths, cycles }
+        let permutation = Permutation::from_places(places, zeroed(n)?).expect("each position on a path once");
+        Ok(Self { permutation, paths, cycles })
     }
 
     /// Number of vertices.
@@ -245,13 +250,23 @@ impl Forest {
     }
 }
 
-/// Zeros, on large pages where there are many.
-fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
-    zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) })
+/// Paths by their smaller ends, in ascending order, by pieces of the vertices.
+struct FoundPaths(Vec<PathsOfPiece>);
+
+/// Those of a piece, unless there was no memory for them.
+type PathsOfPiece = Result<Vec<FoundPath>>;
+
+/// No paths for each of some pieces.
+fn pieces(count: usize) -> Result<Vec<PathsOfPiece>> {
+    collected((0..count).map(|_| Ok(Vec::new())))
 }
 
-/// Paths by their smaller ends, in ascending order, by pieces of the vertices.
-struct FoundPaths(Vec<Vec<FoundPath>>);
+/// Adds a path to those of a piece.
+fn add(own: &mut PathsOfPiece, path: FoundPath) {
+    if let Err(error) = own.as_mut().map_or(Ok(()), |own| push(own, path)) {
+        *own = Err(error);
+    }
+}
 
 /// A path: its smaller end, its other end, and its number of vertices.
 #[derive(Debug, Clone, Copy)]
@@ -273,9 +288,9 @@ impl FoundPath {
 
 impl FoundPaths {
     /// The paths that have ends, on all threads; what they reach is marked.
-    fn between_ends(partners: &[[u32; 2]], seen: &[AtomicBool]) -> Self {
+    fn between_ends(partners: &[[u32; 2]], seen: &[AtomicBool]) -> Result<Self> {
         let n = partners.len();
-        let mut found = vec![Vec::new(); n.div_ceil(TASK)];
+        let mut found = pieces(n.div_ceil(TASK))?;
         each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
             let (first, mut walked) = (task * TASK, [false; TASK]);
             for v in first..(first + TASK).min(n) {
@@ -283,7 +298,7 @@ impl FoundPaths {
                 if partners[v].contains(&NONE) && !walked[v - first] {
                     let path = walk(partners, (v, NONE), |u| seen[u].store(true, Ordering::Relaxed));
                     if path.end <= path.other {
-                        found.0[0].push(path);
+                        add(&mut found.0[0], path);
                         if let Some(walked) = walked.get_mut(path.other as usize - first) {
                             *walked = true;
                         }
@@ -291,7 +306,8 @@ impl FoundPaths {
                 }
             }
         });
-        Self(found)
+        found.iter().try_for_each(|own| own.as_ref().map(|_| ()).map_err(Error::clone))?;
+        Ok(Self(found))
     }
 
     /// The cycles, on which is what no path has reached, each without its weakest edge; on all threads. In the order of their smallest vertices.
@@ -300,39 +316,52 @@ impl FoundPaths {
         partners: &[[u32; 2]],
         seen: &[AtomicBool],
         weight: &(impl Fn(usize, usize) -> f64 + Sync),
-    ) -> Vec<FoundPath> {
-        let mut found = vec![Vec::new(); self.0.len()];
+    ) -> Result<Vec<FoundPath>> {
+        let mut found = pieces(self.0.len())?;
         each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
             let first = task * TASK;
             for v in first..(first + TASK).min(partners.len()) {
                 if !seen[v].load(Ordering::Relaxed) && is_smallest(partners, v as u32) {
-                    found.0[0].push(broken_cycle(weight, partners, v));
+                    add(&mut found.0[0], broken_cycle(weight, partners, v));
                 }
             }
         });
-        found.concat()
+        let count = found.iter().flatten().map(Vec::len).sum();
+        let mut all = reserved(count)?;
+        for own in found {
+            all.extend(own?);
+        }
+        Ok(all)
     }
 
     /// One more, whose end none of the others has.
-    fn insert(&mut self, path: FoundPath) {
-        let own = &mut self.0[path.end as usize / TASK];
+    fn insert(&mut self, path: FoundPath) -> Result<()> {
+        let own = self.0[path.end as usize / TASK].as_mut().expect("checked where they were found");
+        more(own, 1)?;
         own.insert(own.partition_point(|other| other.end < path.end), path);
+        Ok(())
+    }
+
+    /// The paths of a piece.
+    fn of_piece(&self, piece: usize) -> &[FoundPath] {
+        self.0[piece].as_deref().unwrap_or(&[])
     }
 
     /// The forest of these paths.
-    fn forest(&self, partners: &[[u32; 2]], cycles: usize) -> Forest {
+    fn forest(&self, partners: &[[u32; 2]], cycles: usize) -> Result<Forest> {
         let n = partners.len();
-        let (mut starts, mut filled) = (vec![0], 0);
-        for own in &self.0 {
-            filled += own.iter().map(|path| path.length as usize).sum::<usize>();
+        let (mut starts, mut filled) = (reserved(self.0.len() + 1)?, 0);
+        starts.push(0);
+        for piece in 0..self.0.len() {
+            filled += self.of_piece(piece).iter().map(|path| path.length as usize).sum::<usize>();
             starts.push(filled);
         }
-        let mut order = zeros(n).expect("memory");
-        let (places, paths) = (atomic_zeros(n), atomic_zeros(n));
+        let mut order = zeroed(n)?;
+        let (places, paths) = (atomic_zeros(n)?, atomic_zeros(n)?);
         let out = Ragged { values: &mut order, starts: &starts };
         each_chunk((self.0.len(), 2), out, &|task, order| {
             let mut place = 0;
-            for path in &self.0[task] {
+            for path in self.of_piece(task) {
                 path.walk(partners, |v| {
                     // Each vertex is on one path.
                     order.values[place] = v as u32;
@@ -344,7 +373,7 @@ impl FoundPaths {
         });
         let plain = |numbers: Vec<AtomicU32>| numbers.into_iter().map(AtomicU32::into_inner).collect();
         let permutation = Permutation::from_order(order, plain(places)).expect("each vertex on one path");
-        Forest { permutation, paths: plain(paths), cycles }
+        Ok(Forest { permutation, paths: plain(paths), cycles })
     }
 }
 

@@ -6,7 +6,8 @@ use crate::instances::MakeGraph;
 use crate::multiply::RowSum;
 use crate::rows::{RowsMade, make_rows};
 use bandsolve::matrix::Index;
-use bandsolve::{Error, RealScalar, Result, Scalar};
+use bandsolve::memory::{allocate, collected, copied};
+use bandsolve::{Error, RealScalar, Result, Scalar, interrupt};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// An undirected graph with positive weights: w(i, j) = |aᵢⱼ| + |aⱼᵢ| for i ≠ j. What is zero or NaN is no edge.
@@ -30,7 +31,7 @@ impl Graph {
     /// The graph of a square matrix. Time and memory go with its entries.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more.
+    /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more; [`Error::OutOfMemory`], [`Error::Interrupted`].
     pub fn of<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
         T::by_type::<MakeGraph<'_>>((a.narrow()?, None))
     }
@@ -74,32 +75,38 @@ impl Graph {
     }
 
     /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
-    pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) {
+    pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) -> Result<()> {
         self.rows.update(&|v| {
             let linked = forest.linked(v);
             move |u, weight| if linked.contains(&(u as u32)) { weight - (1.0 - omega) * weight } else { weight }
-        });
+        })
+    }
+
+    /// A copy.
+    pub(crate) fn duplicated(&self) -> Result<Self> {
+        Ok(Self { rows: self.rows.duplicated()? })
     }
 
     /// The graph in which the vertices of each group are one, and the weights of their edges to another group add up.
-    pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Graph {
-        let mut members: Vec<(u32, u32)> = (0..self.vertices()).map(|v| (group(v), v as u32)).collect();
+    pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Result<Graph> {
+        let mut members: Vec<(u32, u32)> = collected((0..self.vertices()).map(|v| (group(v), v as u32)))?;
         members.sort_unstable();
         let rows = make_rows((groups, groups), self.rows.entries(), &|rows, made| {
-            let mut sum = RowSum::new(groups, made);
+            let mut sum = RowSum::new(groups, made)?;
             for own in rows {
                 let first = members.partition_point(|(other, _)| (*other as usize) < own);
                 let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
                 for (u, weight) in members.flat_map(|(_, v)| self.edges(*v as usize)) {
                     if group(u) as usize != own {
-                        sum.reserve(1);
+                        sum.reserve(1)?;
                         sum.add(group(u), weight);
                     }
                 }
-                sum.finish_sorted();
+                sum.finish_sorted()?;
             }
+            Ok(())
         });
-        Graph { rows }
+        Ok(Graph { rows: rows? })
     }
 
     /// The share of all weight that the edges have for which `taken(v)(u)` holds; 0 of a graph without edges.
@@ -131,7 +138,10 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     if n >= u32::MAX as usize {
         return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
     }
-    if let Some(rows) = a.is_sorted().then(|| sorted_rows(&a, moduli)).flatten() {
+    interrupt::check()?;
+    if a.is_sorted()
+        && let Some(rows) = sorted_rows(&a, moduli)?
+    {
         return Ok(Graph { rows });
     }
     let row = |i: usize| {
@@ -142,6 +152,7 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
         // The entry at the mirrored place is looked for in its row; if there is one for each, the rows know all edges.
         let lonely = AtomicBool::new(false);
         let rows = make_rows((n, n), a.entries(), &|rows, made| {
+            // Short, as all rows are.
             let mut own: Vec<(usize, f64)> = Vec::new();
             for i in rows {
                 own.clear();
@@ -149,6 +160,7 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
                 if !own.is_sorted_by_key(|(j, _)| *j) {
                     own.sort_by_key(|(j, _)| *j);
                 }
+                made.reserve(own.len())?;
                 let edge = |own: &[(usize, f64)]| {
                     let (j, weight) = (own[0].0, own.iter().fold(0.0, |sum, (_, weight)| sum + weight));
                     let by = moduli.map_or(1.0, |moduli| moduli[j]);
@@ -162,25 +174,28 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
                 };
                 push_row(made, own.chunk_by(|a, b| a.0 == b.0).map(edge));
             }
-        });
+            Ok(())
+        })?;
         if !lonely.into_inner() {
             return Ok(Graph { rows });
         }
     }
     // Transposed twice: rows in ascending order, whatever the order of the caller's.
-    let transposed = Compressed::transposed(n, row);
-    let sorted = Compressed::transposed(n, |i| transposed.row(i));
+    let transposed = Compressed::transposed(n, row)?;
+    let sorted = Compressed::transposed(n, |i| transposed.row(i))?;
     let rows = make_rows((n, n), 2 * a.entries(), &|rows, made| {
         for i in rows {
+            made.reserve(sorted.length(i) + transposed.length(i))?;
             push_row(made, merged(summed(sorted.row(i)), summed(transposed.row(i))));
         }
+        Ok(())
     });
-    Ok(Graph { rows })
+    Ok(Graph { rows: rows? })
 }
 
 /// The edges of a matrix with sorted rows, if it has an entry at each mirrored place. That of entry k is looked for as far from the end
 /// of its row as k is from the beginning of its own, where it is in a stencil.
-fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Option<Csr<'static, f64, u32>> {
+fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Result<Option<Csr<'static, f64, u32>>> {
     let (_, columns, values) = a.parts();
     let lonely = AtomicBool::new(false);
     let weight = |row: usize, e: usize| Scalar::abs(values[e]).to_f64() * moduli.map_or(1.0, |moduli| moduli[row]);
@@ -194,6 +209,7 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Option
     let rows = make_rows((a.rows(), a.rows()), a.entries(), &|rows, made| {
         for i in rows {
             let (own, first) = (a.range(i), made.columns.len());
+            made.reserve(own.len())?;
             // Once an entry has none, the rows are of no use.
             for e in own.clone().filter(|e| columns[*e] as usize != i && !lonely.load(Ordering::Relaxed)) {
                 let j = columns[e] as usize;
@@ -209,8 +225,9 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Option
             }
             made.lengths.push((made.columns.len() - first) as u32);
         }
-    });
-    (!lonely.into_inner()).then_some(rows)
+        Ok(())
+    })?;
+    Ok((!lonely.into_inner()).then_some(rows))
 }
 
 /// Entries of a row that may be looked through for each entry of its column.
@@ -247,19 +264,25 @@ struct Compressed {
 
 impl Compressed {
     /// The transpose of n rows.
-    fn transposed<R: Iterator<Item = (usize, f64)>>(n: usize, row: impl Fn(usize) -> R) -> Self {
-        let mut pointers = vec![0; n + 1];
+    fn transposed<R: Iterator<Item = (usize, f64)>>(n: usize, row: impl Fn(usize) -> R) -> Result<Self> {
+        interrupt::check()?;
+        let mut pointers = allocate(n + 1, 0)?;
         (0..n).flat_map(&row).for_each(|(j, _)| pointers[j + 1] += 1);
         (0..n).for_each(|j| pointers[j + 1] += pointers[j]);
-        let mut next = pointers.clone();
-        let (mut columns, mut values) = (vec![0; pointers[n]], vec![0.0; pointers[n]]);
+        let mut next = copied(&pointers)?;
+        let (mut columns, mut values) = (allocate(pointers[n], 0)?, allocate(pointers[n], 0.0)?);
         for i in 0..n {
             for (j, value) in row(i) {
                 (columns[next[j]], values[next[j]]) = (i as u32, value);
                 next[j] += 1;
             }
         }
-        Self { pointers, columns, values }
+        Ok(Self { pointers, columns, values })
+    }
+
+    /// Entries of a row.
+    fn length(&self, i: usize) -> usize {
+        self.pointers[i + 1] - self.pointers[i]
     }
 
     fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {

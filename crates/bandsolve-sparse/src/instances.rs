@@ -36,7 +36,7 @@ macro_rules! instances {
     )*};
 }
 instances! {
-    MultiplyRows ProductCall<'a, T> => (), product;
+    MultiplyRows ProductCall<'a, T> => Result<()>, product;
     PrepareMatrix (CsrWords<'a, T>, bool) => Result<PreparedForm<T>>, prepared;
     MultiplyPanels PanelsCall<'a, T> => (), by_panels;
     MultiplySlices SlicesCall<'a, T> => (), by_slices;

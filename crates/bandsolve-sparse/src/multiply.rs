@@ -1,9 +1,9 @@
 //! Products and transposes of sparse matrices.
 
 use crate::csr::Csr;
-use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows};
-use bandsolve::Scalar;
-use bandsolve_kernel::memory::zeros;
+use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows, more};
+use bandsolve::memory::{allocate, collected, zeroed};
+use bandsolve::{Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,21 +30,30 @@ const SHORT: usize = 24;
 
 impl<'a, T: Scalar> RowSum<'a, T> {
     /// For rows with columns below this number, behind what has been made.
-    pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
-        made.scratch.make_places(columns);
-        let RowsMade { lengths, columns, values, scratch: RowScratch { places, next_place, .. } } = made;
+    pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Result<Self> {
+        made.scratch.make_places(columns)?;
+        let RowsMade { lengths, columns, values, scratch: RowScratch { places, next_place, .. }, .. } = made;
         let start = columns.len();
-        Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 }
+        Ok(Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 })
     }
 
     /// Makes room for so many elements more.
     #[inline]
-    pub fn reserve(&mut self, more: usize) {
+    pub fn reserve(&mut self, more: usize) -> Result<()> {
         let most = self.start + self.count as usize + more + 1;
         if self.columns.len() < most {
-            self.columns.resize(most + most / 2, 0);
-            self.values.resize(most + most / 2, T::ZERO);
+            self.grow(most + most / 2)?;
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn grow(&mut self, most: usize) -> Result<()> {
+        more(self.columns, most - self.columns.len())?;
+        more(self.values, most - self.values.len())?;
+        self.columns.resize(most, 0);
+        self.values.resize(most, T::ZERO);
+        Ok(())
     }
 
     /// Adds to the element of a column. There is room for it. Whether there is one already cannot be foreseen: nothing is branched on.
@@ -71,10 +80,11 @@ impl<'a, T: Scalar> RowSum<'a, T> {
     }
 
     /// Ends the row, sorted by columns.
-    pub fn finish_sorted(&mut self) {
+    pub fn finish_sorted(&mut self) -> Result<()> {
         let own = self.start..self.start + self.count as usize;
-        sort_row(&mut self.columns[own.clone()], &mut self.values[own]);
+        sort_row(&mut self.columns[own.clone()], &mut self.values[own])?;
         self.finish();
+        Ok(())
     }
 }
 
@@ -86,13 +96,13 @@ impl<T: Scalar> Drop for RowSum<'_, T> {
     }
 }
 
-fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
+fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) -> Result<()> {
     if columns.len() > SHORT {
-        let mut row: Vec<_> = columns.iter().copied().zip(values.iter().copied()).collect();
+        let mut row = collected(columns.iter().copied().zip(values.iter().copied()))?;
         row.sort_unstable_by_key(|(column, _)| *column);
         let places = columns.iter_mut().zip(values);
         places.zip(row).for_each(|((column, value), own)| (*column, *value) = own);
-        return;
+        return Ok(());
     }
     for k in 1..columns.len() {
         let mut at = k;
@@ -102,6 +112,7 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
             at -= 1;
         }
     }
+    Ok(())
 }
 
 /// The elements of a matrix as sums.
@@ -119,14 +130,19 @@ pub(crate) fn sum_rows<T: Scalar>(
     entries: usize,
     sorted: bool,
     terms: &impl RowTerms<T>,
-) -> Csr<'static, T, u32> {
+) -> Result<Csr<'static, T, u32>> {
     make_rows((rows, columns), entries, &|rows, made| {
-        let mut sum = RowSum::new(columns, made);
+        let mut sum = RowSum::new(columns, made)?;
         for i in rows {
-            sum.reserve(terms.most(i).min(columns));
+            sum.reserve(terms.most(i).min(columns))?;
             terms.each_term(i, &mut |column, term| sum.add(column, term));
-            if sorted { sum.finish_sorted() } else { sum.finish() }
+            if sorted {
+                sum.finish_sorted()?;
+            } else {
+                sum.finish();
+            }
         }
+        Ok(())
     })
 }
 
@@ -155,7 +171,7 @@ impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
 }
 
 /// A·B.
-fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>, sorted: bool) -> Csr<'static, T, u32> {
+fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>, sorted: bool) -> Result<Csr<'static, T, u32>> {
     let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
     sum_rows((a.rows(), b.columns()), a.entries(), sorted, &SparseProduct { a: &a.view(), b: &b.view(), longest })
 }
@@ -165,25 +181,28 @@ pub(crate) fn triple_product<T: Scalar>(
     r: &Csr<'_, T, u32>,
     a: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
-) -> Csr<'static, T, u32> {
-    multiply(r, &multiply(a, p, false), true)
+) -> Result<Csr<'static, T, u32>> {
+    multiply(r, &multiply(a, p, false)?, true)
 }
 
 /// Parts of the rows of a matrix whose adjoint is made.
 const PARTS: usize = 4;
 
 /// Aᴴ, its rows sorted.
-pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
+///
+/// # Errors
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
+pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, u32>> {
     let (columns, values) = (a.parts().1, a.parts().2);
     let rows_of = |part: usize| a.rows() * part / PARTS..a.rows() * (part + 1) / PARTS;
     // Entries of each column in each part, then where the next of them goes.
-    let mut next: Vec<u32> = zeros(PARTS * a.columns()).expect("memory");
+    let mut next: Vec<u32> = zeroed(PARTS * a.columns())?;
     let least = usize::from(a.entries() >= TASK);
     each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
         let entries = rows_of(part).flat_map(|i| a.range(i));
         entries.for_each(|e| next.0[columns[e] as usize] += 1);
     });
-    let mut pointers = vec![0; a.columns() + 1];
+    let mut pointers = allocate(a.columns() + 1, 0)?;
     for j in 0..a.columns() {
         let mut at = pointers[j];
         for next in next[j..].iter_mut().step_by(a.columns()) {
@@ -191,7 +210,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
         }
         pointers[j + 1] = at;
     }
-    let (rows, entries) = (atomic_zeros(columns.len()), atomic_zeros(columns.len()));
+    let (rows, entries) = (atomic_zeros(columns.len())?, atomic_zeros(columns.len())?);
     each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
         for i in rows_of(part) {
             for e in a.range(i) {
@@ -203,15 +222,15 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
             }
         }
     });
-    let mut moved: Vec<T> = zeros(columns.len()).expect("memory");
+    let mut moved: Vec<T> = zeroed(columns.len())?;
     each_row(&mut moved, &|k, value| {
         *value = values[entries[k].load(Ordering::Relaxed) as usize].conj();
         0
     });
-    Csr::from_rows(a.rows(), pointers, rows.into_iter().map(AtomicU32::into_inner).collect(), moved)
+    Ok(Csr::from_rows(a.rows(), pointers, rows.into_iter().map(AtomicU32::into_inner).collect(), moved))
 }
 
-/// Zeros, on large pages where there are many.
-pub(crate) fn atomic_zeros(count: usize) -> Vec<AtomicU32> {
-    zeros::<u32>(count).expect("memory").into_iter().map(AtomicU32::new).collect()
+/// Zeros, on large pages where there are many. (Collected where they lie, as their inner numbers are.)
+pub(crate) fn atomic_zeros(count: usize) -> Result<Vec<AtomicU32>> {
+    Ok(zeroed::<u32>(count)?.into_iter().map(AtomicU32::new).collect())
 }

@@ -1,6 +1,8 @@
 //! Orders of the unknowns in which a matrix has a narrow band.
 
 use crate::graph::Graph;
+use bandsolve::memory::{allocate, reserved};
+use bandsolve::{Result, interrupt};
 
 impl Graph {
     /// The order of reverse Cuthill–McKee: what comes k-th, for every k. In it, the band of a matrix with this graph is mostly not much wider
@@ -17,25 +19,29 @@ impl Graph {
     /// E. Cuthill, J. McKee, Reducing the bandwidth of sparse symmetric matrices, 1969; A. George, J. W. H. Liu, An implementation of a
     /// pseudoperipheral node finder, ACM Transactions on Mathematical Software 5, 1979.
     ///
+    /// # Errors
+    /// [`bandsolve::Error::OutOfMemory`], [`bandsolve::Error::Interrupted`].
+    ///
     /// # Example
     /// ```
     /// use bandsolve_sparse::{Csr, Graph};
     /// // The path 0–2–4–3–1.
     /// let a = Csr::<f64>::from_triplets(5, 5, &[(0, 2, 1.0), (2, 4, 1.0), (4, 3, 1.0), (3, 1, 1.0)])?;
-    /// assert_eq!(Graph::of(&a)?.reverse_cuthill_mckee(), [1, 3, 4, 2, 0]);
+    /// assert_eq!(Graph::of(&a)?.reverse_cuthill_mckee()?, [1, 3, 4, 2, 0]);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
-    pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
-        let mut walk = LevelWalk { graph: self, seen: vec![false; self.vertices()] };
-        let mut order = Vec::with_capacity(self.vertices());
+    pub fn reverse_cuthill_mckee(&self) -> Result<Vec<u32>> {
+        let mut walk = LevelWalk { graph: self, seen: allocate(self.vertices(), false)? };
+        // Each vertex stands in it once at most.
+        let mut order = reserved(self.vertices())?;
         for v in 0..self.vertices() {
             if !walk.seen[v] {
-                let start = walk.far_end(v as u32, &mut order);
-                walk.levels(start, true, &mut order);
+                let start = walk.far_end(v as u32, &mut order)?;
+                walk.levels(start, true, &mut order)?;
             }
         }
         order.reverse();
-        order
+        Ok(order)
     }
 }
 
@@ -48,18 +54,19 @@ struct LevelWalk<'a> {
 impl LevelWalk<'_> {
     /// Appends what can be reached from `start`, level by level; returns the number of levels and where the last begins. With `by_degree`,
     /// neighbors with fewer edges go before others.
-    fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> (usize, usize) {
+    fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> Result<(usize, usize)> {
         let (mut count, mut first) = (0, order.len());
         self.seen[start as usize] = true;
         order.push(start);
         loop {
+            interrupt::check()?;
             let end = order.len();
             for k in first..end {
                 self.neighbors(order[k], by_degree, order);
             }
             count += 1;
             if order.len() == end {
-                return (count, first);
+                return Ok((count, first));
             }
             first = end;
         }
@@ -75,20 +82,21 @@ impl LevelWalk<'_> {
             }
         }
         if by_degree {
-            order[known..].sort_by_key(|u| self.graph.degree(*u as usize));
+            // Of equals that of the smaller number is first, as they come. (A stable sort would take memory.)
+            order[known..].sort_unstable_by_key(|u| (self.graph.degree(*u as usize), *u));
         }
     }
 
     /// A vertex that is about as far from the others as any: walks begin in the last level of the one before, at its vertex of fewest
     /// edges, for as long as there are more levels. `order` and what was seen are left as they are.
-    fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> u32 {
+    fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> Result<u32> {
         let (mut best, mut most, mut candidate, known) = (start, 0, start, order.len());
         loop {
-            let (count, last) = self.levels(candidate, false, order);
+            let (count, last) = self.levels(candidate, false, order)?;
             let next = order[last..].iter().copied().min_by_key(|u| (self.graph.degree(*u as usize), *u));
             order.drain(known..).for_each(|v| self.seen[v as usize] = false);
             if count <= most {
-                return best;
+                return Ok(best);
             }
             (best, most) = (candidate, count);
             candidate = next.expect("a level has a vertex");
@@ -133,12 +141,12 @@ mod tests {
     fn chains_cycles_and_bands_are_found_again() {
         let n = 500;
         let chain = shuffled(n, (1..n).map(|v| (v - 1, v)));
-        assert_eq!(bandwidth(&chain, &chain.reverse_cuthill_mckee()), 1);
+        assert_eq!(bandwidth(&chain, &chain.reverse_cuthill_mckee().unwrap()), 1);
         let cycle = shuffled(n, (0..n).map(|v| (v, (v + 1) % n)));
-        assert_eq!(bandwidth(&cycle, &cycle.reverse_cuthill_mckee()), 2);
+        assert_eq!(bandwidth(&cycle, &cycle.reverse_cuthill_mckee().unwrap()), 2);
         // Every level of a full band of half-bandwidth 4 has four vertices.
         let band = shuffled(n, (0..n).flat_map(|v| (v + 1..n.min(v + 5)).map(move |u| (v, u))));
-        assert!(bandwidth(&band, &band.reverse_cuthill_mckee()) <= 7);
+        assert!(bandwidth(&band, &band.reverse_cuthill_mckee().unwrap()) <= 7);
     }
 
     #[test]
@@ -146,10 +154,10 @@ mod tests {
         // A quarter of a million pairs, and as many vertices alone: a walk over all for each part would take minutes.
         let n = 750_000;
         let pairs = shuffled(n, (0..250_000).map(|k| (3 * k, 3 * k + 1)));
-        assert_eq!(bandwidth(&pairs, &pairs.reverse_cuthill_mckee()), 1);
+        assert_eq!(bandwidth(&pairs, &pairs.reverse_cuthill_mckee().unwrap()), 1);
         for n in [0, 1, 2] {
             let alone = shuffled(n, std::iter::empty());
-            assert_eq!(bandwidth(&alone, &alone.reverse_cuthill_mckee()), 0);
+            assert_eq!(bandwidth(&alone, &alone.reverse_cuthill_mckee().unwrap()), 0);
         }
     }
 
@@ -158,14 +166,15 @@ mod tests {
     fn grids_and_random_graphs_are_ordered_as_well_as_by_a_peer() {
         let grid = Graph::of(&nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (30, 17))).unwrap();
         // No order can do with less than 17.
-        assert!(bandwidth(&grid, &grid.reverse_cuthill_mckee()) <= 18);
+        assert!(bandwidth(&grid, &grid.reverse_cuthill_mckee().unwrap()) <= 18);
         let edges = (0..510).flat_map(|v| grid.edges(v).map(move |(u, _)| (v, u)));
         let grid = shuffled(510, edges);
         let mut random = Random::new(7);
         let mut any = || random.normal(0.0, 1.0).to_bits() as usize;
         let some = shuffled(300, (0..400).map(|_| (any() % 300, any() % 300)).collect::<Vec<_>>().into_iter());
         for graph in [grid, some] {
-            let [ours, theirs] = [graph.reverse_cuthill_mckee(), peer(&graph)].map(|order| bandwidth(&graph, &order));
+            let [ours, theirs] =
+                [graph.reverse_cuthill_mckee().unwrap(), peer(&graph)].map(|order| bandwidth(&graph, &order));
             // Ties are decided otherwise.
             assert!(ours as f64 <= 1.2 * theirs as f64, "{ours} {theirs}");
         }

@@ -8,11 +8,12 @@ use crate::rows::{Ragged, each_row};
 use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
+use bandsolve::memory::{allocate, copied, reserved, zeroed};
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
 use bandsolve_kernel::ahead::prefetch;
-use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// A·x with a matrix that is multiplied with many times.
 ///
@@ -102,14 +103,18 @@ pub(crate) fn prepared<T: Scalar>((a, in_panels): (CsrWords<'_, T>, bool)) -> Re
     match (a, in_panels) {
         (CsrWords::Narrow(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
         (CsrWords::Wide(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
-        (CsrWords::Narrow(a), false) => Ok(PreparedForm::in_slices(&a)),
-        (CsrWords::Wide(a), false) => Ok(a.narrow().map_or(PreparedForm::AsGiven, |a| PreparedForm::in_slices(&a))),
+        (CsrWords::Narrow(a), false) => PreparedForm::in_slices(&a),
+        (CsrWords::Wide(a), false) => match a.narrow() {
+            Ok(a) => PreparedForm::in_slices(&a),
+            Err(error @ Error::OutOfMemory { .. }) => Err(error),
+            Err(_) => Ok(PreparedForm::AsGiven),
+        },
     }
 }
 
 impl<T: Scalar> PreparedForm<T> {
-    fn in_slices(a: &Csr<'_, T, u32>) -> Self {
-        SlicedMatrix::in_slices(a).map_or(Self::AsGiven, Self::Slices)
+    fn in_slices(a: &Csr<'_, T, u32>) -> Result<Self> {
+        Ok(SlicedMatrix::in_slices(a)?.map_or(Self::AsGiven, Self::Slices))
     }
 }
 
@@ -161,29 +166,37 @@ pub(crate) fn by_panels<T: Scalar>(call: PanelsCall<'_, T>) {
 impl<T: Scalar> RowPanels<T> {
     fn new<I: Index>(a: &Csr<'_, T, I>, rows: usize) -> Result<Self> {
         let (count, blocks) = (a.rows().div_ceil(rows), a.columns().div_ceil(BLOCK));
-        let long: Vec<usize> = (0..a.rows()).filter(|i| a.range(*i).len() > LONG).collect();
-        let mut ends = vec![0; count + 1];
+        let is_long = |i: &usize| a.range(*i).len() > LONG;
+        let mut long: Vec<usize> = reserved((0..a.rows()).filter(is_long).count())?;
+        long.extend((0..a.rows()).filter(is_long));
+        let mut ends = allocate(count + 1, 0)?;
         for panel in 0..count {
             let own = panel * rows..((panel + 1) * rows).min(a.rows());
             let apart = long.iter().filter(|i| own.contains(i)).map(|i| a.range(*i).len()).sum::<usize>();
             ends[panel + 1] = ends[panel] + a.range(own.end - 1).end - a.range(own.start).start - apart;
         }
         let entries = ends[count];
-        let memory = || Error::OutOfMemory { bytes: entries * (size_of::<T>() + size_of::<u32>()) };
-        let (mut places, mut values) = (zeros(entries).ok_or_else(memory)?, zeros(entries).ok_or_else(memory)?);
-        let mut starts = vec![0; count * blocks + 1];
+        let (mut places, mut values) = (zeroed(entries)?, zeroed(entries)?);
+        let mut starts = allocate(count * blocks + 1, 0)?;
+        let failed = Mutex::new(None);
         let arrays = (Ragged { values: &mut places, starts: &ends }, Ragged { values: &mut values, starts: &ends });
         let (begins, last) = starts.split_at_mut(count * blocks);
         last[0] = entries;
         if blocks > 0 {
             each_chunk((count, 1), (RowsOf(begins, blocks), arrays), &|panel, (begins, (places, values))| {
                 let own = panel * rows..((panel + 1) * rows).min(a.rows());
-                let next = by_columns(a, own, places.values, values.values);
+                let next = match by_columns(a, own, places.values, values.values) {
+                    Ok(next) => next,
+                    Err(error) => return *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
+                };
                 let begin = |block: usize| ends[panel] + next[block * (BLOCK / NEAR)] as usize;
                 begins.0.iter_mut().enumerate().for_each(|(block, to)| *to = begin(block));
             });
         }
-        Ok(Self { columns: a.columns(), rows, starts, places, values, long })
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(Self { columns: a.columns(), rows, starts, places, values, long }),
+        }
     }
 
     /// Adds the products of a panel to y.
@@ -225,14 +238,14 @@ fn by_columns<T: Scalar, I: Index>(
     rows: Range<usize>,
     places: &mut [u32],
     values: &mut [T],
-) -> Vec<u32> {
+) -> Result<Vec<u32>> {
     let own = |i: &usize| a.range(*i).len() <= LONG;
-    let mut begins = vec![0; a.columns().div_ceil(NEAR) + 1];
+    let mut begins = allocate(a.columns().div_ceil(NEAR) + 1, 0)?;
     for i in rows.clone().filter(own) {
         a.row(i).for_each(|(j, _)| begins[j / NEAR + 1] += 1);
     }
     (1..begins.len()).for_each(|k| begins[k] += begins[k - 1]);
-    let mut next = begins.clone();
+    let mut next = copied(&begins)?;
     for i in rows.clone().filter(own) {
         for (j, value) in a.row(i) {
             let at = next[j / NEAR] as usize;
@@ -241,7 +254,7 @@ fn by_columns<T: Scalar, I: Index>(
             values[at] = value;
         }
     }
-    begins
+    Ok(begins)
 }
 
 impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {

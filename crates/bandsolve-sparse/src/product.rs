@@ -7,7 +7,8 @@ use crate::reduce::{OutputRows, ProductPlan, RowReduction};
 use crate::rows::{TASK, each_row};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
-use bandsolve::{LinearOperator, Op, Result, Scalar};
+use bandsolve::memory::{collected, zeroed};
+use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
@@ -149,17 +150,20 @@ pub(crate) struct ProductCall<'a, T: Scalar> {
     y: &'a mut [T],
 }
 
-pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) {
+///
+/// # Errors
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), of several vectors, or of a transposed or an adjoint matrix.
+pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) -> Result<()> {
     match core::mem::replace(&mut call.a, CsrWords::Narrow(Csr::nothing())) {
         CsrWords::Narrow(a) => of_words(&a, call),
         CsrWords::Wide(a) => of_words(&a, call),
     }
 }
 
-fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
+fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) -> Result<()> {
     let ProductCall { plan, op, alpha, beta, rhs, x, y, .. } = call;
     if y.is_empty() {
-        return;
+        return Ok(());
     }
     let plan = plan.cloned().unwrap_or_else(|| ProductPlan::new(a));
     let copy =
@@ -175,14 +179,15 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
         (Op::Plain, None) if y.len() == plan.rows() => {
             plan.reduce(a, &RowProducts { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, y);
         }
-        (Op::Plain, None) => columns(a, &plan, (alpha, x), (beta, y)),
+        (Op::Plain, None) => columns(a, &plan, (alpha, x), (beta, y))?,
         _ => {
             for (k, y) in y.chunks_exact_mut(a.columns()).enumerate() {
                 let x = &x[k * a.rows()..(k + 1) * a.rows()];
-                transposed(a, op == Op::ConjTranspose, (alpha, x), (beta, y));
+                transposed(a, op == Op::ConjTranspose, (alpha, x), (beta, y))?;
             }
         }
     }
+    Ok(())
 }
 
 /// Bytes from which on vectors have large pages.
@@ -206,9 +211,9 @@ fn columns<T: Scalar, I: Index>(
     plan: &ProductPlan,
     (alpha, x): (T, &[T]),
     (beta, y): (T, &mut [T]),
-) {
+) -> Result<()> {
     let mut vectors = y.chunks_exact_mut(a.rows());
-    let x: Vec<&[T]> = (0..vectors.len()).map(|k| &x[k * a.columns()..(k + 1) * a.columns()]).collect();
+    let x: Vec<&[T]> = collected((0..vectors.len()).map(|k| &x[k * a.columns()..(k + 1) * a.columns()]))?;
     for x in x.chunks(4) {
         let mut next = || vectors.next().expect("as many as of x");
         if let [p, q, r, s] = *x {
@@ -220,6 +225,7 @@ fn columns<T: Scalar, I: Index>(
             }
         }
     }
+    Ok(())
 }
 
 /// Parts of the rows, each of which is transposed into a vector of its own.
@@ -231,18 +237,20 @@ fn transposed<T: Scalar, I: Index>(
     conjugate: bool,
     (alpha, x): (T, &[T]),
     (beta, y): (T, &mut [T]),
-) {
+) -> Result<()> {
     let parts = if a.entries() < TASK { 1 } else { PARTS };
-    let mut sums: Vec<(usize, Vec<T>)> = vec![(0, vec![]); parts];
+    let mut sums: Vec<Result<(usize, Vec<T>)>> = vec![Ok((0, vec![])); parts];
     let rows = |part: usize| a.row_at(a.entries() * part / parts)..a.row_at(a.entries() * (part + 1) / parts);
     each_chunk((parts, 1), RowsOf(&mut sums, 1), &|part, own| {
         own.0[0] = transposed_rows(a, conjugate, rows(part), x);
     });
+    sums.iter().try_for_each(|own| own.as_ref().map(|_| ()).map_err(Error::clone))?;
     each_row(y, &|j, y| {
-        let own = sums.iter().filter_map(|(least, sum)| sum.get(j.wrapping_sub(*least)));
+        let own = sums.iter().flatten().filter_map(|(least, sum)| sum.get(j.wrapping_sub(*least)));
         weighted(alpha, own.fold(T::ZERO, |all, sum| all + *sum), beta, y);
         0
     });
+    Ok(())
 }
 
 /// Aᵀ·x of some rows, from the first column that they know to the last: its number, and the sums.
@@ -251,16 +259,16 @@ fn transposed_rows<T: Scalar, I: Index>(
     conjugate: bool,
     rows: Range<usize>,
     x: &[T],
-) -> (usize, Vec<T>) {
+) -> Result<(usize, Vec<T>)> {
     let known = rows.clone().flat_map(|i| a.row(i));
     let (least, end) = known.fold((usize::MAX, 0), |(least, end), (j, _)| (least.min(j), end.max(j + 1)));
-    let mut sum = vec![T::ZERO; end.saturating_sub(least)];
+    let mut sum = zeroed(end.saturating_sub(least))?;
     for i in rows {
         for (j, value) in a.row(i) {
             sum[j - least] += x[i] * if conjugate { value.conj() } else { value };
         }
     }
-    (least, sum)
+    Ok((least, sum))
 }
 
 impl ProductPlan {
@@ -270,7 +278,7 @@ impl ProductPlan {
     /// If the lengths do not fit.
     pub fn product<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>, alpha: T, x: &[T], beta: T, y: &mut [T]) {
         assert_eq!(x.len(), a.columns(), "one element of x a column");
-        T::by_type::<MultiplyRows<'_>>(ProductCall {
+        let done = T::by_type::<MultiplyRows<'_>>(ProductCall {
             a: a.words(),
             plan: Some(self),
             op: Op::Plain,
@@ -280,6 +288,7 @@ impl ProductPlan {
             x,
             y,
         });
+        done.expect("one vector takes no memory");
     }
 }
 
@@ -291,7 +300,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// each other. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
     ///
     /// # Errors
-    /// [`bandsolve::Error::Shape`] if the lengths of x and y are not those of as many vectors.
+    /// [`bandsolve::Error::Shape`] if the lengths of x and y are not those of as many vectors, [`bandsolve::Error::OutOfMemory`].
     ///
     /// # Example
     /// ```
@@ -308,8 +317,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// ```
     pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
         self.check_vectors(op, x, y)?;
-        self.call(op, (alpha, x), (beta, y), None);
-        Ok(())
+        self.call(op, (alpha, x), (beta, y), None)
     }
 
     /// Whether x and y are as many vectors, of the lengths that op(A) has.
@@ -321,8 +329,8 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         check("y", to * vectors, y.len())
     }
 
-    fn call(&self, op: Op, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T]), rhs: Option<&[T]>) {
-        T::by_type::<MultiplyRows<'_>>(ProductCall { a: self.words(), plan: None, op, alpha, beta, rhs, x, y });
+    fn call(&self, op: Op, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T]), rhs: Option<&[T]>) -> Result<()> {
+        T::by_type::<MultiplyRows<'_>>(ProductCall { a: self.words(), plan: None, op, alpha, beta, rhs, x, y })
     }
 }
 
@@ -340,12 +348,10 @@ impl<T: Scalar, I: Index> LinearOperator<T> for Csr<'_, T, I> {
     }
 
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        self.call(op, (T::ONE, x), (T::ZERO, y), None);
-        Ok(())
+        self.call(op, (T::ONE, x), (T::ZERO, y), None)
     }
 
     fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], _: &mut PodStack) -> Result<()> {
-        self.call(Op::Plain, (T::ONE, x), (T::ZERO, r), Some(rhs));
-        Ok(())
+        self.call(Op::Plain, (T::ONE, x), (T::ZERO, r), Some(rhs))
     }
 }

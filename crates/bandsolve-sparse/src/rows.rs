@@ -1,8 +1,8 @@
 //! Rows of matrices and elements of vectors, one by one on all threads.
 
 use crate::csr::Csr;
-use bandsolve::Scalar;
-use bandsolve_kernel::memory::zeros;
+use bandsolve::memory::{out_of_memory, reserved, zeroed};
+use bandsolve::{Result, Scalar, interrupt};
 use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
 use bytemuck::Pod;
 use core::mem::replace;
@@ -32,6 +32,8 @@ pub(crate) struct RowsMade<T> {
     pub values: Vec<T>,
     /// Memory for whoever makes them.
     pub scratch: RowScratch<T>,
+    /// Whether they could be made.
+    result: Result<()>,
 }
 
 /// Memory that is kept from rows to rows, one for each thread.
@@ -46,7 +48,21 @@ pub(crate) struct RowScratch<T> {
 
 impl<T> RowsMade<T> {
     fn new() -> Self {
-        Self { lengths: vec![], columns: vec![], values: vec![], scratch: RowScratch::new() }
+        Self { lengths: vec![], columns: vec![], values: vec![], scratch: RowScratch::new(), result: Ok(()) }
+    }
+
+    /// Makes room for so many rows.
+    fn begin(&mut self, rows: usize) -> Result<()> {
+        self.lengths.clear();
+        self.columns.clear();
+        self.values.clear();
+        more(&mut self.lengths, rows)
+    }
+
+    /// Makes room for so many entries more.
+    pub fn reserve(&mut self, entries: usize) -> Result<()> {
+        more(&mut self.columns, entries)?;
+        more(&mut self.values, entries)
     }
 }
 
@@ -56,11 +72,12 @@ impl<T> RowScratch<T> {
     }
 
     /// At least so many places.
-    pub fn make_places(&mut self, columns: usize) {
+    pub fn make_places(&mut self, columns: usize) -> Result<()> {
         if self.places.len() < columns {
-            self.places = zeros(columns).expect("memory");
+            self.places = zeroed(columns)?;
             self.next_place = 1;
         }
+        Ok(())
     }
 }
 
@@ -69,14 +86,17 @@ const WAVE: usize = 16;
 
 /// A matrix that is made row by row, on all threads: `work` gets a range of rows and appends them to what it is given. `entries`: about as
 /// many as there will be.
+///
+/// # Errors
+/// Those of `work`, [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), [`Error::Interrupted`](bandsolve::Error::Interrupted).
 pub(crate) fn make_rows<T: Scalar>(
     (rows, columns): (usize, usize),
     entries: usize,
-    work: &(impl Fn(Range<usize>, &mut RowsMade<T>) + Sync),
-) -> Csr<'static, T, u32> {
-    let mut pointers = Vec::with_capacity(rows + 1);
+    work: &(impl Fn(Range<usize>, &mut RowsMade<T>) -> Result<()> + Sync),
+) -> Result<Csr<'static, T, u32>> {
+    let mut pointers = reserved(rows + 1)?;
     pointers.push(0);
-    let (mut indices, mut values, mut filled) = (room(entries, &[]), room(entries, &[]), 0);
+    let (mut indices, mut values, mut filled) = (room(entries, &[])?, room(entries, &[])?, 0);
     let none = RowsMade::new();
     // So many that no thread has much more than another.
     let of_task = (rows / 32).clamp(SMALL_TASK / 4, TASK);
@@ -84,24 +104,23 @@ pub(crate) fn make_rows<T: Scalar>(
     let scratch = Mutex::new(vec![]);
     let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
     for first in (0..rows).step_by(WAVE * of_task) {
+        interrupt::check()?;
         let tasks = (rows - first).div_ceil(of_task).min(WAVE);
         each_chunk((tasks, 2), RowsOf(&mut wave[..tasks], 1), &|task, made| {
-            let made = &mut made.0[0];
-            made.lengths.clear();
-            made.columns.clear();
-            made.values.clear();
-            let from = first + task * of_task;
+            let (made, from) = (&mut made.0[0], first + task * of_task);
+            let own = from..(from + of_task).min(rows);
             made.scratch = free().pop().unwrap_or_else(RowScratch::new);
-            work(from..(from + of_task).min(rows), made);
+            made.result = made.begin(own.len()).and_then(|()| work(own, made));
             free().push(replace(&mut made.scratch, RowScratch::new()));
         });
+        wave[..tasks].iter().try_for_each(|made| made.result.clone())?;
         let mut starts = vec![filled];
         wave[..tasks].iter().for_each(|made| starts.push(starts[starts.len() - 1] + made.values.len()));
         let lengths = wave[..tasks].iter().flat_map(|made| &made.lengths);
         lengths.for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
         let end = starts[tasks];
         if end > values.len() {
-            (indices, values) = (room(2 * end, &indices[..filled]), room(2 * end, &values[..filled]));
+            (indices, values) = (room(2 * end, &indices[..filled])?, room(2 * end, &values[..filled])?);
         }
         let out = (
             Ragged { values: &mut indices[filled..end], starts: &starts },
@@ -115,14 +134,19 @@ pub(crate) fn make_rows<T: Scalar>(
     }
     indices.truncate(filled);
     values.truncate(filled);
-    Csr::from_rows(columns, pointers, indices, values)
+    Ok(Csr::from_rows(columns, pointers, indices, values))
+}
+
+/// Room for so many elements more.
+pub(crate) fn more<T>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    values.try_reserve(count).map_err(|_| out_of_memory::<T>(values.len().saturating_add(count)))
 }
 
 /// Room for so many elements, on large pages where they are many, with some in the beginning. What is never written is no memory.
-fn room<T: Pod>(count: usize, first: &[T]) -> Vec<T> {
-    let mut room = zeros(count).expect("memory");
+fn room<T: Pod>(count: usize, first: &[T]) -> Result<Vec<T>> {
+    let mut room = zeroed(count)?;
     room[..first.len()].copy_from_slice(first);
-    room
+    Ok(room)
 }
 
 /// An array of rows of any lengths: where each begins, and where the last ends.

@@ -2,9 +2,9 @@
 
 use crate::csr::{Csr, cast};
 use crate::rows::{Ragged, SMALL_TASK as TASK};
-use bandsolve::{Scalar, Simd};
+use bandsolve::memory::{allocate, collected, copied, reserved, zeroed};
+use bandsolve::{Result, Scalar, Simd};
 use bandsolve_kernel::ahead::prefetch;
-use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
@@ -40,25 +40,32 @@ pub(crate) struct SlicedMatrix<'a, T: Scalar> {
 
 impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     /// In slices, if most rows are in one; else as it is given.
-    pub fn new(a: &'a Csr<'_, T, u32>) -> Self {
-        Self::in_slices(a).unwrap_or_else(|| Self::by_rows(a.view()))
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), here and below.
+    pub fn new(a: &'a Csr<'_, T, u32>) -> Result<Self> {
+        match Self::in_slices(a)? {
+            Some(sliced) => Ok(sliced),
+            None => Self::by_rows(a.view()),
+        }
     }
 
     /// The same in another precision, which lasts as long as the matrix `a` that it was made of.
-    pub fn rounded<'b, S: Scalar>(&self, a: &Csr<'b, T, u32>) -> SlicedMatrix<'b, S> {
-        let mut values = zeros(self.values.len()).expect("memory");
+    pub fn rounded<'b, S: Scalar>(&self, a: &Csr<'b, T, u32>) -> Result<SlicedMatrix<'b, S>> {
+        let mut values = zeroed(self.values.len())?;
         each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
             own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
         });
         let rest = if self.values.is_empty() {
-            a.places().with_values(a.rounded_values())
+            a.places()?.with_values(a.rounded_values()?)
         } else {
             let (pointers, columns, _) = self.rest.parts();
-            Csr::from_rows(self.rest.columns(), pointers.to_vec(), columns.to_vec(), self.rest.rounded_values())
+            let (pointers, columns) = (copied(pointers)?, copied(columns)?);
+            Csr::from_rows(self.rest.columns(), pointers, columns, self.rest.rounded_values()?)
         };
-        let (starts, columns) = (self.starts.clone(), self.columns.clone());
-        let (blocks, others) = (self.blocks.clone(), self.others.clone());
-        SlicedMatrix { size: self.size, starts, columns, blocks, values, rest, others }
+        let (starts, columns) = (copied(&self.starts)?, copied(&self.columns)?);
+        let (blocks, others) = (copied(&self.blocks)?, copied(&self.others)?);
+        Ok(SlicedMatrix { size: self.size, starts, columns, blocks, values, rest, others })
     }
 
     /// Number of rows.
@@ -66,17 +73,17 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         self.size
     }
 
-    fn by_rows(rest: Csr<'a, T, u32>) -> Self {
+    fn by_rows(rest: Csr<'a, T, u32>) -> Result<Self> {
         let count = rest.rows() / LANES;
-        let others = (0..=count).map(|slice| (slice * LANES) as u32).collect();
-        let (starts, columns, blocks, values) = (vec![0; count + 1], vec![], vec![0; count], vec![]);
-        Self { size: rest.rows(), starts, columns, blocks, values, rest, others }
+        let others = collected((0..=count).map(|slice| (slice * LANES) as u32))?;
+        let (starts, columns, blocks, values) = (allocate(count + 1, 0)?, vec![], allocate(count, 0)?, vec![]);
+        Ok(Self { size: rest.rows(), starts, columns, blocks, values, rest, others })
     }
 
     /// `None` if most rows are in no slice.
-    pub fn in_slices(a: &Csr<'_, T, u32>) -> Option<SlicedMatrix<'static, T>> {
+    pub fn in_slices(a: &Csr<'_, T, u32>) -> Result<Option<SlicedMatrix<'static, T>>> {
         let count = a.rows() / LANES;
-        let (mut starts, mut models) = (vec![0; count + 1], vec![0; count]);
+        let (mut starts, mut models) = (allocate(count + 1, 0)?, allocate(count, 0)?);
         let tasks = count.div_ceil(SLICES);
         let out = (RowsOf(&mut starts[1..], SLICES), RowsOf(&mut models, SLICES));
         let alike = chunks(
@@ -86,10 +93,10 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
             (0, &|a, b| a + b),
         );
         if 2 * alike < count || alike == 0 {
-            return None;
+            return Ok(None);
         }
-        let (mut others, mut blocks, mut filled) = (vec![0; count + 1], vec![0; count], 0);
-        let mut of_tasks = Vec::with_capacity(tasks + 1);
+        let (mut others, mut blocks, mut filled) = (allocate(count + 1, 0)?, allocate(count, 0)?, 0);
+        let mut of_tasks = reserved(tasks + 1)?;
         for slice in 0..count {
             if slice % SLICES == 0 {
                 of_tasks.push(filled);
@@ -101,8 +108,8 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
             filled += if models[slice] == slice { LANES * length } else { 0 };
         }
         of_tasks.push(filled);
-        let of_columns: Vec<usize> = (0..=tasks).map(|task| starts[(task * SLICES).min(count)]).collect();
-        let (mut values, mut columns) = (zeros(filled).expect("memory"), zeros(starts[count]).expect("memory"));
+        let of_columns: Vec<usize> = collected((0..=tasks).map(|task| starts[(task * SLICES).min(count)]))?;
+        let (mut values, mut columns) = (zeroed(filled)?, zeroed(starts[count])?);
         let out =
             (Ragged { values: &mut values, starts: &of_tasks }, Ragged { values: &mut columns, starts: &of_columns });
         each_chunk((tasks, 2), out, &|task, (values, columns)| {
@@ -119,7 +126,8 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         });
         let unlike = (0..count).filter(|slice| starts[*slice] == starts[slice + 1]);
         let rows = unlike.flat_map(|slice| slice * LANES..(slice + 1) * LANES).chain(count * LANES..a.rows());
-        Some(SlicedMatrix { size: a.rows(), rest: rows_of(a, rows), starts, columns, blocks, values, others })
+        let rest = rows_of(a, rows)?;
+        Ok(Some(SlicedMatrix { size: a.rows(), rest, starts, columns, blocks, values, others }))
     }
 
     /// r = rhs − A·x.
@@ -254,14 +262,17 @@ fn fill_slice<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, own: &mut [T]) {
 }
 
 /// Some rows of a matrix.
-fn rows_of<T: Scalar>(a: &Csr<'_, T, u32>, rows: impl Iterator<Item = usize>) -> Csr<'static, T, u32> {
-    let (mut pointers, mut columns, mut values) = (vec![0], vec![], vec![]);
+fn rows_of<T: Scalar>(a: &Csr<'_, T, u32>, rows: impl Iterator<Item = usize> + Clone) -> Result<Csr<'static, T, u32>> {
+    let entries = rows.clone().map(|i| a.range(i).len()).sum();
+    let (mut columns, mut values) = (reserved(entries)?, reserved(entries)?);
+    let mut pointers = reserved(rows.clone().count() + 1)?;
+    pointers.push(0);
     for i in rows {
         columns.extend_from_slice(&a.parts().1[a.range(i)]);
         values.extend_from_slice(&a.parts().2[a.range(i)]);
         pointers.push(columns.len() as u32);
     }
-    Csr::from_rows(a.columns(), pointers, columns, values)
+    Ok(Csr::from_rows(a.columns(), pointers, columns, values))
 }
 
 /// Whether the rows of a slice have their entries at the same distances from the diagonal.
@@ -285,7 +296,7 @@ mod tests {
             let a = nine_point([[0.1, 0.2, 0.0], [0.3, 1.7, 0.4], [0.5, 0.0, 0.6]], (columns, rows));
             let x: Vec<f64> = (0..a.rows()).map(|i| (i as f64).sin()).collect();
             let mut r = vec![0.0; x.len()];
-            let sliced = SlicedMatrix::new(&a);
+            let sliced = SlicedMatrix::new(&a).unwrap();
             assert!(columns < 40 || LANES * sliced.columns.len() > a.entries() / 2, "{columns}");
             assert!(columns < 40 || 4 * sliced.values.len() < a.entries(), "{columns}: shared");
             sliced.residual(&x, &x, &mut r);

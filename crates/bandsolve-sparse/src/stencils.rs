@@ -3,6 +3,9 @@
 use crate::csr::Csr;
 use crate::rows::make_rows;
 
+/// What a model problem cannot do without.
+const MEMORY: &str = "memory for a model problem";
+
 /// A square matrix by a stencil on a grid of `nx` · `ny` unknowns, numbered row by row: unknown (x, y) is coupled with (x + dx, y + dy) by
 /// `stencil[dy + 1][dx + 1]`. What leaves the grid is dropped, as are zeros.
 ///
@@ -44,7 +47,9 @@ pub fn twenty_seven_point(stencil: [[[f64; 3]; 3]; 3], (nx, ny, nz): (usize, usi
             }
             made.lengths.push(length);
         }
+        Ok(())
     })
+    .expect(MEMORY)
 }
 
 /// A matrix of known properties, on a grid of any size.
@@ -139,5 +144,7 @@ fn along_diagonals(n: usize) -> Csr<'static, f64, u32> {
             made.values.extend(row.iter().map(|(_, value)| *value));
             made.lengths.push(row.len() as u32);
         }
+        Ok(())
     })
+    .expect(MEMORY)
 }

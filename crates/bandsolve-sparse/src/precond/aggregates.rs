@@ -3,8 +3,9 @@
 use crate::csr::Csr;
 use crate::multiply::{RowTerms, sum_rows};
 use crate::rows::{SMALL_TASK as TASK, each_row};
+use bandsolve::memory::{allocate, collected};
 use bandsolve::vectors::{narrow, widen};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::chunks;
 
 /// No aggregate yet.
@@ -97,8 +98,11 @@ const FILL: usize = 256;
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row. Couplings of the diagonal's sign are
     /// none, if there are others: along them, errors that are left have no reason to be equal.
-    pub fn new(a: &'a Csr<'a, T, u32>, threshold: f64) -> Self {
-        let mut facts = vec![RowFacts { step: T::ZERO, least: 0.0, sign: 0.0 }; a.rows()];
+    ///
+    /// # Errors
+    /// [`bandsolve::Error::OutOfMemory`], here and below.
+    pub fn new(a: &'a Csr<'a, T, u32>, threshold: f64) -> Result<Self> {
+        let mut facts = allocate(a.rows(), RowFacts { step: T::ZERO, least: 0.0, sign: 0.0 })?;
         let most = MANY.max(TIMES_MEAN * (a.entries() / a.rows().max(1)));
         each_row(&mut facts, &|i, facts| {
             *facts = RowFacts::of(a.row(i), i, threshold);
@@ -107,7 +111,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        Self { a, facts }
+        Ok(Self { a, facts })
     }
 
     /// Neighbors of an unknown, and the moduli of their couplings.
@@ -121,8 +125,8 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// neighbors', or makes one of its own.
     ///
     /// The first step is sequential: where pieces of the unknowns meet, aggregates and the next matrix would be irregular.
-    pub fn aggregates(&self) -> Aggregates {
-        let (mut first, mut count) = (vec![NONE; self.a.rows()], 0);
+    pub fn aggregates(&self) -> Result<Aggregates> {
+        let (mut first, mut count) = (allocate(self.a.rows(), NONE)?, 0);
         for i in 0..first.len() {
             if first[i] == NONE && self.is_free(i, &first) {
                 first[i] = count;
@@ -130,7 +134,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
                 count += 1;
             }
         }
-        let mut own = vec![NONE; first.len()];
+        let mut own = allocate(first.len(), NONE)?;
         let left = each_row(&mut own, &|i, own| {
             *own = if first[i] == NONE { self.strongest(i, &first) } else { first[i] };
             usize::from(*own == NONE)
@@ -146,7 +150,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
                 count += 1;
             }
         }
-        Aggregates { own, count: count as usize }
+        Ok(Aggregates { own, count: count as usize })
     }
 
     /// Whether an unknown has neighbors, and none of them an aggregate.
@@ -164,14 +168,14 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// P = (I − ω·D⁻¹·Ā)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level. Ā is A with
     /// couplings that join no aggregates added to the diagonal, so that P has no entries that hardly matter; D are the sums of moduli of its
     /// rows. Where P would fill the next matrix, it is T.
-    pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> (Csr<'static, T, u32>, Vec<T>) {
+    pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
         let (n, count) = (self.a.rows(), aggregates.count);
-        let mut squares = vec![0.0; count];
+        let mut norms = allocate(count, 0.0)?;
         for (k, value) in aggregates.own.iter().zip(candidate).filter(|(k, _)| **k != NONE) {
-            squares[*k as usize] += widen(*value).norm_sqr();
+            norms[*k as usize] += widen(*value).norm_sqr();
         }
-        let norms: Vec<f64> = squares.iter().map(|square| if *square > 0.0 { square.sqrt() } else { 1.0 }).collect();
-        let mut tentative = vec![(NONE, T::ZERO); n];
+        norms.iter_mut().for_each(|own| *own = if *own > 0.0 { own.sqrt() } else { 1.0 });
+        let mut tentative = allocate(n, (NONE, T::ZERO))?;
         each_row(&mut tentative, &|i, own| {
             let k = aggregates.own[i];
             if k != NONE {
@@ -180,11 +184,11 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             0
         });
         let rows = |smoothed| SmoothedRows { graph: self, tentative: &tentative, smoothed };
-        let mut prolongation = sum_rows((n, count), n * 3, false, &rows(true));
+        let mut prolongation = sum_rows((n, count), n * 3, false, &rows(true))?;
         if self.products(&prolongation) > FILL * self.a.entries() {
-            prolongation = sum_rows((n, count), n, false, &rows(false));
+            prolongation = sum_rows((n, count), n, false, &rows(false))?;
         }
-        (prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect())
+        Ok((prolongation, collected(norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))))?))
     }
 }
 
@@ -245,8 +249,8 @@ impl Aggregates {
     /// Without those on which the candidate is 0: the smoother solves for their unknowns, such as those that are coupled to no other, and a
     /// column of zeros would make the next matrix singular. `rounding`: how far the candidate's numbers may be off, beside its largest.
     /// Numbered by their first unknowns.
-    pub fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Self {
-        let (mut number, mut kept) = (vec![NONE; self.count], 0);
+    pub fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Result<Self> {
+        let (mut number, mut kept) = (allocate(self.count, NONE)?, 0);
         // What rounding leaves counts as 0.
         let largest = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max);
         let least = largest * 64.0 * rounding;
@@ -261,6 +265,6 @@ impl Aggregates {
             *k = number[*k as usize];
             0
         });
-        Self { count: kept as usize, ..self }
+        Ok(Self { count: kept as usize, ..self })
     }
 }

@@ -15,6 +15,7 @@ use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use crate::rows::{TASK, each_row};
 use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{allocate, copied, zeroed};
 use bandsolve::{
     AnyFactor, Banded, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar,
     Result, Scalar, interrupt,
@@ -81,7 +82,8 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     /// Makes the hierarchy of a square matrix, which is kept as it is given where its rows are sorted.
     ///
     /// # Errors
-    /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular.
+    /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular; [`Error::OutOfMemory`],
+    /// [`Error::Interrupted`].
     pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
         on_threads(a.rows(), || Self::made(a, options))
     }
@@ -91,14 +93,16 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         let (a, fits) = if sorted {
             (a, fits)
         } else {
-            let a = a.sorted();
+            let a = a.sorted()?;
             let (_, fits) = survey(&a);
             (a, fits)
         };
-        let made = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err(a) };
+        let made = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err((a, None)) };
         match made {
             Ok(made) => Ok(made),
-            Err(a) => {
+            // What ends one attempt ends the next, and two hierarchies take no less memory.
+            Err((_, Some(error @ (Error::OutOfMemory { .. } | Error::Interrupted)))) => Err(error),
+            Err((a, _)) => {
                 let cycle = MultigridCycle::new(&a, options, f64::INFINITY)?;
                 Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
             }
@@ -111,21 +115,24 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     }
 }
 
+/// A matrix without a hierarchy, and why there is none.
+type Unmade<'a, T> = (Csr<'a, T, u32>, Option<Error>);
+
 /// The hierarchy of a matrix in half its precision, if it can be had; else the matrix.
 struct MakeSingleCycle<'a>(PhantomData<&'a ()>);
 
 impl<'a> ByType for MakeSingleCycle<'a> {
     type Argument<T: Scalar> = (Csr<'a, T, u32>, MultigridOptions);
-    type Output<T: Scalar> = Result<LineMultigrid<'a, T>, Csr<'a, T, u32>>;
+    type Output<T: Scalar> = Result<LineMultigrid<'a, T>, Unmade<'a, T>>;
 
     fn of_f32((a, _): Self::Argument<f32>) -> Self::Output<f32> {
-        Err(a)
+        Err((a, None))
     }
     fn of_f64((a, options): Self::Argument<f64>) -> Self::Output<f64> {
         rounded_cycle::<f64, f32>(a, &options)
     }
     fn of_c32((a, _): Self::Argument<Complex32>) -> Self::Output<Complex32> {
-        Err(a)
+        Err((a, None))
     }
     fn of_c64((a, options): Self::Argument<Complex64>) -> Self::Output<Complex64> {
         rounded_cycle::<Complex64, Complex32>(a, &options)
@@ -167,9 +174,9 @@ const GROWTH: f64 = (1 << 20) as f64;
 fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
-) -> Result<LineMultigrid<'a, T>, Csr<'a, T, u32>> {
+) -> Result<LineMultigrid<'a, T>, Unmade<'a, T>> {
     match MultigridCycle::<S>::new(&a, options, CONDITION) {
-        Err(_) => Err(a),
+        Err(error) => Err((a, Some(error))),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
 }
@@ -279,25 +286,25 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
     ) -> Result<Option<CoarseProblem<T>>> {
         interrupt::check()?;
         self.sizes.push((a.rows(), a.entries()));
-        let sliced = SlicedMatrix::new(a);
-        self.matrices.push(sliced.rounded(a));
+        let sliced = SlicedMatrix::new(a)?;
+        self.matrices.push(sliced.rounded(a)?);
         if a.rows() <= options.coarsest {
             self.coarsest = CoarsestLevel::Direct(direct(a, condition)?);
             return Ok(None);
         }
         // Neither needs the other, and both have steps that are sequential.
-        let graph = || {
-            let graph = CoarseningGraph::new(a, options.threshold);
-            let aggregates = graph.aggregates();
-            (graph, aggregates)
+        let graph = || -> Result<_> {
+            let graph = CoarseningGraph::new(a, options.threshold)?;
+            let aggregates = graph.aggregates()?;
+            Ok((graph, aggregates))
         };
-        let (made, (graph, aggregates)) = threads::join(|| Smoother::new((a, &sliced), options), graph);
-        let Smoother { lines, mutual } = made?;
+        let (made, graph) = threads::join(|| Smoother::new((a, &sliced), options), graph);
+        let (Smoother { lines, mutual }, (graph, aggregates)) = (made?, graph?);
         if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
             return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
         }
         let candidate = candidate.map_or_else(|| left_by_sweeps(&self.matrices[0], &lines), Ok)?;
-        let aggregates = aggregates.occupied(&candidate, S::Real::EPSILON.to_f64());
+        let aggregates = aggregates.occupied(&candidate, S::Real::EPSILON.to_f64())?;
         if aggregates.count() == 0 || aggregates.count() * 10 > a.rows() * 9 {
             self.coarsest = match a.rows() <= 10 * options.coarsest {
                 true => CoarsestLevel::Direct(direct(a, condition)?),
@@ -305,14 +312,14 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             };
             return Ok(None);
         }
-        let (prolongation, candidate) = graph.prolongation(&aggregates, &candidate);
-        let restriction = adjoint(&prolongation);
+        let (prolongation, candidate) = graph.prolongation(&aggregates, &candidate)?;
+        let restriction = adjoint(&prolongation)?;
         let next = if mutual {
-            galerkin((a, &sliced), &restriction, &prolongation)
+            galerkin((a, &sliced), &restriction, &prolongation)?
         } else {
-            triple_product(&restriction, a, &prolongation)
+            triple_product(&restriction, a, &prolongation)?
         };
-        let [prolongation, restriction] = [prolongation, restriction].map(Csr::rounded);
+        let (prolongation, restriction) = (prolongation.rounded()?, restriction.rounded()?);
         self.levels.push(MultigridLevel { lines, prolongation, restriction });
         Ok(Some(CoarseProblem { a: next, candidate }))
     }
@@ -444,14 +451,14 @@ fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<A
     let (lower, upper) = entries()
         .fold((0, 0), |(lower, upper), (i, j, _)| (lower.max(i.saturating_sub(j)), upper.max(j.saturating_sub(i))));
     let rows = lower + upper + 1;
-    let mut bands = vec![S::ZERO; n * rows];
+    let mut bands = zeroed(n.saturating_mul(rows))?;
     entries().for_each(|(i, j, value)| bands[upper + i - j + j * rows] += cast(value));
     let largest = entries().map(|(.., value)| Scalar::abs(value).to_f64()).fold(0.0, f64::max);
     let factor = |bands: Vec<S>| {
         let banded = Banded::from_vec(n, lower, upper, bands)?;
         Plan::new(banded.shape()).verify(false).factor_owned(banded)
     };
-    let made = factor(bands.clone());
+    let made = factor(copied(&bands)?);
     if condition.is_finite() {
         let made = made?;
         return match made.rcond(Norm::One) {
@@ -477,9 +484,9 @@ fn left_by_sweeps<T: Scalar, S: Scalar>(a: &SlicedMatrix<'_, S>, lines: &[PathSo
     let n = a.size();
     let needed = lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch()));
     let mut memory = buffer(needed)?;
-    let (zeros, mut v) = (vec![S::ZERO; n], vec![S::ONE; n]);
+    let (zeros, mut v) = (zeroed(n)?, allocate(n, S::ONE)?);
     lines.iter().try_for_each(|lines| lines.sweep(a, &zeros, &mut v, stack(&mut memory)))?;
-    let mut left = vec![T::ZERO; n];
+    let mut left = zeroed(n)?;
     each_row(&mut left, &|i, left| {
         *left = cast(v[i]);
         0

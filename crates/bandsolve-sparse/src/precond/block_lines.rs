@@ -11,6 +11,7 @@ use crate::graph::Graph;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::BlockTridiagonal;
+use bandsolve::memory::{allocate, reserved, zeroed};
 use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar};
 use bandsolve_kernel::permutation::Permutation;
 
@@ -32,16 +33,17 @@ const STRONG: f64 = 0.25;
 /// The couplings along which unknowns may be paired. One that is weak beside another would join two paths in one pair, and a forest of
 /// pairs could take only one of them.
 fn strong_part(graph: &Graph) -> Result<Graph> {
-    let mut strongest = vec![0.0; graph.vertices()];
+    let mut strongest = allocate(graph.vertices(), 0.0)?;
     each_row(&mut strongest, &|v, strongest| {
         *strongest = graph.edges(v).fold(0.0, |strongest, (_, weight)| f64::max(strongest, weight));
         0
     });
-    let mut strong = graph.matrix().clone();
-    strong.update(&|v| {
+    let mut strong = graph.matrix().duplicated()?;
+    let updated = strong.update(&|v| {
         let strongest = &strongest;
         move |u, weight| if weight < STRONG * strongest[v].max(strongest[u]) { 0.0 } else { weight }
     });
+    updated?;
     Graph::of(&strong)
 }
 
@@ -55,7 +57,7 @@ impl<T: Scalar> PairForestSolver<T> {
         let n = graph.vertices();
         let matching = GraphFactor::of(&strong_part(&graph)?, &GraphFactorOptions { degree: 1, ..*options })?;
         // The pair of each unknown, and which of the two it is.
-        let (mut pairs, mut count) = (vec![(u32::MAX, 0); n], 0);
+        let (mut pairs, mut count) = (allocate(n, (u32::MAX, 0))?, 0);
         for v in 0..n {
             if pairs[v].0 == u32::MAX {
                 pairs[v] = (count, 0);
@@ -63,13 +65,13 @@ impl<T: Scalar> PairForestSolver<T> {
                 count += 1;
             }
         }
-        let contracted = graph.contracted(count as usize, &|v| pairs[v].0);
+        let contracted = graph.contracted(count as usize, &|v| pairs[v].0)?;
         let options = GraphFactorOptions { seed: options.seed.wrapping_add(1), degree: 2, ..*options };
         let forest = Forest::of(&contracted, &options)?;
         let place = |v: usize| PAIR * forest.place(pairs[v].0 as usize) + pairs[v].1;
         let blocks = PAIR * PAIR * count as usize;
-        let mut bands = [vec![T::ZERO; blocks], vec![T::ZERO; blocks], vec![T::ZERO; blocks]];
-        let mut taken = vec![false; PAIR * count as usize];
+        let mut bands: [Vec<T>; 3] = [zeroed(blocks)?, zeroed(blocks)?, zeroed(blocks)?];
+        let mut taken = allocate(PAIR * count as usize, false)?;
         for v in 0..n {
             let (row, own) = (place(v), pairs[v].0 as usize);
             taken[row] = true;
@@ -82,10 +84,11 @@ impl<T: Scalar> PairForestSolver<T> {
                 }
             }
         }
-        let empty: Vec<usize> = (0..taken.len()).filter(|row| !taken[*row]).collect();
-        empty.iter().for_each(|row| bands[1][row / PAIR * PAIR * PAIR + row % PAIR * (PAIR + 1)] = T::ONE);
-        let places = (0..n).map(place).chain(empty).map(|place| place as u32).collect();
-        let permutation = Permutation::from_places(places).expect("each place once");
+        let empty = (0..taken.len()).filter(|row| !taken[*row]);
+        empty.clone().for_each(|row| bands[1][row / PAIR * PAIR * PAIR + row % PAIR * (PAIR + 1)] = T::ONE);
+        let mut places = reserved(taken.len())?;
+        places.extend((0..n).map(place).chain(empty).map(|place| place as u32));
+        let permutation = Permutation::from_places(places, allocate(taken.len(), 0)?).expect("each place once");
         let matrix = BlockTridiagonal::from_vecs(PAIR, bands, false)?;
         let factor = Plan::new(matrix.shape()).verify(false).factor_owned(matrix)?;
         Ok(Self { unknowns: n, permutation, factor })

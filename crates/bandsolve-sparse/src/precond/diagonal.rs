@@ -7,6 +7,7 @@ use crate::csr::Csr;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
+use bandsolve::memory::zeroed;
 use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve::{Error, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
@@ -28,9 +29,9 @@ impl DiagonalRule {
     /// The diagonal of a matrix.
     ///
     /// # Errors
-    /// [`Error::Singular`] with the first row in which it is 0 or not finite.
+    /// [`Error::Singular`] with the first row in which it is 0 or not finite; [`Error::OutOfMemory`].
     pub fn of<T: Scalar, I: Index>(self, a: &Csr<'_, T, I>) -> Result<Vec<T>> {
-        let mut diagonal = vec![T::ZERO; a.rows()];
+        let mut diagonal = zeroed(a.rows())?;
         each_row(&mut diagonal, &|i, own| {
             let d = a.row(i).filter(|(j, _)| *j == i).fold(T::ZERO, |sum, (_, value)| sum + value);
             let modulus = Scalar::abs(d).to_f64();
@@ -86,7 +87,9 @@ impl<T: Scalar> DiagonalInverse<T> {
     /// # Errors
     /// As [`DiagonalRule::of`].
     pub fn new<I: Index>(a: &Csr<'_, T, I>, rule: DiagonalRule) -> Result<Self> {
-        Ok(Self { inverse: rule.of(a)?.into_iter().map(|d| T::ONE / d).collect() })
+        let mut inverse = rule.of(a)?;
+        inverse.iter_mut().for_each(|d| *d = T::ONE / *d);
+        Ok(Self { inverse })
     }
 }
 

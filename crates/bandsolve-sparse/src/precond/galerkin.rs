@@ -4,8 +4,8 @@ use crate::csr::Csr;
 use crate::multiply::{RowSum, adjoint};
 use crate::rows::{RowsMade, make_rows};
 use crate::sliced::{LANES, SlicedMatrix};
-use bandsolve::{Scalar, Simd};
-use bandsolve_kernel::memory::zeros;
+use bandsolve::memory::{reserved, zeroed};
+use bandsolve::{Result, Scalar, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::mem::take;
 use core::ops::Range;
@@ -18,12 +18,12 @@ pub(super) fn galerkin<T: Scalar>(
     (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
     r: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
-) -> Csr<'static, T, u32> {
+) -> Result<Csr<'static, T, u32>> {
     let count = r.rows();
     let by_columns = make_rows((count, count), a.entries() / 2, &|columns, made| {
-        dispatch::<T, _>(Simd::detect(), GalerkinColumns { a, sliced, r, p, columns, made });
+        dispatch::<T, _>(Simd::detect(), GalerkinColumns { a, sliced, r, p, columns, made })
     });
-    adjoint(&by_columns)
+    adjoint(&by_columns?)
 }
 
 /// Some columns of Pᴴ·A·P.
@@ -37,20 +37,21 @@ struct GalerkinColumns<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
-    type Output = ();
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
+    fn run<V: Lanes<Real = T::Real>>(self) -> Result<()> {
         let Self { a, sliced, r, p, columns, made } = self;
         let (n, of_a, of_p) = (a.rows(), a.parts(), p.parts());
         let scratch = &mut made.scratch;
         if scratch.numbers.len() < n {
-            (scratch.numbers, scratch.marks) = (zeros(n).expect("memory"), zeros(n.div_ceil(LANES)).expect("memory"));
+            (scratch.numbers, scratch.marks) = (zeroed(n)?, zeroed(n.div_ceil(LANES))?);
         }
         // Zeros, as they are left.
         let mut own = take(&mut scratch.numbers);
-        let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: vec![] };
-        let mut sum = RowSum::new(r.rows(), made);
+        // Each slice is met once at most.
+        let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: reserved(n.div_ceil(LANES))? };
+        let mut sum = RowSum::new(r.rows(), made)?;
         for k in columns {
             let entries = (&r.parts().1[r.range(k)], &r.parts().2[r.range(k)]);
             met.begin(k as u32 + 1);
@@ -78,7 +79,7 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
                 for (lane, product) in products.iter().enumerate() {
                     left |= u32::from(*product != T::ZERO) << lane;
                 }
-                sum.reserve(p.range(first + count - 1).end - p.range(first).start);
+                sum.reserve(p.range(first + count - 1).end - p.range(first).start)?;
                 while left != 0 {
                     let lane = left.trailing_zeros() as usize;
                     left &= left - 1;
@@ -95,6 +96,7 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
         }
         drop(sum);
         (made.scratch.numbers, made.scratch.marks) = (own, met.seen);
+        Ok(())
     }
 }
 
@@ -138,9 +140,13 @@ mod tests {
             let n = a.rows();
             let entry = |i: usize, k: usize| (i, k, ((i * 7 + k * 3) as f64).sin());
             let entries: Vec<_> = (0..n).flat_map(|i| [entry(i, i / 5), entry(i, (i + 9) / 7)]).collect();
-            let p = Csr::<f64, u32>::from_triplets(n, n.div_ceil(5).max(n.div_ceil(7) + 2), &entries).unwrap().sorted();
-            let r = adjoint(&p);
-            let (got, expected) = (galerkin((&a, &SlicedMatrix::new(&a)), &r, &p), triple_product(&r, &a, &p));
+            let p = Csr::<f64, u32>::from_triplets(n, n.div_ceil(5).max(n.div_ceil(7) + 2), &entries)
+                .unwrap()
+                .sorted()
+                .unwrap();
+            let r = adjoint(&p).unwrap();
+            let got = galerkin((&a, &SlicedMatrix::new(&a).unwrap()), &r, &p).unwrap();
+            let expected = triple_product(&r, &a, &p).unwrap();
             for k in 0..expected.rows() {
                 let others: Vec<_> = expected.row(k).collect();
                 assert!(got.row(k).all(|(j, _)| others.iter().any(|(k, _)| *k == j)), "{columns} x {rows}, row {k}");

@@ -8,6 +8,7 @@ use crate::csr::Csr;
 use crate::rows::make_rows;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::memory::{allocate, copied, refill};
 use bandsolve::{Error, LinearOperator, Result, Scalar, interrupt};
 
 /// A ≈ L·U on the places of A's entries. L has ones on its diagonal. Sequential, to make and to apply.
@@ -38,11 +39,11 @@ impl<T: Scalar> IncompleteLu<T> {
         if a.columns() != n {
             return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
         }
-        let sorted = a.sorted();
+        let sorted = a.sorted()?;
         let (pointers, columns, values) = sorted.parts();
-        let mut values = values.to_vec();
+        let mut values = copied(values)?;
         let range = |i: usize| pointers[i] as usize..pointers[i + 1] as usize;
-        let (mut diagonal, mut places) = (vec![0; n], vec![u32::MAX; n]);
+        let (mut diagonal, mut places) = (allocate(n, 0)?, allocate(n, u32::MAX)?);
         for i in 0..n {
             if i % BETWEEN == 0 {
                 interrupt::check()?;
@@ -84,22 +85,23 @@ impl<T: Scalar> IncompleteLu<T> {
             diagonal[i] = place;
             own.for_each(|e| places[columns[e] as usize] = u32::MAX);
         }
-        let factors = Csr::from_rows(n, pointers.to_vec(), columns.to_vec(), values);
-        Ok(Self { factors, diagonal })
+        Ok(Self { factors: sorted.with_values(values), diagonal })
     }
 
     /// One of the triangles, with its diagonal.
-    fn triangle(&self, lower: bool) -> Csr<'static, T, u32> {
+    fn triangle(&self, lower: bool) -> Result<Csr<'static, T, u32>> {
         let n = self.factors.rows();
         make_rows((n, n), self.factors.entries(), &|rows, made| {
             for i in rows {
                 let first = made.columns.len();
+                made.reserve(self.factors.range(i).len())?;
                 for (j, value) in self.factors.row(i).filter(|(j, _)| if lower { *j <= i } else { *j >= i }) {
                     made.columns.push(j as u32);
                     made.values.push(if lower && j == i { T::ONE } else { value });
                 }
                 made.lengths.push((made.columns.len() - first) as u32);
             }
+            Ok(())
         })
     }
 }
@@ -148,8 +150,8 @@ impl<T: Scalar> IncompleteInverse<T> {
     pub fn new<I: Index>(a: &Csr<'_, T, I>, sweeps: usize) -> Result<Self> {
         let ilu = IncompleteLu::new(a)?;
         let pair = |lower: bool| {
-            let triangle = ilu.triangle(lower);
-            let inverse = on_its_places(&triangle, lower);
+            let triangle = ilu.triangle(lower)?;
+            let inverse = on_its_places(&triangle, lower)?;
             let (_, _, values) = inverse.parts();
             match values.iter().position(|value| !Scalar::is_finite(*value)) {
                 Some(place) => {
@@ -163,14 +165,14 @@ impl<T: Scalar> IncompleteInverse<T> {
 }
 
 /// N with the places of a triangle T whose rows are sorted, and (N·T)ᵢⱼ = δᵢⱼ on them: each row solves a small triangular system.
-fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'static, T, u32> {
+fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<Csr<'static, T, u32>> {
     make_rows((triangle.rows(), triangle.columns()), triangle.entries(), &|rows, made| {
-        let mut row: Vec<T> = Vec::new();
+        let (mut row, mut places): (Vec<T>, Vec<usize>) = (Vec::new(), Vec::new());
         for i in rows {
-            let places: Vec<usize> = triangle.row(i).map(|(j, _)| j).collect();
+            refill(&mut places, triangle.row(i).map(|(j, _)| j))?;
             let count = places.len();
-            row.clear();
-            row.resize(count, T::ZERO);
+            refill(&mut row, places.iter().map(|_| T::ZERO))?;
+            made.reserve(count)?;
             if count > LONG {
                 made.columns.extend(places.iter().map(|j| *j as u32));
                 long_row(triangle, (&places, lower), &mut row);
@@ -195,6 +197,7 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'sta
             made.values.extend_from_slice(&row);
             made.lengths.push(count as u32);
         }
+        Ok(())
     })
 }
 

@@ -2,7 +2,8 @@
 
 use crate::csr::Csr;
 use crate::forest::Forest;
-use crate::rows::make_rows;
+use crate::rows::{make_rows, more};
+use bandsolve::memory::{allocate, copied, push, refill, reserved, zeroed};
 use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
 
 /// What is so small beside the largest element of a row cannot change one of them.
@@ -26,7 +27,7 @@ impl<T: Scalar> PathFactors<T> {
     fn new(forest: &Forest, tridiagonal: &Tridiagonal<'_, T>) -> Result<Self> {
         let [sub, diag, sup] = tridiagonal.arrays();
         let n = diag.len();
-        let (mut d, mut l) = (diag.to_vec(), vec![T::ZERO; n]);
+        let (mut d, mut l) = (copied(diag)?, zeroed(n)?);
         for k in 0..n {
             if d[k] == T::ZERO || !Scalar::is_finite(d[k]) {
                 return Err(Error::Singular { row: forest.permutation().order()[k] as usize });
@@ -36,20 +37,20 @@ impl<T: Scalar> PathFactors<T> {
                 d[k + 1] -= l[k] * sup[k];
             }
         }
-        let mut paths = Vec::with_capacity(n);
+        let mut paths = reserved(n)?;
         for length in forest.lengths() {
             let start = paths.len() as u32;
             paths.resize(paths.len() + length, [start, start + length as u32]);
         }
         let modulus = |v: T| Scalar::abs(v).to_f64();
-        let mut growth = vec![[1.0; 2]; n];
+        let mut growth = allocate(n, [1.0; 2])?;
         for k in (0..n.saturating_sub(1)).rev() {
             growth[k][0] = f64::max(1.0, modulus(sup[k]) / modulus(d[k + 1]) * growth[k + 1][0]);
         }
         for k in 1..n {
             growth[k][1] = f64::max(1.0, modulus(l[k - 1]) * growth[k - 1][1]);
         }
-        Ok(Self { d, u: sup.to_vec(), l, paths, growth })
+        Ok(Self { d, u: copied(sup)?, l, paths, growth })
     }
 }
 
@@ -95,13 +96,15 @@ pub(super) fn incomplete_product<T: Scalar>(
 ) -> Result<Csr<'static, T, u32>> {
     let factors = PathFactors::new(forest, tridiagonal)?;
     let (order, places) = (forest.permutation().order(), forest.permutation().places());
-    Ok(make_rows((b.rows(), b.columns()), b.entries(), &|rows, made| {
-        let (mut sources, mut space) = (Vec::<(u32, T)>::new(), PathRuns { y: vec![], runs: vec![] });
+    make_rows((b.rows(), b.columns()), b.entries(), &|rows, made| {
+        let mut sources = Vec::<(u32, T)>::new();
+        let mut space = PathRuns { y: vec![], runs: vec![], failed: None };
         for i in rows {
-            let mut largest = LargestOfRow { own: Vec::new(), most: kept[i] as usize };
+            let most = kept[i] as usize;
+            // Room for the diagonal entry, too.
+            let mut largest = LargestOfRow { own: reserved(most + 1)?, most };
             let mut diagonal = T::ZERO;
-            sources.clear();
-            sources.extend(b.row(i).map(|(j, value)| (places[j], value)));
+            refill(&mut sources, b.row(i).map(|(j, value)| (places[j], value)))?;
             sources.sort_unstable_by_key(|(place, _)| *place);
             for sources in sources.chunk_by(|a, b| factors.paths[a.0 as usize] == factors.paths[b.0 as usize]) {
                 along_path(&factors, sources, &mut space, &mut |place, value| {
@@ -114,21 +117,27 @@ pub(super) fn incomplete_product<T: Scalar>(
                     largest.least()
                 });
             }
-            let first = made.columns.len();
-            let mut row: Vec<(u32, T)> = largest.own.iter().map(|(_, column, value)| (*column, *value)).collect();
-            row.push((i as u32, diagonal));
-            row.sort_unstable_by_key(|(column, _)| *column);
-            made.columns.extend(row.iter().map(|(column, _)| *column));
-            made.values.extend(row.iter().map(|(_, value)| *value));
-            made.lengths.push((made.columns.len() - first) as u32);
+            if let Some(error) = space.failed.take() {
+                return Err(error);
+            }
+            let mut row = largest.own;
+            row.push((0.0, i as u32, diagonal));
+            row.sort_unstable_by_key(|(_, column, _)| *column);
+            made.reserve(row.len())?;
+            made.columns.extend(row.iter().map(|(_, column, _)| *column));
+            made.values.extend(row.iter().map(|(.., value)| *value));
+            made.lengths.push(row.len() as u32);
         }
-    }))
+        Ok(())
+    })
 }
 
 /// What [`along_path`] computes with: elements of yᵀ·U⁻¹, and the runs of places that they stand in, by their first place and element.
 struct PathRuns<T> {
     y: Vec<T>,
     runs: Vec<[usize; 2]>,
+    /// Why the elements of a path are not all there.
+    failed: Option<Error>,
 }
 
 /// The elements of yᵀ·M⁻¹ on one path, where y has these elements at these places: `take(place, value)` is called with each that may
@@ -137,7 +146,7 @@ struct PathRuns<T> {
 fn along_path<T: Scalar>(
     factors: &PathFactors<T>,
     sources: &[(u32, T)],
-    PathRuns { y, runs }: &mut PathRuns<T>,
+    PathRuns { y, runs, failed }: &mut PathRuns<T>,
     take: &mut impl FnMut(usize, T) -> f64,
 ) {
     let PathFactors { d, u, l, paths, growth } = factors;
@@ -149,8 +158,17 @@ fn along_path<T: Scalar>(
     let (mut largest, mut sources) = (0.0, sources.iter().peekable());
     while let Some((first, _)) = sources.peek() {
         let first = *first as usize;
-        runs.push([first, y.len()]);
+        if let Err(error) = push(runs, [first, y.len()]).and_then(|()| more(y, 1)) {
+            *failed = Some(error);
+            return;
+        }
         for k in first..end {
+            if y.len() == y.capacity()
+                && let Err(error) = more(y, y.len())
+            {
+                *failed = Some(error);
+                return;
+            }
             let (mut value, mut is_source) = (T::ZERO, false);
             while let Some((_, own)) = sources.next_if(|(place, _)| *place as usize == k) {
                 value += *own;

@@ -207,7 +207,8 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
     ///
     /// # Errors
     /// [`Error::Shape`] if the matrix is not square, or a grid is not of its size; [`Error::Singular`] if what is to be inverted is
-    /// singular, with the first row of it, [`Error::NotFinite`] if it holds NaN or an infinity.
+    /// singular, with the first row of it, [`Error::NotFinite`] if it holds NaN or an infinity; [`Error::OutOfMemory`], and
+    /// [`Error::Interrupted`] if the caller wants the set-up to stop.
     pub fn new<I: Index>(
         a: &'a Csr<'a, T, I>,
         kind: PreconditionerKind,
@@ -267,7 +268,7 @@ pub(crate) fn make<'a, T: Scalar>(
         // What `auto` stands for is chosen above.
         PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
         PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
-        PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n))?),
+        PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n)?)?),
         PreconditionerKind::Forest => {
             let graph = comparable_graph(&a)?;
             let forest = Forest::heaviest(&graph, &GraphFactor::of(&graph, &options.factors)?)?;
@@ -312,8 +313,8 @@ pub(crate) fn make<'a, T: Scalar>(
                 let got = columns.saturating_mul(rows);
                 return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
             }
-            let lines = [true, false].map(|along_rows| Forest::grid_lines(columns, rows, along_rows));
-            let solvers = solvers(lines.into())?;
+            let lines = vec![Forest::grid_lines(columns, rows, true)?, Forest::grid_lines(columns, rows, false)?];
+            let solvers = solvers(lines)?;
             Box::new(AlternatingInner::new(a, solvers))
         }
     };

@@ -11,8 +11,8 @@ use crate::krylov::{buffer, stack};
 use crate::rows::{Ragged, each_row};
 use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
-use bandsolve_kernel::memory::zeros;
+use bandsolve::memory::{allocate, collected, reserved, zeroed};
+use bandsolve::{AnyFactor, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
@@ -40,15 +40,16 @@ impl<S: Scalar> PathSolver<S> {
     pub fn new<T: Scalar>(a: &Csr<'_, T, u32>, linked: LinkedForest, damping: f64) -> Result<Self> {
         let rows = tridiagonal_rows(a, &linked, damping)?;
         let forest = linked.forest;
-        let factors = match PathElimination::new(&rows, &forest) {
+        let factors = match PathElimination::new(&rows, &forest)? {
             Some(plain) => PathSystem::Plain(plain),
             None => {
-                let [sub, diag, sup] = [0, 1, 2].map(|k| rows.iter().map(|row| cast(row[k])).collect());
+                let band = |k: usize| collected(rows.iter().map(|row: &[T; 3]| cast(row[k])));
+                let (sub, diag, sup) = (band(0)?, band(1)?, band(2)?);
                 let tridiagonal = Tridiagonal::from_vecs(sub, diag, sup, false)?;
                 PathSystem::Pivoted(Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?)
             }
         };
-        let mut x = vec![S::ZERO; rows.len()];
+        let mut x: Vec<S> = zeroed(rows.len())?;
         each_row(&mut x, &|k, x| {
             *x = cast(rows[k][1]);
             0
@@ -142,10 +143,15 @@ const GROWTH: f64 = 1e-4;
 
 impl<S: Scalar> PathElimination<S> {
     /// `None` where a pivot is too small, or one part would be as long as many.
-    fn new<T: Scalar>(rows: &[[T; 3]], forest: &Forest) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn new<T: Scalar>(rows: &[[T; 3]], forest: &Forest) -> Result<Option<Self>> {
         let n = rows.len();
         let part = (n / 64).clamp(LEAST, MOST);
-        let mut parts = vec![0];
+        // All but the last part have so many rows at least, and the number of parts is rounded up.
+        let mut parts = reserved(n / part + 2 + SIDE)?;
+        parts.push(0);
         while parts[parts.len() - 1] < n {
             let mut cut = parts[parts.len() - 1] + part;
             while cut < n && !forest.begins(cut) {
@@ -155,18 +161,18 @@ impl<S: Scalar> PathElimination<S> {
         }
         let longest = parts.windows(2).map(|part| part[1] - part[0]).max().unwrap_or(0);
         if longest > (n / 8).max(LONG) {
-            return None;
+            return Ok(None);
         }
         parts.resize((parts.len() - 1).next_multiple_of(SIDE) + 1, n);
-        let pieces = parts.iter().step_by(SIDE).copied().collect();
-        let mut own = Self { lower: zeros(n)?, inverse: zeros(n)?, upper: zeros(n)?, parts, pieces };
-        own.eliminate(rows).then_some(own)
+        let pieces = collected(parts.iter().step_by(SIDE).copied())?;
+        let mut own = Self { lower: zeroed(n)?, inverse: zeroed(n)?, upper: zeroed(n)?, parts, pieces };
+        Ok(own.eliminate(rows)?.then_some(own))
     }
 
     /// Whether all pivots are large enough.
-    fn eliminate<T: Scalar>(&mut self, rows: &[[T; 3]]) -> bool {
+    fn eliminate<T: Scalar>(&mut self, rows: &[[T; 3]]) -> Result<bool> {
         let (parts, starts) = (&self.parts, &self.pieces);
-        let mut stable = vec![false; starts.len() - 1];
+        let mut stable = allocate(starts.len() - 1, false)?;
         let bands = [&mut self.lower, &mut self.inverse, &mut self.upper];
         let [lower, inverse, upper] = bands.map(|values| Ragged { values, starts });
         let least = tasks_of(rows.len(), stable.len());
@@ -176,7 +182,7 @@ impl<S: Scalar> PathElimination<S> {
             let ends = core::array::from_fn(|k| parts[piece * SIDE + k + 1] - starts[piece]);
             stable.0[0] = eliminate_parts(rows, ends, [lower.values, inverse.values, upper.values]);
         });
-        stable.iter().all(|stable| *stable)
+        Ok(stable.iter().all(|stable| *stable))
     }
 
     /// Replaces the right-hand side by the solution.
@@ -203,7 +209,7 @@ impl<S: Scalar> PathElimination<S> {
 fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest, damping: f64) -> Result<Vec<[T; 3]>> {
     let (n, permutation) = (a.rows(), linked.forest.permutation());
     let places = permutation.places();
-    let mut rows = zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<[T; 3]>()) })?;
+    let mut rows = zeroed(n)?;
     let (_, columns, values) = a.parts();
     permutation.scatter(&mut rows, &|v| {
         let [one, other] = linked.partners[v];

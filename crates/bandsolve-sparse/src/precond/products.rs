@@ -14,6 +14,7 @@ use crate::forest::Forest;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{LinearOperator, Op, RealScalar, Result, Scalar, Tridiagonal};
 
 /// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r with a diagonal T and tridiagonal Mₗ of several forests: m tridiagonal solves, no product with A.
@@ -34,14 +35,14 @@ impl<T: Scalar> ForestProduct<T> {
     /// Those of [`DiagonalRule::of`] and [`ForestSolver::new`].
     pub fn diagonal<I: Index>(a: &Csr<'_, T, I>, forests: Vec<Forest>) -> Result<Self> {
         let (m, t) = (forests.len(), DiagonalRule::P1.of(a)?);
-        let mut j = vec![T::ONE; t.len()];
+        let mut j = allocate(t.len(), T::ONE)?;
         let share = T::Real::from_f64(m as f64);
         each_row(&mut j, &|i, j| {
             let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
             *j = T::ONE + (d - t[i]) / t[i] / T::from_real(share);
             0
         });
-        let inverse: Vec<T> = t.iter().map(|t| T::ONE / *t).collect();
+        let inverse: Vec<T> = collected(t.iter().map(|t| T::ONE / *t))?;
         let factor = |(l, forest): (usize, Forest)| {
             let entry = |row: usize, column: usize, value: T| {
                 let left = T::ONE / power(j[row], m - 1 - l);
@@ -50,8 +51,8 @@ impl<T: Scalar> ForestProduct<T> {
             };
             let couplings = forest.tridiagonal_of(a, &entry)?;
             let [sub, _, sup] = couplings.arrays();
-            let diag = forest.order().map(|v| j[v]).collect();
-            let tridiagonal = Tridiagonal::from_vecs(sub.to_vec(), diag, sup.to_vec(), false)?;
+            let diag = collected(forest.order().map(|v| j[v]))?;
+            let tridiagonal = Tridiagonal::from_vecs(copied(sub)?, diag, copied(sup)?, false)?;
             ForestSolver::with(forest, tridiagonal)
         };
         let solvers = forests.into_iter().enumerate().map(factor).collect::<Result<Vec<_>>>()?;
@@ -83,13 +84,13 @@ impl<T: Scalar> ForestProduct<T> {
         (count, scaled): (usize, bool),
         options: &GraphFactorOptions,
     ) -> Result<(Self, String)> {
-        let mut b: Csr<'static, T, u32> = a.sorted();
-        let kept: Vec<u32> = (0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32).collect();
-        let mut scale = vec![T::ONE; b.rows()];
+        let mut b: Csr<'static, T, u32> = a.sorted()?;
+        let kept: Vec<u32> = collected((0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32))?;
+        let mut scale = allocate(b.rows(), T::ONE)?;
         if scaled {
             scale = DiagonalRule::P1.of(&b)?;
-            let inverse: Vec<T> = scale.iter().map(|d| T::ONE / *d).collect();
-            b.scale_rows(&inverse);
+            let inverse: Vec<T> = collected(scale.iter().map(|d| T::ONE / *d))?;
+            b.scale_rows(&inverse)?;
         }
         let (mut solvers, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
         while if count == 0 { enough.wants_more() } else { solvers.len() < count } {
@@ -103,7 +104,7 @@ impl<T: Scalar> ForestProduct<T> {
             solvers.push(ForestSolver::with(forest, tridiagonal)?);
         }
         let t = DiagonalRule::P1.of(&b)?;
-        let inverse = t.iter().zip(&scale).map(|(t, d)| T::ONE / (*d * *t)).collect();
+        let inverse = collected(t.iter().zip(&scale).map(|(t, d)| T::ONE / (*d * *t)))?;
         let said =
             if count == 0 { enough.said("of the weight of what they leave is its diagonal's") } else { String::new() };
         Ok((Self { inverse, solvers }, said))

@@ -9,6 +9,7 @@ use crate::factor::GraphFactorOptions;
 use crate::forest::Forest;
 use crate::graph::Graph;
 use bandsolve::matrix::Index;
+use bandsolve::memory::collected;
 use bandsolve::{RealScalar, Result, Scalar};
 
 /// The graph in which forests are looked for: w(i, j) = |aᵢⱼ|/|dᵢ| + |aⱼᵢ|/|dⱼ| with the diagonal d of [`DiagonalRule::P1`], which a
@@ -18,7 +19,7 @@ use bandsolve::{RealScalar, Result, Scalar};
 /// Those of [`DiagonalRule::of`] and [`Graph::of`].
 pub fn comparable_graph<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Graph> {
     let d = DiagonalRule::P1.of(a)?;
-    let moduli: Vec<f64> = d.iter().map(|d| 1.0 / Scalar::abs(*d).to_f64()).collect();
+    let moduli: Vec<f64> = collected(d.iter().map(|d| 1.0 / Scalar::abs(*d).to_f64()))?;
     Graph::weighted(a, &moduli)
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &Grap
     let mut found: Vec<Forest> = Vec::with_capacity(count);
     for l in 0..count {
         if let Some(last) = found.last() {
-            graph.weaken(last, omega);
+            graph.weaken(last, omega)?;
         }
         found.push(Forest::of(&graph, &of_forest(options, l))?);
     }
@@ -82,15 +83,15 @@ impl ForestsEnough {
 /// weight, or one of them hardly adds to it.
 pub(super) fn worthy_forests(graph: Graph, omega: f64, options: &GraphFactorOptions) -> Result<(Vec<Forest>, String)> {
     // What no forest covers, and what the next is found in.
-    let (mut rest, mut graph) = (graph.clone(), graph);
+    let (mut rest, mut graph) = (graph.duplicated()?, graph);
     let (mut found, mut enough) = (Vec::new(), ForestsEnough::new(0.0));
     while enough.wants_more() {
         let forest = Forest::of(&graph, &of_forest(options, found.len()))?;
         if !enough.takes(enough.covered + (1.0 - enough.covered) * forest.coverage(&rest)) {
             break;
         }
-        rest.weaken(&forest, 0.0);
-        graph.weaken(&forest, omega);
+        rest.weaken(&forest, 0.0)?;
+        graph.weaken(&forest, omega)?;
         found.push(forest);
     }
     Ok((found, enough.said("of the weight")))

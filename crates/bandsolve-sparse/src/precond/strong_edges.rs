@@ -6,8 +6,8 @@ use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::rows::{SMALL_TASK as TASK, each_row};
 use crate::sliced::{LANES, SlicedMatrix};
-use bandsolve::{Error, RealScalar, Result, Scalar, Simd, interrupt};
-use bandsolve_kernel::memory::zeros;
+use bandsolve::memory::{allocate, collected, zeroed};
+use bandsolve::{RealScalar, Result, Scalar, Simd, interrupt};
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +64,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
     /// Those of [`comparable_graph`].
     pub fn of(a: &'a Csr<'_, T, u32>, sliced: &SlicedMatrix<'_, T>, several: bool) -> Result<Self> {
         let n = a.rows();
-        let mut inverse = vec![0.0_f64; n];
+        let mut inverse: Vec<f64> = zeroed(n)?;
         let without = each_row(&mut inverse, &|i, inverse| {
             let (mut d, mut sum) = (0.0, 0.0);
             for (j, value) in a.row(i) {
@@ -75,14 +75,13 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
             *inverse = 1.0 / if d >= sum { d } else { sum };
             usize::from(!(d > 0.0 && inverse.is_finite() && *inverse > 0.0))
         });
-        let bytes = n.saturating_mul(size_of::<[u64; KEPT]>());
-        let mut keys = zeros(if several { n } else { 0 }).ok_or(Error::OutOfMemory { bytes })?;
-        let mut ends = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+        let mut keys = zeroed(if several { n } else { 0 })?;
+        let mut ends = zeroed(n)?;
         let mutual = without == 0 && mutual_edges((a, sliced), &inverse, (&mut keys, &mut ends));
         if !mutual {
             // Couplings in one direction, or errors.
             let graph = comparable_graph(a)?;
-            keys = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+            keys = zeroed(n)?;
             each_row(&mut keys, &|v, keys| {
                 *keys = strongest_of_many(graph.edges(v).map(|(u, weight)| key(weight, u as u32)));
                 0
@@ -98,15 +97,15 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
+    /// [`OutOfMemory`](bandsolve::Error::OutOfMemory), [`Interrupted`](bandsolve::Error::Interrupted).
     pub fn forests(mut self, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<LinkedForest>> {
         let mut found: Vec<LinkedForest> = Vec::with_capacity(count);
         for l in 0..count {
             if let Some(last) = found.last() {
                 self.weaken(last, omega as f32);
             }
-            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run()?;
-            let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u));
+            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l))?.run()?;
+            let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u))?;
             for [v, u] in left_out {
                 for (end, other) in [(v, u), (u, v)] {
                     let own = partners[end as usize].iter_mut().find(|own| **own == other);
@@ -173,22 +172,22 @@ struct FactorRounds<'a> {
 }
 
 impl<'a> FactorRounds<'a> {
-    fn new(ends: &'a [[u32; KEPT]], options: &'a GraphFactorOptions) -> Self {
+    fn new(ends: &'a [[u32; KEPT]], options: &'a GraphFactorOptions) -> Result<Self> {
         let n = ends.len();
         let mut own = Self {
             ends,
             options,
-            confirmed: vec![[NONE; 2]; n],
-            proposed: vec![[NONE; 2]; n + 1],
-            states: vec![SATURATED; n + 1],
-            active: (0..n as u32).collect(),
-            counts: (0..n.div_ceil(TASK)).map(|task| (n - task * TASK).min(TASK)).collect(),
+            confirmed: allocate(n, [NONE; 2])?,
+            proposed: allocate(n + 1, [NONE; 2])?,
+            states: allocate(n + 1, SATURATED)?,
+            active: collected(0..n as u32)?,
+            counts: collected((0..n.div_ceil(TASK)).map(|task| (n - task * TASK).min(TASK)))?,
         };
         each_row(&mut own.states[..n], &|v, state| {
             *state = options.charge(v, 0);
             0
         });
-        own
+        Ok(own)
     }
 
     fn run(mut self) -> Result<Vec<[u32; 2]>> {
