@@ -66,6 +66,7 @@ fn encode(error: &Error) -> Code {
         }
         Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
         Error::Incompatible { removed, allowed } => [7, 0, removed.to_bits(), allowed.to_bits()],
+        Error::Interrupted => [9, 0, 0, 0],
         Error::Unsupported { method, .. } if *method == POISSON => [8, 0, 0, 0],
         Error::Unsupported { method, .. } => {
             [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0]
@@ -85,6 +86,7 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
         5 => Error::OutOfMemory { bytes: a as usize },
         7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
         8 => Error::Unsupported { method: POISSON, what: "this problem over ranks" },
+        9 => Error::Interrupted,
         _ => {
             let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
             Error::Unsupported { method, what: "systems over ranks" }
@@ -179,6 +181,7 @@ mod tests {
             Error::Incompatible { removed: -1.5, allowed: 0.25 },
             Error::Unsupported { method: POISSON, what: "this problem over ranks" },
             Error::Unsupported { method: "bcyclic", what: "systems over ranks" },
+            Error::Interrupted,
         ];
         for error in errors {
             assert_eq!(decode(encode(&error)), Some(error));

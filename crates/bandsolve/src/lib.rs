@@ -19,8 +19,10 @@ mod error;
 #[doc(hidden)]
 pub mod host;
 pub mod interop;
+pub mod interrupt;
 pub mod matrix;
-mod memory;
+#[doc(hidden)]
+pub mod memory;
 mod method;
 mod methods;
 mod operator;
