@@ -206,6 +206,15 @@ mod tests {
     }
 
     #[test]
+    fn conditions_at_the_ends_of_the_range() {
+        for number in [f64::MAX, 1.0, f64::MIN_POSITIVE, 1e-310] {
+            let a = Symmetric::<f64> { diag: &[number], off: &[], side: TriangleSide::Lower };
+            // The last number has 47 bits.
+            assert!((a.reciprocal_condition(number, &mut [0.0]) - 1.0).abs() < 1e-13, "{number}");
+        }
+    }
+
+    #[test]
     fn the_first_minor_that_is_not_positive_is_reported() {
         let (mut d, mut e) = (vec![2.0, 2.0, 0.5, 2.0], vec![1.0, 1.0, 1.0]);
         // 2, 3/2, 1/2 − 2/3 < 0
