@@ -249,6 +249,201 @@ def threads_that_cannot_be_started():
     lapack.dgtsv_(ctypes.byref(two), ctypes.byref(one), *arrays, ctypes.byref(two), ctypes.byref(info))
     assert info.value == 0 and list(arrays[3]) == [1, 1], info.value
 
+# -- LAPACK's symbols ---------------------------------------------------------------------------------------------------
+
+
+LAPACK_TYPES = {"s": ("f4", "f4"), "d": ("f8", "f8"), "c": ("c8", "f4"), "z": ("c16", "f8")}
+
+
+def lapack_call(name, *arguments):
+    """Calls a routine with numbers, letters and arrays; a letter may be an array of one byte. Returns INFO."""
+    import ctypes
+
+    keep, letters = [], 0
+    for argument in arguments:
+        if isinstance(argument, str):
+            letters += 1
+            keep.append(ctypes.create_string_buffer(argument.encode()))
+        elif isinstance(argument, int):
+            keep.append(ctypes.byref(ctypes.c_int(argument)))
+        else:
+            letters += argument.dtype == "u1"
+            keep.append(argument.ctypes.data_as(ctypes.c_void_p))
+    info = ctypes.c_int(-77)
+    routine = getattr(ctypes.CDLL(str(TARGET / "liblapack_bandsolve.so")), name + "_")
+    routine.restype = None
+    routine(*keep, ctypes.byref(info), *[ctypes.c_long(1)] * letters)
+    return info.value
+
+
+def read_only(array):
+    """A copy in pages that nobody may write, as constants of a program are."""
+    import ctypes
+    import mmap
+
+    import numpy as np
+
+    array = np.asarray(array)
+    pages = mmap.mmap(-1, max(1, array.nbytes))
+    copy = np.frombuffer(pages, array.dtype, array.size)
+    copy[:] = array.ravel(order="F")
+    libc = ctypes.CDLL(None, use_errno=True)
+    size = -(-max(1, array.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
+    assert libc.mprotect(ctypes.c_void_p(copy.ctypes.data), ctypes.c_size_t(size), 1) == 0, ctypes.get_errno()
+    return copy
+
+
+@defect
+def lapack_conditions_at_the_ends_of_the_range():
+    """`?ptcon` returned infinity for 1.8e308 and 0 for 1e-310, matrices of one row; `?gtsvx` and others FERR = infinity near 1e-307."""
+    import numpy as np
+
+    one = lambda kind: np.zeros(1, kind)
+    for letter, (dtype, real) in LAPACK_TYPES.items():
+        about = np.finfo(real)
+        for number in (about.max, 1.0, about.tiny, 8 * about.smallest_subnormal, about.smallest_subnormal):
+            a, d, norm = np.array([number], dtype), np.array([number], real), np.array([number], real)
+            pivot, none, few = np.ones(1, "i4"), one(dtype), np.zeros(8, dtype)
+            found = {}
+
+            def con(name, *arguments):
+                rcond = one(real)
+                info = lapack_call(letter + name, *arguments, norm, rcond, few, np.zeros(8, "f8"))
+                found[name] = (info, rcond[0])
+
+            for side in "1I":
+                con("gbcon", side, 1, 0, 0, a, 1, pivot)
+            rcond = one(real)
+            more = [np.zeros(8, "i4")] if dtype == real else []
+            info = lapack_call(letter + "gtcon", "1", 1, none, a, none, none, pivot, norm, rcond, few, *more)
+            found["gtcon"] = (info, rcond[0])
+            rcond = one(real)
+            found["ptcon"] = (lapack_call(letter + "ptcon", 1, d, none, norm, rcond, np.zeros(8, real)), rcond[0])
+            root = a.copy()
+            assert lapack_call(letter + "pbtrf", "L", 1, 0, root, 1) == 0
+            con("pbcon", "L", 1, 0, root, 1)
+            # The expert drivers, with x = 1.
+            for name in ("gtsvx", "gbsvx", "ptsvx", "pbsvx"):
+                x, rcond, bounds, b, work, extra = one(dtype), one(real), [one(real), one(real)], a.copy(), few, np.zeros(8, "f8")
+                end = [b, 1, x, 1, rcond, *bounds, work, extra]
+                if name == "gtsvx":
+                    factors = [one(dtype) for _ in range(4)]
+                    info = lapack_call(letter + name, "N", "N", 1, 1, none, a, none, *factors, pivot, *end)
+                elif name == "gbsvx":
+                    given = [a.copy(), 1, one(dtype), 1, pivot, one("u1"), one(real), one(real)]
+                    info = lapack_call(letter + name, "N", "N", 1, 0, 0, 1, *given, *end)
+                elif name == "ptsvx":
+                    end = end if dtype != real else end[:-1]
+                    info = lapack_call(letter + name, "N", 1, 1, d, none, one(real), one(dtype), *end)
+                else:
+                    given = [a.copy(), 1, one(dtype), 1, one("u1"), one(real)]
+                    info = lapack_call(letter + name, "N", "L", 1, 0, 1, *given, *end)
+                found[name] = (info, rcond[0])
+                assert 0.99 < abs(x[0]) < 1.01, (letter, name, number, x)
+            # A root of a number below the normal range is exact to few digits, as is the number itself.
+            for name, (info, rcond) in found.items():
+                assert info == 0 and 0.5 < rcond < 2, (letter, name, number, info, rcond)
+    # The bound of the error of x, which is far below infinity although 1/|A| is not.
+    for letter, scale, size in (("d", 3e-307, 1e290), ("s", 3e-37, 1e30)):
+        # Second differences: entries of the inverse are up to n / (4 scale), beyond the range.
+        dtype, n = LAPACK_TYPES[letter][0], 600
+        off, diag = np.full(n - 1, -scale, dtype), np.full(n, 2 * scale, dtype)
+        b, x = np.zeros(n, dtype), np.zeros(n, dtype)
+        b[0] = b[-1] = scale * size  # of x = size everywhere
+        factors = [np.zeros(n, dtype) for _ in range(4)]
+        rcond, ferr, berr = np.zeros(1, dtype), np.zeros(1, dtype), np.zeros(1, dtype)
+        info = lapack_call(
+            letter + "gtsvx", "N", "N", n, 1, off, diag, off, *factors, np.zeros(n, "i4"), b, n, x, n, rcond, ferr, berr,
+            np.zeros(3 * n, dtype), np.zeros(n, "i4"),
+        )  # fmt: skip
+        assert info == 0 and np.isfinite(ferr[0]), (letter, info, ferr, rcond)
+
+
+@defect
+def lapack_inputs_that_may_not_be_written():
+    """`?gbsvx` and `?pbsvx` wrote EQUED although FACT = 'F': a literal ended the program. All that LAPACK only reads is read-only here."""
+    import numpy as np
+
+    random, n = np.random.default_rng(0), 6
+    for letter, (dtype, real) in LAPACK_TYPES.items():
+        noise = lambda *shape: np.asfortranarray(random.uniform(0.1, 1, shape).astype(dtype))
+        zeros, ro = lambda *shape: np.zeros(shape, dtype, order="F"), read_only
+        expected, work, extra = noise(n, 2), zeros(4 * n), np.zeros(4 * n)
+
+        def expert(name, fact, arguments, matrix):
+            b = ro((matrix @ expected).astype(dtype))
+            x, tail = zeros(n, 2), [np.zeros(1, real), np.zeros(2, real), np.zeros(2, real), work]
+            if not (name == "ptsvx" and dtype == real):
+                tail.append(extra)
+            info = lapack_call(letter + name, fact, *arguments, b, n, x, n, *tail)
+            assert info == 0 and abs(x - expected).max() < 1e-3, (letter, name, fact, info)
+
+        # Tridiagonal.
+        dl, d, du = noise(n - 1), noise(n) + 3, noise(n - 1)
+        a = np.diag(d) + np.diag(dl, -1) + np.diag(du, 1)
+        lu = [dl.copy(), d.copy(), du.copy(), zeros(n - 2), np.zeros(n, "i4")]
+        assert lapack_call(letter + "gttrf", n, *lu) == 0
+        constants = [ro(array) for array in (dl, d, du)]
+        empty = [zeros(n), zeros(n), zeros(n), zeros(n), np.zeros(n, "i4")]
+        expert("gtsvx", "N", ["N", n, 2, *constants, *empty], a)
+        expert("gtsvx", "F", ["N", n, 2, *constants, *[ro(array) for array in lu]], a)
+        # Banded, with and without scales that are given.
+        full = np.asfortranarray(np.vstack([np.zeros(n), np.r_[0, du], d, np.r_[dl, 0]]).astype(dtype))
+        ab, factors, pivots = np.asfortranarray(full[1:]), full.copy(order="F"), np.zeros(n, "i4")
+        assert lapack_call(letter + "gbtrf", n, n, 1, 1, factors, 4, pivots) == 0
+        scales = ro(np.full(n, 2, real))
+        for equed in "NRCB":
+            by = [2 if equed in "RB" else 1, 2 if equed in "CB" else 1]
+            b = (a / by[0] / by[1] @ expected).astype(dtype)
+            b, x = (ro(b) if equed in "NC" else np.asfortranarray(b)), zeros(n, 2)
+            info = lapack_call(
+                letter + "gbsvx", "F", "N", n, 1, 1, 2, ro(ab), 3, ro(factors), 4, ro(pivots), ro(np.array([ord(equed)], "u1")),
+                scales, scales, b, n, x, n, np.zeros(1, real), np.zeros(2, real), np.zeros(2, real), work, extra,
+            )  # fmt: skip
+            assert info == 0 and abs(x - expected).max() < 1e-3, (letter, equed, info)
+        untouched, equed = ro(np.zeros(n, real)), np.zeros(1, "u1")
+        expert("gbsvx", "N", ["N", n, 1, 1, 2, ro(ab), 3, zeros(4, n), 4, np.zeros(n, "i4"), equed, untouched, untouched], a)
+        assert equed.tobytes() == b"N"
+        # Where scaling is not worth it, it leaves the matrix and b alone.
+        equed, own = np.zeros(1, "u1"), [np.zeros(n, real), np.zeros(n, real)]
+        expert("gbsvx", "E", ["N", n, 1, 1, 2, ro(ab), 3, zeros(4, n), 4, np.zeros(n, "i4"), equed, *own], a)
+        assert equed.tobytes() == b"N"
+        # Positive definite.
+        e, d = noise(n - 1), np.full(n, 3, real)
+        a = np.diag(d.astype(dtype)) + np.diag(e, -1) + np.diag(e.conj(), 1)
+        ldl = [d.copy(), e.copy()]
+        assert lapack_call(letter + "pttrf", n, *ldl) == 0
+        expert("ptsvx", "N", [n, 2, ro(d), ro(e), np.zeros(n, real), zeros(n)], a)
+        expert("ptsvx", "F", [n, 2, ro(d), ro(e), ro(ldl[0]), ro(ldl[1])], a)
+        ab = np.asfortranarray(np.vstack([d, np.r_[e, 0]]).astype(dtype))
+        factor = ab.copy(order="F")
+        assert lapack_call(letter + "pbtrf", "L", n, 1, factor, 2) == 0
+        for equed in "NY":
+            by = 4 if equed == "Y" else 1
+            b, x = (a / by @ expected).astype(dtype), zeros(n, 2)
+            b = ro(b) if equed == "N" else np.asfortranarray(b)
+            info = lapack_call(
+                letter + "pbsvx", "F", "L", n, 1, 2, ro(ab), 2, ro(factor), 2, ro(np.array([ord(equed)], "u1")), scales, b, n, x, n,
+                np.zeros(1, real), np.zeros(2, real), np.zeros(2, real), work, extra,
+            )  # fmt: skip
+            assert info == 0 and abs(x - expected).max() < 1e-3, (letter, equed, info)
+        for fact in "NE":
+            s, equed = (untouched if fact == "N" else np.zeros(n, real)), np.zeros(1, "u1")
+            expert("pbsvx", fact, ["L", n, 1, 2, ro(ab), 2, zeros(2, n), 2, equed, s], a)
+            assert equed.tobytes() == b"N"
+        # What is not known is not written: row 3 is zero, or column 3 once rows are scaled, or a diagonal entry.
+        for full, name, info, known in ((np.diag([1, 1, 0, 1]), "gbequ", 3, [7, 7, 1]), (np.diag([1, 1, 0, 1]), "pbequ", 3, [7, 1])):
+            ab, out = np.asfortranarray(np.diag(full)[None, :].astype(dtype)), [np.full(1, 7, real) for _ in known]
+            arrays = [np.zeros(4, real) for _ in range(2 if name == "gbequ" else 1)]
+            shape = [4, 4, 0, 0] if name == "gbequ" else ["L", 4, 0]
+            assert lapack_call(letter + name, *shape, ro(ab), 1, *arrays, *out) == info
+            assert [value[0] for value in out] == known, (name, out)
+        ab, out = np.asfortranarray([[1, 1, 0, 1], [1, 0, 1, 0]], dtype=dtype), [np.full(1, 7, real) for _ in range(3)]
+        ab[:] = [[1, 1, 0, 0], [0, 1, 0, 0]]  # rows 1, 2, 3 of four columns: columns 3 and 4 are zero
+        assert lapack_call(letter + "gbequ", 3, 4, 1, 0, ro(ab), 2, np.zeros(3, real), np.zeros(4, real), *out) == 3 + 3
+        assert [value[0] for value in out] == [1, 7, 1], out
+
+
 # -- Files ------------------------------------------------------------------------------------------------------------
 
 

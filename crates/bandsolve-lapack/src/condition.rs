@@ -35,7 +35,7 @@ pub fn reciprocal<T: Scalar>(
 }
 
 /// A power of two within a factor of two of x; 1 if x is zero or not finite.
-fn power_of_two_near<R: RealScalar>(x: R) -> R {
+pub(crate) fn power_of_two_near<R: RealScalar>(x: R) -> R {
     if x.is_finite() && x > R::ZERO { R::ONE / x.normalizer() } else { R::ONE }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Arrays beside the diagonal are given as the entries below it ([`TriangleSide::Lower`]) or as those above it.
 
+use crate::condition::power_of_two_near;
 use crate::norm::{self, MatrixNorm};
 use crate::number::larger;
 use crate::refine::{FactoredMatrix, MatrixEntries};
@@ -82,11 +83,14 @@ impl<T: Scalar> Symmetric<'_, T> {
         if norm == T::Real::ZERO || self.diag.iter().any(|d| *d <= T::Real::ZERO) {
             return T::Real::ZERO;
         }
-        v.fill(T::Real::ONE);
+        // Of s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
+        let s = power_of_two_near(norm.sqrt());
+        v.fill(s);
         self.solve_moduli(v);
-        let inverse = v.iter().fold(T::Real::ZERO, |m, v| m.max_nan(*v));
+        let inverse = v.iter().fold(T::Real::ZERO, |m, v| m.max_nan(*v * s));
+        let product = inverse * (norm / s / s);
         // A singular matrix has an inverse that overflows, or is no number.
-        if inverse.is_nan() { T::Real::ZERO } else { T::Real::ONE / inverse / norm }
+        if product.is_nan() { T::Real::ZERO } else { T::Real::ONE / product }
     }
 
     /// A norm of the matrix.
@@ -198,6 +202,15 @@ mod tests {
             let exact = 1.0 / (largest(inverse) * a.norm(MatrixNorm::One));
             let ours = factors.reciprocal_condition(a.norm(MatrixNorm::One), &mut weights);
             assert!((ours / exact - 1.0).abs() < 1e-13, "{ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn conditions_at_the_ends_of_the_range() {
+        for number in [f64::MAX, 1.0, f64::MIN_POSITIVE, 1e-310] {
+            let a = Symmetric::<f64> { diag: &[number], off: &[], side: TriangleSide::Lower };
+            // The last number has 47 bits.
+            assert!((a.reciprocal_condition(number, &mut [0.0]) - 1.0).abs() < 1e-13, "{number}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Iterative refinement with error bounds for every right-hand side.
 
+use crate::condition::power_of_two_near;
 use crate::number::{larger, rounding};
 use bandsolve::{Op, RealScalar, Scalar};
 use bandsolve_kernel::estimate::norm_1;
@@ -33,13 +34,19 @@ pub trait FactoredMatrix<T: Scalar> {
     }
     /// ‖ |op(A)⁻¹|·w ‖∞ = ‖op(A)⁻¹·diag(w)‖∞, or an estimate of it; `w`, `first`, `second` may be overwritten.
     fn amplify(&self, op: Op, w: &mut [T::Real], first: &mut [T], second: &mut [T]) -> T::Real {
+        // Weights near 1 and s·A⁻¹, which is about as large as what comes out: A⁻¹ alone may leave the range.
+        let s = power_of_two_near(w.iter().fold(T::Real::ZERO, |m, w| larger(*w, m)));
+        w.iter_mut().for_each(|w| *w = *w / s);
         let weigh = |v: &mut [T]| v.iter_mut().zip(&*w).for_each(|(v, w)| *v = v.scale(*w));
+        let scale = |v: &mut [T]| v.iter_mut().for_each(|v| *v = v.scale(s));
         // The 1-norm of the adjoint.
         let Ok(norm) = norm_1([first, second], |adjoint, v: &mut [T]| {
             if adjoint {
                 weigh(v);
+                scale(v);
                 self.solve(op, v);
             } else {
+                scale(v);
                 self.solve_adjoint(op, v);
                 weigh(v);
             }

@@ -80,7 +80,7 @@ macro_rules! all_types {
             afb: *const T, ldafb: &Int, ipiv: *const Int, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R,
             berr: *mut R, work: *mut T, extra: *mut c_void));
         subroutine!($p $l gb::gbsvx(fact: &u8, trans: &u8, n: &Int, kl: &Int, ku: &Int, nrhs: &Int, ab: *mut T,
-            ldab: &Int, afb: *mut T, ldafb: &Int, ipiv: *mut Int, equed: &mut u8, r: *mut R, c: *mut R, b: *mut T,
+            ldab: &Int, afb: *mut T, ldafb: &Int, ipiv: *mut Int, equed: *mut u8, r: *mut R, c: *mut R, b: *mut T,
             ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T,
             extra: *mut c_void));
         subroutine!($p $l gb::gbequ(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int, r: *mut R,
@@ -96,7 +96,7 @@ macro_rules! all_types {
             ldafb: &Int, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R, berr: *mut R, work: *mut T,
             extra: *mut c_void));
         subroutine!($p $l pb::pbsvx(fact: &u8, uplo: &u8, n: &Int, kd: &Int, nrhs: &Int, ab: *mut T, ldab: &Int,
-            afb: *mut T, ldafb: &Int, equed: &mut u8, s: *mut R, b: *mut T, ldb: &Int, x: *mut T, ldx: &Int,
+            afb: *mut T, ldafb: &Int, equed: *mut u8, s: *mut R, b: *mut T, ldb: &Int, x: *mut T, ldx: &Int,
             rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T, extra: *mut c_void));
         subroutine!($p $l pb::pbequ(uplo: &u8, n: &Int, kd: &Int, ab: *const T, ldab: &Int, s: *mut R,
             scond: &mut R, amax: &mut R));

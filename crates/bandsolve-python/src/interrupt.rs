@@ -1,4 +1,4 @@
-//! Ctrl-C, and other signals whose handlers raise exceptions, while numbers are crunched.
+//! Ctrl-C, and other signals whose handlers raise exceptions, during long computations.
 
 use bandsolve::interrupt::{Stop, interruptible};
 use core::cell::{Cell, RefCell};

@@ -201,7 +201,14 @@ pub unsafe fn gbequ<T: LapackScalar>(
     // SAFETY: the module's contract.
     let (a, r, c) = unsafe { (matrix(band(m, n, kl, ku, ldab, false), ab), write(r, size(m)), write(c, size(n))) };
     let (found, zero) = scales(&a, r, c);
-    (*rowcnd, *colcnd, *amax) = (found.rows, found.columns, found.largest);
+    *amax = found.largest;
+    // A ratio is known once no row, or no row and no column, is zero.
+    if zero.is_none_or(|place| place >= size(m)) {
+        *rowcnd = found.rows;
+    }
+    if zero.is_none() {
+        *colcnd = found.columns;
+    }
     pivot(zero)
 }
 
@@ -274,6 +281,9 @@ impl<T: LapackScalar> Expert<T> {
         let small = T::Real::MIN_POSITIVE / T::Real::EPSILON;
         let fits = found.largest >= small && found.largest <= T::Real::ONE / small;
         let equed = Equed { rows: found.rows < worthwhile() || !fits, columns: found.columns < worthwhile() };
+        if equed == none {
+            return none;
+        }
         for j in 0..self.n() {
             let rows = self.a.rows_of(j);
             let column = &mut elements[self.a.part(rows.clone(), j)];
@@ -321,7 +331,7 @@ pub unsafe fn gbsvx<T: LapackScalar>(
     afb: *mut T,
     ldafb: &Int,
     ipiv: *mut Int,
-    equed: &mut u8,
+    equed: *mut u8,
     r: *mut T::Real,
     c: *mut T::Real,
     b: *mut T,
@@ -335,7 +345,8 @@ pub unsafe fn gbsvx<T: LapackScalar>(
     extra: *mut c_void,
 ) -> Info {
     let fact = fact.to_ascii_uppercase();
-    let given = if fact == b'F' { Equed::from_letter(*equed) } else { Equed::from_letter(b'N') };
+    // SAFETY: the module's contract: with FACT = 'F' EQUED is given.
+    let given = Equed::from_letter(if fact == b'F' { unsafe { *equed } } else { b'N' });
     let (by_rows, by_columns) = given.map_or((false, false), |g| (g.rows, g.columns));
     // SAFETY: the module's contract: with FACT = 'F' the scales that EQUED names are given.
     let (rows_ok, columns_ok) = unsafe { (positive(by_rows, r, size(n)), positive(by_columns, c, size(n))) };
@@ -364,7 +375,10 @@ pub unsafe fn gbsvx<T: LapackScalar>(
         if fact == b'E' {
             scaled = expert.equilibrate();
         }
-        *equed = scaled.letter();
+        // With FACT = 'F' EQUED is an input, which may be a constant.
+        if fact != b'F' {
+            *equed = scaled.letter();
+        }
         // op(R·A·C)·y = s·b, x = t·y
         let (before, after) =
             if plain { ((scaled.rows, r), (scaled.columns, c)) } else { ((scaled.columns, c), (scaled.rows, r)) };

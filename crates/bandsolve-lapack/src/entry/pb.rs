@@ -165,7 +165,10 @@ pub unsafe fn pbequ<T: LapackScalar>(
     require::<T>("PBEQU", &wrong)?;
     // SAFETY: the module's contract.
     let (found, bad) = unsafe { scales(&matrix(shape(side, n, kd, ldab), ab), write(s, size(n))) };
-    (*scond, *amax) = (found.ratio, found.largest);
+    *amax = found.largest;
+    if bad.is_none() {
+        *scond = found.ratio;
+    }
     pivot(bad)
 }
 
@@ -191,7 +194,7 @@ pub unsafe fn pbsvx<T: LapackScalar>(
     ldab: &Int,
     afb: *mut T,
     ldafb: &Int,
-    equed: &mut u8,
+    equed: *mut u8,
     s: *mut T::Real,
     b: *mut T,
     ldb: &Int,
@@ -204,7 +207,9 @@ pub unsafe fn pbsvx<T: LapackScalar>(
     extra: *mut c_void,
 ) -> Info {
     let (fact, side) = (fact.to_ascii_uppercase(), side(uplo));
-    let mut scaled = fact == b'F' && equed.eq_ignore_ascii_case(&b'Y');
+    // SAFETY: the module's contract: with FACT = 'F' EQUED is given.
+    let given = if fact == b'F' { unsafe { equed.read() }.to_ascii_uppercase() } else { b'N' };
+    let mut scaled = given == b'Y';
     let (m, count) = (size(n), size(nrhs));
     // SAFETY: the module's contract: with FACT = 'F' and EQUED = 'Y' the scales are given.
     let positive = !scaled || unsafe { read(s, m) }.iter().all(|s| *s > T::Real::ZERO);
@@ -216,7 +221,7 @@ pub unsafe fn pbsvx<T: LapackScalar>(
         (5, *nrhs < 0),
         (7, thin(ldab, &0, kd, false)),
         (9, thin(ldafb, &0, kd, false)),
-        (10, fact == b'F' && !scaled && !equed.eq_ignore_ascii_case(&b'N')),
+        (10, !matches!(given, b'N' | b'Y')),
         (11, !positive),
         (13, short(ldb, n)),
         (15, short(ldx, n)),
@@ -228,7 +233,10 @@ pub unsafe fn pbsvx<T: LapackScalar>(
         if fact == b'E' {
             scaled = equilibrate(of_a, write(ab, of_a.extent()), write(s, m));
         }
-        *equed = if scaled { b'Y' } else { b'N' };
+        // With FACT = 'F' EQUED is an input, which may be a constant.
+        if fact != b'F' {
+            *equed = if scaled { b'Y' } else { b'N' };
+        }
         if scaled {
             scale_rows(&mut RawColumns::new(b, m, count, ldb), read(s, m));
         }

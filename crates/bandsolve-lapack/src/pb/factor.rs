@@ -12,6 +12,7 @@ use bandsolve::{RealScalar, Scalar};
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::columns::Pieces;
 use bandsolve_kernel::definite::{Definite, eliminate_block, padding};
+use bandsolve_kernel::memory::zeros;
 use core::ops::Range;
 
 /// Sizes of a blocked elimination.
@@ -45,24 +46,17 @@ impl PbSizes {
 /// Factors in place; returns the first row whose pivot is not positive, at which it stops.
 ///
 /// # Cost
-/// width² multiplications a column; memory for about 3·width columns, at least 256.
-///
-/// # Panics
-/// If there is no memory for one block of columns.
+/// width² multiplications a column; memory for about 3·width columns, at least 256. Without it the elimination goes column by
+/// column, in place.
 pub fn factor<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
     factor_by(PbSizes::of(&shape), shape, elements)
 }
 
-pub(super) fn factor_by<T: LapackScalar>(mut layout: PbSizes, shape: Triangle, elements: &mut [T]) -> Option<usize> {
+pub(super) fn factor_by<T: LapackScalar>(layout: PbSizes, shape: Triangle, elements: &mut [T]) -> Option<usize> {
     let (n, lower) = (shape.n, shape.width.min(shape.n.saturating_sub(1)));
-    // Zeros after a column for vectors and blocks that reach beyond it.
-    let (edge, zeros) = (layout.block - 1, padding::<T>(Simd::detect(), layout.block));
-    let strip = |columns: usize| Strip::new(edge, lower + zeros, (columns + lower).min(n));
-    let mut strip = strip(layout.columns).unwrap_or_else(|| {
-        layout.columns = layout.block;
-        strip(layout.columns).expect("memory for a block")
-    });
-    let (mut inverse, mut u) = (vec![T::ZERO; layout.columns], vec![T::ZERO; lower * edge.min(1) * layout.block]);
+    let small = PbSizes { columns: layout.block, ..layout };
+    let room = [layout, small].into_iter().find_map(|layout| Some((PbRoom::new(layout, n, lower)?, layout)));
+    let Some((PbRoom { mut strip, mut inverse, mut u }, layout)) = room else { return in_place(shape, elements) };
     for start in (0..n).step_by(layout.columns) {
         let count = layout.columns.min(n - start);
         load(&mut strip, start, (&shape, elements));
@@ -78,6 +72,52 @@ pub(super) fn factor_by<T: LapackScalar>(mut layout: PbSizes, shape: Triangle, e
                 store(&strip, j, (diagonal, T::Real::ONE), (&shape, elements));
             }
             return Some(start + bad);
+        }
+    }
+    None
+}
+
+/// What a blocked elimination works in.
+struct PbRoom<T> {
+    strip: Strip<T>,
+    inverse: Vec<T>,
+    u: Vec<T>,
+}
+
+impl<T: LapackScalar> PbRoom<T> {
+    /// `None` without memory.
+    fn new(layout: PbSizes, n: usize, lower: usize) -> Option<Self> {
+        // Zeros after a column for vectors and blocks that reach beyond it.
+        let (edge, padding) = (layout.block - 1, padding::<T>(Simd::detect(), layout.block));
+        Some(Self {
+            strip: Strip::new(edge, lower + padding, (layout.columns + lower).min(n))?,
+            inverse: zeros(layout.columns)?,
+            u: zeros(lower * edge.min(1) * layout.block)?,
+        })
+    }
+}
+
+/// The same column by column, without memory:
+/// $$ l_{jj} = \sqrt{a_{jj}},\quad l_{ij} = a_{ij}/l_{jj},\quad a_{ik} \leftarrow a_{ik} - l_{ij}\,\overline{l_{kj}} $$
+pub(super) fn in_place<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
+    for j in 0..shape.n {
+        let pivot = elements[shape.below(j, j)].re();
+        if !(pivot > T::Real::ZERO && pivot.is_finite()) {
+            return Some(j);
+        }
+        let root = pivot.sqrt();
+        elements[shape.below(j, j)] = T::from_real(root);
+        for i in j + 1..shape.end(j) {
+            let a = &mut elements[shape.below(i, j)];
+            *a = T::from_parts(a.re() / root, a.im() / root);
+        }
+        for k in j + 1..shape.end(j) {
+            let factor = Scalar::conj(shape.side.below(elements[shape.below(k, j)]));
+            for i in k..shape.end(j) {
+                let l = shape.side.below(elements[shape.below(i, j)]);
+                let a = &mut elements[shape.below(i, k)];
+                *a -= shape.side.below(l * factor);
+            }
         }
     }
     None

@@ -1,6 +1,6 @@
 //! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
 
-use super::factor::{PbSizes, factor_by};
+use super::factor::{PbSizes, factor_by, in_place};
 use super::*;
 use crate::testing::{DenseMatrix, TestRng, eps};
 use bandsolve::{Complex32, Complex64};
@@ -58,16 +58,20 @@ fn lower<T: LapackScalar>(shape: Triangle, elements: &[T]) -> DenseMatrix<T> {
 }
 
 fn check<T: LapackScalar>(layout: PbSizes) {
+    check_by::<T>(&format!("{layout:?}"), |shape, elements| factor_by(layout, shape, elements));
+}
+
+fn check_by<T: LapackScalar>(name: &str, factor: impl Fn(Triangle, &mut [T]) -> Option<usize>) {
     let mut rng = TestRng(7);
     for (n, width) in [(1, 0), (2, 5), (40, 0), (40, 1), (60, 7), (150, 30), (70, 69), (200, 99)] {
         for side in [TriangleSide::Lower, TriangleSide::Upper] {
             let (shape, mut elements, a) = random::<T>(&mut rng, n, width, side);
-            assert_eq!(factor_by(layout, shape, &mut elements), None);
+            assert_eq!(factor(shape, &mut elements), None);
             let distance = squared(&lower(shape, &elements), n).distance(&a);
             let largest = a.elements.iter().map(|a| a.abs().to_f64()).fold(0.0, f64::max);
             // Cholesky does not grow; an entry is a sum of at most `width` + 1 products, each rounded twice.
             let limit = 4.0 * (width + 2) as f64 * eps::<T>() * largest;
-            assert!(distance <= limit, "{n} {width} {side:?} {layout:?}: {distance:.1e} > {limit:.1e}");
+            assert!(distance <= limit, "{n} {width} {side:?} {name}: {distance:.1e} > {limit:.1e}");
         }
     }
 }
@@ -81,6 +85,10 @@ fn factors_make_up_the_matrix() {
         check::<Complex32>(layout);
         check::<Complex64>(layout);
     }
+    check_by::<f32>("in place", in_place);
+    check_by::<f64>("in place", in_place);
+    check_by::<Complex32>("in place", in_place);
+    check_by::<Complex64>("in place", in_place);
 }
 
 #[test]
@@ -101,7 +109,9 @@ fn the_first_minor_that_is_not_positive_is_reported() {
         let (shape, mut elements, _) = random::<f64>(&mut TestRng(9), 40, 6, TriangleSide::Lower);
         elements[shape.below(bad, bad)] = -1.0;
         let layout = PbSizes { block, columns: 16, parallel_from: usize::MAX };
+        let mut copy = elements.clone();
         assert_eq!(factor_by(layout, shape, &mut elements), Some(bad));
+        assert_eq!(in_place(shape, &mut copy), Some(bad));
     }
 }
 
