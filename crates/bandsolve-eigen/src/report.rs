@@ -11,7 +11,8 @@ pub enum EigenEnding {
     Converged,
     /// As many restarts as allowed.
     RestartLimit,
-    /// Residuals computed from the vectors are far above the tolerance: the inverse that was given is not one, or is too inexact.
+    /// Residuals computed from the vectors are above the tolerance, and above rounding: the inverse that was given is not one, or is too
+    /// inexact, or a matrix that was said to be Hermitian is not.
     LargeResiduals,
 }
 
