@@ -1,9 +1,9 @@
 //! General problems: Arnoldi's method, restarted with Schur vectors; those found are locked.
 //!
-//! Of several equal eigenvalues a Krylov space has one. So the search looks again: from a random vector orthogonal to what was found,
-//! which has a part of what is missing, until all that comes up is wanted less.
+//! Of several equal eigenvalues a Krylov space has one. So the search looks again (`look.rs`).
 
 use super::basis::KrylovBasis;
+use super::look::{DroppedValues, LEAST_ACTIVE, Look, WantedRegion, looks, next_size};
 use super::verify::{SearchMemory, Verified, check, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::EigenProblem;
@@ -33,6 +33,8 @@ struct GeneralSearch<'a, 's, T: Scalar> {
     basis: KrylovBasis<'a, 's, T>,
     /// Eigenvalues of the operator in that space.
     locked: Vec<Complex64>,
+    /// Rows on all processes.
+    total: usize,
     /// Eigenvalues that are wanted, at most all.
     target: usize,
     capacity: usize,
@@ -48,8 +50,9 @@ enum Pause {
     Limit,
 }
 
-/// Second looks at most: each finds one more of several equal eigenvalues.
-const LOOKS: usize = 16;
+/// How much may stand beside equal eigenvalues in the Schur form, in units of the residual that is allowed: it then counts as zero, so that
+/// their vectors are different. Residuals of [second looks](super::look) leave that much where a condition is 256.
+const BESIDE_EQUAL: f64 = 16.0;
 
 /// Finds eigenvalues of any problem.
 pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
@@ -57,37 +60,33 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     // A pair that is not to be split needs one vector more.
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
     // As many sums as vectors there may ever be.
-    let most = total.min(capacity + 16) + 2;
+    let most = total.min(capacity + LEAST_ACTIVE) + 2;
     let mut memory = SearchMemory::new(&problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);
-    let mut search = GeneralSearch { solver, problem, basis, locked: Vec::new(), target, capacity, restarts: 0 };
+    let mut search = GeneralSearch { solver, problem, basis, locked: Vec::new(), total, target, capacity, restarts: 0 };
     search.basis.begin(0, solver.start)?;
-    let all = target == 0 || search.run(None)? == Pause::Found;
+    let all = target == 0 || search.run()? == Pause::Found;
     search.lock_found()?;
-    if all && target > 0 && target < total && solver.second_look {
-        search.look_again(most - 2)?;
-    }
-    search.finish(all)
+    let settled = !(all && target > 0 && solver.second_look) || search.look_again(most - 2)?;
+    search.finish(all, settled)
 }
 
 impl<T: Scalar> GeneralSearch<'_, '_, T> {
-    /// Lets the space grow and restarts it until what is wanted is found. With a number of products, a second look: until
-    /// nothing that comes up is wanted more, or so many products have been formed.
-    fn run(&mut self, products: Option<usize>) -> Result<Pause> {
-        let (mut from, begun) = (self.locked.len(), self.basis.solves);
+    /// Lets the space grow and restarts it until what is wanted is found.
+    fn run(&mut self) -> Result<Pause> {
+        let mut from = self.locked.len();
         loop {
             self.basis.expand(from, self.capacity)?;
             let (l, m) = (self.locked.len(), self.basis.filled);
             let s = self.basis.h.block(l, m);
             let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
             let residuals = ritz.residuals(self.basis.beta);
-            if self.is_found(&ritz, &residuals, products.is_some()) {
+            if self.is_found(&ritz, &residuals) {
                 return Ok(Pause::Found);
             }
-            let spent = products.is_some_and(|products| self.basis.solves - begun >= products);
-            if self.basis.exhausted || spent || self.restarts >= self.solver.max_restarts || m < l + 2 {
+            if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
                 return Ok(Pause::Limit);
             }
             let largest = self.largest(&ritz);
@@ -103,25 +102,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         ritz.sizes().chain(self.locked.iter().map(|theta| theta.norm())).fold(0.0, f64::max)
     }
 
-    /// Whether those that are wanted most, of locked and of Ritz values, have been found. For a second look also whether what has not
-    /// converged is certainly wanted less, as its residual tells.
-    fn is_found(&self, ritz: &RitzValues, residuals: &[f64], second: bool) -> bool {
-        let (which, real, l, largest) = (self.solver.which, !T::COMPLEX, self.locked.len(), self.largest(ritz));
-        let own = || ritz.order.iter().map(|at| ritz.form.t[(*at, *at)]);
-        let values: Vec<Complex64> = self.locked.iter().copied().chain(own()).collect();
-        let order = which.order(&values, real, 0);
+    /// Whether those that are wanted most, of locked and of Ritz values, have been found.
+    fn is_found(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
+        let (l, largest) = (self.locked.len(), self.largest(ritz));
+        let values: Vec<Complex64> = self.locked.iter().copied().chain(ritz.values()).collect();
+        let order = self.solver.which.order(&values, !T::COMPLEX, 0);
         let residual = |at: usize| if at < l { 0.0 } else { residuals[at - l] };
         let pairs = order.iter().map(|at| (values[*at].norm(), residual(*at)));
-        if converged(&self.solver, pairs, largest) < self.target && !self.basis.exhausted {
-            return false;
-        }
-        if !second || self.basis.exhausted {
-            return true;
-        }
-        let least = which.key(&values[order[self.target - 1]], real);
-        let open =
-            own().zip(residuals).find(|(theta, residual)| **residual > self.solver.allowed(theta.norm(), largest));
-        open.is_none_or(|(theta, residual)| which.key(&theta, real) + residual < least)
+        self.basis.exhausted || converged(&self.solver, pairs, largest) >= self.target
     }
 
     /// Begins anew with the part of the space that is kept; how many vectors there are then.
@@ -175,31 +163,77 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    /// Looks for eigenvalues that the first vector had nothing of, with random ones orthogonal to what is locked.
-    fn look_again(&mut self, most: usize) -> Result<()> {
-        let (which, real) = (self.solver.which, !T::COMPLEX);
-        let products = self.basis.solves.max(2 * self.capacity);
-        for _ in 0..LOOKS {
-            let l = self.locked.len();
-            self.grow((l + 8).min(most))?;
-            self.basis.filled = l;
-            self.basis.draw(l)?;
+    /// Looks for eigenvalues that the first vector had nothing of, until none is missing; whether it came so far.
+    fn look_again(&mut self, most: usize) -> Result<bool> {
+        for _ in 0..looks(self.target) {
             if self.basis.exhausted {
-                return Ok(());
+                return Ok(true);
             }
-            let least = self.locked.iter().map(|theta| which.key(theta, real)).fold(f64::INFINITY, f64::min);
-            if self.run(Some(products))? != Pause::Found {
-                // What was found before stays; new values that have converged join it.
-                self.basis.filled = self.locked.len();
+            match self.look(most)? {
+                Look::Ended => return Ok(true),
+                Look::Limit => return Ok(false),
+                Look::Found => self.lock_found()?,
             }
-            self.lock_found()?;
-            let now = self.locked.iter().map(|theta| which.key(theta, real)).fold(f64::INFINITY, f64::min);
-            let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
-            if now <= least + 1e-8 * largest {
-                return Ok(());
+            // The vectors of what was found before may have changed by more than their tolerance.
+            if self.locked.len() < self.target {
+                let found = self.run()? == Pause::Found;
+                self.lock_found()?;
+                if !found {
+                    return Ok(false);
+                }
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// Looks with a random vector orthogonal to what is locked for what is wanted more. It is then among the vectors of the basis; else
+    /// those that are locked are left.
+    fn look(&mut self, most: usize) -> Result<Look> {
+        let (l, region) = (self.locked.len(), self.region());
+        if region.is_empty() {
+            return Ok(Look::Ended);
+        }
+        self.grow((l + LEAST_ACTIVE).min(most))?;
+        self.basis.filled = l;
+        self.basis.draw(l)?;
+        if self.basis.exhausted {
+            return Ok(Look::Ended);
+        }
+        let (strict, begun) = (self.solver.stricter(), self.restarts);
+        let (mut from, mut dropped) = (l, DroppedValues::default());
+        self.basis.growth = 0.0;
+        loop {
+            self.basis.expand(from, next_size(l, from, self.capacity))?;
+            let (m, beta) = (self.basis.filled, self.basis.beta);
+            let s = self.basis.h.block(l, m);
+            let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+            let (values, largest): (Vec<Complex64>, f64) = (ritz.values().collect(), self.largest(&ritz));
+            let wanted = values.iter().zip(ritz.residuals(beta)).filter(|(value, _)| region.contains(**value));
+            let mut small =
+                wanted.map(|(value, residual)| residual <= strict.allowed(value.norm(), largest)).peekable();
+            if small.peek().is_some() && small.all(|small| small) {
+                return Ok(Look::Found);
+            }
+            let excluded = || dropped.exclude(&region, &values, (self.basis.growth, self.total));
+            let pause = if self.basis.exhausted || excluded() { Some(Look::Ended) } else { None };
+            let limit = m == self.capacity && self.restarts - begun >= self.solver.max_restarts;
+            if let Some(pause) = pause.or(limit.then_some(Look::Limit)) {
+                self.basis.filled = l;
+                return Ok(pause);
+            }
+            from = m;
+            if m == self.capacity {
+                from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0)))?;
+                dropped.add(&values[from - l..])?;
+            }
+        }
+    }
+
+    /// Where eigenvalues of the operator are wanted more than the last one that was found.
+    fn region(&self) -> WantedRegion {
+        let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
+        let distinct = |theta| self.solver.distinct(theta, largest);
+        WantedRegion::beyond((self.solver.which, !T::COMPLEX, false), (&self.locked, self.target), distinct)
     }
 
     /// Room for so many vectors at least; H of the locked ones stays.
@@ -214,7 +248,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    fn finish(mut self, all: bool) -> Result<GeneralEigen> {
+    fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
         let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), Vec::<Complex64>::new());
         let ritz = RitzValues::of(&self.basis.h.block(0, self.locked.len()), solver.which, !T::COMPLEX)?;
@@ -227,11 +261,13 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 continue;
             }
             offsets.push(problem.offset(ritz.value(k, largest)));
-            vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k]))?);
+            let theta = ritz.form.t[(ritz.order[k], ritz.order[k])];
+            let equal = BESIDE_EQUAL * solver.allowed(theta.norm(), largest);
+            vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k], equal))?);
         }
         let checked = verify(&solver, &problem, (&offsets, &vectors), false, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
-        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound);
+        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
         let (restarts, solves) = (self.restarts, self.basis.solves);
         let report =
             EigenReport { ending, wanted: solver.k, residuals, norms, orthogonality, restarts, solves, complete: None };
@@ -280,15 +316,20 @@ impl RitzValues {
         if alone && value.im.abs() <= 1e3 * f64::EPSILON * largest { Complex64::from(value.re) } else { value }
     }
 
+    /// θ, in the order.
+    fn values(&self) -> impl Iterator<Item = Complex64> {
+        self.order.iter().map(|at| self.form.t[(*at, *at)])
+    }
+
     /// |θ|, in the order.
     fn sizes(&self) -> impl Iterator<Item = f64> {
-        self.order.iter().map(|at| self.form.t[(*at, *at)].norm())
+        self.values().map(|theta| theta.norm())
     }
 
     /// Residuals of the Ritz vectors, in the order.
     fn residuals(&self, beta: f64) -> Vec<f64> {
         let m = self.form.t.rows();
-        self.order.iter().map(|at| beta * self.form.vector(*at)[m - 1].norm()).collect()
+        self.order.iter().map(|at| beta * self.form.vector(*at, 0.0)[m - 1].norm()).collect()
     }
 
     /// What is kept where the first `found` values have converged. Of these are locked as many as have Schur vectors with a small residual,
