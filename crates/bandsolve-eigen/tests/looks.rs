@@ -52,7 +52,7 @@ fn six_blocks(seed: u64) -> (Banded<'static, f64>, Vec<f64>) {
 fn check(values: impl IntoIterator<Item = f64>, expected: &[f64], (report, tol): (&EigenReport, f64), what: &str) {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
-    assert_eq!(report.ending, EigenEnding::Converged, "{what}");
+    assert_eq!(report.ending, EigenEnding::Converged, "{what} {report:?} {values:?}");
     let same = values.iter().zip(expected).all(|(value, expected)| (value - expected).abs() <= tol);
     assert!(values.len() == expected.len() && same, "{what}: {values:?}, expected {expected:?}");
 }
@@ -116,17 +116,27 @@ fn six_equal_blocks_at_the_ends_and_near_targets() {
             let tol = 1e-9;
             let solver = EigenSolver::new(k).tol(1e-10).seed(seed);
             let found = solver.which(Which::LargestReal).hermitian(&problem).unwrap();
-            check(found.values.iter().copied(), &exact[n - k..], (&found.report, tol), &what);
+            check(found.values.iter().copied(), &exact[n - k..], (&found.report, tol), &format!("{} {what}", line!()));
             let found = solver.which(Which::SmallestReal).general(&problem).unwrap();
-            check(found.values.iter().map(|value| value.re), &exact[..k], (&found.report, tol), &what);
+            check(
+                found.values.iter().map(|value| value.re),
+                &exact[..k],
+                (&found.report, tol),
+                &format!("{} {what}", line!()),
+            );
             let near = nearest(&exact, k, 0.3);
             let found = solver.hermitian_nearest(&a, None, 0.3).unwrap();
-            check(found.values.iter().copied(), &near, (&found.report, tol), &what);
+            check(found.values.iter().copied(), &near, (&found.report, tol), &format!("{} {what}", line!()));
             let counted = solver.count(&below).second_look(false).hermitian_nearest(&a, None, 0.3).unwrap();
             check(counted.values.iter().copied(), &near, (&counted.report, tol), &what);
             assert_eq!(counted.report.complete, Some(true), "{what}");
             let found = solver.general_nearest(&a, None, 0.3).unwrap();
-            check(found.values.iter().map(|value| value.re), &near, (&found.report, tol), &what);
+            check(
+                found.values.iter().map(|value| value.re),
+                &near,
+                (&found.report, tol),
+                &format!("{} {what}", line!()),
+            );
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::report::{EigenEnding, EigenReport, GeneralEigen};
 use crate::solver::EigenSolver;
 use bandsolve::vectors::Reducer;
 use bandsolve::{Complex64, Result, Scalar};
+use core::ops::Range;
 
 /// Ritz values of one restart, those wanted most first.
 struct RitzValues {
@@ -92,7 +93,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let largest = self.largest(&ritz);
             let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
             let tolerance = |theta: f64| self.solver.allowed(theta, largest);
-            let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance));
+            let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance))?;
             from = self.restart(&restart)?;
         }
     }
@@ -145,16 +146,18 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             return Ok(());
         }
         let s = self.basis.h.block(0, m);
-        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
         let largest = self.largest(&ritz);
         // Of vectors that are locked nothing is in the last row but rounding.
         let beta = if m > l { self.basis.beta } else { 0.0 };
         let residuals = ritz.residuals(beta);
-        let mut found = converged(&self.solver, ritz.sizes().zip(residuals), largest).min(self.target);
-        if found > 0 && found < m && ritz.pair[found - 1] {
-            found += 1;
-        }
-        let Restart { q, h, values } = ritz.restart_with::<T>(&s, found, found);
+        let small: Vec<bool> = ritz
+            .sizes()
+            .zip(residuals)
+            .map(|(theta, residual)| residual <= self.solver.allowed(theta, largest))
+            .collect();
+        let found = ritz.move_forward(&small, self.target);
+        let Restart { q, h, values } = ritz.restart_with::<T>(&s, found, found)?;
         self.basis.compress(0, &q)?;
         for j in 0..found {
             self.basis.h.column_mut(j)[..found].copy_from_slice(h.column(j));
@@ -169,18 +172,18 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             if self.basis.exhausted {
                 return Ok(true);
             }
+            if self.locked.len() < self.target {
+                // The vectors of what was found before have changed by more than their tolerance.
+                if self.run()? != Pause::Found {
+                    return Ok(false);
+                }
+                self.lock_found()?;
+                continue;
+            }
             match self.look(most)? {
                 Look::Ended => return Ok(true),
                 Look::Limit => return Ok(false),
                 Look::Found => self.lock_found()?,
-            }
-            // The vectors of what was found before may have changed by more than their tolerance.
-            if self.locked.len() < self.target {
-                let found = self.run()? == Pause::Found;
-                self.lock_found()?;
-                if !found {
-                    return Ok(false);
-                }
             }
         }
         Ok(false)
@@ -223,7 +226,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             }
             from = m;
             if m == self.capacity {
-                from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0)))?;
+                from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?)?;
                 dropped.add(&values[from - l..])?;
             }
         }
@@ -326,6 +329,21 @@ impl RitzValues {
         self.values().map(|theta| theta.norm())
     }
 
+    /// Puts those at the chosen places of the order before all others, `wanted` of them or one more that is not to be split from its
+    /// conjugate; how many. (Among copies of a value one may not have converged.)
+    fn move_forward(&mut self, chosen: &[bool], wanted: usize) -> usize {
+        let (mut first, mut others, mut k) = (Vec::new(), Vec::new(), 0);
+        while k < self.order.len() {
+            let next = k + 1 + usize::from(self.pair[k]);
+            let to = if chosen[k] && first.len() < wanted { &mut first } else { &mut others };
+            to.extend((k..next).map(|k| (self.order[k], self.pair[k])));
+            k = next;
+        }
+        let count = first.len();
+        (self.order, self.pair) = first.into_iter().chain(others).unzip();
+        count
+    }
+
     /// Residuals of the Ritz vectors, in the order.
     fn residuals(&self, beta: f64) -> Vec<f64> {
         let m = self.form.t.rows();
@@ -334,7 +352,12 @@ impl RitzValues {
 
     /// What is kept where the first `found` values have converged. Of these are locked as many as have Schur vectors with a small residual,
     /// too: those of nearly defective values need not.
-    fn restart<T: Scalar>(mut self, s: &ProjectedMatrix, found: usize, (beta, allowed): (f64, Allowed<'_>)) -> Restart {
+    fn restart<T: Scalar>(
+        mut self,
+        s: &ProjectedMatrix,
+        found: usize,
+        (beta, allowed): (f64, Allowed<'_>),
+    ) -> Result<Restart> {
         let m = s.rows();
         self.reorder();
         let small = |k: &usize| beta * self.form.u[(m - 1, *k)].norm() <= allowed(self.form.t[(*k, *k)].norm());
@@ -350,7 +373,7 @@ impl RitzValues {
     }
 
     /// The first `keep` vectors, of which the first `lock` are to be locked.
-    fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Restart {
+    fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         self.reorder();
         self.ordered_restart::<T>(s, lock, keep)
     }
@@ -361,30 +384,78 @@ impl RitzValues {
         self.order = (0..self.order.len()).collect();
     }
 
-    fn ordered_restart<T: Scalar>(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Restart {
+    fn ordered_restart<T: Scalar>(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         let (m, t) = (s.rows(), &self.form.t);
         let values = (0..lock).map(|k| t[(k, k)]).collect();
         if T::COMPLEX || keep == 0 {
-            return Restart { q: self.form.u.columns_at(0..keep), h: t.block(0, keep), values };
+            return Ok(Restart { q: self.form.u.columns_at(0..keep), h: t.block(0, keep), values });
         }
         // Q spans an invariant space up to rounding, unless nearly equal values stand on both sides of the cut.
         let allowed = 100.0 * m as f64 * f64::EPSILON * s.norm();
-        let mut best: Option<(f64, ProjectedMatrix, ProjectedMatrix)> = None;
+        let mut best = Projected::of(s, real_basis(&self.form.u, lock, keep));
         let most = if lock == keep { keep + 1 } else { m };
-        for keep in keep..most {
-            let q = real_basis(&self.form.u, lock, keep);
-            let sq = s.times(&q);
-            let h = q.adjoint().times(&sq);
-            let error = difference(&sq, &q.times(&h));
-            if best.as_ref().is_none_or(|(least, ..)| error < *least) {
-                best = Some((error, q, h));
-            }
-            if error <= allowed {
+        for keep in keep + 1..most {
+            if best.error <= allowed {
                 break;
             }
+            let other = Projected::of(s, real_basis(&self.form.u, lock, keep));
+            best = if other.error < best.error { other } else { best };
         }
-        let (_, q, h) = best.expect("at least one part is kept");
-        Restart { q, h, values }
+        if best.error <= allowed {
+            return Ok(Restart { q: best.q, h: best.h, values });
+        }
+        // Or of equal pairs a value and the conjugate of another copy were taken for one.
+        let other = self.deflated_basis(s, keep)?.map(|q| Projected::of(s, q));
+        match other.filter(|other| other.error < best.error) {
+            // Their vectors are not those that were found to be small in the last row.
+            Some(other) if lock < keep => Ok(Restart { q: other.q, h: other.h, values: Vec::new() }),
+            Some(other) => Ok(Restart { q: other.q, h: other.h, values }),
+            None => Ok(Restart { q: best.q, h: best.h, values }),
+        }
+    }
+
+    /// A real basis of an invariant space of `count` dimensions, or one more: the real and imaginary parts of eigenvectors, in the order
+    /// of the form, each of what S is on the complement of those before it. `None` where a vector has only one of both.
+    ///
+    /// # Cost
+    /// A Schur form for each.
+    fn deflated_basis(&self, s: &ProjectedMatrix, count: usize) -> Result<Option<ProjectedMatrix>> {
+        let (m, mut basis, mut k) = (s.rows(), Vec::new(), 0);
+        let units = || ProjectedMatrix::identity(m);
+        while basis.len() < count.min(m) && k < m {
+            let mut all = basis.clone();
+            extend_basis(&mut all, parts(&units(), 0..m), m);
+            let complement = from_columns(m, &all[basis.len()..]);
+            let form = schur(complement.adjoint().times(&s.times(&complement)))?;
+            let distance = |value: &Complex64| (value - self.form.t[(k, k)]).norm();
+            let near = form.values().iter().map(distance).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((at, _)) = near else { break };
+            let mut vector = ProjectedMatrix::zeros(complement.columns(), 1);
+            vector.column_mut(0).copy_from_slice(&form.vector(at, 0.0));
+            let next = 1 + usize::from(self.pair[k]);
+            let reached = basis.len() + next;
+            if reached > m || extend_basis(&mut basis, parts(&complement.times(&vector), 0..1), reached) < 1e-6 {
+                return Ok(None);
+            }
+            k += next;
+        }
+        Ok(Some(from_columns(m, &basis)))
+    }
+}
+
+/// A basis Q, QᴴSQ, and how far its span is from being invariant.
+struct Projected {
+    q: ProjectedMatrix,
+    h: ProjectedMatrix,
+    error: f64,
+}
+
+impl Projected {
+    fn of(s: &ProjectedMatrix, q: ProjectedMatrix) -> Self {
+        let sq = s.times(&q);
+        let h = q.adjoint().times(&sq);
+        let error = difference(&sq, &q.times(&h));
+        Self { q, h, error }
     }
 }
 
@@ -402,33 +473,52 @@ fn difference(a: &ProjectedMatrix, b: &ProjectedMatrix) -> f64 {
 ///
 /// U·Uᴴ is real, so the real and imaginary parts have the singular values 1 and 0: Gram–Schmidt with the largest first finds the span.
 fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> ProjectedMatrix {
-    let m = u.rows();
+    let mut basis = Vec::new();
+    extend_basis(&mut basis, parts(u, 0..lock), lock);
+    extend_basis(&mut basis, parts(u, lock..count), count);
+    from_columns(u.rows(), &basis)
+}
+
+/// Real and imaginary parts of columns.
+fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Vec<Vec<f64>> {
     let part = |j: usize| -> [Vec<f64>; 2] {
         let column = u.column(j);
         [column.iter().map(|u| u.re).collect(), column.iter().map(|u| u.im).collect()]
     };
-    let mut parts: Vec<Vec<f64>> = (0..lock).flat_map(part).collect();
-    let mut q = ProjectedMatrix::zeros(m, count);
-    for k in 0..count {
-        if k == lock {
-            parts = (lock..count).flat_map(part).collect();
-            (0..k).for_each(|j| parts.iter_mut().for_each(|v| subtract_projection(v, q.column(j))));
-        }
-        let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
-        let largest = (0..parts.len()).max_by(|i, j| square(&parts[*i]).total_cmp(&square(&parts[*j])));
-        let mut next = parts.swap_remove(largest.expect("twice as many parts as vectors"));
-        // Once more against those before, so that it is orthogonal at rounding.
-        (0..k).for_each(|j| subtract_projection(&mut next, q.column(j)));
-        let norm = square(&next).sqrt();
-        next.iter_mut().for_each(|v| *v /= norm);
-        q.column_mut(k).iter_mut().zip(&next).for_each(|(q, v)| *q = Complex64::from(*v));
-        parts.iter_mut().for_each(|v| subtract_projection(v, q.column(k)));
-    }
-    q
+    columns.flat_map(part).collect()
 }
 
-/// v ← v − q·qᵀ·v, of a real q.
-fn subtract_projection(v: &mut [f64], q: &[Complex64]) {
-    let dot: f64 = q.iter().zip(&*v).map(|(q, v)| q.re * v).sum();
-    v.iter_mut().zip(q).for_each(|(v, q)| *v -= dot * q.re);
+/// Adds vectors to an orthonormal basis until there are `count`: the part that is largest beside the basis is the next.
+/// Returns the least norm that one of them had beside the basis.
+fn extend_basis(basis: &mut Vec<Vec<f64>>, mut parts: Vec<Vec<f64>>, count: usize) -> f64 {
+    let mut least = f64::INFINITY;
+    let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
+    basis.iter().for_each(|q| parts.iter_mut().for_each(|v| subtract_projection(v, q)));
+    while basis.len() < count {
+        let largest = (0..parts.len()).max_by(|i, j| square(&parts[*i]).total_cmp(&square(&parts[*j])));
+        let mut next = parts.swap_remove(largest.expect("at least as many parts as vectors"));
+        // Once more against those before, so that it is orthogonal at rounding.
+        basis.iter().for_each(|q| subtract_projection(&mut next, q));
+        let norm = square(&next).sqrt();
+        next.iter_mut().for_each(|v| *v /= norm);
+        parts.iter_mut().for_each(|v| subtract_projection(v, &next));
+        basis.push(next);
+        least = least.min(norm);
+    }
+    least
+}
+
+/// Real vectors as the columns of a matrix.
+fn from_columns(rows: usize, columns: &[Vec<f64>]) -> ProjectedMatrix {
+    let mut matrix = ProjectedMatrix::zeros(rows, columns.len());
+    for (j, column) in columns.iter().enumerate() {
+        matrix.column_mut(j).iter_mut().zip(column).for_each(|(to, v)| *to = Complex64::from(*v));
+    }
+    matrix
+}
+
+/// v ← v − q·qᵀ·v.
+fn subtract_projection(v: &mut [f64], q: &[f64]) {
+    let dot: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
+    v.iter_mut().zip(q).for_each(|(v, q)| *v -= dot * q);
 }
