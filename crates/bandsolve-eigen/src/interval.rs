@@ -185,7 +185,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        let solver = Self { k: part.around(), which: Which::default(), count: None, ..*self };
+        let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
         let mut found = solver.hermitian_nearest(a, b, part.middle())?;
         // As many as were counted, with orthogonal vectors: no other count is needed.
         if !found.converged() || !part.holds(&found, rounding) {
