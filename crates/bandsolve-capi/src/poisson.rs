@@ -106,12 +106,17 @@ pub struct bandsolve_poisson_report_t {
     pub backward_error: f64,
     /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
     pub removed: f64,
-    /// The mean of u, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+    /// The mean of u as it is returned, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
     pub mean: f64,
     /// Most refinement steps that a right-hand side took.
     pub refinement_steps: i64,
     /// Tridiagonal systems that were solved for each right-hand side.
     pub subproblems: i64,
+    /// An estimate of the reciprocal condition: the error of u, relative to its largest entry, can be 2 backward_error / rcond. NaN where it
+    /// is not known.
+    pub rcond: f64,
+    /// Says in words where u may have no correct digit, else empty.
+    pub attention: [c_char; 160],
 }
 
 /// A solver of a problem, in one of two number types.
@@ -362,7 +367,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
 ///
 /// # Safety
 /// `out` is null or has room for a report, as it says itself.
-unsafe fn tell(report: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
+unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     if out.is_null() {
         return;
     }
@@ -370,11 +375,13 @@ unsafe fn tell(report: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     unsafe {
         out.write(bandsolve_poisson_report_t {
             size: (*out).size,
-            backward_error: report.backward_error,
-            removed: report.removed,
-            mean: report.mean.unwrap_or(f64::NAN),
-            refinement_steps: report.refinement_steps as i64,
-            subproblems: report.subproblems as i64,
+            backward_error: solved.backward_error,
+            removed: solved.removed,
+            mean: solved.mean.unwrap_or(f64::NAN),
+            refinement_steps: solved.refinement_steps as i64,
+            subproblems: solved.subproblems as i64,
+            rcond: solved.rcond,
+            attention: report::characters(solved.attention.as_deref().unwrap_or_default()),
         });
     }
 }

@@ -81,6 +81,8 @@ fn no_report() -> bandsolve_poisson_report_t {
         mean: -1.0,
         refinement_steps: -1,
         subproblems: -1,
+        rcond: -1.0,
+        attention: [-1; 160],
     }
 }
 
@@ -101,6 +103,7 @@ fn check<T: PoissonApi>(given: &bandsolve_poisson_problem_t, rust: &Poisson, n_r
     assert_eq!((report.backward_error, report.removed), (expected.report.backward_error, expected.report.removed));
     assert_eq!(report.subproblems, expected.report.subproblems as i64);
     assert_eq!(report.refinement_steps, expected.report.refinement_steps as i64);
+    assert_eq!((report.rcond, report.attention), (expected.report.rcond, [0; 160]));
     assert_eq!(Some(report.mean).filter(|mean| !mean.is_nan()), expected.report.mean);
     let (mut buffer, mut x) = (vec![0xff_u8; size + 1], f.clone());
     let pointer = x.as_mut_ptr();
