@@ -1,9 +1,10 @@
 //! How the last solve went.
 
-use crate::memory::room;
+use crate::memory::{room_from, write_part};
 use crate::status::CallResult;
 use bandsolve::{Error, Method, Report, Result};
 use core::ffi::c_char;
+use core::mem::offset_of;
 use std::cell::Cell;
 
 /// How a solve went.
@@ -81,9 +82,9 @@ pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
 /// `report` is null or points to a number of bytes, and to as many as that says.
 pub(crate) unsafe fn last(report: *mut bandsolve_report_t) -> CallResult {
     // SAFETY: the caller's promise.
-    let size = unsafe { room("report", report)? };
+    let size = unsafe { room_from("report", report, offset_of!(bandsolve_report_t, attention))? };
     let last = LAST.try_with(Cell::get).unwrap_or(NOTHING);
     // SAFETY: the caller says that there is room for `size` bytes.
-    unsafe { report.write(bandsolve_report_t { size, ..last }) };
+    unsafe { write_part(report, &bandsolve_report_t { size, ..last }, size) };
     Ok(())
 }
