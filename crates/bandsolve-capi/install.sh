@@ -3,18 +3,43 @@
 #
 # usage: PREFIX=/usr/local ./install.sh        builds what is optimised, installs it under PREFIX
 #        DESTDIR=…                             is put before every path, for packages
-#        LIBDIR=lib64                          instead of lib
+#        LIBDIR=lib/x86_64-linux-gnu           instead of lib: a folder in PREFIX, or an absolute one below it
 #        PROFILE=dev                           installs the development build
 #        FEATURES=gpu                          with the functions for GPUs and their header
 #        BUILT=target/debug                    builds nothing, installs what stands in this folder
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-prefix=${PREFIX:-/usr/local}
-libdir=${LIBDIR:-lib}
-profile=${PROFILE:-release}
-to=${DESTDIR:-}$prefix
+fail() { echo "install.sh: $*" >&2 && exit 2; }
 
+here=$(cd "$(dirname "$0")" && pwd)
+# In the repository the version and the build are those of the workspace; a packaged crate has its own.
+root=$(cd "$here/../.." && pwd)
+grep -q '"crates/bandsolve-capi"' "$root/Cargo.toml" 2>/dev/null || root=$here
+version=$(sed -n '/^\[\(workspace\.\)\{0,1\}package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
+# Versions that a program may exchange for one another: before 1.0 a new minor version may break callers. `build.rs` has the same.
+case $version in
+0.*) compatible=$(cut -d . -f 1,2 <<<"$version") ;;
+*) compatible=${version%%.*} ;;
+esac
+
+prefix=${PREFIX:-/usr/local}
+case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
+prefix=${prefix%"${prefix##*[!/]}"}
+libdir=${LIBDIR:-lib}
+case $libdir in
+"$prefix"/*) libdir=${libdir#"$prefix"/} ;;
+/*) fail "LIBDIR=$libdir is not below PREFIX=$prefix" ;;
+esac
+libdir=${libdir%"${libdir##*[!/]}"}
+# These have a meaning of their own in pkg-config files or CMake.
+case $prefix/$libdir/ in
+*[\"\'\\\$\#\;\|]* | *$'\n'*) fail "PREFIX and LIBDIR may hold no quotes, no \\ \$ # ; | and no line break" ;;
+*/../* | */./*) fail "PREFIX and LIBDIR may hold no . or .. as a folder" ;;
+esac
+to=${DESTDIR:-}$prefix
+# From the folder of the CMake package to PREFIX.
+up=../..$(sed 's|[^/][^/]*/*|/..|g' <<<"$libdir")
+
+profile=${PROFILE:-release}
 target=${CARGO_TARGET_DIR:-$root/target}
 [ "$profile" = dev ] && built=$target/debug || built=$target/$profile
 if [ -n "${BUILT:-}" ]; then
@@ -22,33 +47,34 @@ if [ -n "${BUILT:-}" ]; then
 else
     (cd "$root" && cargo build --quiet --profile "$profile" -p bandsolve-capi ${FEATURES:+--features "$FEATURES"})
 fi
-version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
-major=${version%%.*}
 
 mkdir -p "$to/include" "$to/$libdir/pkgconfig" "$to/$libdir/cmake/bandsolve"
 install -m 644 "$here/include/bandsolve.h" "$to/include/"
 case ,${FEATURES:-}, in *,gpu,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
 install -m 644 "$built/libbandsolve_capi.a" "$to/$libdir/libbandsolve.a"
-# What `rustc --print native-static-libs` says that a program needs beside the static library.
+# What `rustc --print native-static-libs` says that a program needs beside the static library. What unwinds stacks comes with the
+# compiler, which knows whether it is to be static.
 case $(uname -s) in
 Darwin)
-    shared=libbandsolve.$major.dylib
+    shared=libbandsolve.$compatible.dylib
     system="-liconv -lSystem -lc -lm"
     install -m 755 "$built/libbandsolve_capi.dylib" "$to/$libdir/$shared"
     ln -sf "$shared" "$to/$libdir/libbandsolve.dylib"
     ;;
 *)
     shared=libbandsolve.so.$version
-    system="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
+    system="-lutil -lrt -lpthread -lm -ldl"
     install -m 755 "$built/libbandsolve_capi.so" "$to/$libdir/$shared"
-    ln -sf "$shared" "$to/$libdir/libbandsolve.so.$major"
-    ln -sf "libbandsolve.so.$major" "$to/$libdir/libbandsolve.so"
+    ln -sf "$shared" "$to/$libdir/libbandsolve.so.$compatible"
+    ln -sf "libbandsolve.so.$compatible" "$to/$libdir/libbandsolve.so"
     ;;
 esac
 
+literally() { sed 's/[&|\\]/\\&/g' <<<"$1"; } # in the replacement of sed
 fill() { # template, target
-    sed -e "s|@PREFIX@|$prefix|g" -e "s|@LIBDIR@|$libdir|g" -e "s|@VERSION@|$version|g" -e "s|@MAJOR@|$major|g" \
-        -e "s|@SHARED@|$shared|g" -e "s|@SYSTEM@|$system|g" -e "s|@SYSTEM_LIST@|${system// /;}|g" "$1" >"$2"
+    sed -e "s|@PREFIX@|$(literally "$prefix")|g" -e "s|@LIBDIR@|$(literally "$libdir")|g" -e "s|@UP@|$up|g" -e "s|@VERSION@|$version|g" \
+        -e "s|@COMPATIBLE@|$compatible|g" -e "s|@SHARED@|$shared|g" -e "s|@SYSTEM@|$system|g" -e "s|@SYSTEM_LIST@|${system// /;}|g" \
+        "$1" >"$2"
     chmod 644 "$2"
 }
 fill "$here/package/bandsolve.pc.in" "$to/$libdir/pkgconfig/bandsolve.pc"

@@ -846,9 +846,9 @@ bandsolve_status_t bandsolveSbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
 /**
  * Factors a block tridiagonal matrix, stored as for `bandsolveSbgtsv`, which is kept: it must not be changed or freed before
  * `bandsolveSbgtf_destroy`. `factorization_buffer` has the size that `bandsolveSbgtf_factorizationBufferSizeExt` says, in any
- * alignment; it comes to hold a reference to the factors, which are allocated inside. Where the method is `rpts` there are
- * none: blocks are eliminated anew in cache, which reads less memory than factors would. The settings of the thread count
- * here, for the solves as well.
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
+ * Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
+ * settings of the thread count here, for the solves as well.
  */
 bandsolve_status_t bandsolveSbgtf(bandsolve_pivoting_t p,
                                   int64_t n,
@@ -1071,9 +1071,9 @@ bandsolve_status_t bandsolveDbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
 /**
  * Factors a block tridiagonal matrix, stored as for `bandsolveDbgtsv`, which is kept: it must not be changed or freed before
  * `bandsolveDbgtf_destroy`. `factorization_buffer` has the size that `bandsolveDbgtf_factorizationBufferSizeExt` says, in any
- * alignment; it comes to hold a reference to the factors, which are allocated inside. Where the method is `rpts` there are
- * none: blocks are eliminated anew in cache, which reads less memory than factors would. The settings of the thread count
- * here, for the solves as well.
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
+ * Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
+ * settings of the thread count here, for the solves as well.
  */
 bandsolve_status_t bandsolveDbgtf(bandsolve_pivoting_t p,
                                   int64_t n,
@@ -1296,9 +1296,9 @@ bandsolve_status_t bandsolveCbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
 /**
  * Factors a block tridiagonal matrix, stored as for `bandsolveCbgtsv`, which is kept: it must not be changed or freed before
  * `bandsolveCbgtf_destroy`. `factorization_buffer` has the size that `bandsolveCbgtf_factorizationBufferSizeExt` says, in any
- * alignment; it comes to hold a reference to the factors, which are allocated inside. Where the method is `rpts` there are
- * none: blocks are eliminated anew in cache, which reads less memory than factors would. The settings of the thread count
- * here, for the solves as well.
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
+ * Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
+ * settings of the thread count here, for the solves as well.
  */
 bandsolve_status_t bandsolveCbgtf(bandsolve_pivoting_t p,
                                   int64_t n,
@@ -1521,9 +1521,9 @@ bandsolve_status_t bandsolveZbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
 /**
  * Factors a block tridiagonal matrix, stored as for `bandsolveZbgtsv`, which is kept: it must not be changed or freed before
  * `bandsolveZbgtf_destroy`. `factorization_buffer` has the size that `bandsolveZbgtf_factorizationBufferSizeExt` says, in any
- * alignment; it comes to hold a reference to the factors, which are allocated inside. Where the method is `rpts` there are
- * none: blocks are eliminated anew in cache, which reads less memory than factors would. The settings of the thread count
- * here, for the solves as well.
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
+ * Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
+ * settings of the thread count here, for the solves as well.
  */
 bandsolve_status_t bandsolveZbgtf(bandsolve_pivoting_t p,
                                   int64_t n,

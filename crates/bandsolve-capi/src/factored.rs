@@ -1,6 +1,6 @@
 //! `bgtf`, `bgtrfs`: block tridiagonal systems that are factored once and solved often.
 //!
-//! The caller's factorization buffer holds a header that points to the factors, which lie on the heap: its size depends on
+//! The caller's factorization buffer holds a header with the number of the factors, which lie on the heap: its size depends on
 //! nothing, and it may begin anywhere. The factors borrow the caller's arrays, which verification and refinement need.
 
 use crate::memory::{RawArray, size};
@@ -12,14 +12,17 @@ use bandsolve::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
 use core::ffi::c_void;
 use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What stands in a factorization buffer that holds factors.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct FactorsHeader {
     magic: u64,
-    factors: *mut c_void,
-    /// With `magic` and `factors` tells a header from other bytes.
+    number: u64,
+    /// With `magic` and `number` tells a header from other bytes.
     check: u64,
 }
 
@@ -29,13 +32,32 @@ pub(crate) const BYTES: usize = size_of::<FactorsHeader>();
 const MAGIC: u64 = 0x6261_6e64_7366_6163;
 
 impl FactorsHeader {
-    fn new(factors: *mut c_void) -> Self {
-        Self { magic: MAGIC, factors, check: MAGIC.rotate_left(32) ^ factors.addr() as u64 }
+    fn new(number: u64) -> Self {
+        Self { magic: MAGIC, number, check: MAGIC.rotate_left(32) ^ number }
     }
 
     fn is_valid(&self) -> bool {
-        self.magic == MAGIC && self.check == Self::new(self.factors).check
+        self.magic == MAGIC && self.check == Self::new(self.number).check
     }
+}
+
+/// [`OwnedFactors`] of any type.
+type AnyHeld = Arc<dyn Any + Send + Sync>;
+
+/// The factors that buffers refer to, by number, and where the buffer was when it was last used. A copy of a header whose factors are
+/// freed refers to nothing.
+static HELD: Mutex<BTreeMap<u64, (usize, AnyHeld)>> = Mutex::new(BTreeMap::new());
+
+fn held() -> MutexGuard<'static, BTreeMap<u64, (usize, AnyHeld)>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps factors for the buffer at a place; returns their number.
+fn hold(place: usize, factors: AnyHeld) -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    held().insert(number, (place, factors));
+    number
 }
 
 /// Factors of a matrix that lies in the caller's memory.
@@ -81,21 +103,15 @@ pub(crate) fn other_type() -> CallFailure {
     CallFailure::buffer("factorization_buffer holds factors of another number type".into())
 }
 
-/// [`OwnedFactors`] of any type: what stands on the heap.
-type AnyHeld = Box<dyn Any>;
-
-/// The header in the caller's buffer.
+/// The number in the caller's buffer, if it holds factors.
 ///
 /// # Safety
 /// `buffer` is null or points to [`BYTES`] bytes.
-unsafe fn header(buffer: *const c_void) -> CallResult<FactorsHeader> {
+unsafe fn number(buffer: *const c_void) -> CallResult<Option<u64>> {
     RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     // SAFETY: not null, of this size; any bytes are a header, which is looked at before it is used.
     let header = unsafe { buffer.cast::<FactorsHeader>().read_unaligned() };
-    if header.is_valid() {
-        return Ok(header);
-    }
-    Err(no_factors())
+    Ok(header.is_valid().then_some(header.number))
 }
 
 /// Writes the size of the factorization buffer to `out`.
@@ -107,7 +123,7 @@ pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block:
     unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, BYTES, out) }
 }
 
-/// `bgtf`: factors a block tridiagonal matrix.
+/// `bgtf`: factors a block tridiagonal matrix. Factors that the buffer has held until now are freed.
 ///
 /// # Safety
 /// Pointers that are not null point to what the sizes say; the matrix is not changed before the factors are destroyed.
@@ -127,12 +143,26 @@ pub(crate) unsafe fn factor<T: Scalar>(
     // SAFETY: the caller's promise, also that the arrays live as long as the factors.
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
     let a = BlockTridiagonal::new(size("block", block)?, sub, diag, sup)?;
+    // SAFETY: checked above.
+    if let Some(number) = unsafe { number(buffer)? } {
+        free_at(number, buffer.addr());
+    }
     let factor = system.plan.factor_owned(a)?;
-    let any: AnyHeld = Box::new(OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) });
-    let any = Box::into_raw(Box::new(any));
+    let factors = OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) };
+    let header = FactorsHeader::new(hold(buffer.addr(), Arc::new(factors)));
     // SAFETY: checked above; in any alignment.
-    unsafe { buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader::new(any.cast())) };
+    unsafe { buffer.cast::<FactorsHeader>().write_unaligned(header) };
     Ok(())
+}
+
+/// Frees factors whose buffer is at this place. If it was moved, and used since, what stands here is what the move left behind.
+fn free_at(number: u64, place: usize) {
+    let mut all = held();
+    let here = all.get(&number).is_some_and(|(last, _)| *last == place);
+    let freed = if here { all.remove(&number) } else { None };
+    // Others need not wait until the memory is free.
+    drop(all);
+    drop(freed);
 }
 
 /// `bgtrfs`: solves with the factors.
@@ -147,8 +177,13 @@ pub(crate) unsafe fn solve<T: Scalar>(
     factors: *const c_void,
 ) -> CallResult {
     report::clear();
-    // SAFETY: the caller's promise; a valid header points to what `factor` has made.
-    let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
+    // SAFETY: the caller's promise.
+    let number = unsafe { number(factors)? }.ok_or_else(no_factors)?;
+    let any = held().get_mut(&number).map(|(place, any)| {
+        *place = factors.addr();
+        any.clone()
+    });
+    let any = any.ok_or_else(no_factors)?;
     let held = any.downcast_ref::<OwnedFactors<T>>().ok_or_else(other_type)?;
     held.call.check(&Call::new(p, (n, block), matrix))?;
     let mut system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, sides.n_rhs)?;
@@ -168,15 +203,11 @@ pub(crate) unsafe fn destroy(buffer: *mut c_void) -> CallResult {
     if buffer.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller's promise; a valid header points to what `factor` has made, and is valid no more afterwards.
-    unsafe {
-        let any = Box::from_raw(header(buffer)?.factors.cast::<AnyHeld>());
-        buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader {
-            magic: 0,
-            factors: core::ptr::null_mut(),
-            check: 0,
-        });
-        drop(any);
-    }
+    // SAFETY: the caller's promise.
+    let number = unsafe { number(buffer)? }.ok_or_else(no_factors)?;
+    let freed = held().remove(&number).ok_or_else(no_factors)?;
+    // SAFETY: as large as that, as was checked.
+    unsafe { buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader { magic: 0, number: 0, check: 0 }) };
+    drop(freed);
     Ok(())
 }

@@ -31,7 +31,8 @@ run() {
     passed=$((passed + count))
 }
 strict=(-Wall -Wextra -Werror -pedantic -O1 -g)
-words() { IFS=' ' read -r -a flags <<<"$(pkg-config "$@")"; }
+# pkg-config writes words as a shell reads them.
+words() { eval "flags=($(pkg-config "$@"))"; }
 
 # The program that the README shows.
 sed -n '/^```c$/,/^```$/p' "$here/README.md" | sed '/^```/d' >"$work/readme.c"
@@ -83,6 +84,53 @@ cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
 for program in systems systems_static iterate waves; do
     LD_LIBRARY_PATH='' run "$work/cmake/$program"
+done
+
+# Before 1.0 a new minor version may break programs: the name that they look for says so.
+version=$(pkg-config --modversion bandsolve)
+case $version in 0.*) compatible=${version%.*} ;; *) compatible=${version%%.*} ;; esac
+run grep -F "[libbandsolve.so.$compatible]" <(readelf -d "$work/shared")
+
+# Wherever it is installed: README's program with the shared library, and with nothing but static ones; CMake's examples.
+built=${CARGO_TARGET_DIR:-$root/target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
+placed() { # folder, PREFIX as it is given there, LIBDIR
+    local prefix=$2
+    case $prefix in /*) ;; *) prefix=$1/$2 ;; esac
+    local libraries=$3
+    case $libraries in /*) ;; *) libraries=$prefix/$3 ;; esac
+    mkdir -p "$1"
+    (cd "$1" && run env BUILT="$built" PREFIX="$2" LIBDIR="$3" "$here/install.sh")
+    export PKG_CONFIG_PATH=$libraries/pkgconfig
+    words --cflags --libs bandsolve
+    run gcc -std=c99 "${strict[@]}" "$work/readme.c" "${flags[@]}" -o "$work/placed"
+    LD_LIBRARY_PATH=$libraries run "$work/placed"
+    words --static --cflags --libs bandsolve
+    run gcc -static -std=c99 "${strict[@]}" "$work/readme.c" "${flags[@]}" -o "$work/placed"
+    LD_LIBRARY_PATH='' run "$work/placed"
+    run grep -q "statically linked" <(LC_ALL=C ldd "$work/placed" 2>&1 || echo "statically linked")
+    rm -rf "$work/cmake"
+    run cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu
+    run cmake --build "$work/cmake" --target systems systems_static
+    LD_LIBRARY_PATH='' run "$work/cmake/systems"
+    LD_LIBRARY_PATH='' run "$work/cmake/systems_static"
+}
+placed "$work/a" prefix lib/x86_64-linux-gnu
+placed "$work/b" "with space & sign" lib
+placed "$work/c" "$work/c/absolute/" "$work/c/absolute/lib/x86_64-linux-gnu/"
+if PREFIX=$work/d LIBDIR=/elsewhere/lib BUILT=$built "$here/install.sh" 2>/dev/null; then echo "FAILED: LIBDIR outside of PREFIX"; exit 1; fi
+
+# A packaged crate installs itself, and holds its licences.
+(cd "$root" && cargo package --offline --allow-dirty --list -p bandsolve-capi 2>/dev/null) >"$work/packed"
+mkdir "$work/crate"
+(cd "$here" && grep -vE '^(Cargo.lock|Cargo.toml.orig|\.cargo_vcs_info.json)$' "$work/packed" | xargs -d '\n' cp --parents -Lt "$work/crate")
+sed -i "s/^version.workspace = true/version = \"$version\"/" "$work/crate/Cargo.toml"
+run env BUILT="$built" PREFIX="$work/packaged" "$work/crate/install.sh"
+grep -q "^bandsolve $version installed" "$work/out" || { cat "$work/out"; echo "FAILED: the packaged crate"; exit 1; }
+for crate in "$root"/crates/*/; do
+    name=$(basename "$crate")
+    if grep -q '^publish = false' "$crate/Cargo.toml"; then continue; fi
+    (cd "$root" && cargo package --offline --allow-dirty --list -p "$name" 2>/dev/null) >"$work/packed"
+    for licence in LICENSE-MIT LICENSE-APACHE; do run grep -qx "$licence" "$work/packed"; done
 done
 
 # The program that docs/c-api.md shows for GPUs.

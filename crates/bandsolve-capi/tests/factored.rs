@@ -82,6 +82,45 @@ fn misuse_is_told() {
         assert_eq!(solve(P, 20, sub, moved.as_mut_ptr().cast()), OK);
         assert_eq!(bandsolveDbgtf_destroy(held), OK);
         assert_eq!(bandsolveDbgtf_destroy(held), Status::BANDSOLVE_INVALID_BUFFER);
+        // What a move has left behind refers to nothing.
+        let moved = moved.as_mut_ptr().cast::<c_void>();
+        assert_eq!(bandsolveDbgtf_destroy(moved), Status::BANDSOLVE_INVALID_BUFFER);
+        assert_eq!(solve(P, 20, sub, moved), Status::BANDSOLVE_INVALID_BUFFER);
+    }
+}
+
+/// Bytes that this process has.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Factors as large as the matrix at least (19 MB), 40 times in one buffer. Then a buffer that was moved: its factors stay.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_buffer_that_is_filled_again() {
+    let system = System::<f64>::random(Blocks { block: 40, cyclic: false }, 500, 1);
+    let [sub, diag, sup] = system.matrix.each_ref().map(|array| array.as_ptr());
+    let (rhs, mut x) = (system.rhs.as_ptr(), vec![0.0; 500 * 40]);
+    let (mut held, mut moved) = ([0_u64; 8], [0_u64; 8]);
+    let (buffer, other): (*mut c_void, *mut c_void) = (held.as_mut_ptr().cast(), moved.as_mut_ptr().cast());
+    // SAFETY: arrays as long as the sizes say; no two buffers overlap.
+    unsafe {
+        let fill = || assert_eq!(bandsolveDbgtf(P, 500, 40, sub, diag, sup, buffer), OK, "{}", message());
+        fill();
+        fill();
+        let before = resident();
+        (0..40).for_each(|_| fill());
+        let grown = resident().saturating_sub(before);
+        // Half of what would be kept.
+        assert!(grown < 20 * 3 * 500 * 40 * 40 * 8, "{grown} bytes more");
+        let mut solve = |held| bandsolveDbgtrfs(P, 500, 1, 40, sub, diag, sup, x.as_mut_ptr(), rhs, held, null_mut());
+        core::ptr::copy_nonoverlapping(buffer.cast::<u64>(), other.cast::<u64>(), 8);
+        assert_eq!(solve(other), OK);
+        fill();
+        assert_eq!([solve(other), solve(buffer)], [OK, OK]);
+        assert_eq!([bandsolveDbgtf_destroy(buffer), bandsolveDbgtf_destroy(other)], [OK, OK]);
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::args::GenerateArgs;
 use crate::exit::Failure;
 use crate::io::output;
+use crate::memory::affordable;
 use crate::progress;
 use crate::report;
 use bandsolve_gallery::families::families;
@@ -42,8 +43,14 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     if let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) {
         let unknowns = u128::from(n).pow(if name.ends_with("3d") { 3 } else { 2 });
         if unknowns > u128::from(u32::MAX / 27) {
-            return Err(Failure::Usage(format!("{name} {n}: {unknowns} unknowns are too many")));
+            return Err(Failure::Usage(format!(
+                "{name} {n}: {unknowns} unknowns are too many, more than {}",
+                u32::MAX / 27
+            )));
         }
+        // Up to 9 or 27 entries a row; the list that the matrix is made of, and its copy by rows.
+        affordable(&[unknowns as usize, if name.ends_with("3d") { 27 } else { 9 }], 40)
+            .map_err(|why| Failure::Usage(format!("{name} {n}: {unknowns} unknowns are too many: {why}")))?;
         let a = (problem.make)(n as usize);
         let comment = format!("{description}: bandsolve generate {name} {n}");
         let each = |f: &mut dyn FnMut(usize, usize, f64)| {
@@ -52,6 +59,9 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         return output::write(path, |out| write(out, (path, a.rows()), &comment, &each));
     }
     let family = families().iter().find(|f| f.name == name).expect("found before");
+    // The diagonals, and what they are made of.
+    affordable(&[n as usize, 8], size_of::<f64>())
+        .map_err(|why| Failure::Usage(format!("{name} {n}: {n} unknowns are too many: {why}")))?;
     let system = family.generate(n as usize, args.seed);
     let comment = format!("{description}: bandsolve generate {name} {n} --seed {}", args.seed);
     let each = |f: &mut dyn FnMut(usize, usize, f64)| system.for_each(f);

@@ -4,7 +4,7 @@ use crate::args::{IterateArgs, SideName, SolverName};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, Symmetry, Triplets};
-use crate::memory::affordable;
+use crate::memory::{affordable, collected, filled, grow};
 use crate::plot::{self, Axis, Picture, Svg};
 use crate::structure::{convert, out_of_range};
 use crate::{progress, report};
@@ -47,7 +47,8 @@ pub fn csr<T: Scalar>(a: &Triplets) -> Result<Csr<'static, T, u32>, Failure> {
     let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
     let too_many = |why: String| Failure::Input(format!("{} rows with {count} entries are too many: {why}", a.n_rows));
     affordable(&[a.n_rows.saturating_add(count)], 3 * size_of::<(usize, T)>()).map_err(too_many)?;
-    let mut entries = Vec::with_capacity(count);
+    let mut entries = Vec::new();
+    grow(&mut entries, count, count).map_err(too_many)?;
     let mut bad = None;
     a.for_each(|i, j, value| {
         let value: T = convert(value);
@@ -110,7 +111,7 @@ impl IterateTask<'_> {
         let args = self.args;
         let a = csr::<T>(matrix)?;
         let n = a.rows();
-        let known = args.rhs.is_none().then(|| wave::<T>(n));
+        let known = args.rhs.is_none().then(|| wave::<T>(n)).transpose()?;
         let rhs = match (&args.rhs, &known) {
             (Some(path), _) => {
                 let file = io::read_rhs(path, n)?;
@@ -123,12 +124,12 @@ impl IterateTask<'_> {
                 if file.values.is_complex() && !T::COMPLEX {
                     return Err(Failure::in_file(&io::name(path), "is complex, and the matrix is real"));
                 }
-                (0..n).map(|k| convert(file.values.get(k))).collect()
+                collected((0..n).map(|k| convert(file.values.get(k)))).map_err(Failure::Input)?
             }
             (None, Some(x)) => product(&a, x)?,
             (None, None) => Vec::new(),
         };
-        let mut x = vec![T::ZERO; n];
+        let mut x = filled(T::ZERO, n).map_err(Failure::Input)?;
         let started = Instant::now();
         let mut options = PreconditionerOptions::default();
         (options.omega, options.factors.seed) = (args.omega, args.seed);
@@ -367,17 +368,20 @@ fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
 }
 
 /// sin(16π·i/n): a solution that is smooth, as those of differential equations are.
-pub fn wave<T: Scalar>(n: usize) -> Vec<T> {
+///
+/// # Errors
+/// [`Failure::Input`] if there is no memory for it.
+pub fn wave<T: Scalar>(n: usize) -> Result<Vec<T>, Failure> {
     let value = |i: usize| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin();
-    (0..n).map(|i| convert(Complex64::from(value(i)))).collect()
+    collected((0..n).map(|i| convert(Complex64::from(value(i))))).map_err(Failure::Input)
 }
 
 /// A·x.
 ///
 /// # Errors
-/// None, of a matrix that is square.
+/// [`Failure::Input`] if there is no memory for it; else none, of a matrix that is square.
 pub fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
-    let mut y = vec![T::ZERO; a.rows()];
+    let mut y = filled(T::ZERO, a.rows()).map_err(Failure::Input)?;
     a.apply(x, &mut y, PodStack::new(&mut []))?;
     Ok(y)
 }

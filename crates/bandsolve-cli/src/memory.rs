@@ -51,6 +51,17 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, String> {
     Ok(list)
 }
 
+/// All that an iterator yields, which knows how many there are.
+///
+/// # Errors
+/// The reason in words.
+pub fn collected<T>(from: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, String> {
+    let mut list = Vec::new();
+    grow(&mut list, from.len(), from.len())?;
+    list.extend(from);
+    Ok(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +75,8 @@ mod tests {
             assert_eq!(list.capacity(), room);
         }
         assert_eq!(filled(3, 4).unwrap(), [3; 4]);
+        assert_eq!(collected((0..3).map(|k| k * k)).unwrap(), [0, 1, 4]);
+        assert!(collected((0..u32::MAX as usize * 1024).map(|k| [k; 1024])).unwrap_err().contains("cannot be had"));
         assert!(filled(0_u64, usize::MAX / 8).unwrap_err().contains("GiB of memory cannot be had"));
         assert!(affordable(&[usize::MAX, 2], 1).unwrap_err().contains("GiB are free"));
     }

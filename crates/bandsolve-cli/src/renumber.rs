@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::io::{Symmetry, Triplets};
-use crate::memory::affordable;
+use crate::memory::{affordable, filled, grow};
 use crate::structure::{SolvableKind, Structure, is_zero};
 use bandsolve::Error;
 use bandsolve_sparse::{Csr, Graph};
@@ -84,7 +84,8 @@ impl Renumbering {
         let too_many = |why: String| Failure::Input(format!("a graph of {count} entries is too large: {why}"));
         // The entries, their order and three copies by rows.
         affordable(&[a.n_rows.saturating_add(count), 6], size_of::<(u32, f64)>()).map_err(too_many)?;
-        let mut entries = Vec::with_capacity(count);
+        let mut entries = Vec::new();
+        grow(&mut entries, count, count).map_err(too_many)?;
         a.for_each(|i, j, value| {
             if !is_zero(value) {
                 entries.push((i, j, 1.0));
@@ -92,13 +93,13 @@ impl Renumbering {
         });
         let pattern = Csr::<f64, u32>::from_triplets(a.n_rows, a.n_rows, &entries)?;
         drop(entries);
-        Ok(Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()))
+        Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()).map_err(Failure::Input)
     }
 
-    fn of(order: Vec<u32>) -> Renumbering {
-        let mut places = vec![0; order.len()];
+    fn of(order: Vec<u32>) -> Result<Renumbering, String> {
+        let mut places = filled(0, order.len())?;
         order.iter().enumerate().for_each(|(place, unknown)| places[*unknown as usize] = place as u32);
-        Renumbering { order, places }
+        Ok(Renumbering { order, places })
     }
 
     /// Where each unknown stands in the new order.
@@ -107,12 +108,18 @@ impl Renumbering {
     }
 
     /// Columns of numbers in the new order.
-    pub fn reordered<T: Copy>(&self, columns: &[T]) -> Vec<T> {
+    ///
+    /// # Errors
+    /// If there is no memory for them, in words.
+    pub fn reordered<T: Copy>(&self, columns: &[T]) -> Result<Vec<T>, String> {
         gathered(columns, &self.order)
     }
 
     /// Columns of numbers in the given order again.
-    pub fn restored<T: Copy>(&self, columns: &[T]) -> Vec<T> {
+    ///
+    /// # Errors
+    /// If there is no memory for them, in words.
+    pub fn restored<T: Copy>(&self, columns: &[T]) -> Result<Vec<T>, String> {
         gathered(columns, &self.places)
     }
 
@@ -129,9 +136,12 @@ impl Renumbering {
 }
 
 /// Columns whose k-th number is that at `from[k]`.
-fn gathered<T: Copy>(columns: &[T], from: &[u32]) -> Vec<T> {
+fn gathered<T: Copy>(columns: &[T], from: &[u32]) -> Result<Vec<T>, String> {
+    let mut list = Vec::new();
+    grow(&mut list, columns.len(), columns.len())?;
     let columns = columns.chunks_exact(from.len().max(1));
-    columns.flat_map(|column| from.iter().map(|k| column[*k as usize])).collect()
+    list.extend(columns.flat_map(|column| from.iter().map(|k| column[*k as usize])));
+    Ok(list)
 }
 
 #[cfg(test)]
@@ -140,17 +150,17 @@ mod tests {
 
     #[test]
     fn orders_are_undone_and_errors_name_the_given_rows() {
-        let renumbering = Renumbering::of(vec![2, 0, 1]);
+        let renumbering = Renumbering::of(vec![2, 0, 1]).unwrap();
         assert_eq!(renumbering.places(), [1, 2, 0]);
-        let moved = renumbering.reordered(&[10, 11, 12, 20, 21, 22]);
+        let moved = renumbering.reordered(&[10, 11, 12, 20, 21, 22]).unwrap();
         assert_eq!(moved, [12, 10, 11, 22, 20, 21]);
-        assert_eq!(renumbering.restored(&moved), [10, 11, 12, 20, 21, 22]);
+        assert_eq!(renumbering.restored(&moved).unwrap(), [10, 11, 12, 20, 21, 22]);
         let singular = |row| Error::Singular { row };
         assert_eq!(renumbering.given(singular(0)), singular(2));
         let columns = |row| Error::Columns { first: Box::new(singular(row)), columns: vec![3] };
         assert_eq!(renumbering.given(columns(2)), columns(1));
         let shape = Error::Shape { what: "rhs", expected: 3, got: 0 };
         assert_eq!(renumbering.given(shape.clone()), shape);
-        assert!(Renumbering::of(vec![]).reordered::<f64>(&[]).is_empty());
+        assert!(Renumbering::of(vec![]).unwrap().reordered::<f64>(&[]).unwrap().is_empty());
     }
 }

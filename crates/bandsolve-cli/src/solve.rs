@@ -4,7 +4,7 @@ use crate::args::{Dtype, OrderName, Place, SolveArgs};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, DenseArray, Triplets};
-use crate::memory::{affordable, filled};
+use crate::memory::{affordable, collected, filled};
 use crate::renumber::{Renumbering, Reordering};
 use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
 use crate::{progress, report};
@@ -127,9 +127,12 @@ impl SolveTask<'_> {
         // Right-hand sides, solutions, and of each a copy; of a known solution also itself, in twice double precision.
         let known_bytes = if rhs.is_some() { 0 } else { size_of::<f64>() * if T::COMPLEX { 4 } else { 2 } };
         affordable(&[numbers], 4 * size_of::<T>() + known_bytes).map_err(too_many)?;
-        let known = rhs.is_none().then(|| self.reordered(known_solution::<T>(self.structure.n, self.args.seed)));
+        let known = match &rhs {
+            None => Some(self.reordered(known_solution::<T>(self.structure.n, self.args.seed).map_err(too_many)?)?),
+            Some(_) => None,
+        };
         let rhs = match (&rhs, &known) {
-            (Some(file), _) => self.reordered(convert_rhs(file)?),
+            (Some(file), _) => self.reordered(convert_rhs(file)?)?,
             (None, Some(x)) => self.made_up(&system, x)?,
             (None, None) => Vec::new(),
         };
@@ -142,9 +145,12 @@ impl SolveTask<'_> {
         waiting.finish_and_clear();
         let forward_error = known.map(|known| forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
-        let condition = if solved.is_ok() { condition_at_least(&system, self.structure.n, (&rhs, &x)) } else { 0.0 };
+        let condition = match &solved {
+            Ok(_) => condition_at_least(&system, self.structure.n, (&rhs, &x)).map_err(too_many)?,
+            Err(_) => 0.0,
+        };
         if let Some(taken) = self.renumbering() {
-            x = taken.restored(&x);
+            x = taken.restored(&x).map_err(too_many)?;
         }
         self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error, condition }, &x)
     }
@@ -163,10 +169,10 @@ impl SolveTask<'_> {
     }
 
     /// Columns in the order in which the system is solved.
-    fn reordered<T: Scalar>(&self, columns: Vec<T>) -> Vec<T> {
+    fn reordered<T: Scalar>(&self, columns: Vec<T>) -> Result<Vec<T>, Failure> {
         match self.renumbering() {
-            Some(taken) => taken.reordered(&columns),
-            None => columns,
+            Some(taken) => taken.reordered(&columns).map_err(Failure::Input),
+            None => Ok(columns),
         }
     }
 
@@ -346,10 +352,10 @@ fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
 }
 
 /// Normal numbers, mean 3 and deviation 1 in each part.
-fn known_solution<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
+fn known_solution<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>, String> {
     let mut random = Random::new(seed);
     let mut part = || random.normal(3.0, 1.0);
-    (0..n).map(|_| if T::COMPLEX { round(part(), part()) } else { round(part(), 0.0) }).collect()
+    collected((0..n).map(|_| if T::COMPLEX { round(part(), part()) } else { round(part(), 0.0) }))
 }
 
 fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
@@ -361,9 +367,9 @@ fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
 }
 
 /// ‖x‖∞ / maxᵢ (|dᵢ| / Σⱼ|aᵢⱼ|) of any right-hand side d: x = A⁻¹·d says that ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ is at least that.
-fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], &[T])) -> f64 {
+fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], &[T])) -> Result<f64, String> {
     let size = |v: &T| Scalar::abs(*v).to_f64();
-    let mut sums = vec![0.0; n];
+    let mut sums = filled(0.0, n)?;
     system.for_each(|i, _, a| sums[i] += size(&a));
     let columns = rhs.chunks_exact(n.max(1)).zip(x.chunks_exact(n.max(1)));
     let of_column = |(rhs, x): (&[T], &[T])| {
@@ -371,11 +377,11 @@ fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], 
         x.iter().map(size).fold(0.0, f64::max) / largest
     };
     // 0/0, and what is beyond the range, tells nothing.
-    columns.map(of_column).filter(|condition| condition.is_finite()).fold(0.0, f64::max)
+    Ok(columns.map(of_column).filter(|condition| condition.is_finite()).fold(0.0, f64::max))
 }
 
 fn convert_rhs<T: Scalar>(file: &DenseArray) -> Result<Vec<T>, Failure> {
-    let rhs: Vec<T> = (0..file.values.len()).map(|k| convert(file.values.get(k))).collect();
+    let rhs: Vec<T> = collected((0..file.values.len()).map(|k| convert(file.values.get(k)))).map_err(Failure::Input)?;
     match rhs.iter().position(|v| !Scalar::is_finite(*v)) {
         Some(k) => Err(out_of_range::<T>("the right-hand side", k % file.n_rows, k / file.n_rows)),
         None => Ok(rhs),

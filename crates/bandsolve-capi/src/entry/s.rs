@@ -141,9 +141,9 @@ pub unsafe extern "C" fn bandsolveSbgtf_factorizationBufferSizeExt(
 
 /// Factors a block tridiagonal matrix, stored as for `bandsolveSbgtsv`, which is kept: it must not be changed or freed before
 /// `bandsolveSbgtf_destroy`. `factorization_buffer` has the size that `bandsolveSbgtf_factorizationBufferSizeExt` says, in any
-/// alignment; it comes to hold a reference to the factors, which are allocated inside. Where the method is `rpts` there are
-/// none: blocks are eliminated anew in cache, which reads less memory than factors would. The settings of the thread count
-/// here, for the solves as well.
+/// alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
+/// Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
+/// settings of the thread count here, for the solves as well.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveSbgtf(
     p: PivotingArgument,

@@ -29,14 +29,16 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = results::taken(measure, None)?;
     let threads = super::threads(&args.threads)?;
+    // All sizes are checked before anything is measured.
+    let kinds = args.half_bandwidths.iter().flat_map(|half| args.rhs.iter().map(move |n_rhs| (*half, *n_rhs)));
+    let case = |(half, n_rhs)| Ok(BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant });
+    let cases = kinds.map(case).collect::<Result<Vec<_>, Failure>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
-    let bar = progress::parts("system", args.half_bandwidths.len() * args.rhs.len() * args.dtype.len());
-    for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
-        args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
-    }) {
-        let case = BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
+    let bar = progress::parts("system", cases.len() * args.dtype.len());
+    for (case, &dtype) in cases.iter().flat_map(|case| args.dtype.iter().map(move |dtype| (case, dtype))) {
+        let &BandCase { half, n_rhs, .. } = case;
         let budget = super::budget(measure);
         let (name, found, epsilon) = match dtype {
             RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget), f64::from(f32::EPSILON)),
@@ -62,10 +64,13 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
 /// Unknowns of a system of this width.
 fn size(args: &BenchBandedArgs, half: usize, n_rhs: usize) -> Result<usize, Failure> {
     // Matrix, the peers' copy, factors in rounded columns, right-hand sides and their copies.
-    let words = (2 * half + 1) + (3 * half + 1) + (3 * half + 80) + 4 * n_rhs.max(1);
+    let words = half.saturating_mul(8).saturating_add(82).saturating_add(n_rhs.max(1).saturating_mul(4));
     let n = args.n.unwrap_or(if args.measure.quick { 2000 } else { (USUAL_WORDS / words).min(1_000_000) });
     let fits = affordable(&[n, words], 8);
-    fits.map_or_else(|why| Err(Failure::Usage(format!("--n {n}: {why}"))), |_| Ok(n.max(1)))
+    fits.map_or_else(
+        |why| Err(Failure::Usage(format!("--n {n}, --half-bandwidths {half}, --rhs {n_rhs}: {why}"))),
+        |_| Ok(n.max(1)),
+    )
 }
 
 /// One system.

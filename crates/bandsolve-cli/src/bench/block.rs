@@ -30,15 +30,20 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
+    let block_rows = |block: usize| {
+        // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
+        let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
+        let rows = n.div_ceil(block).max(2);
+        let fits = affordable(&[rows, block, block, 20], 8);
+        fits.map_err(|why| Failure::Usage(format!("--blocks {block}, --n {n}: {why}"))).map(|_| rows)
+    };
+    // All sizes are checked before anything is measured.
+    let block_rows = blocks.iter().map(|block| block_rows(*block)).collect::<Result<Vec<_>, _>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("contest", 2 * blocks.len());
-    for block in blocks {
-        // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
-        let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
-        let rows = n.div_ceil(block).max(2);
-        affordable(&[rows, block, block, 20], 8).map_err(|why| Failure::Usage(format!("--blocks, --n: {why}")))?;
+    for (block, rows) in blocks.into_iter().zip(block_rows) {
         let system = RandomBlocks::new(rows, block, args.shift);
         let budget = super::budget(&args.measure);
         for part in [BlockPart::Both, BlockPart::TimedSolve] {

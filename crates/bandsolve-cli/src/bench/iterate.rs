@@ -8,6 +8,7 @@ use super::spans::{SpanChart, SpanLine, SpanPanel};
 use crate::args::BenchIterateArgs;
 use crate::exit::Failure;
 use crate::iterate::{csr, product, wave};
+use crate::memory::affordable;
 use crate::{io, progress, report};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Complex64, LinearOperator, Op, Scalar};
@@ -62,8 +63,11 @@ fn model(args: &BenchIterateArgs) -> Result<IterationBench<'_, f64>, Failure> {
     let n = args.n.unwrap_or(usual);
     let unknowns = (n as u128).pow(if spatial { 3 } else { 2 });
     if unknowns > 1 << 26 {
-        return Err(Failure::Usage(format!("--n {n}: {unknowns} unknowns are too many")));
+        return Err(Failure::Usage(format!("--n {n}: {unknowns} unknowns are too many, more than 2^26")));
     }
+    // Up to 9 or 27 entries a row; the list that the matrix is made of, and its copy by rows.
+    affordable(&[unknowns as usize, if spatial { 27 } else { 9 }], 40)
+        .map_err(|why| Failure::Usage(format!("--n {n}: {unknowns} unknowns are too many: {why}")))?;
     // (aniso3 is numbered along diagonals.)
     let grid = (!spatial && name != "aniso3").then_some((n, n));
     Ok(IterationBench { args, name: format!("{name} {n}"), a: (problem.make)(n), grid: args.grid.or(grid) })
@@ -115,7 +119,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         let machine = MachineFacts::here();
         report::print_beside(&machine.text(None), taken)?;
         let kinds = self.args.precond.clone().unwrap_or_else(|| all_preconditioners(self.grid));
-        let x = wave::<T>(self.a.rows());
+        let x = wave::<T>(self.a.rows())?;
         let rhs = product(&self.a, &x)?;
         let bar = progress::parts("solver", self.args.solver.len());
         let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());

@@ -31,6 +31,11 @@ const WORDS: usize = 5;
 pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
+    // All sizes are checked before anything is measured.
+    for shape in args.shape.iter().flatten() {
+        affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
+            .map_err(|why| Failure::Usage(format!("--shape {}: {why}", sizes(shape))))?;
+    }
     let machine = MachineFacts::here();
     report::print_beside(&machine.text(None), taken)?;
     if args.radices {
@@ -55,8 +60,6 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("box", shapes.len());
     for shape in &shapes {
-        affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
-            .map_err(|why| Failure::Usage(format!("{}: {why}", sizes(shape))))?;
         let mut rows = PoissonContest { shape, methods: &methods, threads: &threads }
             .run(mkl.as_ref(), super::budget(&args.measure));
         for row in &mut rows {

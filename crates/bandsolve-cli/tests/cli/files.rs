@@ -51,6 +51,44 @@ fn what_unpacks_to_more_than_memory_is_refused_before_it_is_unpacked() {
     }
 }
 
+/// Sizes that are typed and not read: refused by name, whatever the machine has.
+#[cfg(target_os = "linux")]
+#[test]
+fn sizes_on_the_command_line_are_refused_before_any_work() {
+    let folder = Folder::new();
+    for line in [
+        "generate random 4294967295",
+        "generate aniso1 12000",
+        "bench tridiagonal --quick --n 2^62",
+        "bench methods --quick --n 2^33",
+        "bench batch --quick --count 2^40 --n 2^40",
+        "bench block --quick --blocks 16,2^40",
+        "bench block --quick --n 2^62",
+        "bench banded --quick --half-bandwidths 1,1152921504606846976",
+        "bench banded --quick --half-bandwidths 18446744073709551615",
+        "bench banded --quick --rhs 1,4611686018427387904",
+        "bench spmv --quick --n 2^60",
+        "bench sparse --quick --n 2^60",
+        "bench sparse --quick --columns 18446744073709551615",
+        "bench poisson --quick --shape 7x7,1000000x1000000",
+        "bench poisson --quick --shape 18446744073709551615",
+        "bench poisson --quick --shape 4294967296x4294967296",
+        "bench iterate --quick --n 8000",
+        "poisson 18446744073709551615",
+        "poisson 4294967296 4294967296 4294967296",
+    ] {
+        let run = shell(&format!("ulimit -v 4194304; exec \"$0\" {line}"), &folder);
+        run.fails(2, "GiB are free");
+    }
+    for (line, limit) in [
+        ("generate aniso1 4294967295", "more than 159072862"),
+        ("generate radiative 4294967295 1", "too many entries"),
+        ("bench iterate --quick --n 2^60", "more than 2^26"),
+    ] {
+        shell(&format!("exec \"$0\" {line}"), &folder).fails(2, limit);
+    }
+}
+
 /// An array whose numbers fit while the list of its entries does not.
 #[cfg(target_os = "linux")]
 #[test]
