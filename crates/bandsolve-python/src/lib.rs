@@ -3,6 +3,7 @@
 
 mod arrays;
 mod batch;
+mod diagonals;
 mod eigen;
 mod errors;
 mod factor;
@@ -10,6 +11,7 @@ mod generate;
 mod memory;
 mod options;
 mod poisson;
+mod read;
 mod report;
 mod solve;
 mod sparse;
@@ -21,7 +23,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _bandsolve {
     #[pymodule_export]
-    use super::batch::solve_batch;
+    use super::arrays::as_array;
+    #[pymodule_export]
+    use super::batch::{batch_shares, solve_batch};
+    #[pymodule_export]
+    use super::diagonals::check_off_diagonals;
     #[pymodule_export]
     use super::eigen::{eigenvalues, eigenvalues_nearest};
     #[pymodule_export]
@@ -34,6 +40,8 @@ mod _bandsolve {
     use super::options::{get_num_threads, methods, set_num_threads};
     #[pymodule_export]
     use super::poisson::PyPoissonPlan;
+    #[pymodule_export]
+    use super::read::read_file;
     #[pymodule_export]
     use super::report::PyReport;
     #[pymodule_export]

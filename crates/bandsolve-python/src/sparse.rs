@@ -1,7 +1,8 @@
 //! Sparse matrices: preconditioners, Krylov methods, forests.
 
-use crate::arrays::{Number, array, columns, filled, slice, with_number};
+use crate::arrays::{Number, array, as_array, columns, filled, integers, slice, with_number};
 use crate::errors::exception;
+use crate::memory::{copied, room};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
@@ -10,7 +11,7 @@ use bandsolve_sparse::{
     PreparedProduct, SingleInverse,
 };
 use core::ops::ControlFlow;
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,13 +30,52 @@ pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, 
     made.map_err(|error| exception(arrays.2.py(), &error))
 }
 
-/// A matrix over SciPy's own arrays.
+/// A matrix over SciPy's numbers.
 enum MatrixView<'a, T: Number> {
     Narrow(Csr<'a, T, i32>),
     Wide(Csr<'a, T, i64>),
 }
 
-/// Calls `work` with the matrix over SciPy's own arrays.
+/// The indices of a matrix, copied.
+enum Indices {
+    Narrow(Vec<i32>),
+    Wide(Vec<i64>),
+}
+
+impl Indices {
+    /// Of a one-dimensional array with any strides.
+    fn copied(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let array = as_array(value)?;
+        let py = array.py();
+        if array.ndim() != 1 {
+            return Err(PyValueError::new_err(format!("{name} has {} dimensions, expected 1", array.ndim())));
+        }
+        let (kind, size) = (array.dtype().kind(), array.dtype().itemsize());
+        let copy = match (kind, size) {
+            (b'i', 4) => copied(slice(&integers::<i32>(&array)?)).map(Self::Narrow),
+            (b'i', 8) => copied(slice(&integers::<i64>(&array)?)).map(Self::Wide),
+            _ => {
+                let message = format!("{name} is an array of {}, expected int32 or int64", array.dtype());
+                return Err(PyTypeError::new_err(message));
+            }
+        };
+        copy.map_err(|error| exception(py, &error))
+    }
+
+    fn widened(self) -> bandsolve::Result<Vec<i64>> {
+        match self {
+            Self::Wide(indices) => Ok(indices),
+            Self::Narrow(indices) => {
+                let mut wide = room(indices.len())?;
+                wide.extend(indices.into_iter().map(i64::from));
+                Ok(wide)
+            }
+        }
+    }
+}
+
+/// Calls `work` with the matrix over SciPy's numbers. Its indices are copies, which are checked: whatever functions of Python or other
+/// threads write to SciPy's meanwhile, no product reads beyond its arrays. Copying costs about half a product.
 fn viewed<T: Number, R>(
     n: usize,
     (pointers, indices, data): &Arrays<'_>,
@@ -43,17 +83,18 @@ fn viewed<T: Number, R>(
 ) -> PyResult<R> {
     let py = data.py();
     let values = columns::<T>(&array(data)?.0)?;
+    let values = slice(&values);
     let failed = |error: Error| exception(py, &error);
-    if let (Ok(pointers), Ok(indices)) = (pointers.cast::<PyArray1<i32>>(), indices.cast::<PyArray1<i32>>()) {
-        let (pointers, indices) = (pointers.readonly(), indices.readonly());
-        let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
-        return Ok(work(MatrixView::Narrow(a)));
+    let (pointers, indices) = (Indices::copied(pointers, "indptr")?, Indices::copied(indices, "indices")?);
+    match (pointers, indices) {
+        (Indices::Narrow(pointers), Indices::Narrow(indices)) => {
+            Ok(work(MatrixView::Narrow(Csr::new(n, pointers, indices, values).map_err(failed)?)))
+        }
+        (pointers, indices) => {
+            let (pointers, indices) = (pointers.widened().map_err(failed)?, indices.widened().map_err(failed)?);
+            Ok(work(MatrixView::Wide(Csr::new(n, pointers, indices, values).map_err(failed)?)))
+        }
     }
-    let wide = || PyTypeError::new_err("indptr and indices are both int32, or both int64");
-    let (pointers, indices) = (pointers.cast::<PyArray1<i64>>(), indices.cast::<PyArray1<i64>>());
-    let (pointers, indices) = (pointers.map_err(|_| wide())?.readonly(), indices.map_err(|_| wide())?.readonly());
-    let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
-    Ok(work(MatrixView::Wide(a)))
 }
 
 /// The same with the matrix as an operator.
@@ -463,7 +504,9 @@ fn krylov_of<'py, T: Number>(
         solver = solver.max_iterations(limit);
     }
     let mut watch = PyWatch::new(options);
-    let (given, begun) = (slice(&rhs), slice(&start));
+    // A function of Python may write to the caller's right-hand side; the residual is that of the one that was given.
+    let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
+    let (given, begun) = (&rhs[..], slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
             x.copy_from_slice(begun);

@@ -1,10 +1,10 @@
 //! Files that are complete or not there at all.
 
-use super::npy::{self, NpyOrder};
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
 use crate::progress;
 use bandsolve::{RealScalar, Scalar};
+use bandsolve_io::npy::{self, NpyOrder};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
