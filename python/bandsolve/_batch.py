@@ -87,7 +87,7 @@ def _padded(arrays, n, axis, dimensions, padded):
     expected = n if padded else max(n - 1, 0)
     if lengths[1] != n and not rows[1]:
         raise ValueError(f"diag has length {lengths[1]} along the axis, expected {n} as rhs has")
-    _bandsolve.check_off_diagonals(tuple(expected if rows[k] else lengths[k] for k in (0, 2)), n, False, padded, _SLICES)
+    _bandsolve.check_off_diagonals(tuple(expected if rows[k] else lengths[k] for k in (0, 2)), n, None, padded, _SLICES)
     if padded:
         return arrays
     ends = ((1, 0), (0, 0), (0, 1))

@@ -55,6 +55,8 @@ def read(path):
     path = os.fspath(path)
     if path.endswith((".npy", ".npy.gz")):
         return _read_array(path)
+    if path.endswith(".npz") and os.path.exists(path) and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}: is no .npz archive")
     if path.endswith((".mtx", ".mtx.gz", ".npz")):
         kind, *parts = _bandsolve.read_file(path)
         return _typed(*parts) if kind == "dense" else _sparse(path, *parts)

@@ -31,16 +31,16 @@ def blocks(count):
     lambda *a, **options: bandsolve.solve_batch(*a, np.ones(5), **options),
 ], ids=["solve_tridiagonal", "factor_tridiagonal", "solve_batch"])
 def test_rows_of_band_storage_are_no_diagonals(door):
-    right = bandsolve.solve_banded((1, 1), AB, np.ones(5))
+    a = np.diag(AB[1]) + np.diag(AB[2, :-1], -1) + np.diag(AB[0, 1:], 1)
     slices = SLICES.replace("2,", r"(?:\.\.\., )?2,").replace(r"ab\[1\]", r"ab\[.*1.*\]").replace("0,", r"(?:\.\.\., )?0,")
-    with pytest.raises(ValueError, match=rf"sub has length 5, expected 4.*{slices}.*padded=True.*periodic=True"):
+    with pytest.raises(ValueError, match=rf"sub has length 5, expected 4.*{slices}.*padded=True"):
         door(AB[2], AB[1], AB[0])
     for wrong in [(AB[2, :-1], AB[1], AB[0]), (AB[2], AB[1], AB[0, 1:])]:
         with pytest.raises(ValueError, match="has length 5, expected 4"):
             door(*wrong)
-    assert np.array_equal(door(AB[2, :-1], AB[1], AB[0, 1:]), right)
     by_row = np.roll(AB[2], 1), AB[1], np.roll(AB[0], -1)
-    assert np.array_equal(door(*by_row, padded=True), right)
+    for x in (door(AB[2, :-1], AB[1], AB[0, 1:]), door(*by_row, padded=True)):
+        assert backward_error(a, x, np.ones(5)) <= 10 * eps(x)
     with pytest.raises(ValueError, match="sub has length 4, expected 5.*padded=True"):
         door(AB[2, :-1], AB[1], AB[0, 1:], padded=True)
 
@@ -119,7 +119,6 @@ DOORS = {
     "sub": lambda m: bandsolve.solve_tridiagonal(m[1:], ONES, ONES[1:], ONES),
     "diag": lambda m: bandsolve.solve_tridiagonal(ONES[1:], m, ONES[1:], ONES),
     "rhs": lambda m: bandsolve.solve_tridiagonal(ONES[1:], 4 * ONES, ONES[1:], m),
-    "list": lambda m: bandsolve.solve_tridiagonal(ONES[1:], 4 * ONES, ONES[1:], [[m[0], 1], [m[1], 1], [2, 1], [1, 1]]),
     "factor": lambda m: bandsolve.factor_tridiagonal(ONES[1:], m, ONES[1:]),
     "factor.solve": lambda m: bandsolve.factor_tridiagonal(ONES[1:], 4 * ONES, ONES[1:]).solve(m),
     "solve_batch": lambda m: bandsolve.solve_batch(ONES[1:], m, ONES[1:], np.ones((3, 4))),
@@ -142,7 +141,7 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_masked_arrays_are_refused(door):
     with pytest.raises(ValueError, match="is masked, expected one without a mask"):
-        DOORS[door](MASKED if door != "list" else [MASKED[:1], MASKED[1:2]] and np.ma.array(MASKED))
+        DOORS[door](MASKED)
 
 
 def test_masked_arrays_are_refused_by_sparse_solvers():
@@ -441,6 +440,12 @@ def test_files_that_promise_more_than_memory(tmp_path):
     (tmp_path / "a.mtx").write_bytes(huge)
     with pytest.raises(ValueError, match="a.mtx:.*the file ends after 0"):
         bandsolve.io.read(tmp_path / "a.mtx")
+    lie = b"%%MatrixMarket matrix coordinate real general\n9 9 400000000\n1 1 1\n"
+    (tmp_path / "lie.mtx").write_bytes(lie)
+    (tmp_path / "lie.mtx.gz").write_bytes(gzip.compress(lie))
+    for name in ("lie.mtx", "lie.mtx.gz"):
+        with pytest.raises(ValueError, match=f"{name}:3: the file ends after 1 of the 400000000 entries"):
+            bandsolve.io.read(tmp_path / name)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }\n"
     npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     (tmp_path / "a.npy.gz").write_bytes(gzip.compress(npy))

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 /// Checks the lengths of sub and sup beside a diagonal of n: n − 1; n if the matrix is periodic, or if the call says that the arrays are
 /// padded. Arrays of length n are not accepted silently: `ab[2]` and `ab[0]` of SciPy's band storage have that length, and their entries
-/// stand elsewhere. `slices` tells how the diagonals are taken from what they may be in.
+/// stand elsewhere. `periodic` is None for functions that solve open systems alone. `slices` tells how the diagonals are taken from what they may be in.
 ///
 /// # Errors
 /// `ValueError`, with the slices that are right.
@@ -13,10 +13,12 @@ use pyo3::prelude::*;
 pub fn check_off_diagonals(
     lengths: (usize, usize),
     n: usize,
-    periodic: bool,
+    periodic: Option<bool>,
     padded: bool,
     slices: &str,
 ) -> PyResult<()> {
+    let may_be_periodic = periodic.is_some();
+    let periodic = periodic.unwrap_or(false);
     if periodic && padded {
         let message = "padded and periodic are both True, expected one of them: sub[0] and sup[-1] of a periodic matrix are its \
                        corners. Leave out padded";
@@ -35,8 +37,11 @@ pub fn check_off_diagonals(
         } else if length == n {
             message += &format!(
                 ", and an open system has one coupling fewer. {slices} If sub[0] and sup[-1] are only placeholders, pass \
-                 padded=True. If they couple the first with the last unknown, pass periodic=True"
+                 padded=True"
             );
+            if may_be_periodic {
+                message += ". If they couple the first with the last unknown, pass periodic=True";
+            }
         }
         return Err(PyValueError::new_err(message));
     }

@@ -333,7 +333,7 @@ pub fn factor_tridiagonal<'py>(
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }
-    check_off_diagonals((arrays[0].len(), arrays[2].len()), arrays[1].len(), periodic, padded, SLICES)?;
+    check_off_diagonals((arrays[0].len(), arrays[2].len()), arrays[1].len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::new(Shape::Tridiagonal { n: arrays[1].len(), periodic }))?;
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }

@@ -2,7 +2,7 @@
 
 use bandsolve::Complex64;
 use bandsolve_io::{DenseArray, FileArray, FileContents, FileError, FileErrorKind, Numbers, Triplets};
-use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;

@@ -241,7 +241,7 @@ pub fn solve_tridiagonal<'py>(
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
-    check_off_diagonals((sub.len(), sup.len()), diag.len(), periodic, padded, SLICES)?;
+    check_off_diagonals((sub.len(), sup.len()), diag.len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
     let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
