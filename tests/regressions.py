@@ -64,9 +64,9 @@ def singular_beside_large_numbers():
             rhs = np.full(256, others, dtype)
             rhs[100], rhs[101] = small, 2 * small
             for check in [True, False]:
-                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_tridiagonal(*a, rhs, verify=check))
+                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_tridiagonal(*a, rhs, verify=check, padded=True))
                 batch = [np.stack([array, array]) for array in a]
-                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_batch(*batch, np.stack([rhs, rhs])))
+                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_batch(*batch, np.stack([rhs, rhs]), padded=True))
 
 
 @defect
@@ -91,7 +91,7 @@ def pairs_without_exchanges():
     for n in [2, 126, 128]:
         beside = np.arange(n) % 2
         rhs = np.arange(n) + 1.0
-        x = bandsolve.solve_tridiagonal(beside * 1.0, np.zeros(n), 1.0 - beside, rhs, pivoting="none")
+        x = bandsolve.solve_tridiagonal(beside * 1.0, np.zeros(n), 1.0 - beside, rhs, pivoting="none", padded=True)
         assert (x == rhs.reshape(-1, 2)[:, ::-1].ravel()).all(), x
 
 
@@ -105,7 +105,7 @@ def columns_after_a_bad_one():
     off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones((n, 7))
     rhs[17, 1] = rhs[0, 4] = np.nan
     try:
-        bandsolve.solve_tridiagonal(off, diag, off, rhs)
+        bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)
     except ValueError as error:
         assert "right-hand side 1; also 4" in str(error), error
     else:
@@ -144,7 +144,7 @@ def numbers_that_the_caller_flushes_to_zero():
         return
     libm = ctypes.CDLL("libm.so.6")
     off, diag, rhs = np.ones(1000), np.full(1000, 4.0), np.full(1000, 1e-310)
-    expected = bandsolve.solve_tridiagonal(off, diag, off, rhs)
+    expected = bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)
     # glibc's fenv_t; the last word is MXCSR.
     usual = (ctypes.c_uint32 * 8)()
     libm.fegetenv(usual)
@@ -152,7 +152,7 @@ def numbers_that_the_caller_flushes_to_zero():
         other = (ctypes.c_uint32 * 8)(*usual)
         other[7] |= bits
         libm.fesetenv(other)
-        x = bandsolve.solve_tridiagonal(off, diag, off, rhs)
+        x = bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)
         libm.fegetenv(other)
         libm.fesetenv(usual)
         assert (x == expected).all() and x.any(), hex(bits)
@@ -174,7 +174,7 @@ def one_thread_is_one_thread():
     before = threads()
     off, diag, rhs = np.ones(n), np.full(n, 4.0), np.random.default_rng(1).standard_normal((n, 2))
     for method in ("auto", "pivoted", "thomas", "cr"):
-        bandsolve.solve_tridiagonal(off, diag, off, rhs, method=method, threads=1)
+        bandsolve.solve_tridiagonal(off, diag, off, rhs, method=method, threads=1, padded=True)
     assert threads() == before, f"{before} threads, then {threads()}"
 
 # -- Crashes ----------------------------------------------------------------------------------------------------------
@@ -206,14 +206,14 @@ def factoring_without_memory():
     n = 4_000_000
     off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones(n)
     ab = np.ones((3, n // 4)) + np.array([[0.0], [3.0], [0.0]])
-    bandsolve.solve_tridiagonal(off, diag, off, rhs)  # starts the threads
+    bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)  # starts the threads
     raised = 0
     for megabytes in range(8, 400, 24):
         for method in ["auto", "pivoted", "thomas", "spike-cr", "cr"]:
             raised += with_little_memory(
-                megabytes, lambda: bandsolve.factor_tridiagonal(off, diag, off, method=method).solve(rhs)
+                megabytes, lambda: bandsolve.factor_tridiagonal(off, diag, off, method=method, padded=True).solve(rhs)
             )
-        raised += with_little_memory(megabytes, lambda: bandsolve.solve_tridiagonal(off, diag, off, rhs))
+        raised += with_little_memory(megabytes, lambda: bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True))
         raised += with_little_memory(megabytes, lambda: bandsolve.factor_banded((1, 1), ab).solve(ab[1]))
     assert raised > 20, raised
 
@@ -226,7 +226,7 @@ def factors_that_lacked_memory_once():
 
     n = 1_000_000
     off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones(n)
-    lu = bandsolve.factor_tridiagonal(off, diag, off, method="thomas")
+    lu = bandsolve.factor_tridiagonal(off, diag, off, method="thomas", padded=True)
     expected = lu.solve(rhs)
     assert with_little_memory(12, lambda: lu.solve_transpose(rhs))
     assert np.abs(lu.solve_transpose(rhs) - expected).max() < 1e-14
@@ -261,7 +261,7 @@ def threads_that_cannot_be_started():
     lapack = ctypes.CDLL(str(TARGET / "liblapack_bandsolve.so"))
     resource.setrlimit(resource.RLIMIT_AS, (4_000_000 * 1024, resource.RLIM_INFINITY))
     n = 400_000
-    x = bandsolve.solve_tridiagonal(np.ones(n), np.full(n, 4.0), np.ones(n), np.full(n, 6.0))
+    x = bandsolve.solve_tridiagonal(np.ones(n), np.full(n, 4.0), np.ones(n), np.full(n, 6.0), padded=True)
     assert abs(x[n // 2] - 1) < 1e-12
     two, one, info = ctypes.c_int(2), ctypes.c_int(1), ctypes.c_int(77)
     arrays = [(ctypes.c_double * 2)(*values) for values in ((1, 0), (4, 4), (1, 0), (5, 5))]
@@ -526,6 +526,142 @@ def signals_that_leave_files():
             run.send_signal(number)
             run.communicate()
             assert run.returncode == -number and not os.listdir(folder), (run.returncode, os.listdir(folder))
+
+# -- The border of Python ---------------------------------------------------------------------------------------------
+
+
+@defect
+def rows_of_band_storage_as_diagonals():
+    """`solve_tridiagonal(ab[2], ab[1], ab[0], b)` solved another matrix without a word."""
+    import bandsolve
+    import numpy as np
+
+    ab, b = np.array([[0.0, 1, 2], [9, 9, 9], [5, 6, 0]]), np.ones(3)
+    for solve in (bandsolve.solve_tridiagonal, bandsolve.solve_batch):
+        try:
+            solve(ab[2], ab[1], ab[0], b)
+        except ValueError as error:
+            assert all(part in str(error) for part in ("2, :-1]", "0, 1:]", "padded=True")), error
+        else:
+            raise AssertionError("no ValueError")
+    assert raises(ValueError, lambda: bandsolve.factor_tridiagonal(ab[2], ab[1], ab[0]))
+
+
+@defect
+def masks_that_were_dropped():
+    """The masked entries of masked arrays were numbers like all others."""
+    import bandsolve
+    import numpy as np
+
+    off, diag, rhs = np.ones(3), np.full(4, 4.0), np.ma.masked_equal([1.0, 2, 3, 4], 2)
+    raises(ValueError, lambda: bandsolve.solve_tridiagonal(off, diag, off, rhs))
+    raises(ValueError, lambda: bandsolve.solve_batch(off, diag, off, [rhs, rhs]))
+    raises(ValueError, lambda: bandsolve.solve_banded((0, 0), diag[None], rhs))
+    raises(ValueError, lambda: bandsolve.poisson.solve(rhs))
+
+
+def market(entry, sizes="2 2 2", kind="coordinate real general"):
+    """The bytes of a Matrix Market file."""
+    return b"%%MatrixMarket matrix " + f"{kind}\n{sizes}\n".encode() + entry
+
+
+@defect
+def files_that_python_read_otherwise():
+    """Python took the beginnings of malformed numbers, accepted impossible matrices, and was killed by two files."""
+    import bandsolve
+
+    numbers = [b"4,5", b"0.25-270", b"1_000", b"0x4", b"4;", b"4\0"]
+    files = [market(b"1 1 " + number + b"\n2 2 4\n") for number in numbers]
+    files.append(market(b"1 1 1\n", "3 4 1", "coordinate real symmetric"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.mtx")
+        for content in files:
+            Path(path).write_bytes(content)
+            raises(ValueError, lambda: bandsolve.io.read(path))
+            run = program(["info", path])
+            run.communicate()
+            assert run.returncode == 3, content
+        Path(path).write_bytes(market(b"", "0 0", "array real general"))
+        assert bandsolve.io.read(path).shape == (0, 0)
+
+
+@defect
+def matrices_of_scipy_in_archives():
+    """The program did not read what `scipy.sparse.save_npz` had written."""
+    import bandsolve
+    import scipy.sparse as sp
+
+    a = sp.diags_array([1.0, 4.0, 1.0], offsets=[-1, 0, 1], shape=(12, 12))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.npz")
+        for form in ("csr", "csc", "coo", "dia", "bsr"):
+            sp.save_npz(path, a.asformat(form))
+            assert (bandsolve.io.read(path).toarray() == a.toarray()).all()
+            run = program(["solve", path])
+            _, message = run.communicate()
+            assert run.returncode == 0, (form, message)
+
+
+@defect
+def callbacks_that_write_to_indices():
+    """A callback that wrote to the indices of the matrix ended in a panic."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve import sparse
+
+    for what, to in [("indices", 2**31 - 1), ("indices", -1), ("indptr", 2**31 - 1), ("indptr", 0), ("indptr", -5)]:
+        a = (sp.random_array((2000, 2000), density=0.005, rng=1) + 30 * sp.eye_array(2000)).tocsr()
+        b = np.ones(2000)
+        expected = sparse.bicgstab(a, b, rtol=1e-14, full_output=True)
+
+        def callback(_):
+            getattr(a, what)[:] = to
+
+        x, report = sparse.bicgstab(a, b, rtol=1e-14, callback=callback, full_output=True)
+        assert (x == expected[0]).all() and report == expected[1], (what, to)
+
+
+@defect
+def packages_without_docstrings():
+    """`python -OO` could not import the package."""
+    subprocess.run([sys.executable, "-OO", "-c", "import bandsolve"], check=True)
+
+
+@defect
+def integers_beyond_the_range():
+    """A huge integer as an option named a field of the compiled part."""
+    import bandsolve
+    import numpy as np
+    import scipy.sparse as sp
+
+    a, b, off = sp.csr_array(4 * np.eye(4)), np.ones(4), np.ones(3)
+    for name, call in {
+        "maxiter": lambda: bandsolve.sparse.cg(a, b, maxiter=2**70),
+        "seed": lambda: bandsolve.sparse.Preconditioner(a, "forest", seed=2**70),
+        "ncv": lambda: bandsolve.eigen.eigsh(a, 1, ncv=2**70),
+        "threads": lambda: bandsolve.solve_tridiagonal(off, 4 * b, off, b, threads=2**70),
+        "shape": lambda: bandsolve.poisson.Solver((2**70,)),
+    }.items():
+        try:
+            call()
+        except ValueError as error:
+            assert name in str(error) and str(2**70) in str(error) and "expected" in str(error), error
+        else:
+            raise AssertionError(f"no ValueError for {name}")
+
+
+@defect
+def batches_that_turned_around():
+    """Results of `solve_batch` had another memory order than the right-hand sides."""
+    import bandsolve
+    import numpy as np
+
+    off, diag = np.ones(40), np.full(40, 4.0)
+    for order in "CF":
+        rhs = np.ones((40, 40), order=order)
+        for axis in (0, 1):
+            x = bandsolve.solve_batch(off, diag, off, rhs, axis=axis, padded=True)
+            assert x.strides == rhs.strides, (order, axis)
 
 # -- Advice -----------------------------------------------------------------------------------------------------------
 

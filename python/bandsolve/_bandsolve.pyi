@@ -51,6 +51,7 @@ def solve_tridiagonal(
     rhs: ArrayLike,
     *,
     periodic: bool = False,
+    padded: bool = False,
     method: str = "auto",
     pivoting: str = "scaled-partial",
     transpose: Transpose = False,
@@ -88,12 +89,17 @@ def solve_block_tridiagonal(
     device: str = "cpu",
     full_output: bool = False,
 ) -> Any: ...
+def as_array(value: ArrayLike) -> NDArray[Any]: ...
+def check_off_diagonals(lengths: tuple[int, int], n: int, periodic: bool | None, padded: bool, slices: str) -> None: ...
+def read_file(path: str) -> tuple[Any, ...]: ...
+def batch_shares(n: int, count: int, interleaved: bool) -> bool: ...
 def solve_batch(
-    interleaved: bool,
+    shape: tuple[int, int, int],
     sub: ArrayLike,
     diag: ArrayLike,
     sup: ArrayLike,
     rhs: ArrayLike,
+    place: Any,
     *,
     method: str = "auto",
     pivoting: str = "scaled-partial",
@@ -108,6 +114,7 @@ def factor_tridiagonal(
     sup: ArrayLike,
     *,
     periodic: bool = False,
+    padded: bool = False,
     method: str = "auto",
     pivoting: str = "scaled-partial",
     verify: bool = True,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 
 _DRIVERS = ("auto", "stemr", "sterf", "stebz", "stev", "stevd")
 _ONLY_ALL = ("sterf", "stev", "stevd")
@@ -81,7 +82,7 @@ def eigh_tridiagonal(
 
 
 def _real(array, check_finite):
-    array = np.asarray(array)
+    array = as_array(array)
     if array.dtype.kind == "c":
         raise TypeError("Only real arrays currently supported")
     if array.dtype.kind not in "fiub":

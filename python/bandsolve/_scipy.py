@@ -1,15 +1,17 @@
 """Banded systems, as `scipy.linalg` has them."""
 
 import math
+import operator
 
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 from bandsolve._batch import solve_batch
 
 
 def _validated(array, check_finite):
-    array = np.asarray(array)
+    array = as_array(array)
     if array.dtype == object:
         raise ValueError("object arrays are not supported")
     if check_finite and array.dtype.kind in "fc" and not np.isfinite(array).all():
@@ -27,9 +29,9 @@ def _arguments(ab, b, check_finite):
 
 
 def _widths(l_and_u):
-    lower, upper = l_and_u
-    if min(lower, upper) < 0:
-        raise ValueError(f"l and u are {lower} and {upper}, expected numbers that are not negative")
+    lower, upper = (operator.index(width) for width in l_and_u)
+    if min(lower, upper) < 0 or max(lower, upper) >= 1 << 63:
+        raise ValueError(f"l and u are {lower} and {upper}, expected numbers that are not negative, below 2**63")
     return lower, upper
 
 
@@ -68,12 +70,9 @@ def _solve_all(lower, upper, ab, b, verify):
         raise ValueError("`solve_banded` does not support zero-size batches.")
     shape = batch + b.shape[b.ndim - core:]
     if max(lower, upper) <= 1 and verify and ab.ndim > 2:
-        n = ab.shape[-1]
-        pad = [(0, 0)] * (ab.ndim - 2)
-        sub, diag, sup = _diagonals(ab, lower, upper)
-        full = np.pad(sub, [*pad, (1, 0)]), diag, np.pad(sup, [*pad, (0, 1)])
         if core == 1:
-            return solve_batch(*(np.broadcast_to(array, batch + (n,)) for array in full), np.broadcast_to(b, shape))
+            ab = np.broadcast_to(ab, batch + ab.shape[-2:])
+            return solve_batch(*_diagonals(ab, lower, upper), np.broadcast_to(b, shape))
     ab, b = np.broadcast_to(ab, batch + ab.shape[-2:]), np.broadcast_to(b, shape)
     x = np.empty(shape, _result_type(ab, b))
     for index in np.ndindex(batch):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 from bandsolve._scipy import _diagonals
 
 
@@ -27,7 +28,7 @@ def bands(a):
         # Zeros that are stored would widen the band.
         rows, columns, values = (part[a.data != 0] for part in (a.row, a.col, a.data))
     else:
-        a = np.asarray(a)
+        a = as_array(a)
         rows, columns = np.nonzero(a) if a.ndim == 2 else ((), ())
         values = a[rows, columns] if a.ndim == 2 else a
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:

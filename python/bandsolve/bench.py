@@ -44,7 +44,7 @@ def main():
     for n in (10, 100, 1000, 10_000, 100_000, 1_000_000):
         sub, diag, sup, rhs = rng.random((4, n))
         ab = np.array([np.roll(sup, 1), diag, np.roll(sub, -1)])
-        calls = [lambda: bandsolve.solve_tridiagonal(sub, diag, sup, rhs), lambda: bandsolve.solve_banded((1, 1), ab, rhs),
+        calls = [lambda: bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs), lambda: bandsolve.solve_banded((1, 1), ab, rhs),
                  lambda: solve_banded((1, 1), ab, rhs)]
         own, drop_in, theirs = times(calls, args.seconds)
         line(f"solve_tridiagonal, n = {n}", own, theirs, "solve_banded((1, 1), ...)")
@@ -71,7 +71,7 @@ def main():
         for ab, b in zip(bands, rhs):
             solve_banded((1, 1), ab, b)
 
-    calls = [lambda: bandsolve.solve_batch(sub, diag, sup, rhs), loop]
+    calls = [lambda: bandsolve.solve_batch(sub, diag, sup, rhs, padded=True), loop]
     line(f"solve_batch, {count} systems of {n} rows", *times(calls, args.seconds), "a loop of solve_banded")
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 from bandsolve._batch import solve_batch
 from bandsolve._scipy import _result_type
 
@@ -68,7 +69,7 @@ def tridiagonal_solve(*args, **keywords):
 
 
 def _jax(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False):
-    dl, d, du, b = (np.asarray(array) for array in (dl, d, du, b))
+    dl, d, du, b = (as_array(array) for array in (dl, d, du, b))
     if b.ndim < 2:
         raise ValueError(f"b has the shape {b.shape}, expected (..., n, k)")
     return _solve(dl, d, du, b, partial_pivoting, perturb_singular)
@@ -77,7 +78,7 @@ def _jax(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False):
 def _tensorflow(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
                 partial_pivoting=True, perturb_singular=False):
     dl, d, du = _three(diagonals, diagonals_format)
-    rhs = np.asarray(rhs)
+    rhs = as_array(rhs)
     if conjugate_rhs:
         rhs = rhs.conj()
     if transpose_rhs and rhs.ndim > d.ndim:
@@ -88,19 +89,19 @@ def _tensorflow(diagonals, rhs, diagonals_format="compact", transpose_rhs=False,
 def _three(diagonals, form):
     """The diagonals of a format of TensorFlow: below, on and above the main one."""
     if form == "compact":
-        diagonals = np.asarray(diagonals)
+        diagonals = as_array(diagonals)
         if diagonals.ndim < 2 or diagonals.shape[-2] != 3:
             raise ValueError(f"diagonals has the shape {diagonals.shape}, expected (..., 3, n)")
         du, d, dl = (diagonals[..., k, :] for k in range(3))
     elif form == "sequence":
-        du, d, dl = (np.asarray(array) for array in diagonals)
+        du, d, dl = (as_array(array) for array in diagonals)
         pad = [(0, 0)] * (d.ndim - 1)
         if du.shape[-1] == d.shape[-1] - 1:
             du = np.pad(du, [*pad, (0, 1)])
         if dl.shape[-1] == d.shape[-1] - 1:
             dl = np.pad(dl, [*pad, (1, 0)])
     elif form == "matrix":
-        a = np.asarray(diagonals)
+        a = as_array(diagonals)
         pad = [(0, 0)] * (a.ndim - 2)
         d = np.diagonal(a, 0, -2, -1)
         du = np.pad(np.diagonal(a, 1, -2, -1), [*pad, (0, 1)])
@@ -118,7 +119,7 @@ def _solve(dl, d, du, b, pivot, perturb):
         raise ValueError("partial_pivoting is expected to be True if perturb_singular is")
     if not dl.shape == d.shape == du.shape or b.shape[:-1] != d.shape:
         raise ValueError(f"shapes {dl.shape}, {d.shape}, {du.shape} and {b.shape} do not fit: (..., n) and (..., n, k)")
-    options = dict(pivoting="scaled-partial" if pivot else "none")
+    options = dict(pivoting="scaled-partial" if pivot else "none", padded=True)
     try:
         if not d.shape[:-1]:
             return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
@@ -94,7 +95,7 @@ def _factored_blocks(a, block):
     count, row, column = a.shape[0] // block, a.row // block, a.col // block
     blocks = np.zeros((3, count, block, block), _number(a.dtype))
     blocks[column - row + 1, row, a.row % block, a.col % block] = a.data
-    return factor_block_tridiagonal(*blocks)
+    return factor_block_tridiagonal(*blocks, padded=True)
 
 
 def _iterative(a, m, dtype, tol, hermitian=False):
@@ -196,7 +197,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         sigma = np.real(sigma) if hermitian else sigma
     start = np.zeros(0, dtype)
     if v0 is not None:
-        start = np.asarray(v0).reshape(-1)
+        start = as_array(v0).reshape(-1)
         dtype = np.result_type(dtype, np.complex64) if np.iscomplexobj(start) else dtype
         if start.shape != (n,):
             raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
@@ -351,7 +352,9 @@ _PARAMETERS = """
 
 def _documented(**words):
     def fill(function):
-        function.__doc__ = function.__doc__.replace("@PARAMETERS", _PARAMETERS.format(**words).strip())
+        # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+        if function.__doc__:
+            function.__doc__ = function.__doc__.replace("@PARAMETERS", _PARAMETERS.format(**words).strip())
         return function
 
     return fill

@@ -23,8 +23,12 @@ def names():
 
 def _generate(name, n, seed):
     for number, what in ((n, "n"), (seed, "seed")):
-        if number < 0:
-            raise ValueError(f"{what} is {number}, expected a number that is not negative")
+        if not 0 <= number < 1 << 63:
+            raise ValueError(f"{what} is {number}, expected a number that is not negative, below 2**63")
+    # A few diagonals, at least.
+    needed, free = 32 * n, _bandsolve.free_memory()
+    if needed > free:
+        raise MemoryError(f"a matrix of {n} rows takes {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB are free")
     return _bandsolve.generate(name, n, seed)
 
 
@@ -62,7 +66,8 @@ def bands(name, n, seed=1):
     if periodic:
         raise ValueError(f"{name} is periodic, and no banded matrix: see `tridiagonal`")
     ab = np.zeros((3, n))
-    ab[0, 1:], ab[1], ab[2, : n - 1] = sup[: n - 1], diag, sub[1:] if len(sub) == n else sub
+    if n > 0:
+        ab[0, 1:], ab[1], ab[2, :-1] = sup[: n - 1], diag, sub[len(sub) - n + 1 :]
     return 1, 1, ab
 
 
@@ -76,8 +81,8 @@ def tridiagonal(name, n, seed=1):
 
     Returns
     -------
-    sub, diag, sup : (n,) ndarray
-        As `solve_tridiagonal` takes them.
+    sub, diag, sup : (n - 1,), (n,) and (n - 1,) ndarray
+        As `solve_tridiagonal` takes them; of periodic matrices all three have n entries.
     periodic : bool
         Whether the first and the last row are neighbours.
 
@@ -90,4 +95,7 @@ def tridiagonal(name, n, seed=1):
     kind, *parts = _generate(name, n, seed)
     if kind == "banded":
         raise ValueError(f"{name} is not tridiagonal: see `bands`")
-    return tuple(parts)
+    sub, diag, sup, periodic = parts
+    if not periodic and n > 0:
+        sub, sup = sub[len(sub) - n + 1 :], sup[: n - 1]
+    return sub, diag, sup, periodic

@@ -5,6 +5,7 @@ from functools import reduce
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 
 __all__ = ["CubicSpline"]
 
@@ -58,7 +59,7 @@ class CubicSpline:
     def __init__(self, x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
         if np.iscomplexobj(x):
             raise ValueError("x is complex, expected real numbers")
-        x, y = np.array(x, dtype=float), np.asarray(y)
+        x, y = np.array(as_array(x), dtype=float), as_array(y)
         if y.dtype.kind not in "fciub":
             raise TypeError(f"y is an array of type {y.dtype}, expected numbers")
         if y.ndim == 0:
@@ -107,7 +108,9 @@ class CubicSpline:
         """
         if nu < 0 or nu != int(nu):
             raise ValueError(f"nu is {nu}, expected 0, 1, 2, ...")
-        t = np.asarray(t, dtype=float)
+        if np.iscomplexobj(t):
+            raise ValueError("t is complex, expected real numbers")
+        t = np.asarray(as_array(t), dtype=float)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         begin, end = self.x[0], self.x[-1]
         # Infinite t may give what is not a number.
@@ -247,7 +250,7 @@ def _slopes(h, m, ends, x):
     rhs[1:-1] = 3 * (h[1:, None] * m[:-1] + h[:-1, None] * m[1:])
     diag[0], sup[0], rhs[0] = _end_row(first, h[:2], m[:2], 1)
     diag[-1], sub[-1], rhs[-1] = _end_row(last, h[::-1][:2], m[::-1][:2], -1)
-    return _bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+    return _bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs)
 
 
 def _end_row(condition, h, m, side):

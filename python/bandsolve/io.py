@@ -9,8 +9,8 @@ import numpy as np
 
 from bandsolve import _bandsolve
 
-# As many bytes at most come of one of a gzip file: 258 of two bits.
-_DEFLATE = 1032
+# Whole numbers up to this one are held by double precision.
+_EXACT = 2**53
 
 
 def read(path):
@@ -19,20 +19,28 @@ def read(path):
     Parameters
     ----------
     path : str or path
-        A Matrix Market file (``.mtx``, ``.mtx.gz``), an array of NumPy (``.npy``, ``.npy.gz``), or a matrix of
-        `scipy.sparse` (``.npz``). Reading Matrix Market files and ``.npz`` needs SciPy.
+        A Matrix Market file (``.mtx``, ``.mtx.gz``), an array of NumPy (``.npy``, ``.npy.gz``), or a matrix that
+        `scipy.sparse.save_npz` wrote (``.npz``). Sparse matrices need SciPy.
 
     Returns
     -------
-    ndarray, or array of `scipy.sparse`
-        What `factor` and `solve` take.
+    ndarray, or matrix of `scipy.sparse`
+        What `factor` and `solve` take. Sparse matrices of Matrix Market files are in the coo format, those of ``.npz`` files in the format
+        in which they were saved.
 
     Raises
     ------
     ValueError
-        The file is not what its name says, or promises more than it can hold.
+        The file is not what its name says, is malformed, or holds a NaN or an infinity. The message has the line.
     MemoryError
         What it promises does not fit into the memory that is free. Nothing has been unpacked then.
+    OSError
+        The file cannot be opened, or read to its end.
+
+    Notes
+    -----
+    The program `bandsolve` reads Matrix Market and ``.npz`` files by the same code, so both accept the same files. Whole numbers beyond
+    2**53 in them are rounded to double precision.
 
     Examples
     --------
@@ -47,11 +55,29 @@ def read(path):
     path = os.fspath(path)
     if path.endswith((".npy", ".npy.gz")):
         return _read_array(path)
-    if path.endswith(".npz"):
-        return _read_archive(path)
-    if path.endswith((".mtx", ".mtx.gz")):
-        return _read_market(path)
+    if path.endswith(".npz") and os.path.exists(path) and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}: is no .npz archive")
+    if path.endswith((".mtx", ".mtx.gz", ".npz")):
+        kind, *parts = _bandsolve.read_file(path)
+        return _typed(*parts) if kind == "dense" else _sparse(path, *parts)
     raise ValueError(f"{path} is no .mtx, .npy or .npz file")
+
+
+def _typed(values, number):
+    """Numbers in the type that they have in the file."""
+    dtype = np.dtype(number)
+    if dtype.kind in "iu" and abs(values).max(initial=0) > _EXACT:
+        return values
+    return values.astype(dtype, copy=False)
+
+
+def _sparse(path, shape, rows, columns, values, number, form):
+    import scipy.sparse as sp
+
+    # SciPy marks its arrays; all others are matrices.
+    marked = form is not None and "_is_array.npy" in zipfile.ZipFile(path).namelist()
+    made = sp.coo_array if marked else sp.coo_matrix
+    return made((_typed(values, number), (rows, columns)), shape=shape).asformat(form or "coo")
 
 
 def _read_array(path):
@@ -60,36 +86,6 @@ def _read_array(path):
         file.seek(0)
         # As many numbers as the header says, whatever else the stream delivers.
         return np.lib.format.read_array(file)
-
-
-def _read_archive(path):
-    from scipy.sparse import load_npz
-
-    with open(path, "rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ValueError(f"{path} is no .npz archive")
-        needed = 0
-        with zipfile.ZipFile(file) as archive:
-            for name in (name for name in archive.namelist() if name.endswith(".npy")):
-                with archive.open(name) as member:
-                    needed += _promised(member)
-    _check_memory(path, needed)
-    return load_npz(path)
-
-
-def _read_market(path):
-    from scipy.io import mminfo, mmread
-
-    rows, columns, entries, layout, field, symmetry = mminfo(path)
-    number, sparse, general = 16 if field == "complex" else 8, layout == "coordinate", symmetry == "general"
-    # Lines of an entry have at least 4 bytes, those of a number 2.
-    shortest = 4 * entries if sparse else rows * columns * (2 if general else 1)
-    size = os.path.getsize(path) * (_DEFLATE if path.endswith(".gz") else 1)
-    if shortest > size + 4:
-        raise ValueError(f"{path}: the header promises {entries} entries, more than the file can hold")
-    # Two indices an entry; what is symmetric is written out.
-    _check_memory(path, entries * (16 + number) * (1 if general else 2) if sparse else rows * columns * number)
-    return mmread(path)
 
 
 def _promised(file):

@@ -28,6 +28,8 @@ import threading
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
+from bandsolve.sparse import _whole_number
 
 __all__ = ["Solver", "solve"]
 
@@ -63,7 +65,9 @@ _PARAMETERS = """spacing : float, or one for each axis
 
 
 def _documented(item):
-    item.__doc__ = item.__doc__.replace("@PARAMETERS", _PARAMETERS)
+    # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+    if item.__doc__:
+        item.__doc__ = item.__doc__.replace("@PARAMETERS", _PARAMETERS)
     return item
 
 
@@ -163,6 +167,7 @@ class Solver:
                                         and coordinates is None and mean == 0.0):
             raise ValueError("pencils say all of an axis: spacing, boundary, grid, coordinates and mean must be left out")
         self._axes = _axes(self._shape, spacing, boundary, grid, coordinates)
+        threads = None if threads is None else _whole_number("threads", threads, 1)
         self._options = {"shift": shift, "method": method, "mean": mean, "removable": removable, "threads": threads}
         self._lock, self._plans = threading.Lock(), {}
         self._first = self._plan(order == "F")
@@ -247,7 +252,7 @@ class Solver:
 
 def _real(name, values):
     """As an array of real numbers."""
-    values = np.asarray(values)
+    values = as_array(values)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"{name} has the type {values.dtype}, expected real numbers")
     return values
@@ -272,8 +277,8 @@ def _checked_shape(shape):
     lengths = tuple(operator.index(n) for n in lengths)
     if not 1 <= len(lengths) <= 3:
         raise ValueError(f"a box of the shape {lengths} has {len(lengths)} axes, expected 1 to 3")
-    if min(lengths) < 0:
-        raise ValueError(f"the shape is {lengths}, expected no negative number")
+    if min(lengths) < 0 or max(lengths) >= 1 << 63:
+        raise ValueError(f"the shape is {lengths}, expected no negative number, and none from 2**63 on")
     return lengths
 
 

@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 from bandsolve._scipy import _result_type
 
 __all__ = ["hodrick_prescott", "whittaker"]
@@ -54,7 +55,7 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     >>> bool(np.abs(whittaker(noisy, 1e5) - np.sin(6 * t)).max() < 0.15)
     True
     """
-    y = np.asarray(y)
+    y = as_array(y)
     return _smooth(y, lam, order, weights, axis).astype(_result_type(y), copy=False)
 
 
@@ -90,7 +91,7 @@ def _smooth(y, lam, order, weights, axis):
 def _checked(weights, n, order):
     if np.iscomplexobj(weights):
         raise TypeError("weights are complex, expected real numbers")
-    weights = np.asarray(weights, dtype=float)
+    weights = np.asarray(as_array(weights), dtype=float)
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"weights are expected to be {n} finite numbers, none negative")
     positive = np.count_nonzero(weights)
@@ -141,6 +142,6 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     >>> bool(np.abs(cycle).max() < 1e-9)
     True
     """
-    y = np.asarray(y)
+    y = as_array(y)
     trend, kind = _smooth(y, lam, 2, None, axis), _result_type(y)
     return (y - trend).astype(kind, copy=False), trend.astype(kind, copy=False)

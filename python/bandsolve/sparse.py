@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._bandsolve import as_array
 
 __all__ = [
     "Preconditioner",
@@ -37,7 +38,7 @@ def _arrays(a):
     import scipy.sparse as sp
 
     if not sp.issparse(a):
-        a = np.asarray(a)
+        a = as_array(a)
         a = sp.csr_array(a.astype(_number(a.dtype), copy=False))
     if len(a.shape) != 2:
         raise ValueError(f"the matrix has the shape {a.shape}, expected two dimensions")
@@ -80,7 +81,8 @@ def _number(dtype):
 
 
 def _whole_number(name, value, least):
-    """As an int, where it is a whole number from `least` on."""
+    """As an int, where it is a whole number from `least` on that the compiled part can hold."""
+    most = (1 << 63) - 1
     try:
         number = int(value)
         whole = not isinstance(value, str) and number == value and number >= least
@@ -88,12 +90,15 @@ def _whole_number(name, value, least):
         whole = False
     if not whole:
         raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
+    if number > most:
+        shown = value if number < 10**40 else "a number of more than 40 digits"
+        raise ValueError(f"{name} is {shown}, expected a whole number from {least} to {most}")
     return number
 
 
 def _by_parts(product, dtype, x):
     """The product with a vector; where it is real and the vector is complex, of its parts."""
-    x = np.asarray(x)
+    x = as_array(x)
     if x.dtype.kind == "c" and dtype.kind != "c":
         return product(x.real) + 1j * product(x.imag)
     return product(x)
@@ -205,7 +210,7 @@ class Preconditioner:
 
     def __matmul__(self, rhs):
         """The product of the approximate inverse and an array of shape (n,) or (n, k)."""
-        rhs = np.asarray(rhs)
+        rhs = as_array(rhs)
         if rhs.ndim != 2:
             return self.apply(rhs)
         return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
@@ -279,14 +284,14 @@ class PreparedProduct:
 
     def matvec(self, x):
         """A @ x, for an array of shape (n,) or (n, 1): the result has as many dimensions."""
-        x = np.asarray(x)
+        x = as_array(x)
         if x.shape not in ((self.shape[1],), (self.shape[1], 1)):
             raise ValueError(f"the vector has the shape {x.shape}, expected ({self.shape[1]},) or ({self.shape[1]}, 1)")
         return self._multiply(self._made.product, x)
 
     def rmatvec(self, x):
         """The product of the adjoint of A and a vector."""
-        x = np.asarray(x)
+        x = as_array(x)
         if x.shape not in ((self.shape[0],), (self.shape[0], 1)):
             raise ValueError(f"the vector has the shape {x.shape}, expected ({self.shape[0]},) or ({self.shape[0]}, 1)")
         return self._multiply(self._made.adjoint_product, x)
@@ -314,7 +319,7 @@ class PreparedProduct:
 
 def _vector(name, values, n):
     """An array of shape (n,) or (n, 1), as one of shape (n,)."""
-    values = np.asarray(values)
+    values = as_array(values)
     if values.shape not in ((n,), (n, 1)):
         raise ValueError(f"{name} has the shape {values.shape}, expected ({n},) or ({n}, 1)")
     return values.reshape(-1)
@@ -382,6 +387,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     n, matrix, own = _matrix(a, b)
     b = _vector("the right-hand side", b, n)
     m, other = _inverse(m, a, n)
+    x0 = x0 if x0 is None or isinstance(x0, str) else as_array(x0)
     # The precision is that of matrix and right-hand side; what else there is can make it complex.
     dtype = np.result_type(own, _number(b.dtype))
     if any(kind is not None and kind.kind == "c" for kind in (other, getattr(x0, "dtype", None))):
@@ -426,7 +432,7 @@ _PARAMETERS = """
     Parameters
     ----------
     A : (n, n) matrix or array of `scipy.sparse`, array_like, PreparedProduct, or LinearOperator
-        A csr matrix is used without a copy. SciPy converts other formats (csc, coo, dia, bsr) once a call, which takes memory for one
+        The numbers of a csr matrix are used without a copy, its indices are copied. SciPy converts other formats (csc, coo, dia, bsr) once a call, which takes memory for one
         more matrix and the time of a few products.
     b : (n,) or (n, 1) array_like
     x0 : (n,) array_like, optional
@@ -460,7 +466,9 @@ _ITERATIONS = "the number of iterations"
 def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
     def fill(function):
         parameters = _PARAMETERS.format(maxiter=maxiter, more=more, callback=callback, info=info)
-        function.__doc__ = function.__doc__.replace("@PARAMETERS", parameters.strip())
+        # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+        if function.__doc__:
+            function.__doc__ = function.__doc__.replace("@PARAMETERS", parameters.strip())
         return function
 
     return fill
@@ -493,7 +501,8 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
     restart = max(min(20 if restart is None else _whole_number("restart", restart, 1), np.size(b)), 1)
-    limit = _iterations(maxiter, b) * (1 if legacy else restart)
+    # More iterations than a number of 63 bits take longer than anybody waits.
+    limit = min(_iterations(maxiter, b) * (1 if legacy else restart), (1 << 63) - 1)
     told = callback
     if callback is not None and callback_type != "x":
         size = np.linalg.norm(np.asarray(b))

@@ -17,7 +17,7 @@ def solve(n=255, steps=100, end=0.05):
     x = np.arange(1, n + 1) / (n + 1)
     start = np.outer(np.sin(np.pi * x), np.sin(np.pi * x))
     r = end / steps / 2 * (n + 1) ** 2
-    off, diag = np.full(n, -r), np.full(n, 1 + 2 * r)
+    off, diag = np.full(n - 1, -r), np.full(n, 1 + 2 * r)
     u = start.copy()
     for _ in range(steps):
         for axis in (0, 1):

@@ -26,7 +26,7 @@ def prices(strikes, n=2000, steps=400, highest=400.0):
     dt, left = EXPIRY / steps, EXPIRY
     # Implicit half steps first, then whole ones by Crank and Nicolson.
     for count, length, weight in ((4, dt / 2, 1.0), (steps - 2, dt, 0.5)):
-        matrix = bandsolve.factor_tridiagonal(-weight * length * sub, 1 - weight * length * diag, -weight * length * sup)
+        matrix = bandsolve.factor_tridiagonal(-weight * length * sub[1:], 1 - weight * length * diag, -weight * length * sup[:-1])
         for _ in range(count):
             left -= length
             edge = strikes * exp(-RATE * (EXPIRY - left))

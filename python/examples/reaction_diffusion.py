@@ -19,7 +19,7 @@ def jacobian(u, v, h, dt):
     """Blocks below, on and above the diagonal of the derivative of a step; no flux at the ends."""
     n = len(u)
     d = dt / h**2 * np.diag([D_U, D_V])
-    off = np.broadcast_to(-d, (n, 2, 2))
+    off = np.broadcast_to(-d, (n - 1, 2, 2))
     reaction = np.array([[-(B + 1) + 2 * u * v, u**2], [B - 2 * u * v, -(u**2)]]).transpose(2, 0, 1)
     neighbours = np.full(n, 2.0)
     neighbours[[0, -1]] = 1

@@ -86,6 +86,19 @@ def test_examples_of_pages(name):
         exec(compile("\n" * lines + block[1], name, "exec"), {"__name__": "example"})
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/getting-started.md"])
+def test_first_examples_need_numpy_alone(name):
+    # SciPy cannot be imported in the process, as if `pip install .` were all that was done.
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert blocks
+    folder = str(pathlib.Path(bandsolve.__file__).resolve().parents[1])
+    for block in blocks:
+        code = f"import sys\nsys.modules['scipy'] = None\nsys.path.insert(0, {folder!r})\n{block}"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
 def test_the_table_of_preconditioners_is_made(tmp_path):
     io = pytest.importorskip("scipy.io")
     sparse = pytest.importorskip("scipy.sparse")

@@ -4,6 +4,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def test_every_size_and_type(n, periodic, dtype):
     sub, diag, sup = system(rng, n, dtype)
     for shape in [(n,), (n, 1), (n, 3), (n, 0)]:
         rhs = random(rng, shape, dtype)
-        x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, full_output=True)
+        x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, padded=not periodic, full_output=True)
         assert x.shape == shape and x.dtype == dtype
         if n > 2 or not periodic:
             assert backward_error(dense(sub, diag, sup, periodic), x, rhs) <= 10 * eps(x)
@@ -37,11 +38,11 @@ def test_off_diagonals_may_be_shorter():
     rng = np.random.default_rng(1)
     sub, diag, sup = system(rng, 50, float)
     rhs = rng.random(50)
-    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, padded=True)
     assert np.array_equal(x, bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs))
     # What is outside of the matrix is not looked at.
     sub[0] = sup[-1] = np.nan
-    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, padded=True))
 
 
 @pytest.mark.parametrize("transpose", [False, True, "conj", np.False_, np.True_])
@@ -51,21 +52,21 @@ def test_transposes(transpose):
     rhs = random(rng, (200, 2), complex)
     a = dense(sub, diag, sup)
     a = {False: a, True: a.T, "conj": a.conj().T}[transpose]
-    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, transpose=transpose)
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, transpose=transpose, padded=True)
     assert backward_error(a, x, rhs) <= 10 * eps(x)
-    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup, padded=True)
     assert backward_error(a, factor.solve(rhs, transpose=transpose), rhs) <= 10 * eps(x)
 
 
 def test_types_are_joined():
     single, double = np.ones(4, np.float32), np.ones(4)
     diag = np.full(4, 4, np.float32)
-    solve = bandsolve.solve_tridiagonal
+    solve = partial(bandsolve.solve_tridiagonal, padded=True)
     assert solve(single, diag, single, single).dtype == np.float32
     assert solve(single, diag, single, double).dtype == np.float64
     assert solve(single, diag, single, single.astype(np.complex64)).dtype == np.complex64
     assert solve(single, diag, double, single.astype(np.complex64)).dtype == np.complex128
-    assert solve([1, 1, 1], [4, 4, 4, 4], [1, 1, 1], [5, 6, 6, 5]).dtype == np.float64
+    assert bandsolve.solve_tridiagonal([1, 1, 1], [4, 4, 4, 4], [1, 1, 1], [5, 6, 6, 5]).dtype == np.float64
     assert solve(single, diag, single, single.astype(np.float16)).dtype == np.float32
     assert solve(single, diag, single, np.ones(4, np.longdouble)).dtype == np.float64
     assert solve(single, diag, single, single.astype(">f4")).dtype == np.float32
@@ -76,23 +77,23 @@ def test_any_memory_order():
     wide = rng.random((3, 2 * 300))
     sub, diag, sup = wide[:, ::2] + [[0], [3], [0]]
     rhs = rng.random((300, 4))
-    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, padded=True)
     for other in (np.asfortranarray(rhs), rhs[::-1].copy()[::-1], np.repeat(rhs, 2, axis=1)[:, ::2]):
-        assert np.array_equal(x, bandsolve.solve_tridiagonal(sub.copy(), diag, sup, other))
+        assert np.array_equal(x, bandsolve.solve_tridiagonal(sub.copy(), diag, sup, other, padded=True))
     # Not aligned, and read-only.
     raw = np.zeros(300 * 8 + 1, np.uint8)
     odd = raw[1:].view(float)
     odd[:] = diag
     odd.flags.writeable = False
     assert not odd.flags.aligned
-    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, odd, sup, rhs))
+    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, odd, sup, rhs, padded=True))
 
 
 def test_given_arrays_are_not_changed():
     rng = np.random.default_rng(4)
     arrays = [rng.random(100) + 1 for _ in range(4)]
     copies = [array.copy() for array in arrays]
-    bandsolve.solve_tridiagonal(*arrays)
+    bandsolve.solve_tridiagonal(*arrays, padded=True)
     assert all(np.array_equal(a, b) for a, b in zip(arrays, copies))
 
 
@@ -102,13 +103,13 @@ def test_methods(method):
     sub, diag, sup, rhs = np.full(n, -1.0), np.full(n, 4.0), np.full(n, -1.5), np.ones(n)
     if method in ("spike", "bcyclic", "block-spike"):
         with pytest.raises(ValueError, match="does not solve"):
-            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method)
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, padded=True)
         return
     if method == "cholesky":
         with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite: first seen in row 0"):
-            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method)
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, padded=True)
         sup = sub
-    x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, full_output=True)
+    x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, full_output=True, padded=True)
     assert method == "auto" or report.method == method
     assert backward_error(dense(sub, diag, sup), x, rhs) <= 10 * eps(x)
 
@@ -117,13 +118,13 @@ def test_threads_do_not_change_a_bit():
     rng = np.random.default_rng(5)
     sub, diag, sup = system(rng, 200_000, float)
     rhs = rng.random(200_000)
-    one = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=1)
-    assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=2))
+    one = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=1, padded=True)
+    assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=2, padded=True))
     before = bandsolve.get_num_threads()
     bandsolve.set_num_threads(3)
     try:
         assert bandsolve.get_num_threads() == 3
-        assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+        assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, padded=True))
         for threads in (0, -1):
             with pytest.raises(ValueError, match=f"threads is {threads}, expected a positive number"):
                 bandsolve.set_num_threads(threads)
@@ -141,7 +142,7 @@ def test_other_threads_go_on_meanwhile():
 
     def solve():
         for _ in range(3):
-            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method="pivoted")
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method="pivoted", padded=True)
         done.set()
 
     worker = threading.Thread(target=solve)
@@ -155,7 +156,7 @@ def test_other_threads_go_on_meanwhile():
 
 def test_errors():
     ones = np.ones(4)
-    solve = bandsolve.solve_tridiagonal
+    solve = partial(bandsolve.solve_tridiagonal, padded=True)
     with pytest.raises(np.linalg.LinAlgError, match="singular: no pivot in row"):
         solve(ones, np.zeros(4), np.zeros(4), ones)
     with pytest.raises(ValueError, match=r"diag\[2\] is not finite"):
@@ -192,14 +193,14 @@ def test_errors():
 
 def test_unverified_answers_say_so():
     ones = np.ones(1000)
-    x, report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, verify=False, full_output=True)
+    x, report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, verify=False, full_output=True, padded=True)
     assert np.isnan(report.backward_error) and report.backward_errors == []
-    assert np.allclose(x, bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones))
+    assert np.allclose(x, bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, padded=True))
 
 
 def test_reports():
     ones = np.ones(1000)
-    report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, full_output=True)[1]
+    report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, full_output=True, padded=True)[1]
     text = repr(report)
     assert text.startswith(f"Report(method='{report.method}', backward_error=") and report.reason in text
     assert report.refinement_steps == 0 and report.fallback is False
@@ -213,7 +214,7 @@ def test_determinants_and_conditions():
         sub, diag, sup = system(rng, 30, dtype)
         for periodic in (False, True):
             a = dense(sub, diag, sup, periodic)
-            factor = bandsolve.factor_tridiagonal(sub, diag, sup, periodic=periodic)
+            factor = bandsolve.factor_tridiagonal(sub, diag, sup, periodic=periodic, padded=not periodic)
             sign, log_abs = factor.slogdet()
             expected = np.linalg.slogdet(a)
             assert np.allclose([sign, log_abs], expected, rtol=1e-10)
@@ -229,10 +230,10 @@ def test_complex_right_hand_sides_with_a_real_matrix():
     rng = np.random.default_rng(8)
     sub, diag, sup = system(rng, 40, float)
     rhs = random(rng, (40, 2), complex)
-    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup, padded=True)
     x, report = factor.solve(rhs, full_output=True)
     assert backward_error(dense(sub, diag, sup), x, rhs) <= 20 * eps(x)
-    assert np.allclose(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+    assert np.allclose(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, padded=True))
     assert report.backward_error <= 10 * eps(x)
 
 
@@ -251,7 +252,7 @@ def test_right_hand_sides_are_rounded_to_the_precision_of_the_factors():
 
 
 def test_what_is_not_finite_is_found_by_what_is_done_with_factors():
-    factor = bandsolve.factor_tridiagonal(np.ones(3), [4, np.nan, 4], np.ones(3))
+    factor = bandsolve.factor_tridiagonal(np.ones(3), [4, np.nan, 4], np.ones(3), padded=True)
     for ask in (factor.slogdet, factor.rcond, lambda: factor.solve(np.ones(3))):
         with pytest.raises(ValueError, match=r"diag\[1\] is not finite"):
             ask()
@@ -260,7 +261,7 @@ def test_what_is_not_finite_is_found_by_what_is_done_with_factors():
 def test_factors_are_shared_by_threads():
     rng = np.random.default_rng(9)
     sub, diag, sup = system(rng, 5000, float, 4)
-    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup, padded=True)
     rhs = rng.random((8, 5000))
     alone = [factor.solve(one) for one in rhs]
     found = [None] * 8
@@ -282,7 +283,7 @@ def test_operators():
     sub, diag, sup = system(rng, n, float, 5)
     a = dense(sub, diag, sup) + 0.1 * np.diag(np.ones(n - 7), 7)
     rhs = rng.random(n)
-    inverse = bandsolve.factor_tridiagonal(sub, diag, sup).aslinearoperator()
+    inverse = bandsolve.factor_tridiagonal(sub, diag, sup, padded=True).aslinearoperator()
     for method in (gmres, bicgstab):
         x, info = method(a, rhs, M=inverse, rtol=1e-12)
         assert info == 0 and np.allclose(a @ x, rhs)

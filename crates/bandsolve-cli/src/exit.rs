@@ -44,6 +44,12 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<bandsolve_io::FileError> for Failure {
+    fn from(error: bandsolve_io::FileError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
 impl From<bandsolve::Error> for Failure {
     fn from(error: bandsolve::Error) -> Self {
         use bandsolve::Error::*;

@@ -1,43 +1,21 @@
-//! Memory that is asked for only where there is enough of it, and whose want is an error.
+//! Memory that is asked for only where there is enough of it; its lack is an error in words.
 
-use bandsolve::host::free_memory;
+use bandsolve_io::memory;
 
 /// The product of `dims`, if that many items of `bytes` each fit into the memory that is free.
 ///
 /// # Errors
 /// The reason in words.
 pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, String> {
-    let count = dims.iter().try_fold(1_usize, |product, d| product.checked_mul(*d));
-    let needed = count.and_then(|c| c.checked_mul(bytes));
-    let free = free_memory();
-    match (count, needed) {
-        (Some(count), Some(needed)) if needed as u64 <= free => Ok(count),
-        _ => {
-            let needed = dims.iter().map(|d| *d as f64).product::<f64>() * bytes as f64;
-            Err(format!("it takes {:.1} GiB of memory and {:.1} GiB are free", gib(needed), gib(free as f64)))
-        }
-    }
+    Ok(memory::affordable(dims, bytes)?)
 }
 
-fn gib(bytes: f64) -> f64 {
-    bytes / f64::powi(2.0, 30)
-}
-
-/// Room for at least `more` items behind those of a list that will hold `total`: twice the room, so that it is seldom moved, but
-/// no more than that.
+/// Room for at least `more` items behind those of a list that will hold `total`.
 ///
 /// # Errors
 /// The reason in words.
 pub fn grow<T>(list: &mut Vec<T>, more: usize, total: usize) -> Result<(), String> {
-    let length = list.len();
-    if list.capacity() - length >= more {
-        return Ok(());
-    }
-    let wanted = more.max(length.min(total.saturating_sub(length)));
-    list.try_reserve_exact(wanted).map_err(|_| {
-        let bytes = (length + wanted) as f64 * size_of::<T>() as f64;
-        format!("{:.1} GiB of memory cannot be had", gib(bytes))
-    })
+    Ok(memory::grow(list, more, total)?)
 }
 
 /// `count` times the same.
@@ -45,10 +23,7 @@ pub fn grow<T>(list: &mut Vec<T>, more: usize, total: usize) -> Result<(), Strin
 /// # Errors
 /// The reason in words.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, String> {
-    let mut list = Vec::new();
-    grow(&mut list, count, count)?;
-    list.resize(count, value);
-    Ok(list)
+    Ok(memory::filled(value, count)?)
 }
 
 /// All that an iterator yields, which knows how many there are.
@@ -60,24 +35,4 @@ pub fn collected<T>(from: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, St
     grow(&mut list, from.len(), from.len())?;
     list.extend(from);
     Ok(list)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_grow_by_themselves_but_not_beyond_their_end() {
-        let mut list: Vec<u8> = Vec::new();
-        for (length, room) in [(0, 10), (10, 20), (20, 25)] {
-            list.resize(length, 0);
-            grow(&mut list, if length == 0 { 10 } else { 1 }, 25).unwrap();
-            assert_eq!(list.capacity(), room);
-        }
-        assert_eq!(filled(3, 4).unwrap(), [3; 4]);
-        assert_eq!(collected((0..3).map(|k| k * k)).unwrap(), [0, 1, 4]);
-        assert!(collected((0..u32::MAX as usize * 1024).map(|k| [k; 1024])).unwrap_err().contains("cannot be had"));
-        assert!(filled(0_u64, usize::MAX / 8).unwrap_err().contains("GiB of memory cannot be had"));
-        assert!(affordable(&[usize::MAX, 2], 1).unwrap_err().contains("GiB are free"));
-    }
 }

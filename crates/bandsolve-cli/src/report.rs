@@ -6,6 +6,8 @@ use crate::plot::PictureFormat;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+pub use bandsolve_io::sizes;
+
 /// Prints text on standard output; a closed pipe is no error.
 ///
 /// # Errors
@@ -71,12 +73,6 @@ pub fn columns(lines: &[(&str, String)]) -> String {
 /// `1 step`, `2 steps`.
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// `20 × 30`: a shape.
-pub fn sizes(shape: &[usize]) -> String {
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    sizes.join(" × ")
 }
 
 /// The largest of some errors, NaN if one is.

@@ -8,7 +8,7 @@ use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedA
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::IntoPyDict;
+use pyo3::types::{IntoPyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 
 /// A type of numbers that systems are solved in.
 pub trait Number: Scalar + Element + bandsolve_gpu::DeviceScalar {}
@@ -67,27 +67,79 @@ fn asarray<'py>(value: &Bound<'py, PyAny>, options: &[(&str, Bound<'py, PyAny>)]
     FUNCTION.import(py, "numpy", "asarray")?.call((value,), Some(&options.into_py_dict(py)?))
 }
 
+/// `numpy.asarray` for all arrays that users pass: masked ones, whose masks it would drop, are a `ValueError`.
+#[pyfunction]
+pub fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Ok(array) = value.cast_exact::<PyUntypedArray>() {
+        return Ok(array.clone());
+    }
+    let listed = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    if is_masked(value)? || listed && any_masked(value)? {
+        let message = "an array is masked, expected one without a mask: every number counts. Fill the masked entries, as by a.filled(0.0), \
+                       or leave them out";
+        return Err(PyValueError::new_err(message));
+    }
+    match value.cast::<PyUntypedArray>() {
+        Ok(array) => Ok(array.clone()),
+        Err(_) => Ok(asarray(value, &[])?.cast_into::<PyUntypedArray>()?),
+    }
+}
+
+/// Whether an entry of a list is masked.
+fn any_masked(list: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for item in list.try_iter()? {
+        if is_masked(&item?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether it is a `numpy.ma.MaskedArray`.
+fn is_masked(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    // Most entries of lists are numbers.
+    if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
+        return Ok(false);
+    }
+    value.is_instance(CLASS.import(value.py(), "numpy.ma", "MaskedArray")?)
+}
+
 /// An argument as an array of whatever it holds, and what that is.
 pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, DtypeKind)> {
-    let array = match value.cast::<PyUntypedArray>() {
-        Ok(array) => array.clone(),
-        Err(_) => asarray(value, &[])?.cast_into::<PyUntypedArray>()?,
-    };
+    let array = as_array(value)?;
     let kind = DtypeKind::of(&array)?;
     Ok((array, kind))
 }
 
 /// The array with numbers of this type, one after the other, the first index running fastest: itself, if it is so already.
 pub fn columns<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    check_real::<T>(array)?;
     in_order(array, "F", |array| array.is_fortran_contiguous())
 }
 
 /// The same with the last index running fastest.
 pub fn rows<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    check_real::<T>(array)?;
     in_order(array, "C", |array| array.is_c_contiguous())
 }
 
-fn in_order<'py, T: Number>(
+/// Refuses complex numbers where real ones are computed with: NumPy would drop their imaginary parts.
+fn check_real<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    match !T::COMPLEX && DtypeKind::of(array)?.complex {
+        true => {
+            Err(PyTypeError::new_err("an array or a result is complex, expected real numbers: the problem is real"))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Whole numbers of this type, one after the other.
+pub fn integers<'py, I: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<I>>> {
+    in_order(array, "C", |array| array.is_c_contiguous())
+}
+
+fn in_order<'py, T: Element>(
     array: &Bound<'py, PyUntypedArray>,
     order: &str,
     is_so: impl Fn(&Bound<'py, PyArrayDyn<T>>) -> bool,
@@ -110,8 +162,8 @@ fn in_order<'py, T: Number>(
     Ok(converted.call_method1("copy", (order,))?.cast_into::<PyArrayDyn<T>>()?)
 }
 
-/// The numbers of an array that [`columns`] or [`rows`] has made.
-pub fn slice<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
+/// The numbers of an array that [`columns`], [`rows`] or [`integers`] has made.
+pub fn slice<'a, T: Element>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
     // SAFETY: contiguous in one order or the other, aligned, and kept by the reference. As for NumPy's own functions, other
     // threads must not write to it meanwhile.
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }

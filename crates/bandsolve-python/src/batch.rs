@@ -1,55 +1,130 @@
 //! Many systems at a time.
 
-use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
+use crate::arrays::{Number, filled, rows, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
-use crate::options::CallOptions;
+use crate::memory::room;
+use crate::options::{CallOptions, ThreadCount};
 use crate::solve::{answer, arguments, once};
-use bandsolve::{Error, Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
+use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
 use bandsolve_gpu::Device;
+use bandsolve_kernel::lockstep::Shared;
+use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::ops::Range;
 
-/// Solves systems whose arrays have two dimensions, systems and rows; or rows and systems, if they are interleaved.
+/// Systems along the middle axis of arrays of three dimensions, which lie by rows.
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    before: usize,
+    n: usize,
+    after: usize,
+}
+
+impl Places {
+    fn count(self) -> usize {
+        self.before * self.after
+    }
+
+    fn len(self) -> usize {
+        self.count() * self.n
+    }
+
+    /// Calls `each(from, at, length)` for neighbours in row i of some systems: where they begin in the array, and among these systems.
+    fn runs(self, systems: Range<usize>, i: usize, mut each: impl FnMut(usize, usize, usize)) {
+        let mut s = systems.start;
+        while s < systems.end {
+            let (plane, first) = (s / self.after, s % self.after);
+            let length = (self.after - first).min(systems.end - s);
+            each((plane * self.n + i) * self.after + first, s - systems.start, length);
+            s += length;
+        }
+    }
+
+    /// Copies some systems row by row to rows of `width` numbers. The last system fills what is left of them.
+    fn gather<T: Copy>(self, array: &[T], systems: Range<usize>, rows: &mut [T], width: usize) {
+        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+            self.runs(systems.clone(), i, |from, at, length| {
+                row[at..at + length].copy_from_slice(&array[from..from + length]);
+            });
+            let last = row[systems.len() - 1];
+            row[systems.len()..].fill(last);
+        }
+    }
+
+    /// Copies x of some systems back.
+    fn scatter<T: Number>(self, rows: &[T], systems: Range<usize>, x: &Shared<'_, T>, width: usize) {
+        for (i, row) in rows.chunks_exact(width).enumerate() {
+            self.runs(systems.clone(), i, |to, at, length| {
+                row[at..at + length].iter().enumerate().for_each(|(k, value)| x.put(to + k, *value));
+            });
+        }
+    }
+}
+
+/// Bytes of a row of interleaved systems that are solved together: whole lines of the cache, eight of them.
+const BYTES_TOGETHER: usize = 512;
+/// Systems of one matrix that are solved together where each lies by itself: lanes of the shortest numbers.
+const SYSTEMS_TOGETHER: usize = 16;
+/// Bytes of a matrix that is repeated for each system, at most: they are read again and again from a cache.
+const MOST_REPEATED: usize = 16 << 20;
+
+/// Solves systems along the middle axis of arrays of the shape `shape`, by rows; sub, diag and sup may also be one matrix of n rows.
+/// `place` tells the caller's number of a system, or index of a number, from those in memory.
 #[pyfunction]
-#[pyo3(signature = (interleaved, sub, diag, sup, rhs, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+#[pyo3(signature = (shape, sub, diag, sup, rhs, place, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
     device="cpu", full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_batch<'py>(
-    interleaved: bool,
+    shape: (usize, usize, usize),
     sub: &Bound<'py, PyAny>,
     diag: &Bound<'py, PyAny>,
     sup: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
+    place: &Bound<'py, PyAny>,
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(rhs.py())?;
     let (arrays, kind) = arguments([sub, diag, sup, rhs])?;
-    let [first, second] = *arrays[1].shape() else {
-        return Err(PyValueError::new_err("diag is expected to have two dimensions"));
-    };
-    if arrays.iter().any(|array| array.shape() != [first, second]) {
+    let places = Places { before: shape.0, n: shape.1, after: shape.2 };
+    let [one, all] = [places.n, places.len()];
+    let alone = arrays[..3].iter().all(|array| array.shape() == [one]);
+    if arrays[3].len() != all || !(alone || arrays[..3].iter().all(|array| array.len() == all)) {
         return Err(PyValueError::new_err("sub, diag, sup and rhs are expected to have one shape"));
     }
-    let (layout, count, n) = match interleaved {
-        true => (Layout::Interleaved, second, first),
-        false => (Layout::Contiguous, first, second),
-    };
-    check_rhs(&arrays[3], first)?;
-    let plan = options.plan(Plan::once(Shape::Batch { count, n, layout }))?;
-    with_number!(kind, batch(arrays.each_ref(), (&plan, device.as_ref()), full_output))
+    let call = BatchCall { places, options, device: device.as_ref(), alone };
+    with_number!(kind, batch(arrays.each_ref(), &call, place, full_output))
+}
+
+/// Whether many right-hand sides of one matrix are solved as a batch: not a few, nor of a matrix that does not stay in a cache.
+#[pyfunction]
+pub fn batch_shares(n: usize, count: usize, interleaved: bool) -> bool {
+    // The largest numbers are complex ones in double precision.
+    let together = if interleaved { BYTES_TOGETHER } else { SYSTEMS_TOGETHER * 16 };
+    count >= SYSTEMS_TOGETHER && n.saturating_mul(3 * together) <= MOST_REPEATED
+}
+
+/// What is solved, and how.
+struct BatchCall<'a> {
+    places: Places,
+    options: CallOptions<'a>,
+    device: Option<&'a Device>,
+    /// All systems have one matrix.
+    alone: bool,
 }
 
 fn batch<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 4],
-    (plan, device): (&Plan, Option<&Device>),
+    call: &BatchCall<'_>,
+    place: &Bound<'py, PyAny>,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>>
 where
@@ -58,18 +133,240 @@ where
     let py = arrays[3].py();
     let [sub, diag, sup, rhs] =
         [rows::<T>(arrays[0])?, rows::<T>(arrays[1])?, rows::<T>(arrays[2])?, rows::<T>(arrays[3])?];
-    let Shape::Batch { count, n, layout } = plan.shape() else { unreachable!("a plan for batches") };
-    let a = TridiagonalBatch::new(count, n, layout, slice(&sub), slice(&diag), slice(&sup))
-        .map_err(|error| exception(py, &error))?;
-    let rhs = slice(&rhs);
-    let solve = |x: &mut [T]| detached(py, || once(&a, (plan, device), Op::Plain, rhs, x));
-    let (x, report) = filled(py, arrays[3].shape(), false, solve)?;
-    let wrong = |error| match error {
+    let (matrix, rhs) = ([slice(&sub), slice(&diag), slice(&sup)], slice(&rhs));
+    let Places { before, n, after } = call.places;
+    let plans = call.plans::<T>()?;
+    let solve = |x: &mut [T]| {
+        detached(py, || match (call.alone, before == 1, after == 1) {
+            _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), rhs, x),
+            (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, call.device), rhs, x),
+            (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, call.device), rhs, x),
+            (true, _, true) => one_by_one(matrix, (&plans, call), rhs, x),
+            _ => gathered(matrix, (&plans, call), rhs, x),
+        })
+    };
+    let (x, report) = filled(py, &[call.places.len()], false, solve)?;
+    let wrong = |error: Error| match error {
+        Error::Singular { row } if call.alone => exception(py, &Error::Singular { row: row % n }),
         // Rows of one system after the other, however they lie in memory.
-        Error::Singular { row } => {
-            lin_alg_error(py, format!("system {} is singular: no pivot in row {}", row / n, row % n))
+        Error::Singular { row } => match place.call1((row / n, false)) {
+            Ok(system) => lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n)),
+            Err(error) => error,
+        },
+        Error::NotFinite { array, index } if call.alone && array != "rhs" => {
+            exception(py, &Error::NotFinite { array, index })
         }
+        Error::NotFinite { array, index } => match place.call1((index, true)) {
+            Ok(at) => PyValueError::new_err(format!("{array}[{at}] is not finite")),
+            Err(error) => error,
+        },
         error => exception(py, &error),
     };
     answer(x.into_any(), report?.map_err(wrong)?, full_output)
+}
+
+/// Plans for all systems, for those that are solved together, and for the rest of them.
+struct Plans {
+    all: Plan,
+    together: Plan,
+    rest: Plan,
+    /// Systems that are solved together.
+    width: usize,
+    layout: Layout,
+}
+
+impl BatchCall<'_> {
+    fn plans<T: Number>(&self) -> PyResult<Plans> {
+        let Places { n, after, .. } = self.places;
+        let count = self.places.count();
+        let (layout, width) = match after {
+            1 => (Layout::Contiguous, SYSTEMS_TOGETHER),
+            _ => (Layout::Interleaved, BYTES_TOGETHER / size_of::<T>()),
+        };
+        let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
+        let (together, rest) = (plan(width)?.threads(1), plan(count % width)?.threads(1));
+        Ok(Plans { all: plan(count)?, together, rest, width, layout })
+    }
+
+    /// Threads that solve at the same time.
+    fn tasks(&self) -> usize {
+        tasks(self.options.thread_count(), self.places.len())
+    }
+}
+
+/// Systems that lie as a batch has them.
+fn whole<T: Number>(
+    ([sub, diag, sup], layout): ([&[T]; 3], Layout),
+    on: (&Plan, Option<&Device>),
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<Report>
+where
+    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
+{
+    let Shape::Batch { count, n, .. } = on.0.shape() else { unreachable!("a plan for batches") };
+    once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, Op::Plain, rhs, x)
+}
+
+/// `count` copies of a matrix, one after the other or row by row.
+fn repeated<T: Number>(matrix: [&[T]; 3], count: usize, layout: Layout) -> bandsolve::Result<[Vec<T>; 3]> {
+    let repeat = |array: &[T]| {
+        let mut all = room(array.len() * count)?;
+        match layout {
+            Layout::Contiguous => (0..count).for_each(|_| all.extend_from_slice(array)),
+            Layout::Interleaved => array.iter().for_each(|value| all.extend(std::iter::repeat_n(*value, count))),
+        }
+        Ok(all)
+    };
+    let [sub, diag, sup] = matrix;
+    Ok([repeat(sub)?, repeat(diag)?, repeat(sup)?])
+}
+
+fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
+    let mut list = room(count)?;
+    list.resize(count, T::ZERO);
+    Ok(list)
+}
+
+/// What came of each part; a place for every part.
+type Outcomes = Vec<Option<bandsolve::Result<Report>>>;
+
+fn outcomes(parts: usize) -> bandsolve::Result<Outcomes> {
+    let mut list = room(parts)?;
+    list.resize_with(parts, || None);
+    Ok(list)
+}
+
+/// The report of all parts, or the first error.
+fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
+    let mut parts = parts.into_iter().flatten();
+    let mut all = parts.next().expect("a part")?;
+    for part in parts {
+        let part = part?;
+        // (Without verification all errors are NaN.)
+        all.backward_error = all.backward_error.max(part.backward_error);
+        all.refinement_steps = all.refinement_steps.max(part.refinement_steps);
+        all.fallback |= part.fallback;
+    }
+    if let [error] = &mut all.backward_errors[..] {
+        *error = all.backward_error;
+    }
+    Ok(all)
+}
+
+/// Right-hand sides of one matrix, one after the other.
+fn one_by_one<T: Number>(
+    matrix: [&[T]; 3],
+    (plans, call): (&Plans, &BatchCall<'_>),
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<Report>
+where
+    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
+{
+    let (n, layout) = (call.places.n, Layout::Contiguous);
+    let size = plans.width * n;
+    let [sub, diag, sup] = repeated(matrix, plans.width.min(call.places.count()), layout)?;
+    let mut found = outcomes(call.places.count().div_ceil(plans.width))?;
+    let parts = found.len();
+    spread(call.tasks(), 0..parts, (RowsOf(x, size), &mut found[..]), &|range, (RowsOf(x, _), found)| {
+        for ((part, x), found) in range.zip(x.chunks_mut(size.max(1))).zip(found) {
+            let plan = if x.len() == size { &plans.together } else { &plans.rest };
+            let (sub, diag, sup) = (&sub[..x.len()], &diag[..x.len()], &sup[..x.len()]);
+            let solved = whole(([sub, diag, sup], layout), (plan, None), &rhs[part * size..][..x.len()], x);
+            *found = Some(solved.map_err(|error| match error {
+                Error::NotFinite { array: "rhs", index } => {
+                    Error::NotFinite { array: "rhs", index: part * size + index }
+                }
+                Error::NotFinite { array, index } => Error::NotFinite { array, index: index % n },
+                Error::Singular { row } => Error::Singular { row: part * size + row },
+                other => other,
+            }));
+        }
+    });
+    joined(found)
+}
+
+/// Systems whose rows lie apart, copied some at a time to where they lie as a batch.
+fn gathered<T: Number>(
+    matrix: [&[T]; 3],
+    (plans, call): (&Plans, &BatchCall<'_>),
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<Report>
+where
+    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
+{
+    let width = plans.width;
+    let shared = if call.alone { Some(repeated(matrix, width, Layout::Interleaved)?) } else { None };
+    let mut found = outcomes(call.places.count().div_ceil(width))?;
+    let (parts, x) = (found.len(), Shared::new(x));
+    spread(call.tasks(), 0..parts, &mut found[..], &|range, found| {
+        let mut memory = GatheredSystems::new(call.places, width, shared.is_none());
+        for (part, found) in range.zip(found) {
+            let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
+                memory.take(part, (matrix, shared.is_none()), rhs);
+                let own = [&memory.sub[..], &memory.diag, &memory.sup];
+                let arrays = shared.as_ref().map_or(own, |arrays| arrays.each_ref().map(|array| &array[..]));
+                let on = (&plans.together, None);
+                let report = whole((arrays, Layout::Interleaved), on, &memory.rhs, &mut memory.x);
+                let report = report.map_err(|error| memory.in_place(error, call.alone))?;
+                memory.places.scatter(&memory.x, memory.systems.clone(), &x, width);
+                Ok(report)
+            });
+            *found = Some(solved);
+        }
+    });
+    joined(found)
+}
+
+/// Memory of a thread: some systems, row by row.
+struct GatheredSystems<T> {
+    places: Places,
+    width: usize,
+    /// Those that are there.
+    systems: Range<usize>,
+    sub: Vec<T>,
+    diag: Vec<T>,
+    sup: Vec<T>,
+    rhs: Vec<T>,
+    x: Vec<T>,
+}
+
+impl<T: Number> GatheredSystems<T> {
+    /// Room for right-hand sides, and for matrices where each system has its own.
+    fn new(places: Places, width: usize, matrices: bool) -> bandsolve::Result<Self> {
+        let (all, some) = (places.n * width, if matrices { places.n * width } else { 0 });
+        let (sub, diag, sup) = (zeros(some)?, zeros(some)?, zeros(some)?);
+        Ok(Self { places, width, systems: 0..0, sub, diag, sup, rhs: zeros(all)?, x: zeros(all)? })
+    }
+
+    /// Copies the systems of a part.
+    fn take(&mut self, part: usize, ([sub, diag, sup], matrices): ([&[T]; 3], bool), rhs: &[T]) {
+        let (places, width) = (self.places, self.width);
+        self.systems = part * width..((part + 1) * width).min(places.count());
+        places.gather(rhs, self.systems.clone(), &mut self.rhs, width);
+        if matrices {
+            for (from, to) in [(sub, &mut self.sub), (diag, &mut self.diag), (sup, &mut self.sup)] {
+                places.gather(from, self.systems.clone(), to, width);
+            }
+        }
+    }
+
+    /// An error with the place in the arrays of the caller.
+    fn in_place(&self, error: Error, alone: bool) -> Error {
+        let Places { n, after, .. } = self.places;
+        let system = |k: usize| self.systems.start + k.min(self.systems.len() - 1);
+        match error {
+            Error::Singular { row } => Error::Singular { row: system(row / n) * n + row % n },
+            Error::NotFinite { array, index } if alone && array != "rhs" => {
+                Error::NotFinite { array, index: index / self.width }
+            }
+            Error::NotFinite { array, index } => {
+                let (i, s) = (index / self.width, system(index % self.width));
+                Error::NotFinite { array, index: (s / after * n + i) * after + s % after }
+            }
+            other => other,
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Factors that are kept.
 
 use crate::arrays::{DtypeKind, Number, array, columns, slice, with_number};
+use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::exception;
 use crate::memory::copied;
-use crate::options::{CallOptions, op};
+use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
 use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
@@ -112,7 +113,7 @@ where
 /// Examples
 /// --------
 /// >>> import numpy as np, bandsolve
-/// >>> lu = bandsolve.factor_tridiagonal(np.ones(4), np.full(4, 4.0), np.ones(4))
+/// >>> lu = bandsolve.factor_tridiagonal(np.ones(3), np.full(4, 4.0), np.ones(3))
 /// >>> lu.solve(np.array([5.0, 6, 6, 5]))
 /// array([1., 1., 1., 1.])
 /// >>> sign, log_abs = lu.slogdet()
@@ -291,7 +292,7 @@ impl PyFactor {
 ///
 /// Parameters
 /// ----------
-/// sub, diag, sup, periodic, method, pivoting, verify, threads, device
+/// sub, diag, sup, periodic, padded, method, pivoting, verify, threads, device
 ///     As for `solve_tridiagonal`. With a GPU, `rcond`, `norm` and `slogdet` use factors that the CPU makes when they are first
 ///     asked for.
 ///
@@ -311,7 +312,7 @@ impl PyFactor {
 /// >>> lu.solve(np.full((3, 2), 6.0))[0]
 /// array([1., 1.])
 #[pyfunction]
-#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+#[pyo3(signature = (sub, diag, sup, *, periodic=false, padded=false, method="auto", pivoting="scaled-partial", verify=true, threads=None,
     device="cpu"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn factor_tridiagonal<'py>(
@@ -319,10 +320,11 @@ pub fn factor_tridiagonal<'py>(
     diag: &Bound<'py, PyAny>,
     sup: &Bound<'py, PyAny>,
     periodic: bool,
+    padded: bool,
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
 ) -> PyResult<PyFactor> {
     let options = CallOptions { method, pivoting, verify, threads, device };
@@ -331,6 +333,7 @@ pub fn factor_tridiagonal<'py>(
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }
+    check_off_diagonals((arrays[0].len(), arrays[2].len()), arrays[1].len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::new(Shape::Tridiagonal { n: arrays[1].len(), periodic }))?;
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }
@@ -361,7 +364,7 @@ pub fn factor_banded<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
 ) -> PyResult<PyFactor> {
     let options = CallOptions { method, pivoting, verify, threads, device };
@@ -395,7 +398,7 @@ pub fn factor_block_tridiagonal<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
 ) -> PyResult<PyFactor> {
     let options = CallOptions { method, pivoting, verify, threads, device };

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod batch;
+mod diagonals;
 mod eigen;
 mod errors;
 mod factor;
@@ -11,6 +12,7 @@ mod interrupt;
 mod memory;
 mod options;
 mod poisson;
+mod read;
 mod report;
 mod solve;
 mod sparse;
@@ -22,7 +24,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _bandsolve {
     #[pymodule_export]
-    use super::batch::solve_batch;
+    use super::arrays::as_array;
+    #[pymodule_export]
+    use super::batch::{batch_shares, solve_batch};
+    #[pymodule_export]
+    use super::diagonals::check_off_diagonals;
     #[pymodule_export]
     use super::eigen::{eigenvalues, eigenvalues_nearest};
     #[pymodule_export]
@@ -35,6 +41,8 @@ mod _bandsolve {
     use super::options::{get_num_threads, methods, set_num_threads};
     #[pymodule_export]
     use super::poisson::PyPoissonPlan;
+    #[pymodule_export]
+    use super::read::read_file;
     #[pymodule_export]
     use super::report::PyReport;
     #[pymodule_export]

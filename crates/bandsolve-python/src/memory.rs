@@ -11,8 +11,15 @@ pub fn free_memory() -> u64 {
 
 /// A copy of `values`, or `Err(OutOfMemory)`.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(values.len()).map_err(|_| Error::OutOfMemory { bytes: size_of_val(values) })?;
+    let mut copy = room(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
+}
+
+/// An empty list with room for `count` items, or `Err(OutOfMemory)`.
+pub fn room<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let bytes = count.saturating_mul(size_of::<T>());
+    list.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(list)
 }

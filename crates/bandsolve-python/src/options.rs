@@ -14,20 +14,34 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// Set how many threads solves use that are not told; None: all there are.
 #[pyfunction]
 #[pyo3(signature = (threads))]
-pub fn set_num_threads(threads: Option<isize>) -> PyResult<()> {
-    THREADS.store(asked_for(threads)?, Ordering::Relaxed);
-    Ok(())
+pub fn set_num_threads(threads: Option<ThreadCount>) {
+    THREADS.store(threads.map_or(0, |threads| threads.0), Ordering::Relaxed);
 }
 
-/// Threads that are asked for; 0: it is not said how many.
-fn asked_for(threads: Option<isize>) -> PyResult<usize> {
-    match threads {
-        None => Ok(0),
-        Some(threads) if threads > 0 => Ok(threads.unsigned_abs()),
-        Some(threads) => {
-            Err(PyValueError::new_err(format!("threads is {threads}, expected a positive number, or None")))
+/// How many threads a call asks for: one at least.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadCount(usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ThreadCount {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        // Numbers that are too large for the type are no other type.
+        match value.extract::<isize>() {
+            Ok(threads) if threads > 0 => Ok(Self(threads.unsigned_abs())),
+            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => Err(error),
+            _ => Err(PyValueError::new_err(format!(
+                "threads is {}, expected a positive number up to {}, or None",
+                shown(&value),
+                isize::MAX
+            ))),
         }
     }
+}
+
+/// A number as messages show it; Python itself does not write out the longest.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.str().map_or_else(|_| "a number of thousands of digits".into(), |text| text.to_string())
 }
 
 /// How many threads solves use that are not told.
@@ -51,7 +65,7 @@ pub struct CallOptions<'a> {
     pub method: &'a str,
     pub pivoting: &'a str,
     pub verify: bool,
-    pub threads: Option<isize>,
+    pub threads: Option<ThreadCount>,
     pub device: &'a str,
 }
 
@@ -65,10 +79,15 @@ impl CallOptions<'_> {
         if self.pivoting != "scaled-partial" {
             plan = plan.pivoting(self.chosen_pivoting()?);
         }
-        Ok(match threads_of(self.threads)? {
+        Ok(match threads_of(self.threads) {
             None => plan,
             Some(threads) => plan.threads(threads),
         })
+    }
+
+    /// How many threads the call may use.
+    pub fn thread_count(&self) -> usize {
+        threads_of(self.threads).unwrap_or_else(bandsolve_kernel::threads::count)
     }
 
     /// The GPU to solve on; none for the CPU.
@@ -97,11 +116,8 @@ pub fn threads_set() -> Option<usize> {
 }
 
 /// Threads that a call says, or `set_num_threads`; none: all there are.
-pub fn threads_of(threads: Option<isize>) -> PyResult<Option<usize>> {
-    Ok(match asked_for(threads)? {
-        0 => threads_set(),
-        threads => Some(threads),
-    })
+pub fn threads_of(threads: Option<ThreadCount>) -> Option<usize> {
+    threads.map(|threads| threads.0).or_else(threads_set)
 }
 
 /// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.

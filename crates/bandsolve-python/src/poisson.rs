@@ -3,7 +3,7 @@
 use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::interrupt::detached;
-use crate::options::threads_of;
+use crate::options::{ThreadCount, threads_of};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_poisson::{
     AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
@@ -34,7 +34,7 @@ struct BoxArguments {
     method: String,
     mean: f64,
     removable: f64,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
 }
 
 /// The kind of this name.
@@ -89,7 +89,7 @@ fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) 
     let method = method_of(&options.method)?;
     let problem = Poisson::new(shape).shift(options.shift).method(method).mean(options.mean);
     let mut problem = problem.removable(options.removable);
-    if let Some(threads) = threads_of(options.threads)? {
+    if let Some(threads) = threads_of(options.threads) {
         problem = problem.threads(threads);
     }
     for (axis, arguments) in axes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn separable(axes: &[PencilArguments<'_>], options: &BoxArguments) -> PyResult<S
         pencils.push(AxisPencil::new(a, [d.as_slice()?, e.as_slice()?, f.as_slice()?]));
     }
     let problem = SeparablePencils::new(&pencils).shift(options.shift).method(method_of(&options.method)?);
-    Ok(match threads_of(options.threads)? {
+    Ok(match threads_of(options.threads) {
         Some(threads) => problem.threads(threads),
         None => problem,
     })

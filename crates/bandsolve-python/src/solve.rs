@@ -1,8 +1,9 @@
 //! One call that does all.
 
 use crate::arrays::{DtypeKind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, lin_alg_error};
-use crate::options::{CallOptions, op, threads_set};
+use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
@@ -158,17 +159,20 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 
 /// Solve a tridiagonal system.
 ///
-/// Row i reads ``sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``.
+/// Row i reads ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``. With `periodic` or `padded`, ``sub[i]`` takes the
+/// place of ``sub[i-1]``.
 ///
 /// Parameters
 /// ----------
-/// sub, diag, sup : (n,) array_like
-///     Entries below, on and above the diagonal. ``sub[0]`` and ``sup[n-1]`` are ignored, or couple the first with the last
-///     unknown if the system is periodic. Of open systems `sub` and `sup` may have n - 1 entries, without these.
+/// sub, diag, sup : (n - 1,), (n,) and (n - 1,) array_like
+///     Entries below, on and above the diagonal. From SciPy's band storage take ``ab[2, :-1]``, ``ab[1]`` and ``ab[0, 1:]``. With
+///     `periodic` or `padded` all three have n entries.
 /// rhs : (n,) or (n, k) array_like
 ///     Right-hand sides.
 /// periodic : bool
-///     Whether the first and the last row are neighbours.
+///     Whether the first and the last row are neighbours. ``sub[0]`` and ``sup[n-1]`` then couple them.
+/// padded : bool
+///     `sub` and `sup` have n entries, indexed by row: ``sub[0]`` and ``sup[n-1]`` are ignored.
 /// method : str
 ///     One of `bandsolve.methods()`; "auto" chooses by size.
 /// pivoting : str
@@ -204,17 +208,17 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// Examples
 /// --------
 /// >>> import numpy as np, bandsolve
-/// >>> off, diag = np.full(5, -1.0), np.full(5, 2.0)
+/// >>> off, diag = np.full(4, -1.0), np.full(5, 2.0)
 /// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, np.ones(5), full_output=True)
 /// >>> np.round(x, 9)
 /// array([2.5, 4. , 4.5, 4. , 2.5])
 /// >>> report.backward_error < 1e-15
 /// True
 #[pyfunction]
-#[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
-    threads=None, device="cpu", full_output=false),
-    text_signature = "(sub, diag, sup, rhs, *, periodic=False, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, \
-    verify=True, threads=None, device=\"cpu\", full_output=False)")]
+#[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, padded=false, method="auto", pivoting="scaled-partial", transpose=None,
+    verify=true, threads=None, device="cpu", full_output=false),
+    text_signature = "(sub, diag, sup, rhs, *, periodic=False, padded=False, method=\"auto\", pivoting=\"scaled-partial\", \
+    transpose=False, verify=True, threads=None, device=\"cpu\", full_output=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -222,11 +226,12 @@ pub fn solve_tridiagonal<'py>(
     sup: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
     periodic: bool,
+    padded: bool,
     method: &str,
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -236,6 +241,7 @@ pub fn solve_tridiagonal<'py>(
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
+    check_off_diagonals((sub.len(), sup.len()), diag.len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
     let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
@@ -271,7 +277,7 @@ pub fn solve_banded<'py>(
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -386,7 +392,7 @@ pub fn solve_block_tridiagonal<'py>(
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<isize>,
+    threads: Option<ThreadCount>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -1,8 +1,9 @@
 //! Sparse matrices: preconditioners, Krylov methods, forests.
 
-use crate::arrays::{Number, array, columns, filled, slice, with_number};
+use crate::arrays::{Number, array, as_array, columns, filled, integers, slice, with_number};
 use crate::errors::exception;
 use crate::interrupt::detached;
+use crate::memory::{copied, room};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
@@ -11,7 +12,7 @@ use bandsolve_sparse::{
     PreparedProduct, SingleInverse,
 };
 use core::ops::ControlFlow;
-use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,59 +30,41 @@ pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, 
     made.map_err(|error| exception(arrays.2.py(), &error))
 }
 
-/// A matrix over SciPy's own arrays.
+/// A matrix over SciPy's numbers.
 enum MatrixView<'a, T: Number> {
     Narrow(Csr<'a, T, i32>),
     Wide(Csr<'a, T, i64>),
 }
 
-/// Pointers or indices, one after the other.
-enum IndexArray<'py> {
-    Narrow(PyReadonlyArray1<'py, i32>),
-    Wide(PyReadonlyArray1<'py, i64>),
+/// The indices of a matrix, copied.
+enum Indices {
+    Narrow(Vec<i32>),
+    Wide(Vec<i64>),
 }
 
-impl<'py> IndexArray<'py> {
-    /// The caller's own array, if it can be borrowed as it is; else a copy.
-    fn of(name: &str, array: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Some(own) = Self::borrowed(array) {
-            return Ok(own);
+impl Indices {
+    /// Of a one-dimensional array with any strides.
+    fn copied(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let array = as_array(value)?;
+        let py = array.py();
+        if array.ndim() != 1 {
+            return Err(PyValueError::new_err(format!("{name} has {} dimensions, expected 1", array.ndim())));
         }
-        let (array, integers) = index_kind(array)?;
-        let Some(dtype) = integers else {
-            return Err(PyTypeError::new_err(format!("{name} has the type {}, expected integers", array.dtype())));
+        let (kind, size) = (array.dtype().kind(), array.dtype().itemsize());
+        let copy = match (kind, size) {
+            (b'i', ..=4) | (b'u', ..=2) => copied(slice(&integers::<i32>(&array)?)).map(Self::Narrow),
+            (b'i' | b'u', _) => copied(slice(&integers::<i64>(&array)?)).map(Self::Wide),
+            _ => {
+                let message = format!("{name} has the type {}, expected integers", array.dtype());
+                return Err(PyTypeError::new_err(message));
+            }
         };
-        let numpy = array.py().import("numpy")?;
-        // In memory of its own: `ascontiguousarray` keeps what is not aligned.
-        let copy = numpy.call_method1("array", (array, dtype))?;
-        Self::borrowed(&copy)
-            .ok_or_else(|| PyTypeError::new_err(format!("{name} is expected to be an array of integers")))
-    }
-
-    fn borrowed(array: &Bound<'py, PyAny>) -> Option<Self> {
-        fn lies_so<E: numpy::Element>(array: &Bound<'_, PyArray1<E>>) -> bool {
-            array.is_c_contiguous() && array.data().is_aligned()
-        }
-        if let Ok(narrow) = array.cast::<PyArray1<i32>>() {
-            return lies_so(narrow).then(|| Self::Narrow(narrow.readonly()));
-        }
-        array.cast::<PyArray1<i64>>().ok().filter(|wide| lies_so(wide)).map(|wide| Self::Wide(wide.readonly()))
+        copy.map_err(|error| exception(py, &error))
     }
 }
 
-/// An array, and the type that holds its integers; `None` if it has others.
-fn index_kind<'py>(array: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, Option<&'static str>)> {
-    let array = array.cast::<PyUntypedArray>()?.clone();
-    let dtype = array.dtype();
-    let integers = match (dtype.kind(), dtype.itemsize()) {
-        (b'i', ..=4) | (b'u', ..=2) => Some("int32"),
-        (b'i' | b'u', _) => Some("int64"),
-        _ => None,
-    };
-    Ok((array, integers))
-}
-
-/// Calls `work` with the matrix over SciPy's own arrays.
+/// Calls `work` with the matrix over SciPy's numbers. Its indices are copies, which are checked: whatever functions of Python or other
+/// threads write to SciPy's meanwhile, no product reads beyond its arrays. Copying costs about half a product.
 fn viewed<T: Number, R>(
     n: usize,
     (pointers, indices, data): &Arrays<'_>,
@@ -89,23 +72,22 @@ fn viewed<T: Number, R>(
 ) -> PyResult<R> {
     let py = data.py();
     let values = columns::<T>(&array(data)?.0)?;
-    let (values, failed) = (slice(&values), |error: Error| exception(py, &error));
-    let (pointers, indices) = (IndexArray::of("indptr", pointers)?, IndexArray::of("indices", indices)?);
-    let made = match (&pointers, &indices) {
-        (IndexArray::Narrow(pointers), IndexArray::Narrow(indices)) => {
-            Csr::new(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Narrow)
+    let values = slice(&values);
+    let made = match (Indices::copied(pointers, "indptr")?, Indices::copied(indices, "indices")?) {
+        (Indices::Narrow(pointers), Indices::Narrow(indices)) => {
+            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Narrow)
         }
-        (IndexArray::Wide(pointers), IndexArray::Wide(indices)) => {
-            Csr::new(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Wide)
+        (Indices::Wide(pointers), Indices::Narrow(indices)) => {
+            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Narrow)
         }
-        (IndexArray::Wide(pointers), IndexArray::Narrow(indices)) => {
-            Csr::with_pointers(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Narrow)
+        (Indices::Narrow(pointers), Indices::Wide(indices)) => {
+            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Wide)
         }
-        (IndexArray::Narrow(pointers), IndexArray::Wide(indices)) => {
-            Csr::with_pointers(n, pointers.as_slice()?, indices.as_slice()?, values).map(MatrixView::Wide)
+        (Indices::Wide(pointers), Indices::Wide(indices)) => {
+            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Wide)
         }
     };
-    Ok(work(made.map_err(failed)?))
+    Ok(work(made.map_err(|error| exception(py, &error))?))
 }
 
 /// The same with the matrix as an operator.
@@ -505,7 +487,9 @@ fn krylov_of<'py, T: Number>(
         solver = solver.max_iterations(limit);
     }
     let mut watch = PyWatch::new(options);
-    let (given, begun) = (slice(&rhs), slice(&start));
+    // A function of Python may write to the caller's right-hand side; the residual is that of the one that was given.
+    let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
+    let (given, begun) = (&rhs[..], slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
             x.copy_from_slice(begun);

@@ -84,7 +84,7 @@ impl SparseRhs {
     /// The columns of a matrix of at most `n` rows.
     fn read(path: &std::path::Path, n: usize) -> Result<Self, Failure> {
         let a = io::read_columns(path)?;
-        a.check_real(path)?;
+        io::check_real(&a, path)?;
         if a.n_rows > n {
             return Err(Failure::Usage(format!("--matrix has {} rows, more than --n {n}", a.n_rows)));
         }

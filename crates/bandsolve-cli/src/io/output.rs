@@ -1,11 +1,11 @@
 //! Files that are complete or not there at all.
 
-use super::npy::{self, NpyOrder};
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
 use crate::progress;
 use bandsolve::host::keep_permissions;
 use bandsolve::{RealScalar, Scalar};
+use bandsolve_io::npy::{self, NpyOrder};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         report::check_outputs(&args.outputs.named(), &args.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let problem = |path: &PathBuf| {
         let triplets = io::read_matrix(path)?;
-        triplets.check_real(path)?;
+        io::check_real(&triplets, path)?;
         let reach = |below: bool| {
             let mut reach = 0;
             triplets

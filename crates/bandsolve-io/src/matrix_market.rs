@@ -12,11 +12,10 @@
 //! and blank lines anywhere after the banner, CRLF, Fortran's exponent `D`, `unsigned-integer`, and symmetric files that
 //! hold the upper triangle instead of the lower.
 
-use super::npy::shorten;
-use super::{DenseArray, FileArray, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
-use crate::exit::Failure;
+use crate::error::{FileError, Reason};
 use crate::memory::affordable;
-use std::fmt::Display;
+use crate::npy::shorten;
+use crate::{DenseArray, FileArray, NumberType, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
 use std::io::Read;
 
 /// Size of the buffer, and so the longest line that can be read.
@@ -35,17 +34,18 @@ const SHORTEST_NUMBER: u64 = 2;
 /// One pass, one buffer; 16 bytes of memory an entry (24 if complex).
 ///
 /// # Errors
-/// [`Failure::Input`] as `file:line: reason`; also where the header promises more than the memory that is free, before there is
+/// [`FileError`] as `file:line: reason`; also where the header promises more than the memory that is free, before there is
 /// any of it.
-pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<FileArray, Failure> {
+pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<(FileArray, NumberType), FileError> {
     let mut lines = Lines::new(name, source);
     let banner = read_banner(&mut lines)?;
     let header = read_sizes(&mut lines, banner)?;
-    if banner.coordinate {
-        read_coordinate(&mut lines, header, size).map(FileArray::Sparse)
+    let array = if banner.coordinate {
+        FileArray::Sparse(read_coordinate(&mut lines, header, size)?)
     } else {
-        read_array(&mut lines, header, size).map(FileArray::DenseArray)
-    }
+        FileArray::DenseArray(read_array(&mut lines, header, size)?)
+    };
+    Ok((array, banner.field.number_type()))
 }
 
 /// The lines of a source, without a copy of each.
@@ -65,7 +65,7 @@ impl<'n, R: Read> Lines<'n, R> {
     }
 
     /// Range in the buffer of the next line that is neither blank nor a comment; `None` at the end.
-    fn next_content(&mut self) -> Result<Option<(usize, usize)>, Failure> {
+    fn next_content(&mut self) -> Result<Option<(usize, usize)>, FileError> {
         while let Some((start, end)) = self.next_raw()? {
             let line = &self.buffer[start..end];
             let blank = line.iter().position(|b| !is_space(*b));
@@ -78,7 +78,7 @@ impl<'n, R: Read> Lines<'n, R> {
     }
 
     /// Range in the buffer of the next line, without its end; `None` at the end.
-    fn next_raw(&mut self) -> Result<Option<(usize, usize)>, Failure> {
+    fn next_raw(&mut self) -> Result<Option<(usize, usize)>, FileError> {
         loop {
             let held = &self.buffer[self.start..self.end];
             if let Some(length) = memchr::memchr(b'\n', held) {
@@ -99,7 +99,7 @@ impl<'n, R: Read> Lines<'n, R> {
 
     /// Moves the unfinished line to the front and reads on behind it.
     #[cold]
-    fn refill(&mut self) -> Result<(), Failure> {
+    fn refill(&mut self) -> Result<(), FileError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -112,15 +112,18 @@ impl<'n, R: Read> Lines<'n, R> {
                 Ok(0) => self.at_end = true,
                 Ok(count) => self.end += count,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(Failure::at_line(self.name, self.line + 1, format!("cannot read on: {e}"))),
+                Err(e) => {
+                    let why = Reason::from(e).after("cannot read on");
+                    return Err(FileError::at_line(self.name, self.line + 1, why));
+                }
             }
             return Ok(());
         }
     }
 
     #[cold]
-    fn fail(&self, reason: impl Display) -> Failure {
-        Failure::at_line(self.name, self.line.max(1), reason)
+    fn fail(&self, reason: impl Into<Reason>) -> FileError {
+        FileError::at_line(self.name, self.line.max(1), reason)
     }
 }
 
@@ -149,6 +152,16 @@ enum Field {
     Pattern,
 }
 
+impl Field {
+    fn number_type(self) -> NumberType {
+        match self {
+            Field::Real | Field::Pattern => NumberType::Float(8),
+            Field::Integer => NumberType::Signed(8),
+            Field::Complex => NumberType::Complex(16),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Banner {
     coordinate: bool,
@@ -165,7 +178,7 @@ struct MarketHeader {
     entries: u64,
 }
 
-fn read_banner<R: Read>(lines: &mut Lines<'_, R>) -> Result<Banner, Failure> {
+fn read_banner<R: Read>(lines: &mut Lines<'_, R>) -> Result<Banner, FileError> {
     let Some((start, end)) = lines.next_raw()? else {
         return Err(lines.fail("is empty"));
     };
@@ -211,7 +224,7 @@ fn parse_banner(mut line: &[u8]) -> Result<Banner, String> {
     }
 }
 
-fn read_sizes<R: Read>(lines: &mut Lines<'_, R>, banner: Banner) -> Result<MarketHeader, Failure> {
+fn read_sizes<R: Read>(lines: &mut Lines<'_, R>, banner: Banner) -> Result<MarketHeader, FileError> {
     let Some((start, end)) = lines.next_content()? else {
         return Err(lines.fail("ends before the line with the sizes"));
     };
@@ -295,12 +308,12 @@ fn read_coordinate<R: Read>(
     lines: &mut Lines<'_, R>,
     header: MarketHeader,
     size: Option<u64>,
-) -> Result<Triplets, Failure> {
+) -> Result<Triplets, FileError> {
     let MarketHeader { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
     let total = expected(header, size, SHORTEST_ENTRY);
     affordable(&[total], bytes_of_entry(complex))
-        .map_err(|why| lines.fail(format!("{entries} entries are too many: {why}")))?;
+        .map_err(|why| lines.fail(why.after(format_args!("{entries} entries are too many"))))?;
     let mut a = Triplets::new(n_rows, n_cols, complex);
     let mut triangle = StoredTriangle::default();
     let mut room = 0;
@@ -324,7 +337,7 @@ fn read_coordinate<R: Read>(
     Ok(Triplets { symmetry: banner.symmetry, pattern: banner.field == Field::Pattern, ..a })
 }
 
-fn check_complete<R: Read>(lines: &Lines<'_, R>, found: u64, promised: u64) -> Result<(), Failure> {
+fn check_complete<R: Read>(lines: &Lines<'_, R>, found: u64, promised: u64) -> Result<(), FileError> {
     if found == promised {
         return Ok(());
     }
@@ -500,14 +513,14 @@ fn read_array<R: Read>(
     lines: &mut Lines<'_, R>,
     header: MarketHeader,
     size: Option<u64>,
-) -> Result<DenseArray, Failure> {
+) -> Result<DenseArray, FileError> {
     let MarketHeader { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
     let total = expected(header, size, SHORTEST_NUMBER);
     // A triangle, and the whole of about twice as many numbers.
     let copies = if banner.symmetry == Symmetry::General { 1 } else { 3 };
     affordable(&[total, copies], bytes_of_number(complex))
-        .map_err(|why| lines.fail(format!("{n_rows} × {n_cols} is too large: {why}")))?;
+        .map_err(|why| lines.fail(why.after(format_args!("{n_rows} × {n_cols} is too large"))))?;
     let mut values = Numbers::new(complex);
     while let Some((start, end)) = lines.next_content()? {
         if values.len() as u64 == entries {
@@ -530,7 +543,7 @@ fn read_array<R: Read>(
 }
 
 /// All n × n entries from the columns of the lower triangle.
-fn unfold(triangle: Numbers, n: usize, symmetry: Symmetry) -> Result<Numbers, String> {
+fn unfold(triangle: Numbers, n: usize, symmetry: Symmetry) -> Result<Numbers, Reason> {
     if symmetry == Symmetry::General {
         return Ok(triangle);
     }
@@ -561,7 +574,7 @@ mod tests {
     const REAL: &str = "%%MatrixMarket matrix coordinate real general\n";
 
     fn parse(bytes: &[u8]) -> Result<FileArray, String> {
-        read("A.mtx", bytes, Some(bytes.len() as u64)).map_err(|e| e.to_string())
+        read("A.mtx", bytes, Some(bytes.len() as u64)).map(|(array, _)| array).map_err(|e| e.to_string())
     }
 
     fn sparse(text: &str) -> Triplets {
@@ -749,7 +762,7 @@ mod tests {
     #[test]
     fn lines_may_arrive_in_pieces() {
         let text = format!("{REAL}2 2 2\r\n1 1 1.5\n\n2 2 2.5");
-        assert_eq!(read("A.mtx", Drip(text.as_bytes()), None).unwrap(), FileArray::Sparse(sparse(&text)));
+        assert_eq!(read("A.mtx", Drip(text.as_bytes()), None).unwrap().0, FileArray::Sparse(sparse(&text)));
     }
 
     #[test]
@@ -801,7 +814,7 @@ mod tests {
             let mut bytes = if random.bits().is_multiple_of(2) { REAL.as_bytes().to_vec() } else { Vec::new() };
             bytes.extend((0..length).map(|_| random.bits() as u8));
             let _ = parse(&bytes);
-            let _ = super::super::read_stream("A", &bytes[..], None);
+            let _ = crate::read_stream("A", &bytes[..], None);
         }
     }
 }

@@ -1,14 +1,12 @@
-//! NumPy's .npy arrays and .npz archives of them.
+//! NumPy's .npy arrays; [`archive`](crate::archive) has the .npz archives of them.
 //!
 //! # Source
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
 //! `fortran_order` and `shape`, then the raw numbers.
 
-use super::{DenseArray, Numbers, bytes_of_number};
-use crate::exit::Failure;
-use crate::memory::{affordable, grow};
-use crate::report::sizes;
-use std::fs::File;
+use crate::error::{FileError, Reason};
+use crate::memory::{NoMemory, affordable, grow};
+use crate::{DenseArray, NumberType, Numbers, bytes_of_number, sizes};
 use std::io::{Read, Write};
 
 /// Longest header that is read; NumPy's own are about 120 bytes.
@@ -32,57 +30,16 @@ pub fn shorten(token: &[u8]) -> String {
 /// Reads one array of one or two dimensions; a vector becomes a column. `size` is that of the file, which cannot hold more.
 ///
 /// # Errors
-/// [`Failure::Input`] with file and reason; also where the header promises more than the memory that is free, before there is
+/// [`FileError`] with file and reason; also where the header promises more than the memory that is free, before there is
 /// any of it.
-pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<DenseArray, Failure> {
-    try_read(&mut source, size).map_err(|reason| Failure::in_file(name, reason))
-}
-
-/// Reads the array `member` of an archive, or its only one.
-///
-/// # Errors
-/// [`Failure::Input`] with file and reason.
-pub fn read_zip(file: File, name: &str, member: Option<&str>) -> Result<super::FileArray, Failure> {
-    let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|e| Failure::in_file(name, e))?;
-    let names = archive.file_names().map(|n| n.map(String::from)).collect::<Result<Vec<_>, _>>();
-    let names = names.map_err(|e| Failure::in_file(name, e))?;
-    let chosen = choose_member(&names.iter().map(String::as_str).collect::<Vec<_>>(), member);
-    let chosen = chosen.map_err(|reason| Failure::in_file(name, reason))?;
-    let mut entry = archive.by_name(&chosen).map_err(|e| Failure::in_file(name, e))?;
-    let array = try_read(&mut entry, None).map_err(|reason| Failure::in_file(name, format!("{chosen}: {reason}")))?;
-    Ok(super::FileArray::DenseArray(array))
-}
-
-fn choose_member(files: &[&str], wanted: Option<&str>) -> Result<String, String> {
-    let arrays: Vec<&str> = files.iter().filter_map(|f| f.strip_suffix(".npy")).collect();
-    let listed = || shorten_list(&arrays);
-    let chosen = match (wanted, &arrays[..]) {
-        (_, []) => return Err("the archive holds no .npy array".into()),
-        (None, [only]) => only,
-        (None, many) if many.contains(&"format") && many.contains(&"data") => {
-            return Err("holds a sparse matrix of SciPy: write it with scipy.io.mmwrite(\"A.mtx\", a) instead".into());
-        }
-        (None, many) => {
-            let example = many[0];
-            return Err(format!("holds {} arrays ({}): name one, as in file.npz:{example}", many.len(), listed()));
-        }
-        (Some(wanted), all) => match all.iter().find(|a| **a == wanted) {
-            Some(found) => found,
-            None => return Err(format!("holds no array `{wanted}`, but {}", listed())),
-        },
-    };
-    Ok(format!("{chosen}.npy"))
-}
-
-fn shorten_list(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(12).map(|n| shorten(n.as_bytes())).collect();
-    shown.join(", ") + if names.len() > 12 { ", …" } else { "" }
+pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<(DenseArray, NumberType), FileError> {
+    try_read(&mut source, size).map_err(|reason| FileError::in_file(name, reason))
 }
 
 /// What the header of an array says.
 #[derive(Debug, Clone, PartialEq)]
 struct NpyHeader {
-    kind: NumberKind,
+    kind: NumberType,
     big_endian: bool,
     fortran_order: bool,
     shape: Vec<usize>,
@@ -103,51 +60,53 @@ impl NpyHeader {
     }
 }
 
-/// Number types by NumPy's letters and byte counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum NumberKind {
-    Float(usize),
-    Complex(usize),
-    Signed(usize),
-    Unsigned(usize),
-}
-
-impl NumberKind {
-    fn bytes(self) -> usize {
-        let (NumberKind::Float(b) | NumberKind::Complex(b) | NumberKind::Signed(b) | NumberKind::Unsigned(b)) = self;
-        b
-    }
-}
-
-fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<DenseArray, String> {
+/// [`read`] without the name of the file.
+pub(crate) fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<(DenseArray, NumberType), Reason> {
     let header = read_header(source)?;
     let (n_rows, n_cols) = header.rows_and_columns()?;
     let as_is = header.fortran_order || n_cols <= 1 || n_rows == 0;
     let values = read_numbers(source, size, &header, if as_is { 1 } else { 2 })?;
     let values = if as_is { values } else { values.transposed(n_rows, n_cols)? };
-    Ok(DenseArray { n_rows, n_cols, values })
+    Ok((DenseArray { n_rows, n_cols, values }, header.kind))
 }
 
 /// Reads an array of any number of dimensions; returns its shape and its numbers by rows.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_field(name: &str, mut source: impl Read, size: Option<u64>) -> Result<(Vec<usize>, Numbers), Failure> {
-    let mut read = || {
-        let header = read_header(&mut source)?;
-        let turned = header.fortran_order && header.shape.iter().filter(|n| **n > 1).count() > 1;
-        let mut values = read_numbers(&mut source, size, &header, if turned { 2 } else { 1 })?;
-        if turned && !values.is_empty() {
-            // By columns the last axis comes first: it goes behind those before it, then the one before it follows, and so on.
-            for axis in (1..header.shape.len()).rev() {
-                let before = header.shape[..axis].iter().product();
-                let after = header.shape[axis + 1..].iter().product();
-                values = values.transposed_blocks((header.shape[axis], before, after))?;
-            }
+pub fn read_field(name: &str, mut source: impl Read, size: Option<u64>) -> Result<(Vec<usize>, Numbers), FileError> {
+    try_read_field(&mut source, size)
+        .map(|(shape, values, _)| (shape, values))
+        .map_err(|reason| FileError::in_file(name, reason))
+}
+
+/// [`read_field`] without the name of the file, with the type of the numbers.
+pub(crate) fn try_read_field(
+    source: &mut impl Read,
+    size: Option<u64>,
+) -> Result<(Vec<usize>, Numbers, NumberType), Reason> {
+    let header = read_header(source)?;
+    let turned = header.fortran_order && header.shape.iter().filter(|n| **n > 1).count() > 1;
+    let mut values = read_numbers(source, size, &header, if turned { 2 } else { 1 })?;
+    if turned && !values.is_empty() {
+        // By columns the last axis comes first: it goes behind those before it, then the one before it follows, and so on.
+        for axis in (1..header.shape.len()).rev() {
+            let before = header.shape[..axis].iter().product();
+            let after = header.shape[axis + 1..].iter().product();
+            values = values.transposed_blocks((header.shape[axis], before, after))?;
         }
-        Ok((header.shape, values))
-    };
-    read().map_err(|reason: String| Failure::in_file(name, reason))
+    }
+    Ok((header.shape, values, header.kind))
+}
+
+/// The text that an array of one fixed-width byte string holds, such as `b'csr'`.
+pub(crate) fn read_text(source: &mut impl Read) -> Result<String, Reason> {
+    /// Longest text that is read.
+    const MOST: u64 = 64;
+    read_start(source)?;
+    let mut text = Vec::new();
+    source.take(MOST).read_to_end(&mut text)?;
+    Ok(shorten(&text).trim_end_matches(['\0', '\u{fffd}']).to_string())
 }
 
 /// The numbers after a header, as they stand; `copies` of them will be needed.
@@ -156,39 +115,45 @@ fn read_numbers(
     size: Option<u64>,
     header: &NpyHeader,
     copies: usize,
-) -> Result<Numbers, String> {
-    let complex = matches!(header.kind, NumberKind::Complex(_));
+) -> Result<Numbers, Reason> {
+    let complex = matches!(header.kind, NumberType::Complex(_));
     let bytes = header.kind.bytes();
     let shape = sizes(&header.shape);
     let count = header.shape.iter().try_fold(1_u64, |count, n| count.checked_mul(*n as u64));
     let count = count.ok_or_else(|| format!("{shape} is too large"))?;
     let most = size.map_or(u64::MAX, |size| size / bytes as u64 + 1);
     let total = usize::try_from(count.min(most)).unwrap_or(usize::MAX);
-    affordable(&[total, copies], bytes_of_number(complex)).map_err(|why| format!("{shape} is too large: {why}"))?;
+    affordable(&[total, copies], bytes_of_number(complex))
+        .map_err(|why| why.after(format_args!("{shape} is too large")))?;
     let mut values = Numbers::new(complex);
     let mut chunk = vec![0; CHUNK * bytes];
     while (values.len() as u64) < count {
         let numbers = (count - values.len() as u64).min(CHUNK as u64) as usize;
         let wanted = numbers * bytes;
         read_exactly(source, &mut chunk[..wanted])
-            .map_err(|why| format!("{why}: the header promises {count} numbers, fewer are there"))?;
+            .map_err(|why| why.before(format_args!("the header promises {count} numbers, fewer are there")))?;
         values.grow(numbers, total)?;
         decode(&chunk[..wanted], header, &mut values)?;
     }
-    if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {
-        return Err(format!("there is more after the {count} numbers that the header promises"));
+    if source.read(&mut [0])? != 0 {
+        return Err(format!("there is more after the {count} numbers that the header promises").into());
     }
     Ok(values)
 }
 
-fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), String> {
+fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), Reason> {
     source.read_exact(into).map_err(|e| match e.kind() {
-        std::io::ErrorKind::UnexpectedEof => "the file ends too early".to_string(),
-        _ => e.to_string(),
+        std::io::ErrorKind::UnexpectedEof => "the file ends too early".into(),
+        _ => e.into(),
     })
 }
 
-fn read_header(source: &mut impl Read) -> Result<NpyHeader, String> {
+fn read_header(source: &mut impl Read) -> Result<NpyHeader, Reason> {
+    Ok(parse_header(&read_start(source)?)?)
+}
+
+/// Reads what stands before the numbers; returns its dict as text.
+fn read_start(source: &mut impl Read) -> Result<String, Reason> {
     let mut start = [0; 8];
     read_exactly(source, &mut start)?;
     if !start.starts_with(b"\x93NUMPY") {
@@ -198,16 +163,15 @@ fn read_header(source: &mut impl Read) -> Result<NpyHeader, String> {
     match start[6] {
         1 => read_exactly(source, &mut length[..2])?,
         2 | 3 => read_exactly(source, &mut length)?,
-        version => return Err(format!("has .npy format version {version}; versions 1 to 3 are known")),
+        version => return Err(format!("has .npy format version {version}; versions 1 to 3 are known").into()),
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
-        return Err(format!("has a header of {length} bytes; at most {MAX_HEADER} make sense"));
+        return Err(format!("has a header of {length} bytes; at most {MAX_HEADER} make sense").into());
     }
     let mut text = vec![0; length];
     read_exactly(source, &mut text)?;
-    let text = String::from_utf8(text).map_err(|_| "has a header that is not text")?;
-    parse_header(&text)
+    String::from_utf8(text).map_err(|_| "has a header that is not text".into())
 }
 
 fn parse_header(text: &str) -> Result<NpyHeader, String> {
@@ -243,21 +207,21 @@ fn parse_shape(text: &str) -> Option<Vec<usize>> {
     inside.split(',').map(|part| part.trim().trim_end_matches('L').parse().ok()).collect()
 }
 
-fn parse_descr(descr: &str) -> Result<(bool, NumberKind), String> {
+fn parse_descr(descr: &str) -> Result<(bool, NumberType), String> {
     let big_endian = descr.starts_with('>');
     let kind = match descr.trim_start_matches(['<', '>', '|', '=']) {
-        "f4" => NumberKind::Float(4),
-        "f8" => NumberKind::Float(8),
-        "c8" => NumberKind::Complex(8),
-        "c16" => NumberKind::Complex(16),
-        "i1" => NumberKind::Signed(1),
-        "i2" => NumberKind::Signed(2),
-        "i4" => NumberKind::Signed(4),
-        "i8" => NumberKind::Signed(8),
-        "u1" | "b1" => NumberKind::Unsigned(1),
-        "u2" => NumberKind::Unsigned(2),
-        "u4" => NumberKind::Unsigned(4),
-        "u8" => NumberKind::Unsigned(8),
+        "f4" => NumberType::Float(4),
+        "f8" => NumberType::Float(8),
+        "c8" => NumberType::Complex(8),
+        "c16" => NumberType::Complex(16),
+        "i1" => NumberType::Signed(1),
+        "i2" => NumberType::Signed(2),
+        "i4" => NumberType::Signed(4),
+        "i8" => NumberType::Signed(8),
+        "u1" | "b1" => NumberType::Unsigned(1),
+        "u2" => NumberType::Unsigned(2),
+        "u4" => NumberType::Unsigned(4),
+        "u8" => NumberType::Unsigned(8),
         _ => {
             let shown = shorten(descr.as_bytes());
             return Err(format!("has numbers of type `{shown}`; f4, f8, c8, c16 and integers can be read"));
@@ -270,10 +234,10 @@ fn decode(bytes: &[u8], header: &NpyHeader, values: &mut Numbers) -> Result<(), 
     let big = header.big_endian;
     for number in bytes.chunks_exact(header.kind.bytes()) {
         let (re, im) = match header.kind {
-            NumberKind::Float(_) => (float(number, big), 0.0),
-            NumberKind::Complex(size) => (float(&number[..size / 2], big), float(&number[size / 2..], big)),
-            NumberKind::Unsigned(_) => (unsigned(number, big) as f64, 0.0),
-            NumberKind::Signed(size) => {
+            NumberType::Float(_) => (float(number, big), 0.0),
+            NumberType::Complex(size) => (float(&number[..size / 2], big), float(&number[size / 2..], big)),
+            NumberType::Unsigned(_) => (unsigned(number, big) as f64, 0.0),
+            NumberType::Signed(size) => {
                 let unused = 64 - 8 * size as u32;
                 ((((unsigned(number, big) << unused) as i64) >> unused) as f64, 0.0)
             }
@@ -299,19 +263,22 @@ fn float(bytes: &[u8], big_endian: bool) -> f64 {
 
 impl Numbers {
     /// Column-major from row-major.
-    pub(super) fn transposed(&self, n_rows: usize, n_cols: usize) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// [`NoMemory`].
+    pub fn transposed(&self, n_rows: usize, n_cols: usize) -> Result<Self, NoMemory> {
         self.transposed_blocks((n_rows, n_cols, 1))
     }
 
     /// An array of shape (a, b, c) by rows as one of shape (b, a, c).
-    fn transposed_blocks(&self, (a, b, c): (usize, usize, usize)) -> Result<Self, String> {
+    fn transposed_blocks(&self, (a, b, c): (usize, usize, usize)) -> Result<Self, NoMemory> {
         let turn = |part: &Vec<f64>| {
             let mut turned = Vec::new();
             grow(&mut turned, part.len(), part.len())?;
             for j in 0..b {
                 (0..a).for_each(|i| turned.extend_from_slice(&part[(i * b + j) * c..][..c]));
             }
-            Ok::<_, String>(turned)
+            Ok(turned)
         };
         Ok(Numbers { re: turn(&self.re)?, im: self.im.as_ref().map(turn).transpose()? })
     }
@@ -358,7 +325,8 @@ mod tests {
     }
 
     fn parse(bytes: &[u8]) -> Result<DenseArray, String> {
-        try_read(&mut &*bytes, Some(bytes.len() as u64))
+        let read = read("f", &mut &*bytes, Some(bytes.len() as u64));
+        read.map(|(array, _)| array).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -428,15 +396,6 @@ mod tests {
             let header = read_header(&mut &*bytes).unwrap();
             assert_eq!((header.rows_and_columns().unwrap(), header.fortran_order), ((n, columns), true));
         }
-    }
-
-    #[test]
-    fn the_only_member_or_the_named_one_is_taken() {
-        assert_eq!(choose_member(&["a.npy"], None).unwrap(), "a.npy");
-        assert_eq!(choose_member(&["a.npy", "b.npy"], Some("b")).unwrap(), "b.npy");
-        assert!(choose_member(&["a.npy", "b.npy"], None).unwrap_err().contains("file.npz:a"));
-        assert!(choose_member(&["a.npy"], Some("c")).unwrap_err().contains("no array `c`"));
-        assert!(choose_member(&["readme"], None).is_err());
     }
 
     #[test]
