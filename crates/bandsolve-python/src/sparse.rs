@@ -75,16 +75,16 @@ fn viewed<T: Number, R>(
     let values = slice(&values);
     let made = match (Indices::copied(pointers, "indptr")?, Indices::copied(indices, "indices")?) {
         (Indices::Narrow(pointers), Indices::Narrow(indices)) => {
-            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Narrow)
+            Csr::new(n, pointers, indices, values).map(MatrixView::Narrow)
         }
         (Indices::Wide(pointers), Indices::Narrow(indices)) => {
-            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Narrow)
+            Csr::with_pointers(n, &pointers, indices, values).map(MatrixView::Narrow)
         }
         (Indices::Narrow(pointers), Indices::Wide(indices)) => {
-            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Wide)
+            Csr::with_pointers(n, &pointers, indices, values).map(MatrixView::Wide)
         }
         (Indices::Wide(pointers), Indices::Wide(indices)) => {
-            Csr::with_pointers(n, pointers, indices, values).map(MatrixView::Wide)
+            Csr::new(n, pointers, indices, values).map(MatrixView::Wide)
         }
     };
     Ok(work(made.map_err(|error| exception(py, &error))?))
