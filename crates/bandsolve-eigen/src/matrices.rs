@@ -4,7 +4,8 @@ use crate::problem::{EigenProblem, Which};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{narrow, widen};
+use bandsolve::memory::{allocate, zeroed};
+use bandsolve::vectors::{agree_on, narrow, widen};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
     Scalar, Shape, Tridiagonal,
@@ -30,6 +31,14 @@ pub trait ShiftableMatrix: Sync + Sized {
     /// As [`multiply`](Self::multiply), and [`Error::Unsupported`] where only A·x is known.
     fn multiply_adjoint(&self, _x: &[Self::Scalar], _y: &mut [Self::Scalar]) -> Result<()> {
         Err(Error::Unsupported { method: "multiply_adjoint", what: "adjoints of this matrix" })
+    }
+    /// `Err(NotDefinite)` if this matrix, as the B of a Hermitian pencil, is known not to be positive definite. By default nothing is known
+    /// beforehand, and the search sees negative xᴴ·B·x alone.
+    ///
+    /// # Errors
+    /// [`Error::NotDefinite`], and those of counting eigenvalues.
+    fn check_definite(&self) -> Result<()> {
+        Ok(())
     }
     /// (A − σB)⁻¹ by factors; B = I without one.
     ///
@@ -381,6 +390,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
+        b.map_or(Ok(()), M::check_definite)?;
         let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.hermitian(problem);
         self.nearest((a, b), Complex64::from(target), &search)
     }
@@ -540,7 +550,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
 
     /// A number of the size of ‖A‖: the largest entry of A·e, added up over the processes; e: ones.
     fn size_of<M: ShiftableMatrix<Scalar = T>>(&self, a: &M) -> Result<f64> {
-        let (ones, mut image) = (vec![T::ONE; a.rows()], vec![T::ZERO; a.rows()]);
+        let vectors = || Ok((allocate(a.rows(), T::ONE)?, zeroed(a.rows())?));
+        let (ones, mut image) = agree_on(self.communicator, vectors())?;
         a.multiply(&ones, &mut image)?;
         let mut largest = [image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max)];
         self.communicator.sum(&mut largest);

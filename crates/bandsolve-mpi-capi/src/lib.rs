@@ -58,7 +58,7 @@ pub struct bandsolve_mpi_report_t {
 pub struct bandsolve_mpi_eigen_t {
     /// The eigenvalues nearest to this number are wanted.
     pub target: f64,
-    /// Tolerance; 0: that of the solver.
+    /// Tolerance; 0: the accuracy of the number type.
     pub tol: f64,
     /// How many.
     pub k: usize,
@@ -66,7 +66,7 @@ pub struct bandsolve_mpi_eigen_t {
     pub ncv: usize,
     /// Most restarts; 0: as many as the solver takes.
     pub max_restarts: usize,
-    /// Of the random start vector, of this rank.
+    /// Of the random start vector, the same on all ranks.
     pub seed: u64,
     /// How many were found.
     pub found: usize,
@@ -78,6 +78,8 @@ pub struct bandsolve_mpi_eigen_t {
     pub complete: i32,
     /// Whether as many were found as were asked for.
     pub converged: i32,
+    /// How the search ended, in words.
+    pub ending: [c_char; 64],
 }
 
 /// The version of this library.
@@ -259,6 +261,8 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
             mean: solved.mean.unwrap_or(f64::NAN),
             refinement_steps: solved.refinement_steps,
             subproblems: solved.subproblems,
+            rcond: solved.rcond,
+            attention: text(solved.attention.as_deref().unwrap_or_default()),
             method: text(solved.method.name()),
             reason: text(&solved.reason),
         };
@@ -337,6 +341,35 @@ pub unsafe extern "C" fn bandsolve_mpi_solve(
         };
         // SAFETY: the caller's promise.
         unsafe { report.write(report_of) };
+        Ok(())
+    })
+}
+
+/// The condition of the matrix of factors, and whether x of a solve with this backward error may have no correct digit.
+#[repr(C)]
+pub struct bandsolve_mpi_condition_t {
+    /// Of the solve.
+    pub backward_error: f64,
+    /// An estimate of the reciprocal condition.
+    pub rcond: f64,
+    /// In words; empty if nothing suggests that.
+    pub attention: [c_char; 256],
+}
+
+/// Estimates the condition, and says whether x may have no correct digit.
+///
+/// # Safety
+/// `factors` are of this library; `condition` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_condition(
+    factors: *const bandsolve_mpi_factors_t,
+    condition: *mut bandsolve_mpi_condition_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let (factors, condition) = unsafe { (&*factors, &mut *condition) };
+    guard(Some(&factors.ranks), || {
+        let (rcond, attention) = factors.held.condition(condition.backward_error)?;
+        (condition.rcond, condition.attention) = (rcond, text(&attention.unwrap_or_default()));
         Ok(())
     })
 }
@@ -432,7 +465,7 @@ unsafe fn free<V>(held: *mut V) {
 }
 
 /// A text of at most so many bytes, ended by a zero; the last character is cut where it does not fit.
-fn text<const N: usize>(text: &str) -> [c_char; N] {
+pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut to = [0; N];
     let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);
     to.iter_mut().zip(text.bytes().take(most)).for_each(|(to, byte)| *to = byte as c_char);

@@ -1,9 +1,9 @@
 //! The program `bandsolve-mpi`: solves a system, or finds eigenvalues, over the processes that `mpirun` starts, and measures how that scales.
 
-/// A line on standard output; a closed pipe is no error.
+/// A line on standard output; a closed pipe is no error, a full device is.
 macro_rules! say {
     ($($words:tt)*) => {
-        _ = std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($words)*)))
+        bandsolve_cli::report::print(&format!("{}\n", format_args!($($words)*)))?
     };
 }
 
@@ -68,7 +68,7 @@ fn on_ranks(work: impl FnOnce(&Ranks) -> Result<(), Failure>) -> Result<(), Fail
     let Some((universe, _)) = mpi::initialize_with_threading(mpi::Threading::Funneled) else {
         return Err(Failure::Other("MPI cannot be started".into()));
     };
-    let ranks = Ranks::of(&mpi::traits::Communicator::duplicate(&universe.world()));
+    let ranks = Ranks::of(&universe.world());
     let done = work(&ranks);
     if ranks.rank() == 0 { done } else { Ok(()) }
 }

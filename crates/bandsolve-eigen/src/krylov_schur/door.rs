@@ -88,7 +88,7 @@ fn posed<'a, T: Scalar>(
     problem: &EigenProblem<'_, T>,
 ) -> Result<(EigenSolver<'a, T>, Scaling)> {
     check(&solver, problem)?;
-    let mut memory = SearchMemory::new(problem, 2)?;
+    let mut memory = SearchMemory::new(&solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
     let probed = probe(problem, (&mut reducer, stack))?;
     Ok((EigenSolver { probed: Some(probed), ..solver }, Scaling::of::<T>(probed, problem)))

@@ -11,6 +11,7 @@ use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen};
 use crate::solver::EigenSolver;
+use bandsolve::memory::reserved;
 use bandsolve::vectors::Reducer;
 use bandsolve::{Complex64, Result, Scalar};
 use core::ops::Range;
@@ -62,7 +63,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
     // As many sums as vectors there may ever be.
     let most = total.min(capacity + LEAST_ACTIVE) + 2;
-    let mut memory = SearchMemory::new(&problem, most)?;
+    let mut memory = SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);
@@ -253,14 +254,16 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
-        let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), Vec::<Complex64>::new());
+        let room = reserved(self.locked.len().min(self.target) * n);
+        let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), self.basis.tools().0.agree_on(room)?);
         let ritz = RitzValues::of(&self.basis.h.block(0, self.locked.len()), solver.which, !T::COMPLEX)?;
         let largest = self.largest(&ritz);
         for k in 0..self.locked.len().min(self.target) {
             if k > 0 && ritz.pair[k - 1] {
                 offsets.push(offsets[k - 1].conj());
-                let conjugate: Vec<Complex64> = vectors[(k - 1) * n..].iter().map(Complex64::conj).collect();
-                vectors.extend(conjugate);
+                let conjugates = vectors.len();
+                vectors.extend_from_within((k - 1) * n..);
+                vectors[conjugates..].iter_mut().for_each(|v| *v = v.conj());
                 continue;
             }
             offsets.push(problem.offset(ritz.value(k, largest)));

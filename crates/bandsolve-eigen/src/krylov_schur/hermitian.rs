@@ -8,6 +8,7 @@ use crate::problem::{EigenProblem, Which};
 use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
+use bandsolve::memory::{reserved, zeroed};
 use bandsolve::vectors::{Reducer, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
@@ -56,7 +57,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
     let capacity = capacity(&solver, total);
     // As many sums as vectors there may ever be.
     let most = capacity.max(solver.k.saturating_add(LEAST_ACTIVE)).min(total) + 2;
-    let mut memory = super::verify::SearchMemory::new(&problem, most)?;
+    let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let weighted = problem.b.is_some();
     let basis = KrylovBasis::new(problem, weighted, (total, capacity), solver.seed, (reducer, stack))?;
@@ -297,9 +298,11 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let chosen = &order[..order.len().min(self.solver.k)];
         let offsets: Vec<Complex64> =
             chosen.iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k]))).collect();
-        let mut vectors = Vec::with_capacity(chosen.len() * self.problem.a.rows());
+        let len = chosen.len() * self.problem.a.rows();
+        let room = reserved(len).and_then(|vectors| Ok((vectors, zeroed(len)?)));
+        let (mut vectors, mut wide): (Vec<T>, Vec<Complex64>) = self.basis.tools().0.agree_on(room)?;
         chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
-        let wide: Vec<Complex64> = vectors.iter().map(|x| bandsolve::vectors::widen(*x)).collect();
+        wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
         let solver = self.solver;
         let checked = verify(&solver, &self.problem, (&offsets, &wide), true, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;

@@ -6,7 +6,8 @@ use crate::random::unit;
 use crate::report::EigenEnding;
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{Reducer, agree, narrow, widen};
+use bandsolve::memory::zeroed;
+use bandsolve::vectors::{Reducer, agree, agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 
@@ -14,11 +15,12 @@ use bandsolve_kernel::memory::zeros;
 pub(super) struct SearchMemory(Vec<f64>);
 
 impl SearchMemory {
-    /// For products with the operators, and so many sums at a time.
-    pub fn new<T: Scalar>(problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
+    /// For products with the operators, and so many sums at a time. All processes call it.
+    pub fn new<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
         let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
         let bytes = needed.unaligned_bytes_required();
-        Ok(Self(zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes })?))
+        let memory = zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes });
+        agree_on(solver.communicator, memory).map(Self)
     }
 
     pub fn stack(&mut self) -> &mut PodStack {
@@ -26,15 +28,20 @@ impl SearchMemory {
     }
 }
 
-/// Refuses what makes no sense; returns the number of rows on all processes, of which there are as many eigenvalues.
+/// Refuses what makes no sense, on all processes; returns the number of rows on all of them, of which there are as many eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
-    problem.check()?;
     let n = problem.a.rows();
-    if !(solver.tol >= 0.0 && solver.tol < 1.0) {
-        return Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" });
-    }
-    let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    let total = agree(solver.communicator, n, start)?;
+    let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
+        true => Ok(()),
+        false => Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" }),
+    };
+    let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
+    let total = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
+    // What has to be the same on all processes: they would search in other ways, and wait for each other.
+    let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
+    let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
+    let shift: Option<Complex64> = problem.shift().map(widen);
+    agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
     if solver.k > total {
         return Err(Error::Shape { what: "the list of eigenvalues asked for", expected: total, got: solver.k });
     }
@@ -80,8 +87,9 @@ pub(super) fn probe<T: Scalar>(
     (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
 ) -> Result<[f64; 2]> {
     let n = problem.a.rows();
-    let x: Vec<T> = (0..n).map(|i| T::from_real(T::Real::from_f64(unit(1, i as u64)))).collect();
-    let (mut image, size) = (vec![T::ZERO; n], reducer.norm(&x));
+    let (mut x, mut image): (Vec<T>, Vec<T>) = reducer.agree_on(zeroed(n).and_then(|x| Ok((x, zeroed(n)?))))?;
+    x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_real(T::Real::from_f64(unit(1, i as u64))));
+    let size = reducer.norm(&x);
     let mut norms = [0.0, 1.0];
     for (norm, operator) in norms.iter_mut().zip([Some(problem.a), problem.b]) {
         let Some(operator) = operator else { continue };
@@ -113,8 +121,8 @@ pub(super) fn verify<T: Scalar>(
     let n = problem.a.rows();
     let sigma = problem.shift().map_or(ZERO, widen);
     let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
-    let mut spare = vec![T::ZERO; 2 * n];
-    let mut products = vec![ZERO; 2 * n];
+    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?));
+    let (mut spare, mut products): (Vec<T>, Vec<Complex64>) = reducer.agree_on(memory())?;
     let mut seen = match solver.probed {
         Some(probed) => probed,
         None => probe(problem, (&mut *reducer, &mut *stack))?,
