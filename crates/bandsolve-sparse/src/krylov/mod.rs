@@ -395,9 +395,8 @@ impl<'c> KrylovSolver<'c> {
         let (mut before, mut fruitless) = (f64::INFINITY, 0);
         let mut last = Ending::Converged;
         loop {
-            if known == Known::Claimed {
-                run.units.round(x);
-            }
+            // What is claimed is claimed of the x that the caller will get.
+            run.units.round(x);
             let Start { residual, norm, proved } = run.start(x, known, r, spare, stack)?;
             if !residual.is_finite() || !norm.is_finite() {
                 return Ok((Ending::NotFinite, residual));
@@ -690,7 +689,8 @@ impl<T: Scalar> KrylovRun<'_, T> {
         units::multiply(r, self.left_scale);
         let mut norm = self.reducer.norm(r);
         let by = units::towards_one::<T>(norm);
-        if by != 1.0 && known != Known::Step {
+        // A step of Richardson's iteration is M⁻¹ itself.
+        if by != 1.0 && !matches!(self.method, KrylovMethod::Richardson { .. }) {
             units::multiply(r, by);
             self.left_scale *= by;
             norm *= by;

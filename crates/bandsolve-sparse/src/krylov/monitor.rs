@@ -25,6 +25,8 @@ pub(super) struct Monitor<'a, T: Scalar> {
     preconditioned_norm: f64,
     kept: &'a mut [T],
     kept_norm: f64,
+    /// The same at the last look of [`has_halved`](Self::has_halved).
+    looked_norm: f64,
     /// Room for x in the caller's units, where these are others.
     view: &'a mut [T],
     watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
@@ -53,6 +55,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
             preconditioned_norm: f64::INFINITY,
             kept,
             kept_norm,
+            looked_norm: f64::INFINITY,
             view,
             watch,
         }
@@ -133,6 +136,12 @@ impl<'a, T: Scalar> Monitor<'a, T> {
             self.kept_norm = norm * self.scale;
             each_piece(x.len(), RowsOf(&mut *self.kept, PIECE), &|own, kept| kept.0.copy_from_slice(&x[own]));
         }
+    }
+
+    /// Whether the least residual has become less than half since it was asked the last time.
+    pub fn has_halved(&mut self) -> bool {
+        let before = core::mem::replace(&mut self.looked_norm, self.kept_norm);
+        self.kept_norm < before
     }
 
     /// The x that was kept, and the norm of its residual as the method knew it; `None` if none was.

@@ -94,6 +94,9 @@ impl Units {
 
     /// Rounds v to what the caller will get: elements near the ends of the range may lose digits.
     pub fn round<T: Scalar>(self, v: &mut [T]) {
+        if self.is_plain() {
+            return;
+        }
         self.unscale(v);
         self.scale(v);
     }
