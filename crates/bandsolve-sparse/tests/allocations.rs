@@ -1,7 +1,7 @@
 //! Iterations allocate nothing.
 
-use bandsolve::LinearOperator;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{LinearOperator, Simd};
 use bandsolve_sparse::{
     IterationProgress, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, PreparedProduct,
     SingleInverse, nine_point,
@@ -9,6 +9,7 @@ use bandsolve_sparse::{
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::process::{Command, Stdio};
 
 /// The system's memory, counting what this thread asks for.
 struct Counting;
@@ -33,6 +34,20 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static MEMORY: Counting = Counting;
+
+/// In processes of their own: what is read once, as the name of the instruction set, is read anew in each.
+#[test]
+fn iterations_allocate_nothing_on_any_instruction_set() {
+    let children = Simd::ALL.map(|simd| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.env("BANDSOLVE_SIMD", simd.name()).args(["--exact", "iterations_allocate_nothing"]);
+        (simd, child.stdout(Stdio::piped()).spawn().unwrap())
+    });
+    for (simd, child) in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}: {}", simd.name(), String::from_utf8_lossy(&output.stdout));
+    }
+}
 
 #[test]
 fn iterations_allocate_nothing() {

@@ -8,7 +8,7 @@ use crate::rows::each_row;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
 use bandsolve::memory::zeroed;
-use bandsolve::vectors::{PIECE, each_piece};
+use bandsolve::vectors::{PIECE, divide, each_piece};
 use bandsolve::{Error, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
@@ -88,7 +88,7 @@ impl<T: Scalar> DiagonalInverse<T> {
     /// As [`DiagonalRule::of`].
     pub fn new<I: Index>(a: &Csr<'_, T, I>, rule: DiagonalRule) -> Result<Self> {
         let mut inverse = rule.of(a)?;
-        inverse.iter_mut().for_each(|d| *d = T::ONE / *d);
+        inverse.iter_mut().for_each(|d| *d = divide(T::ONE, *d));
         Ok(Self { inverse })
     }
 }

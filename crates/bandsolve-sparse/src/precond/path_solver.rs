@@ -12,6 +12,7 @@ use crate::rows::{Ragged, each_row};
 use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{allocate, collected, reserved, zeroed};
+use bandsolve::vectors::divide;
 use bandsolve::{AnyFactor, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -282,7 +283,7 @@ impl<T: Scalar> PartElimination<T> {
         let taken = l * self.coupling;
         let pivot = diag - taken;
         let size = Scalar::abs1(diag).to_f64() + Scalar::abs1(taken).to_f64();
-        self.factor = T::ONE / pivot;
+        self.factor = divide(T::ONE, pivot);
         self.coupling = sup;
         let made: [S; 3] = [cast(l), cast(self.factor), cast(self.factor * sup)];
         self.stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && made.iter().all(|value| value.is_finite());

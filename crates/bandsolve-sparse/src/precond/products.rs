@@ -15,6 +15,7 @@ use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::memory::{allocate, collected, copied};
+use bandsolve::vectors::divide;
 use bandsolve::{LinearOperator, Op, RealScalar, Result, Scalar, Tridiagonal};
 
 /// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r with a diagonal T and tridiagonal Mₗ of several forests: m tridiagonal solves, no product with A.
@@ -39,14 +40,14 @@ impl<T: Scalar> ForestProduct<T> {
         let share = T::Real::from_f64(m as f64);
         each_row(&mut j, &|i, j| {
             let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
-            *j = T::ONE + (d - t[i]) / t[i] / T::from_real(share);
+            *j = T::ONE + divide(divide(d - t[i], t[i]), T::from_real(share));
             0
         });
-        let inverse: Vec<T> = collected(t.iter().map(|t| T::ONE / *t))?;
+        let inverse: Vec<T> = collected(t.iter().map(|t| divide(T::ONE, *t)))?;
         let factor = |(l, forest): (usize, Forest)| {
             let entry = |row: usize, column: usize, value: T| {
-                let left = T::ONE / power(j[row], m - 1 - l);
-                let right = T::ONE / power(j[column], l);
+                let left = divide(T::ONE, power(j[row], m - 1 - l));
+                let right = divide(T::ONE, power(j[column], l));
                 if row == column { T::ZERO } else { inverse[row] * (left * value * right) }
             };
             let couplings = forest.tridiagonal_of(a, &entry)?;
@@ -89,7 +90,7 @@ impl<T: Scalar> ForestProduct<T> {
         let mut scale = allocate(b.rows(), T::ONE)?;
         if scaled {
             scale = DiagonalRule::P1.of(&b)?;
-            let inverse: Vec<T> = collected(scale.iter().map(|d| T::ONE / *d))?;
+            let inverse: Vec<T> = collected(scale.iter().map(|d| divide(T::ONE, *d)))?;
             b.scale_rows(&inverse)?;
         }
         let (mut solvers, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
@@ -104,7 +105,7 @@ impl<T: Scalar> ForestProduct<T> {
             solvers.push(ForestSolver::with(forest, tridiagonal)?);
         }
         let t = DiagonalRule::P1.of(&b)?;
-        let inverse = collected(t.iter().zip(&scale).map(|(t, d)| T::ONE / (*d * *t)))?;
+        let inverse = collected(t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)))?;
         let said =
             if count == 0 { enough.said("of the weight of what they leave is its diagonal's") } else { String::new() };
         Ok((Self { inverse, solvers }, said))
