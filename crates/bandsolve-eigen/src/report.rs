@@ -15,8 +15,8 @@ pub enum EigenEnding {
     RestartLimit,
     /// Residuals computed from the vectors are far above the tolerance: the inverse that was given is not one, or is too inexact.
     LargeResiduals,
-    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts as allowed, or
-    /// counts say that one is missing, and it was not found.
+    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts or products as
+    /// allowed, or counts say that one is missing, and it was not found.
     Incomplete,
 }
 
