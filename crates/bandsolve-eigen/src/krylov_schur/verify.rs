@@ -26,7 +26,7 @@ impl SearchMemory {
     }
 }
 
-/// Refuses what makes no sense; returns the number of rows on all processes.
+/// Refuses what makes no sense; returns the number of rows on all processes, of which there are as many eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
     problem.check()?;
     let n = problem.a.rows();
@@ -34,7 +34,11 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
         return Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" });
     }
     let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    agree(solver.communicator, n, start)
+    let total = agree(solver.communicator, n, start)?;
+    if solver.k > total {
+        return Err(Error::Shape { what: "the list of eigenvalues asked for", expected: total, got: solver.k });
+    }
+    Ok(total)
 }
 
 fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
@@ -51,8 +55,41 @@ pub(super) struct Verified {
     pub residuals: Vec<f64>,
     pub norms: [f64; 2],
     pub orthogonality: f64,
-    /// Whether residuals are what the tolerance promises.
+    /// Whether residuals are at most [`limit`].
     pub sound: bool,
+}
+
+/// Residuals that rounding explains, times ε·√n.
+const ROUNDING: f64 = 32.0;
+
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// The largest residual, relative to ‖A‖ + |λ|·‖B‖, of a pair that is found, of `total` rows: what was asked for, or what rounding
+    /// explains.
+    ///
+    /// A vector of the type differs from the eigenvector by ε/2 of its norm, and each product, projection and restart adds a few ε. So
+    /// ‖A·x − λ·x‖ is a few ε·‖A‖₂. The norm in the residual is that of a product with a random vector. It can be smaller than ‖A‖₂ by a
+    /// factor of √n.
+    pub(crate) fn limit(&self, total: f64) -> f64 {
+        self.tol.max(ROUNDING * T::Real::EPSILON.to_f64() * total.sqrt())
+    }
+}
+
+/// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector x.
+pub(super) fn probe<T: Scalar>(
+    problem: &EigenProblem<'_, T>,
+    (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
+) -> Result<[f64; 2]> {
+    let n = problem.a.rows();
+    let x: Vec<T> = (0..n).map(|i| T::from_real(T::Real::from_f64(unit(1, i as u64)))).collect();
+    let (mut image, size) = (vec![T::ZERO; n], reducer.norm(&x));
+    let mut norms = [0.0, 1.0];
+    for (norm, operator) in norms.iter_mut().zip([Some(problem.a), problem.b]) {
+        let Some(operator) = operator else { continue };
+        operator.apply(&x, &mut image, stack)?;
+        let of_image = reducer.norm(&image);
+        *norm = if size > 0.0 { of_image / size } else { 0.0 };
+    }
+    Ok(norms)
 }
 
 impl EigenEnding {
@@ -77,13 +114,15 @@ pub(super) fn verify<T: Scalar>(
     let sigma = problem.shift().map_or(ZERO, widen);
     let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
     let mut spare = vec![T::ZERO; 2 * n];
-    let (mut products, mut seen) = (vec![ZERO; 2 * n], [0.0_f64; 2]);
+    let mut products = vec![ZERO; 2 * n];
+    let mut seen = match solver.probed {
+        Some(probed) => probed,
+        None => probe(problem, (&mut *reducer, &mut *stack))?,
+    };
     let mut parts = Vec::with_capacity(offsets.len());
     let mut gram = 0.0_f64;
-    let probe: Vec<Complex64> = (0..n).map(|i| Complex64::from(unit(1, i as u64))).collect();
-    for k in 0..=offsets.len() {
-        // The last vector is a random one, for the norms alone.
-        let x = if k < offsets.len() { &vectors[k * n..][..n] } else { &probe[..] };
+    for k in 0..offsets.len() {
+        let x = &vectors[k * n..][..n];
         let (ax, bx) = products.split_at_mut(n);
         let zero = zero_parts::<T>(x, reducer);
         product(problem.a, (x, zero), ax, &mut spare, stack)?;
@@ -95,9 +134,6 @@ pub(super) fn verify<T: Scalar>(
         if size > 0.0 {
             let own = [reducer.norm(ax) / size, reducer.norm(bx) / size];
             seen.iter_mut().zip(own).for_each(|(seen, own)| *seen = seen.max(own));
-        }
-        if k == offsets.len() {
-            break;
         }
         let inner = if hermitian { &*bx } else { x };
         // Vectors of general problems are not orthogonal.
@@ -114,9 +150,9 @@ pub(super) fn verify<T: Scalar>(
         if scale > 0.0 { residual / scale } else { *residual }
     };
     let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
-    // ‖Ax − λBx‖ ≤ ‖A − σB‖·tol, and norms that were seen are smaller than norms by a factor that is not known.
-    let rounding = 1e4 * T::Real::EPSILON.to_f64();
-    let sound = residuals.iter().all(|residual| *residual <= 1e3 * solver.tol.max(rounding));
+    let mut total = [n as f64];
+    solver.communicator.sum(&mut total);
+    let sound = residuals.iter().all(|residual| *residual <= solver.limit(total[0]));
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 
