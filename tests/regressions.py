@@ -132,6 +132,33 @@ def intervals_that_end_at_an_eigenvalue():
 
 
 @defect
+def equal_eigenvalues():
+    """`eigsh` and `eigs` said converged, and had missed copies of double eigenvalues of rings and of equal blocks."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve.eigen import eigs, eigsh
+
+    for n in (50, 100, 200, 400):
+        a = sp.diags_array([-0.5, -0.5, 1.0, -0.5, -0.5], offsets=[-n + 1, -1, 0, 1, n - 1], shape=(n, n), format="csr")
+        exact = np.sort(2 * np.sin(np.pi * np.arange(n) / n) ** 2)
+        for k in range(1, 10):
+            for find, ends in ((eigsh, ("SA", "LA")), (eigs, ("SR", "LR"))):
+                for which, expected in zip(ends, (exact[:k], exact[-k:])):
+                    w = np.sort(find(a, k, which=which, tol=1e-9, ncv=40, return_eigenvectors=False).real)
+                    assert np.abs(w - expected).max() < 1e-8, (n, k, which, w, expected)
+    for seed in range(10):
+        block = np.random.default_rng(seed).normal(size=(12, 12))
+        block = np.where(abs(np.subtract.outer(np.arange(12), np.arange(12))) <= 2, block + block.T, 0)
+        a, exact = sp.block_diag([block] * 6, format="csr"), np.repeat(np.linalg.eigvalsh(block), 6)
+        for k in (1, 4, 6, 7, 13):
+            w = eigsh(a, k, which="LA", tol=1e-9, return_eigenvectors=False)
+            assert np.abs(w - exact[-k:]).max() < 1e-7, (seed, k, w)
+            nearest = np.sort(exact[np.argsort(abs(exact - 0.3), kind="stable")[:k]])
+            w = eigsh(a, k, sigma=0.3, tol=1e-9, return_eigenvectors=False)
+            assert np.abs(w - nearest).max() < 1e-7, (seed, k, w)
+
+
+@defect
 def numbers_that_the_caller_flushes_to_zero():
     """Where -ffast-math had been at work, a right-hand side of 1e-310 gave x = 0, with a backward error of 0."""
     import ctypes

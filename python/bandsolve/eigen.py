@@ -174,7 +174,7 @@ def _given(inverse, n, name):
     return made
 
 
-def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=False, cayley=False, second_look=True):
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=None, cayley=False, second_look=True):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if which not in names:
@@ -221,7 +221,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         "seed": 0 if rng is None else int(np.random.default_rng(rng).integers(1 << 62)),
         "hermitian": hermitian,
         "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
-        "complete": bool(complete),
+        "complete": complete is None or bool(complete),
         "cayley": cayley,
         "second_look": bool(second_look),
     }
@@ -252,6 +252,8 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         w, v = w.astype(np.complex64), v.astype(np.complex64)
     if not report["converged"]:
         message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
+        if report["ending"] == "may be incomplete":
+            message += "; others that are wanted more may be missing"
         if hermitian and not all(_is_hermitian(matrix) for matrix in (a, m)):
             message += "; the matrix is not Hermitian: eigs is for such"
         raise ArpackNoConvergence(message, w, v)
@@ -274,7 +276,7 @@ def _is_hermitian(a):
     return difference.nnz == 0 or difference.max() <= 1e3 * np.finfo(_number(a.dtype)).eps * largest
 
 
-def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
+def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng, second_look):
     """A x = w M x with a positive definite A, as M x = u A x with u = 1 / w near to 1 / sigma."""
     import scipy.sparse as sp
 
@@ -296,7 +298,8 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
 
     inverse = LinearOperator((n, n), matvec=inverted, dtype=dtype)
     tol = _outer(tol, solve)
-    u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng)
+    u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng,
+                         second_look=second_look)
     w = 1 / u
     order = np.argsort(w)
     report |= {"residuals": report["residuals"][order], "offsets": w[order] - sigma}
@@ -329,7 +332,7 @@ _PARAMETERS = """
     ncv : int, optional
         Most vectors of the Krylov space. Default: ``max(2 k + 6, 20)``; for the eigenvalues nearest to `sigma` ``max(2 k + 6, 16)``.
     maxiter : int, optional
-        Most restarts. Default: 10 n.
+        Most restarts, of the search and of each second look. Default: 10 n.
     tol : float
         Relative accuracy of the pairs; 0: that of the numbers.
     return_eigenvectors : bool
@@ -342,6 +345,10 @@ _PARAMETERS = """
     full_output : bool
         Also return a dictionary: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
         orthogonality, restarts, solves, offsets (``w - sigma``, to full precision where the difference has few digits), complete.{complete}
+    second_look : bool
+        Search again, from a random vector orthogonal to the vectors found, for further copies of multiple eigenvalues, of which a Krylov
+        space has one each, until nothing is missing but with a probability of about 1e-8. {looks} Without a second look{counts}
+        equal eigenvalues may be missed. Default: True.
 
     Returns
     -------
@@ -353,7 +360,9 @@ _PARAMETERS = """
     Raises
     ------
     scipy.sparse.linalg.ArpackNoConvergence
-        Fewer eigenvalues were found than asked for; the exception has those.
+        Fewer eigenvalues were found than asked for; the exception has those. Or as many were found, but the search cannot exclude that
+        others that are wanted more are missing: a second look took too many products, or counts say that one is missing
+        (ending 'may be incomplete').
     """
 
 
@@ -372,14 +381,17 @@ def _documented(**words):
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
     order="The eigenvalues, ascending.",
+    looks="Counts that prove the set complete take its place.",
+    counts=" and without counts",
     complete="""
-    complete : bool
+    complete : bool, optional
         Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and search for missing ones.
-        ``complete`` in the dictionary then says whether the counts prove that no nearer eigenvalue was missed. Needs `sigma` (or
-        ``which='SM'``), and matrices in a band. Default: False.""",
+        ``complete`` in the dictionary then says whether the counts prove that no nearer eigenvalue was missed. Counts are possible with
+        `sigma` (or ``which='SM'``) and matrices in a band that are factored here. Each takes about as long as to factor the matrix.
+        Default: count where it is possible. True: a ValueError where it is not. False: never.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-          OPinv=None, mode="normal", *, rng=None, full_output=False, complete=False):
+          OPinv=None, mode="normal", *, rng=None, full_output=False, complete=None, second_look=True):
     """Some eigenvalues of a real symmetric or complex Hermitian matrix.
 
     With mode='buckling' `which` is of ``w / (w - sigma)``, with mode='cayley' of ``(w + sigma) / (w - sigma)``, as SciPy has them.
@@ -389,12 +401,12 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     if mode == "buckling":
         if complete:
             raise ValueError("complete is for mode='normal'")
-        found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng)
+        found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng, second_look)
     elif mode in ("normal", "cayley"):
         cayley = mode == "cayley"
         if cayley and (not sigma or complete):
             raise ValueError("mode='cayley' needs a sigma other than 0, and counts nothing")
-        found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, complete, cayley)
+        found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, complete, cayley, second_look)
     else:
         raise ValueError(f"mode is {mode!r}, expected 'normal', 'buckling' or 'cayley'")
     return _answer(*found, return_eigenvectors, full_output)
@@ -405,10 +417,9 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
     order="The eigenvalues, complex; first those that `which` wants most.",
-    complete="""
-    second_look : bool
-        Search again, from a random vector orthogonal to the vectors found, for further copies of multiple eigenvalues.
-        That takes at most as many products as the search. Default: True.""",
+    looks="One more search for each copy.",
+    counts="",
+    complete="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):

@@ -204,6 +204,53 @@ def test_equal_eigenvalues_of_general_matrices():
     assert solves[0] < solves[1]
 
 
+def ring(n):
+    """I - (S + S^T) / 2 with the cyclic shift S, and its eigenvalues, rising: all but one or two are double."""
+    corners = [-0.5, -0.5, 1.0, -0.5, -0.5]
+    a = sp.diags_array(corners, offsets=[-n + 1, -1, 0, 1, n - 1], shape=(n, n), format="csr")
+    return a, np.sort(2 * np.sin(np.pi * np.arange(n) / n) ** 2)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_equal_eigenvalues_at_both_ends(dtype):
+    a, exact = ring(100)
+    a, single = a.astype(dtype), dtype == "f4"
+    # A residual of tol |w| bounds the error; of w = 0 it is rounding.
+    for k in range(1, 7):
+        for find, ends in ((eigsh, ("SA", "LA")), (eigs, ("SR", "LR"))):
+            for which, expected in zip(ends, (exact[:k], exact[-k:])):
+                w, _, report = find(a, k, which=which, tol=1e-5 if single else 1e-10, full_output=True)
+                assert report["converged"] and np.allclose(np.sort(w.real), expected, rtol=0, atol=1e-4 if single else 1e-9)
+
+
+def test_counts_are_taken_where_they_are_possible():
+    block = np.random.default_rng(5).normal(size=(12, 12))
+    block = sp.csr_array(np.where(abs(np.subtract.outer(np.arange(12), np.arange(12))) <= 2, block + block.T, 0))
+    a = sp.block_diag([block] * 6, format="csr")
+    exact = np.repeat(np.linalg.eigvalsh(block.toarray()), 6)
+    for k in (1, 4, 7, 13):
+        for options, target in [(dict(sigma=0.3), 0.3), (dict(which="SM"), 0.0)]:
+            nearest = np.sort(exact[np.argsort(abs(exact - target), kind="stable")[:k]])
+            w, _, report = eigsh(a, k, **options, full_output=True)
+            assert report["complete"] is True and np.allclose(w, nearest, atol=1e-10)
+            w, _, report = eigsh(a, k, **options, complete=False, full_output=True)
+            assert report["complete"] is None and np.allclose(w, nearest, atol=1e-10)
+            w = eigs(a, k, **options, return_eigenvectors=False)
+            assert np.allclose(np.sort(w.real), nearest, atol=1e-9)
+    w, _, report = eigsh(a, 7, sigma=0.3, OPinv=np.linalg.inv((a - 0.3 * sp.eye_array(72)).toarray()), full_output=True)
+    assert report["complete"] is None and np.allclose(w, np.sort(exact[np.argsort(abs(exact - 0.3), kind="stable")[:7]]), atol=1e-10)
+
+
+def test_looks_that_do_not_end_are_an_error():
+    a = sp.diags_array(np.append(1 + 1e-6, 1 - 1e-7 * np.arange(1, 2000)), format="csr")
+    start = np.append(1.0, np.zeros(1999))
+    for find, which in ((eigsh, "LA"), (eigs, "LR")):
+        with pytest.raises(linalg.ArpackNoConvergence, match="1 of 1 eigenvalues found: may be incomplete") as caught:
+            find(a, 1, which=which, v0=start, maxiter=1)
+        assert np.allclose(caught.value.eigenvalues, 1 + 1e-6, rtol=1e-12)
+        assert find(a, 1, which=which, v0=start, maxiter=1, second_look=False, full_output=True)[2]["converged"]
+
+
 def anisotropic(n, epsilon=0.01):
     """-u_xx - epsilon u_yy on n × n nodes, and its eigenvalues, rising."""
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n))

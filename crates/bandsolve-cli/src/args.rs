@@ -65,7 +65,7 @@ pub enum Command {
     /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
     ///
     /// By the Krylov-Schur method; near a target by shift-and-invert. The program checks whether A is Hermitian and B is positive
-    /// definite, and takes the faster method then. If fewer eigenvalues are found than asked for, the exit code is 4.
+    /// definite, and takes the faster method then. If fewer eigenvalues are found than asked for, or some may be missing, the exit code is 4.
     Eig(EigArgs),
     /// Solve a Poisson or Helmholtz problem on a box, directly
     Poisson(PoissonArgs),

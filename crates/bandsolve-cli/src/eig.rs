@@ -255,11 +255,7 @@ impl EigTask<'_> {
             text += &format!("  {}{apart}  residual {residual:.1e}\n", numbers(value));
         }
         if let Some(complete) = report.complete {
-            text += if complete {
-                "  proved complete by counts\n"
-            } else {
-                "  not proved complete: counts say that one is missing\n"
-            };
+            text += if complete { "  proved complete by counts\n" } else { "  not proved complete by counts\n" };
         }
         text
     }

@@ -16,8 +16,8 @@ pub enum EigenEnding {
     /// Residuals computed from the vectors are above the tolerance, and above rounding: the inverse that was given is not one, or is too
     /// inexact, or a matrix that was said to be Hermitian is not.
     LargeResiduals,
-    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts as allowed, or
-    /// counts say that one is missing, and it was not found.
+    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts or products as
+    /// allowed, or counts say that one is missing, and it was not found.
     Incomplete,
 }
 

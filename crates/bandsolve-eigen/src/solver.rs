@@ -137,8 +137,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
 
     /// Whether the search looks again, with a random vector orthogonal to what it has found, for eigenvalues that the start had nothing
     /// of: one of several equal eigenvalues is all that a Krylov space has. A look that finds nothing proves that nothing is missing, but
-    /// with a probability of about 10⁻⁸. If it ends by [`max_restarts`](Self::max_restarts), the ending is
-    /// [`Incomplete`](crate::EigenEnding::Incomplete). Counts that prove the set complete take its place.
+    /// with a probability of about 10⁻⁸. A look that takes [`max_restarts`](Self::max_restarts) restarts, or ten times as many products as the
+    /// search and more than 1000, stops: the ending is [`Incomplete`](crate::EigenEnding::Incomplete). Counts that prove the set complete take its place.
     ///
     /// Without a second look and without counts, equal eigenvalues may be missed. Default: true.
     ///

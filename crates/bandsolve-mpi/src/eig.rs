@@ -143,8 +143,7 @@ fn print(
         }
     }
     if let Some(complete) = report.complete {
-        let what =
-            if complete { "proved complete by counts" } else { "not proved complete: counts say that one is missing" };
+        let what = if complete { "proved complete by counts" } else { "not proved complete by counts" };
         say!("  {what}");
     }
     say!("time  {seconds:.3} s");

@@ -3,7 +3,7 @@
 //! Of several equal eigenvalues a Krylov space has one. So the search looks again (`look.rs`).
 
 use super::basis::KrylovBasis;
-use super::look::{DroppedValues, LEAST_ACTIVE, Look, WantedRegion, looks, next_size};
+use super::look::{DroppedValues, LEAST_ACTIVE, Look, LookLimit, WantedRegion, looks, next_size};
 use super::verify::{SearchMemory, Verified, check, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::EigenProblem;
@@ -169,6 +169,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     /// Looks for eigenvalues that the first vector had nothing of, until none is missing; whether it came so far.
     fn look_again(&mut self, most: usize) -> Result<bool> {
+        let limit = LookLimit::after(self.basis.solves, self.solver.max_restarts);
         for _ in 0..looks(self.target) {
             if self.basis.exhausted {
                 return Ok(true);
@@ -181,7 +182,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 self.lock_found()?;
                 continue;
             }
-            match self.look(most)? {
+            match self.look(most, limit)? {
                 Look::Ended => return Ok(true),
                 Look::Limit => return Ok(false),
                 Look::Found => self.lock_found()?,
@@ -192,7 +193,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     /// Looks with a random vector orthogonal to what is locked for what is wanted more. It is then among the vectors of the basis; else
     /// those that are locked are left.
-    fn look(&mut self, most: usize) -> Result<Look> {
+    fn look(&mut self, most: usize, limit: LookLimit) -> Result<Look> {
         let (l, region) = (self.locked.len(), self.region());
         if region.is_empty() {
             return Ok(Look::Ended);
@@ -203,7 +204,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         if self.basis.exhausted {
             return Ok(Look::Ended);
         }
-        let (strict, begun) = (self.solver.stricter(), self.restarts);
+        let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
         self.basis.growth = 0.0;
         loop {
@@ -220,8 +221,8 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             }
             let excluded = || dropped.exclude(&region, &values, (self.basis.growth, self.total));
             let pause = if self.basis.exhausted || excluded() { Some(Look::Ended) } else { None };
-            let limit = m == self.capacity && self.restarts - begun >= self.solver.max_restarts;
-            if let Some(pause) = pause.or(limit.then_some(Look::Limit)) {
+            let limited = m == self.capacity && limit.is_reached((self.restarts, self.basis.solves));
+            if let Some(pause) = pause.or(limited.then_some(Look::Limit)) {
                 self.basis.filled = l;
                 return Ok(pause);
             }

@@ -1,7 +1,7 @@
 //! Hermitian problems: thick-restart Lanczos, found vectors locked, then second looks, or counts that prove that none is missing.
 
 use super::basis::KrylovBasis;
-use super::look::{DroppedValues, LEAST_ACTIVE, Look, WantedRegion, looks, next_size};
+use super::look::{DroppedValues, LEAST_ACTIVE, Look, LookLimit, WantedRegion, looks, next_size};
 use super::verify::{Verified, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::{EigenProblem, Which};
@@ -125,7 +125,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
 
     /// Looks for what is missing until nothing is; whether it came so far, and whether counts prove it.
     fn settle(&mut self) -> Result<(bool, Option<bool>)> {
-        let mut in_vain = 0;
+        let (mut in_vain, limit) = (0, LookLimit::after(self.basis.solves, self.solver.max_restarts));
         for _ in 0..looks(self.solver.k) {
             if !self.basis.exhausted {
                 self.keep_wanted()?;
@@ -136,7 +136,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             if enough || self.basis.exhausted || self.locked.is_empty() {
                 return Ok((true, complete));
             }
-            match self.look()? {
+            match self.look(limit)? {
                 Look::Found => (),
                 Look::Ended if counted == Counted::Missing && in_vain < VAIN => in_vain += 1,
                 Look::Ended => return Ok((counted != Counted::Missing, complete)),
@@ -159,7 +159,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     }
 
     /// Looks with a random vector orthogonal to what is locked for what is wanted more, and locks it.
-    fn look(&mut self) -> Result<Look> {
+    fn look(&mut self, limit: LookLimit) -> Result<Look> {
         let (l, region) = (self.locked.len(), self.region(1.0));
         if region.is_empty() {
             return Ok(Look::Ended);
@@ -173,7 +173,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         if self.basis.exhausted {
             return Ok(Look::Ended);
         }
-        let (strict, begun) = (self.solver.stricter(), self.restarts);
+        let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
         self.basis.growth = 0.0;
         loop {
@@ -198,7 +198,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             }
             from = self.basis.filled;
             if from == self.capacity {
-                if self.restarts - begun >= self.solver.max_restarts {
+                if limit.is_reached((self.restarts, self.basis.solves)) {
                     return Ok(Look::Limit);
                 }
                 from = self.restart(&ritz, 0)?;

@@ -37,7 +37,7 @@ pub(super) enum Look {
     Ended,
     /// It found eigenvalues that are wanted more.
     Found,
-    /// As many restarts as allowed.
+    /// As many restarts or products as allowed.
     Limit,
 }
 
@@ -45,6 +45,30 @@ pub(super) enum Look {
 /// their order.
 pub(super) fn looks(k: usize) -> usize {
     k.saturating_mul(4).saturating_add(16)
+}
+
+/// When a second look stops without an end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookLimit {
+    pub restarts: usize,
+    /// Ten times those of the first search, or 1000: a search that took fewer does not say how many a look takes.
+    pub products: usize,
+}
+
+impl LookLimit {
+    /// After a search with so many products.
+    pub fn after(products: usize, restarts: usize) -> Self {
+        Self { restarts, products: products.max(100).saturating_mul(10) }
+    }
+
+    /// The same from here on.
+    pub fn from(self, (restarts, products): (usize, usize)) -> Self {
+        Self { restarts: self.restarts.saturating_add(restarts), products: self.products.saturating_add(products) }
+    }
+
+    pub fn is_reached(&self, (restarts, products): (usize, usize)) -> bool {
+        restarts >= self.restarts || products >= self.products
+    }
 }
 
 /// How far the space grows before a look decides again: `locked` vectors are those found, `from` all.

@@ -92,19 +92,24 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// The most that ‖OP·x − θ·x‖ may be for an eigenvalue of this modulus: tol·|θ|, or rounding beside the largest of them.
     fn allowed(&self, theta: f64, largest: f64) -> f64 {
         let rounding = 4.0 * T::Real::EPSILON.to_f64();
-        (self.inner.unwrap_or(self.tol).max(rounding) * theta).max(rounding * largest)
+        (self.inner_tolerance().max(rounding) * theta).max(rounding * largest)
+    }
+
+    /// The part of |θ| that a residual of the operator may have.
+    fn inner_tolerance(&self) -> f64 {
+        self.inner.unwrap_or(self.tol)
     }
 
     /// How much an eigenvalue of this modulus has to be wanted more than another in order to be another one: what two of them may be wrong
     /// by, and the rounding of a few products.
     fn distinct(&self, theta: f64, largest: f64) -> f64 {
         let rounding = 32.0 * T::Real::EPSILON.to_f64();
-        ((2.0 * self.tol).max(rounding) * theta).max(rounding * largest)
+        ((2.0 * self.inner_tolerance()).max(rounding) * theta).max(rounding * largest)
     }
 
     /// The same search with smaller residuals, for second looks.
     fn stricter(&self) -> Self {
-        Self { tol: self.tol / look::STRICTER, ..*self }
+        Self { inner: Some(self.inner_tolerance() / look::STRICTER), ..*self }
     }
 }
 
