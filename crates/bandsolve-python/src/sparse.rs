@@ -3,7 +3,7 @@
 use crate::arrays::{Number, array, as_array, columns, filled, integers, slice, with_number};
 use crate::errors::exception;
 use crate::interrupt::detached;
-use crate::memory::{copied, room};
+use crate::memory::copied;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
