@@ -92,7 +92,7 @@ impl Renumbering {
         });
         let pattern = Csr::<f64, u32>::from_triplets(a.n_rows, a.n_rows, &entries)?;
         drop(entries);
-        Ok(Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()))
+        Ok(Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()?))
     }
 
     fn of(order: Vec<u32>) -> Renumbering {
