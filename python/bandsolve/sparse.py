@@ -30,6 +30,7 @@ __all__ = [
     "gmres",
     "idrs",
     "richardson",
+    "solve",
 ]
 
 
@@ -115,7 +116,7 @@ class Preconditioner:
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
     kind : str
         One of ``auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, mos-a:M:scaled, ilu0,
-        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some. M is the number of forests; without ``:M``
+        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows, tries some, and predicts the time to solution. M is the number of forests; without ``:M``
         it is chosen by their weight, and is 1 for `amg-lines`.
     omega : float
         Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o).
@@ -132,6 +133,8 @@ class Preconditioner:
     ----------
     kind, reason : str
         The name of what was made, and why `auto` or the rule for M has chosen it; `reason` is empty if nothing was chosen.
+    method : str or None
+        The Krylov method that `auto` has chosen with the preconditioner, such as ``cg`` or ``gmres:30``; None for all other kinds. `solve` runs it.
 
     Notes
     -----
@@ -185,6 +188,10 @@ class Preconditioner:
     @property
     def reason(self):
         return self._made.reason
+
+    @property
+    def method(self):
+        return self._made.method
 
     @property
     def shape(self):
@@ -576,6 +583,32 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
     if not np.isfinite(omega):
         raise ValueError(f"omega is {omega!r}, expected a finite number")
     return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
+
+
+@_documented(_CAPPED, "\n        It also has `method`, and `preconditioner`, its name.")
+def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, full_output=False):
+    """A sparse system by the preconditioner and the Krylov method that suit the matrix, as ``Preconditioner(A)`` chooses them.
+
+    With a preconditioner as `M`, its `method` is used, or GMRES(30) if it has none. If only products with A are known, pass `M`.
+
+    @PARAMETERS
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from bandsolve.sparse import solve
+    >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
+    >>> x, report = solve(sp.kronsum(line, line, format="csr"), np.ones(2500), full_output=True)
+    >>> report["converged"], report["method"]
+    (True, 'cg')
+    """
+    if M is None:
+        M = Preconditioner(A)
+    method = getattr(M, "method", None) or "gmres:30"
+    x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
+    if full_output:
+        report.update(method=method, preconditioner=getattr(M, "kind", None))
+    return _answer(x, report, full_output)
 
 
 def forest(a, *, rounds=5, seed=0):

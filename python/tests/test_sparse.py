@@ -1,10 +1,14 @@
 """`bandsolve.sparse`: Krylov methods, preconditioners and forests."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import interrupted
 from scipy.sparse import linalg
 
+import bandsolve.eigen
 from bandsolve import sparse
 
 SOLVERS = [sparse.gmres, sparse.bicgstab, sparse.cg, sparse.idrs]
@@ -274,3 +278,76 @@ def test_matrices_are_not_changed():
     sparse.forest(a)
     sparse.PreparedProduct(a)
     assert all(np.array_equal(old, new) for old, new in zip(before, (a.data, a.indices, a.indptr)))
+
+
+def forms(a):
+    """Arrays of the same csr matrix, as libraries have them: mixed types, strides, other byte order, room behind the entries."""
+    indptr, indices, data = a.indptr, a.indices, a.data
+    strided = np.zeros((len(indices), 3), np.int32)
+    strided[:, 1] = indices
+    unaligned = np.frombuffer(b"." + indices.astype(np.int32).tobytes(), np.uint8)[1:].view(np.int32)
+    return {
+        "int32 pointers, int64 indices": (indptr.astype(np.int32), indices.astype(np.int64), data),
+        "int64 pointers, int32 indices": (indptr.astype(np.int64), indices.astype(np.int32), data),
+        "int64": (indptr.astype(np.int64), indices.astype(np.int64), data),
+        "uint16": (indptr.astype(np.uint16), indices.astype(np.uint16), data),
+        "strides": (np.repeat(indptr, 2)[::2], strided[:, 1], np.repeat(data, 2)[::2]),
+        "big endian": (indptr.astype(">i4"), indices.astype(">i8"), data),
+        "not aligned": (indptr, unaligned, data),
+        "room": (indptr, np.append(indices, [-1, 10**6]).astype(np.int32), np.append(data, [np.nan, np.inf])),
+    }
+
+
+@pytest.mark.parametrize("form", forms(sp.eye_array(2, format="csr")))
+def test_every_form_of_csr(form):
+    rng = np.random.default_rng(5)
+    a = sp.csr_array(sp.random_array((60, 60), density=0.1, rng=rng) + 9 * sp.eye_array(60))
+    same = a.copy()
+    same.indptr, same.indices, same.data = forms(a)[form]
+    b = rng.normal(size=60)
+    expected = sparse.gmres(a, b, rtol=1e-12)[0]
+    assert (sparse.gmres(same, b, rtol=1e-12)[0] == expected).all()
+    for kind in ("ilu0", "alt-i:2", "amg-lines"):
+        assert (sparse.Preconditioner(same, kind) @ b == sparse.Preconditioner(a, kind) @ b).all()
+    assert (sparse.PreparedProduct(same) @ b == sparse.PreparedProduct(a) @ b).all()
+    assert sparse.forest(same)["order"].tolist() == sparse.forest(a)["order"].tolist()
+    assert bandsolve.eigen.eigs(same, 2, sigma=9.0)[0].shape == (2,)
+
+
+def test_indices_that_are_no_integers():
+    a = sp.eye_array(3, format="csr")
+    a.indices = a.indices.astype(float)
+    with pytest.raises((TypeError, IndexError), match="indices|integer"):
+        sparse.gmres(a, np.ones(3))
+
+
+def test_solve_takes_what_suits():
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(60, 60))
+    grid = sp.csr_array(sp.kronsum(line, line))
+    wind = sp.csr_array(grid + sp.kron(sp.eye_array(60), sp.diags_array([-1.0, 1.0], offsets=[-1, 0], shape=(60, 60))))
+    for a, method in ((grid, "cg"), (wind, "gmres:30")):
+        b = np.ones(a.shape[0])
+        x, report = sparse.solve(a, b, rtol=1e-9, full_output=True)
+        assert report["converged"] and np.linalg.norm(b - a @ x) <= 1e-9 * np.linalg.norm(b)
+        m = sparse.Preconditioner(a)
+        assert (m.method, m.kind) == (report["method"], report["preconditioner"])
+        assert m.method.startswith(method[:2]) and m.kind in m.reason
+        assert sparse.solve(a, b, M=m)[1] == 0 and sparse.solve(a, b, M=sparse.Preconditioner(a, "ilu0"))[1] == 0
+    assert sparse.Preconditioner(grid, "ilu0").method is None
+
+
+def test_forests_with_any_number_of_rounds_and_the_given_order():
+    assert sparse.forest(sp.random_array((50, 50), density=0.2, rng=1), rounds=2**63 - 1)["maximal"]
+    ones = sp.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(30, 30))
+    nine = sp.csr_array(9 * sp.eye_array(900) - sp.kron(ones, ones))
+    found = sparse.forest(nine)
+    assert found["coverage"] > 0.25 and found["order"].tolist() == list(range(900))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_set_up_can_be_interrupted():
+    # Sixty-four forests of a million unknowns take minutes.
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(1000, 1000))
+    a = sp.csr_array(sp.kronsum(line, line))
+    with interrupted():
+        sparse.Preconditioner(a, "mos-a:64")

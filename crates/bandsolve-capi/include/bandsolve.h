@@ -1642,8 +1642,9 @@ bandsolve_status_t bandsolveZgtsv_csc2csc(bandsolve_pivoting_t p,
 /**
  * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
  * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
- * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
- * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ * other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+ * neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+ * `bandsolveCsrDestroy`.
  */
 bandsolve_status_t bandsolveScsr_create(int64_t rows,
                                         int64_t columns,
@@ -1663,6 +1664,17 @@ bandsolve_status_t bandsolveScsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+ */
+bandsolve_status_t bandsolveScsr_create_mixed(int64_t rows,
+                                              int64_t columns,
+                                              const float *values,
+                                              const int32_t *col_indices,
+                                              const int64_t *row_ptrs,
+                                              int64_t nnz,
+                                              bandsolve_csr_t *matrix);
 
 /**
  * Prepares a matrix for many products A x: `bandsolveScsrmv` and `bandsolveScsr_krylov` are faster from then on, where neighboring entries
@@ -1764,8 +1776,9 @@ bandsolve_status_t bandsolveScsr_krylov(const char *method,
 /**
  * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
  * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
- * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
- * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ * other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+ * neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+ * `bandsolveCsrDestroy`.
  */
 bandsolve_status_t bandsolveDcsr_create(int64_t rows,
                                         int64_t columns,
@@ -1785,6 +1798,17 @@ bandsolve_status_t bandsolveDcsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+ */
+bandsolve_status_t bandsolveDcsr_create_mixed(int64_t rows,
+                                              int64_t columns,
+                                              const double *values,
+                                              const int32_t *col_indices,
+                                              const int64_t *row_ptrs,
+                                              int64_t nnz,
+                                              bandsolve_csr_t *matrix);
 
 /**
  * Prepares a matrix for many products A x: `bandsolveDcsrmv` and `bandsolveDcsr_krylov` are faster from then on, where neighboring entries
@@ -1886,8 +1910,9 @@ bandsolve_status_t bandsolveDcsr_krylov(const char *method,
 /**
  * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
  * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
- * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
- * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ * other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+ * neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+ * `bandsolveCsrDestroy`.
  */
 bandsolve_status_t bandsolveCcsr_create(int64_t rows,
                                         int64_t columns,
@@ -1907,6 +1932,17 @@ bandsolve_status_t bandsolveCcsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+ */
+bandsolve_status_t bandsolveCcsr_create_mixed(int64_t rows,
+                                              int64_t columns,
+                                              const bandsolve_c32_t *values,
+                                              const int32_t *col_indices,
+                                              const int64_t *row_ptrs,
+                                              int64_t nnz,
+                                              bandsolve_csr_t *matrix);
 
 /**
  * Prepares a matrix for many products A x: `bandsolveCcsrmv` and `bandsolveCcsr_krylov` are faster from then on, where neighboring entries
@@ -2008,8 +2044,9 @@ bandsolve_status_t bandsolveCcsr_krylov(const char *method,
 /**
  * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
  * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
- * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
- * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ * other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+ * neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+ * `bandsolveCsrDestroy`.
  */
 bandsolve_status_t bandsolveZcsr_create(int64_t rows,
                                         int64_t columns,
@@ -2029,6 +2066,17 @@ bandsolve_status_t bandsolveZcsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+ */
+bandsolve_status_t bandsolveZcsr_create_mixed(int64_t rows,
+                                              int64_t columns,
+                                              const bandsolve_c64_t *values,
+                                              const int32_t *col_indices,
+                                              const int64_t *row_ptrs,
+                                              int64_t nnz,
+                                              bandsolve_csr_t *matrix);
 
 /**
  * Prepares a matrix for many products A x: `bandsolveZcsrmv` and `bandsolveZcsr_krylov` are faster from then on, where neighboring entries

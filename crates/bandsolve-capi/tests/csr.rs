@@ -155,6 +155,38 @@ impl<T: CsrApi> Arrays<T> {
     }
 }
 
+#[test]
+fn room_behind_the_entries_and_pointers_of_another_type() {
+    let arrays = Arrays::<f64>::random(40, 40);
+    let (mut values, mut indices) = (arrays.values.clone(), arrays.indices.clone());
+    let wide: Vec<i64> = arrays.pointers.iter().map(|pointer| i64::from(*pointer)).collect();
+    // What would be refused as an entry.
+    values.extend([f64::NAN; 3]);
+    indices.extend([-1, 1000, i32::MAX]);
+    let (nnz, x) = (values.len() as i64, vec![1.0; 40]);
+    let (values, indices, pointers) = (values.as_ptr(), indices.as_ptr(), arrays.pointers.as_ptr());
+    let (mut spare, mut mixed) = (null_mut(), null_mut());
+    // SAFETY: arrays of the sizes that go with them, which outlive the matrices.
+    unsafe {
+        let status = bandsolveDcsr_create(40, 40, values, indices, pointers, nnz, &mut spare);
+        assert_eq!((status, message()), (OK, String::new()));
+        let status = bandsolveDcsr_create_mixed(40, 40, values, indices, wide.as_ptr(), nnz, &mut mixed);
+        assert_eq!((status, message()), (OK, String::new()));
+        let far = [0, 1 << 40];
+        let status = bandsolveDcsr_create_mixed(1, 40, values, indices, far.as_ptr(), nnz, &mut null_mut());
+        assert_eq!(status, Status::BANDSOLVE_INVALID_ARGUMENT);
+    }
+    let mut expected = vec![0.0; 40];
+    arrays.rust().product(Op::Plain, 1.0, &x, 0.0, &mut expected).unwrap();
+    for matrix in [spare, mixed] {
+        let mut y = vec![0.0; 40];
+        // SAFETY: vectors of 40 numbers, apart from each other.
+        unsafe { bandsolveDcsrmv(0, &1.0, matrix, x.as_ptr(), &0.0, y.as_mut_ptr()) };
+        assert_eq!(y, expected);
+        destroy(matrix);
+    }
+}
+
 fn destroy(matrix: bandsolve_csr_t) {
     // SAFETY: from `create`, used no more.
     assert_eq!(unsafe { bandsolveCsrDestroy(matrix) }, OK);

@@ -69,6 +69,8 @@ struct IterateTask<'a> {
 
 /// What came of it.
 struct IterateOutcome {
+    /// What was asked for, or chosen.
+    solver: SolverName,
     report: IterationReport,
     kind: PreconditionerKind,
     entries: usize,
@@ -92,6 +94,16 @@ impl<T: DoubleScalar> Inner<'_, T> {
             Self::Double(m) => (m.kind(), m.reason()),
             Self::Single(m) => (m.preconditioner().kind(), m.preconditioner().reason()),
         }
+    }
+
+    /// The method that was chosen with it, or one that takes whatever it is.
+    fn method(&self) -> KrylovMethod {
+        let chosen = match self {
+            Self::Double(m) => m.method(),
+            // What is rounded changes from step to step.
+            Self::Single(_) => None,
+        };
+        chosen.unwrap_or(KrylovMethod::Gmres { restart: 30 })
     }
 
     fn operator(&self) -> Option<&dyn LinearOperator<T>> {
@@ -137,9 +149,10 @@ impl IterateTask<'_> {
         let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-        let method = match args.solver {
+        let chosen = if args.solver == SolverName::Auto { SolverName::Krylov(m.method()) } else { args.solver };
+        let method = match chosen {
             SolverName::Krylov(method) => method,
-            SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
+            _ => KrylovMethod::Richardson { damping: 1.0 },
         };
         let mut solver = KrylovSolver::new(method).rtol(args.tol).side(side);
         if let Some(limit) = args.max_iterations {
@@ -168,7 +181,8 @@ impl IterateTask<'_> {
             _ => None,
         };
         let (entries, seconds) = (a.entries(), [setup, solve]);
-        let outcome = IterateOutcome { report, kind, entries, reason, forward_error, inner_iterations, seconds };
+        let outcome =
+            IterateOutcome { solver: chosen, report, kind, entries, reason, forward_error, inner_iterations, seconds };
         self.finish(&outcome, &x)
     }
 
@@ -184,8 +198,8 @@ impl IterateTask<'_> {
                 let solver = KrylovSolver::new(method).rtol(REFINED);
                 SingleInverse::new(a, args.precond, options).map(|m| Inner::Single(m.with_solver(solver)))
             }
-            SolverName::Krylov(_) if args.single => SingleInverse::new(a, args.precond, options).map(Inner::Single),
-            SolverName::Krylov(_) => Preconditioner::new(a, args.precond, options).map(Inner::Double),
+            _ if args.single => SingleInverse::new(a, args.precond, options).map(Inner::Single),
+            _ => Preconditioner::new(a, args.precond, options).map(Inner::Double),
         }
     }
 
@@ -225,7 +239,7 @@ impl IterateTask<'_> {
         match report.ending {
             Ending::Converged => Ok(()),
             ending => {
-                let hint = match (ending, args.solver) {
+                let hint = match (ending, outcome.solver) {
                     (Ending::Breakdown, SolverName::Krylov(KrylovMethod::Cg)) => {
                         "cg is for Hermitian positive definite matrices and preconditioners: try gmres"
                     }
@@ -259,7 +273,7 @@ impl IterateTask<'_> {
                     report::counted(outcome.entries, "entry").replace("entrys", "entries")
                 ),
             ),
-            ("solver", self.args.solver.to_string()),
+            ("solver", outcome.solver.to_string()),
             ("preconditioner", format!("{}{}: {}{side}", outcome.kind, self.precision_said(), outcome.reason)),
             ("iterations", iterations),
             ("residual", format!("{:.1e} of |b| in the 2-norm, computed from x", report.relative_residual())),
@@ -290,7 +304,7 @@ impl IterateTask<'_> {
             "file": io::name(&self.args.matrix),
             "n": n,
             "entries": outcome.entries,
-            "solver": self.args.solver.to_string(),
+            "solver": outcome.solver.to_string(),
             "preconditioner": outcome.kind.to_string(),
             "precision": if self.is_single() { "single" } else { "double" },
             "side": side,
@@ -315,7 +329,7 @@ impl IterateTask<'_> {
     fn draw(&self, outcome: &IterateOutcome) -> Picture {
         let report = &outcome.report;
         let name = io::short_name(&self.args.matrix);
-        let title = format!("{name}: {} with {}", self.args.solver, outcome.kind);
+        let title = format!("{name}: {} with {}", outcome.solver, outcome.kind);
         let history: Vec<f64> = report.history.iter().map(|residual| report.relative(*residual)).collect();
         draw_history(&title, &history, report.relative(report.tolerance))
     }

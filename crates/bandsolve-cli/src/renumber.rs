@@ -93,7 +93,7 @@ impl Renumbering {
         });
         let pattern = Csr::<f64, u32>::from_triplets(a.n_rows, a.n_rows, &entries)?;
         drop(entries);
-        Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()).map_err(Failure::Input)
+        Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()?).map_err(Failure::Input)
     }
 
     fn of(order: Vec<u32>) -> Result<Renumbering, String> {

@@ -5,6 +5,7 @@ use crate::errors::exception;
 use crate::interrupt::detached;
 use crate::sparse::{Arrays, PyOperator, owned};
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::zeroed;
 use bandsolve::vectors::narrow;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Scalar};
 use bandsolve_eigen::{
@@ -242,7 +243,7 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
 /// A matrix by rows as a band; entries at the same place add up.
 fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Banded<'static, T>> {
     let (n, leading) = (a.rows(), 2 * width + 1);
-    let mut bands = vec![T::ZERO; n * leading];
+    let mut bands = zeroed(n.saturating_mul(leading))?;
     for i in 0..n {
         for (j, value) in a.row(i).filter(|(j, _)| i.abs_diff(*j) <= width) {
             bands[j * leading + width + i - j] += value;
@@ -254,7 +255,7 @@ fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Bande
 /// A matrix by rows as block diagonals; entries at the same place add up.
 fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
     let (n, square) = (a.rows(), block * block);
-    let mut arrays = [(); 3].map(|()| vec![T::ZERO; n * block]);
+    let mut arrays: [Vec<T>; 3] = [zeroed(n * block)?, zeroed(n * block)?, zeroed(n * block)?];
     for i in 0..n {
         let (row, inside) = (i / block, i % block);
         // Columns are counted from the first of the block before the diagonal one.

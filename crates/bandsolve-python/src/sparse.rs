@@ -124,7 +124,9 @@ impl<T: Number> DynPreconditioner for InverseOf<T> {
         let rhs = slice(&rhs);
         let (z, applied) = filled(py, &[n], true, |z| {
             detached(py, || {
-                let mut memory = PodBuffer::new(self.0.apply_scratch());
+                let needed = self.0.apply_scratch();
+                let bytes = needed.unaligned_bytes_required();
+                let mut memory = PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes })?;
                 self.0.apply_op(op, rhs, z, PodStack::new(&mut memory))
             })
         })?;
@@ -151,6 +153,7 @@ pub struct PyPreconditioner {
     operator: Box<dyn DynPreconditioner>,
     kind: String,
     reason: String,
+    method: Option<String>,
 }
 
 /// A product with a matrix of any type of numbers.
@@ -307,6 +310,11 @@ impl PyPreconditioner {
     fn reason(&self) -> &str {
         &self.reason
     }
+
+    #[getter]
+    fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
 }
 
 impl InverseOptions {
@@ -328,7 +336,8 @@ fn make_preconditioner<T: Number>(
     let made = detached(py, || Preconditioner::from_csr(a, kind, &options))?;
     let made = made.map_err(|error| exception(py, &error))?;
     let (kind, reason) = (made.kind().to_string(), made.reason().to_string());
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason })
+    let method = made.method().map(|method| method.to_string());
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason, method })
 }
 
 fn make_single<T: Number + DoubleScalar>(
@@ -346,7 +355,8 @@ fn make_single<T: Number + DoubleScalar>(
         Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
         None => made,
     };
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason })
+    // What is rounded changes from step to step, whatever suits the matrix.
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason, method: None })
 }
 
 /// A function of Python as an operator. It is called with the interpreter's lock; what it raises is kept.

@@ -2,6 +2,7 @@
 
 use bandsolve::LinearOperator;
 use bandsolve::dyn_stack::PodStack;
+use bandsolve_gallery::Random;
 use bandsolve_sparse::{
     Csr, KrylovMethod, KrylovSolver, LineMultigrid, MODEL_PROBLEMS, MultigridOptions, nine_point, twenty_seven_point,
 };
@@ -176,4 +177,32 @@ fn unknowns_that_are_coupled_to_no_other() {
     }
     let a = Matrix::from_triplets(n, n, &entries).unwrap();
     assert!(iterations(&a, &with_forests(2)) <= 10);
+}
+
+/// A graph without geometry, as a matrix that is definite: each unknown is coupled to some at random, and a few hubs to very many.
+fn with_hubs(n: usize, hubs: usize, leaves: usize) -> Matrix {
+    let random = &mut Random::new(12);
+    let mut pairs: Vec<(usize, usize)> = (0..3 * n).map(|_| (random.below(n), random.below(n))).collect();
+    pairs.extend(
+        (0..hubs).flat_map(|hub| (0..leaves).map(move |k| (hub * (n / hubs), (hub * 31 + k * (n / leaves)) % n))),
+    );
+    pairs.retain(|(i, j)| i != j);
+    let mut diagonal = vec![0.01; n];
+    pairs.iter().for_each(|(i, j)| (diagonal[*i], diagonal[*j]) = (diagonal[*i] + 1.0, diagonal[*j] + 1.0));
+    let couplings = pairs.iter().flat_map(|(i, j)| [(*i, *j, -1.0), (*j, *i, -1.0)]);
+    let entries: Vec<_> = couplings.chain(diagonal.iter().enumerate().map(|(i, d)| (i, i, *d))).collect();
+    Csr::from_triplets(n, n, &entries).unwrap()
+}
+
+/// The entries of all levels are at most four times those of the matrix: hubs, and graphs that grow at random, do not fill the coarse ones.
+#[test]
+fn levels_of_graphs_without_geometry_are_not_full() {
+    for (n, hubs, leaves) in [(20_000, 0, 1), (20_000, 1, 20_000), (20_000, 20, 5_000), (20_000, 400, 300)] {
+        let a = if hubs == 0 { with_hubs(n, 1, 1) } else { with_hubs(n, hubs, leaves) };
+        let m = LineMultigrid::new(a.view(), &with_forests(1)).unwrap();
+        let entries: usize = m.sizes().iter().map(|(_, entries)| entries).sum();
+        println!("{hubs} hubs of {leaves}: {:?}, {:.2}", m.sizes(), entries as f64 / a.entries() as f64);
+        assert!(entries <= 4 * a.entries(), "{hubs} hubs of {leaves}: {:?}", m.sizes());
+        assert!(iterations(&a, &with_forests(1)) <= 60, "{hubs} hubs of {leaves}");
+    }
 }

@@ -323,3 +323,47 @@ fn as_many_forests_as_are_worth_it() {
         assert!(many.reason().is_empty(), "{made}");
     }
 }
+
+/// A star whose centre is the first unknown or the last: couplings of −1, and 4 on the diagonal but for the centre.
+fn star(n: usize, centre: usize) -> Matrix {
+    let entries = (0..n).flat_map(|i| match i == centre {
+        true => vec![(i, i, 2.0 * n as f64)],
+        false => vec![(i, i, 4.0), (i, centre, -1.0), (centre, i, -1.0)],
+    });
+    Matrix::from_triplets(n, n, &entries.collect::<Vec<_>>()).unwrap()
+}
+
+/// What a row costs must not depend on how long others are: 10¹¹ steps would be taken here.
+#[test]
+fn a_hub_that_comes_first_costs_no_more_than_one_that_comes_last() {
+    let n = 500_000;
+    for centre in [0, n - 1] {
+        let a = star(n, centre);
+        let r = vec![1.0; n];
+        let z = apply(&preconditioner(&a, "ilu0"), &r);
+        if centre == n - 1 {
+            // There is no fill: L·U = A.
+            let back = apply(&a, &z);
+            assert!(back.iter().zip(&r).all(|(back, r)| (back - r).abs() < 1e-9), "last");
+        } else {
+            // What would come between two leaves is dropped: U has 4 − 1/(2n) for a leaf, and L −1/(2n) in the first column.
+            let leaf = (1.0 + 0.5 / n as f64) / (4.0 - 0.5 / n as f64);
+            assert!(z[1..].iter().all(|z| (z - leaf).abs() < 1e-14), "{} {leaf}", z[1]);
+            let hub = (1.0 + (n - 1) as f64 * leaf) / (2.0 * n as f64);
+            assert!((z[0] - hub).abs() < 1e-9, "{} {hub}", z[0]);
+        }
+        assert!(apply(&preconditioner(&a, "ilu-isai:1"), &r).iter().all(|z| z.is_finite() && *z > 0.0));
+    }
+}
+
+/// Rows of the inverses that are solved by columns are those that are solved by pairs.
+#[test]
+fn long_rows_of_incomplete_inverses_are_exact() {
+    for centre in [0, 199] {
+        let a = star(200, centre);
+        let (exact, r) = (preconditioner(&a, "ilu0"), lcg(200));
+        // With an inverse of each triangle on its own places there is nothing left to sweep for, where the triangle has one long row or column.
+        let (z, expected) = (apply(&preconditioner(&a, "ilu-isai:3"), &r), apply(&exact, &r));
+        assert!(z.iter().zip(&expected).all(|(z, expected)| (z - expected).abs() < 1e-12), "{centre}");
+    }
+}

@@ -32,7 +32,7 @@ pub struct IterateArgs {
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
     /// The method
-    #[arg(long, default_value = "gmres:30", value_name = "NAME", long_help = SOLVERS)]
+    #[arg(long, default_value = "auto", value_name = "NAME", long_help = SOLVERS)]
     pub solver: SolverName,
     /// The preconditioner
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
@@ -69,6 +69,8 @@ pub struct IterateArgs {
 /// What iterates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SolverName {
+    /// The method that `--precond auto` chooses with the preconditioner, else GMRES(30).
+    Auto,
     /// A Krylov method.
     Krylov(KrylovMethod),
     /// Iterative refinement around one in single precision.
@@ -80,9 +82,10 @@ impl FromStr for SolverName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("refine:") {
+            _ if text == "auto" => Ok(Self::Auto),
             Some(inner) => inner.parse().map(Self::Refine),
             None => text.parse().map(Self::Krylov).map_err(|why: String| match why.starts_with("no solver") {
-                true => why + ", refine:METHOD",
+                true => why + ", refine:METHOD, auto",
                 false => why,
             }),
         }
@@ -92,6 +95,7 @@ impl FromStr for SolverName {
 impl Display for SolverName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.write_str("auto"),
             Self::Krylov(method) => method.fmt(f),
             Self::Refine(method) => write!(f, "refine:{method}"),
         }

@@ -147,7 +147,8 @@ fn check_answer(a: &Csr<'_, f64, u32>, x: &Mat<f64>, (ours, rhs): (&[f64], &[f64
 fn conjugate_gradients_of_faer_take_our_matrix_and_preconditioner() {
     let a = anisotropic(true);
     // Rows of the grid, its columns, and rows again: ALT-i that ends as it began is symmetric.
-    let solvers = [true, false, true].map(|rows| ForestSolver::new(&a, Forest::grid_lines(24, 18, rows)).unwrap());
+    let solvers =
+        [true, false, true].map(|rows| ForestSolver::new(&a, Forest::grid_lines(24, 18, rows).unwrap()).unwrap());
     let m = AlternatingInner::new(a.view(), solvers.into());
     let (expected, rhs) = ours(&a, &m, KrylovMethod::Cg);
     let (operator, inverse) = (FaerOperator::new(&a), FaerOperator::new(&m));

@@ -1,23 +1,27 @@
-//! The preconditioner that suits a matrix, and why.
+//! The preconditioner and the Krylov method that suit a matrix, and why.
 //!
-//! What rows say is enough where the diagonal is large. All else is tried: a few steps of GMRES on systems with random numbers, of which
-//! the number of steps is known beforehand. Neither times nor the number of threads play a part.
+//! What rows say is enough where the diagonal is large. All else is tried: a few steps with each candidate, cheap ones first, on a system with random
+//! numbers. From these the time to solution is predicted, set-up included, as memory traffic. Neither clocks nor the number of threads play a part.
 
 use super::diagonal::DiagonalRule;
 use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
 use crate::csr::Csr;
 use crate::krylov::{KrylovMethod, KrylovSolver, buffer, stack};
 use crate::random::mixed;
-use bandsolve::{LinearOperator, RealScalar, Result, Scalar};
+use bandsolve::memory::zeroed;
+use bandsolve::{Error, LinearOperator, RealScalar, Result, Scalar};
 
-/// Unknowns from which on several levels are worth their set-up, if ILU(0) leaves smooth errors.
-const LARGE: usize = 15_000;
-/// Residual at which a trial is over, and the steps that it has: of a system A·x with a random x, and of a random right-hand side, whose
-/// solution is smooth where A is of diffusion.
-const USABLE: Goal = Goal { left: 1e-2, steps: 6 };
-const SMOOTH: Goal = Goal { left: 1e-2, steps: 8 };
-/// The same of those that are compared where the first is of no use.
-const COMPARED: Goal = Goal { left: 1e-4, steps: 30 };
+/// Part of the residual at which a trial is over, and the most steps that it has.
+const LEFT: f64 = 1e-2;
+const STEPS: usize = 12;
+/// Part of the residual to which the time is predicted.
+const WANTED: f64 = 1e-8;
+/// Iterations of which the predicted number is not worth telling apart.
+const MANY: f64 = 1e4;
+/// Iterations that a candidate takes at least; so one is not tried whose set-up costs too much.
+const FEW: f64 = 6.0;
+/// Vectors that GMRES keeps; with more iterations than that, a method with short recurrences is chosen.
+const KEPT: usize = 30;
 
 /// What is asked of each row.
 #[derive(Default)]
@@ -28,6 +32,10 @@ struct RowCounts {
     weak: usize,
     /// Without a diagonal entry.
     without: usize,
+    /// With a positive diagonal entry.
+    positive: usize,
+    /// With entries whose sum is 0, but for rounding.
+    balanced: usize,
     /// Σ|aᵢⱼ|/|Dᵢ| with D = diagp1(A), j ≠ i, and the part of it that lies beside the diagonal.
     weights: f64,
     beside: f64,
@@ -37,20 +45,24 @@ impl RowCounts {
     fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Self {
         let mut counts = Self::default();
         for i in 0..a.rows() {
-            let (mut d, mut whole, mut beside) = (T::ZERO, 0.0, 0.0);
+            let (mut d, mut sum, mut whole, mut beside) = (T::ZERO, T::ZERO, 0.0, 0.0);
             for (j, value) in a.row(i) {
                 let modulus = Scalar::abs(value).to_f64();
                 whole += modulus;
+                sum += value;
                 beside += if j.abs_diff(i) == 1 { modulus } else { 0.0 };
                 if j == i {
                     d += value;
                 }
             }
+            counts.positive += usize::from(d.re() > T::Real::ZERO && d.im() == T::Real::ZERO);
             let d = Scalar::abs(d).to_f64();
             let others = (whole - d).max(0.0);
             counts.without += usize::from(d == 0.0);
             counts.strong += usize::from(d > 0.0 && others <= 0.5 * d);
             counts.weak += usize::from(d > 0.0 && others <= 1.1 * d);
+            let rounding = 8.0 * a.range(i).len() as f64 * T::Real::EPSILON.to_f64() * whole;
+            counts.balanced += usize::from(Scalar::abs(sum).to_f64() <= rounding);
             if others > 0.0 {
                 counts.weights += others / d.max(others);
                 counts.beside += beside / d.max(others);
@@ -60,95 +72,162 @@ impl RowCounts {
     }
 }
 
-/// What a trial is for: the part of the residual that may be left, and the most steps.
-#[derive(Clone, Copy)]
-struct Goal {
-    left: f64,
-    steps: usize,
-}
-
 /// What a trial has shown.
 struct Trial<'a, T: Scalar> {
     made: Preconditioner<'a, T>,
+    method: KrylovMethod,
     steps: usize,
     /// The part of the residual that is left.
     left: f64,
+    /// Iterations to [`WANTED`], as predicted.
+    iterations: f64,
+    /// Numbers that are moved to and from memory for each row until then.
+    traffic: f64,
 }
 
 impl<T: Scalar> Trial<'_, T> {
-    fn reaches(&self, goal: Goal) -> bool {
-        self.left <= goal.left
-    }
-
     /// In words.
     fn said(&self) -> String {
-        format!("{} leaves {} after {}", self.made.kind, percent(self.left), steps(self.steps))
+        let predicted = if self.iterations < MANY {
+            let count = self.iterations.ceil();
+            format!(
+                "about {count} iteration{} and {:.0} words a row",
+                if count == 1.0 { "" } else { "s" },
+                self.traffic
+            )
+        } else {
+            "no end in sight".into()
+        };
+        format!(
+            "{} with {} leaves {} after {}: {predicted}",
+            self.made.kind,
+            self.method,
+            percent(self.left),
+            steps(self.steps)
+        )
     }
 }
 
-/// One matrix, and what was made for it.
+/// One matrix, and what is known of it.
 struct Trials<'m, 'a, T: Scalar> {
     a: &'m Csr<'a, T, u32>,
     options: &'m PreconditionerOptions,
-    /// A·x of random numbers.
+    /// Random numbers; without their mean where rows have the sum 0, as those of singular problems do.
     rhs: Vec<T>,
-    random: Vec<T>,
+    /// Whether A is Hermitian, but for rounding, with a positive diagonal.
+    definite: bool,
+    /// Numbers moved for each row of a product with A: entries with their columns, and two vectors.
+    product: f64,
 }
 
 impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
-    fn new(a: &'m Csr<'a, T, u32>, options: &'m PreconditionerOptions) -> Result<Self> {
-        let number = |i: usize| {
-            let bits = mixed(i as u64);
-            let part = |shift: u32| T::Real::from_f64(f64::from((bits >> shift) as u32) / f64::from(u32::MAX) - 0.5);
-            T::from_parts(part(0), part(32))
-        };
-        let random: Vec<T> = (0..a.rows()).map(number).collect();
-        let mut rhs = vec![T::ZERO; a.rows()];
-        a.apply(&random, &mut rhs, stack(&mut buffer(a.apply_scratch())?))?;
-        Ok(Self { a, options, rhs, random })
+    fn new(a: &'m Csr<'a, T, u32>, counts: &RowCounts, options: &'m PreconditionerOptions) -> Result<Self> {
+        let n = a.rows();
+        let mut rhs = random_numbers::<T>(n, 0)?;
+        if counts.balanced == n && n > 0 {
+            let sum = rhs.iter().fold(T::ZERO, |sum, v| sum + *v);
+            let mean = sum.scale(T::Real::from_f64(1.0 / n as f64));
+            rhs.iter_mut().for_each(|v| *v -= mean);
+        }
+        let definite = counts.positive == n && is_hermitian(a, &rhs)?;
+        let product = 1.5 * a.entries() as f64 / n.max(1) as f64 + 2.0;
+        Ok(Self { a, options, rhs, definite, product })
     }
 
-    /// Makes a preconditioner.
-    fn make(&self, kind: PreconditionerKind) -> Result<Preconditioner<'a, T>> {
-        make((self.a.clone(), kind, *self.options))
+    /// Makes a preconditioner; `None` of one that cannot be made.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
+    fn make(&self, kind: PreconditionerKind) -> Result<Result<Preconditioner<'a, T>>> {
+        match make((self.a.duplicated()?, kind, *self.options)) {
+            Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => Err(error),
+            made => Ok(made),
+        }
     }
 
-    /// A few steps with a preconditioner; nothing is left of those for which something is not finite.
-    fn of(&self, made: Preconditioner<'a, T>, rhs: &[T], goal: Goal) -> Trial<'a, T> {
-        let method = KrylovMethod::Gmres { restart: goal.steps };
-        let solver = KrylovSolver::new(method).rtol(goal.left).max_iterations(goal.steps);
-        let (steps, left) = match solver.solve(self.a, Some(&made), rhs, &mut vec![T::ZERO; rhs.len()]) {
-            Ok(report) => (report.iterations, report.relative_residual()),
-            Err(_) => (0, f64::INFINITY),
-        };
-        Trial { made, steps, left: if left.is_nan() { f64::INFINITY } else { left } }
+    /// The method for a preconditioner that is tried: conjugate gradients where both are Hermitian.
+    fn method(&self, kind: PreconditionerKind) -> KrylovMethod {
+        use PreconditionerKind::*;
+        let is_hermitian =
+            matches!(kind, Identity | Diagonal(_) | Tridiagonal | Forest | ForestBlock | Ilu0 | AmgLines(_));
+        if self.definite && is_hermitian { KrylovMethod::Cg } else { KrylovMethod::Gmres { restart: KEPT } }
     }
 
-    /// Of these kinds that with which the least work brings the residual down, or that which leaves least of it; with what all did.
-    fn best(&self, kinds: &[PreconditionerKind]) -> Option<(Trial<'a, T>, String)> {
-        let made = kinds.iter().filter_map(|kind| self.make(*kind).ok());
-        let mut trials: Vec<_> = made.map(|made| self.of(made, &self.rhs, COMPARED)).collect();
-        let said: Vec<String> = trials.iter().map(Trial::said).collect();
-        let rank = |trial: &Trial<'_, T>| match trial.reaches(COMPARED) {
-            true => (0, (trial.steps * work(trial.made.kind)) as f64),
-            false => (1, trial.left),
+    /// A few steps with a preconditioner.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
+    fn of(&self, made: Preconditioner<'a, T>) -> Result<Trial<'a, T>> {
+        let method = self.method(made.kind);
+        let solver = KrylovSolver::new(method).rtol(LEFT).max_iterations(STEPS);
+        let mut x = zeroed(self.rhs.len())?;
+        let (steps, left, rate) = match solver.solve(self.a, Some(&made), &self.rhs, &mut x) {
+            Ok(report) => (report.iterations, report.relative_residual(), rate(&report.history)),
+            Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => return Err(error),
+            Err(_) => (0, f64::INFINITY, 1.0),
         };
-        // The first of equals.
-        let ranks: Vec<_> = trials.iter().map(rank).collect();
-        let best =
-            (0..ranks.len()).min_by(|i, k| ranks[*i].0.cmp(&ranks[*k].0).then(ranks[*i].1.total_cmp(&ranks[*k].1)));
-        best.map(|best| (trials.swap_remove(best), said.join(", ")))
+        let left = if left.is_nan() { f64::INFINITY } else { left };
+        let more = if left <= WANTED { 0.0 } else { (WANTED / left).ln() / rate.ln() };
+        let iterations = if left.is_finite() && rate < 1.0 { (steps as f64 + more).min(MANY) } else { MANY };
+        let (method, of_method) = match method {
+            KrylovMethod::Gmres { .. } if iterations > KEPT as f64 => (KrylovMethod::Idr { space: 4 }, 30.0),
+            KrylovMethod::Gmres { .. } => (method, 2.0 * iterations),
+            _ => (method, 10.0),
+        };
+        let [setup, application] = self.costs(made.kind);
+        let traffic = setup + iterations * (self.product + application + of_method);
+        Ok(Trial { made, method, steps, left, iterations, traffic })
+    }
+
+    /// Numbers moved for each row to make a preconditioner, and to apply it. What is sequential, and waits for the element before, counts as much as what takes
+    /// as long: measured on a grid of 200 x 200 with five points, where a product moves 9.5.
+    fn costs(&self, kind: PreconditionerKind) -> [f64; 2] {
+        let p = self.product;
+        match kind {
+            PreconditionerKind::Identity => [0.0, 2.0],
+            PreconditionerKind::Diagonal(_) => [p, 3.0],
+            PreconditionerKind::Tridiagonal => [10.0 * p, 20.0],
+            PreconditionerKind::Forest => [65.0 * p, 18.0],
+            PreconditionerKind::ForestBlock => [145.0 * p, 80.0],
+            PreconditionerKind::AltInner(m) => [55.0 * p * m as f64, 20.0 * m as f64 + (m as f64 - 1.0) * (p + 10.0)],
+            PreconditionerKind::ProductDiagonal(m) => [55.0 * p * m as f64, 18.0 * m as f64],
+            PreconditionerKind::Ilu0 => [19.0 * p, 5.5 * p],
+            _ => [145.0 * p, 14.5 * p],
+        }
     }
 }
 
-/// About the work of a step, in products with A.
-fn work(kind: PreconditionerKind) -> usize {
-    match kind {
-        PreconditionerKind::AltInner(m) => 2 * m,
-        PreconditionerKind::ProductDiagonal(m) => m + 1,
-        PreconditionerKind::ForestBlock | PreconditionerKind::Ilu0 => 2,
-        _ => 1,
+/// Random numbers around 0, functions of their place and a seed.
+fn random_numbers<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>> {
+    let mut numbers = zeroed(n)?;
+    for (i, own) in numbers.iter_mut().enumerate() {
+        let bits = mixed((i as u64).wrapping_add(seed << 32));
+        let part = |shift: u32| T::Real::from_f64(f64::from((bits >> shift) as u32) / f64::from(u32::MAX) - 0.5);
+        *own = T::from_parts(part(0), part(32));
     }
+    Ok(numbers)
+}
+
+/// Whether yᴴ·A·x is the conjugate of xᴴ·A·y for random x and y, but for rounding: if A is not Hermitian, it is not.
+fn is_hermitian<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<bool> {
+    let n = a.rows();
+    let (y, mut ax, mut ay) = (random_numbers::<T>(n, 1)?, zeroed(n)?, zeroed(n)?);
+    let mut memory = buffer(a.apply_scratch())?;
+    a.apply(x, &mut ax, stack(&mut memory))?;
+    a.apply(&y, &mut ay, stack(&mut memory))?;
+    let dot = |u: &[T], v: &[T]| u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + u.conj() * *v);
+    let norm = |v: &[T]| v.iter().map(|v| Scalar::abs(*v).to_f64().powi(2)).sum::<f64>().sqrt();
+    let difference = Scalar::abs(dot(&y, &ax) - dot(x, &ay).conj()).to_f64();
+    // Rounding of sums of n numbers, and of those of the rows.
+    let rounding = 8.0 * (n as f64).sqrt().max(8.0) * T::Real::EPSILON.to_f64();
+    Ok(difference <= rounding * (norm(&ax) * norm(&y) + norm(&ay) * norm(x)))
+}
+
+/// By what the residual is multiplied in a step: in all of them, or in the later half, whichever is slower.
+fn rate(history: &[f64]) -> f64 {
+    let last = history.len().saturating_sub(1);
+    let from = |first: usize| (history[last] / history[first]).powf(1.0 / (last - first) as f64);
+    if last == 0 { 1.0 } else { f64::max(from(0), from(last / 2)) }
 }
 
 fn steps(count: usize) -> String {
@@ -163,7 +242,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The preconditioner that `auto` takes for a matrix, with the reason in words.
+/// The preconditioner that `auto` takes for a matrix, with the method and the reason in words.
 ///
 /// # Errors
 /// Those of what is made, if nothing can be made.
@@ -172,67 +251,84 @@ pub(super) fn choose<'a, T: Scalar>(
     options: &PreconditionerOptions,
 ) -> Result<Preconditioner<'a, T>> {
     let (n, counts) = (a.rows(), RowCounts::of(a));
-    let trials = Trials::new(a, options)?;
+    let trials = Trials::new(a, &counts, options)?;
     if counts.strong == n {
-        let made = trials.make(PreconditionerKind::Diagonal(DiagonalRule::Jacobi))?;
-        return Ok(
-            made.because("every row's diagonal entry is twice the others together: nothing more is needed".into())
-        );
+        let made = trials.make(PreconditionerKind::Diagonal(DiagonalRule::Jacobi))??;
+        let method = trials.method(made.kind);
+        let said = "every row's diagonal entry is twice the others together: nothing more is needed";
+        return Ok(made.because(said.into()).with_method(method));
     }
     let in_order = counts.beside / counts.weights;
-    let (first, seen) = if in_order > 0.99 {
-        (PreconditionerKind::Tridiagonal, format!("{:.1}% of the weight lies beside the diagonal; ", 100.0 * in_order))
-    } else {
-        (PreconditionerKind::Ilu0, String::new())
-    };
+    let (mut kinds, mut said) = (vec![], vec![]);
     if counts.without > 0 {
-        let seen = format!("{} of {n} rows have no diagonal entry", counts.without);
-        return compared(&trials, DiagonalRule::P1, seen);
+        said.push(format!("{} of {n} rows have no diagonal entry", counts.without));
+        kinds.push(PreconditionerKind::Diagonal(DiagonalRule::P1));
+    } else {
+        kinds.push(PreconditionerKind::Diagonal(DiagonalRule::Jacobi));
     }
-    let mut first = match trials.make(first) {
-        Ok(first) => first,
-        Err(error) => return compared(&trials, DiagonalRule::Jacobi, format!("{seen}{first} cannot be made: {error}")),
-    };
-    if n > LARGE && counts.weak * 20 > 19 * n {
-        let smooth = trials.of(first, &trials.random, SMOOTH);
-        let said = format!("{seen}of a random right-hand side {}", smooth.said());
-        if smooth.reaches(SMOOTH) {
-            return Ok(smooth.made.because(said));
-        }
-        let levels = trials.make(PreconditionerKind::AmgLines(1)).ok();
-        let levels = levels.map(|levels| trials.of(levels, &trials.random, SMOOTH));
-        if let Some(levels) = levels.filter(|levels| levels.reaches(SMOOTH)) {
-            let said = format!("{said}, {}", levels.said());
-            return Ok(levels.made.because(said));
-        }
-        first = smooth.made;
+    if in_order > 0.99 {
+        said.push(format!("{:.1}% of the weight lies beside the diagonal", 100.0 * in_order));
+        kinds.push(PreconditionerKind::Tridiagonal);
     }
-    let trial = trials.of(first, &trials.rhs, USABLE);
-    let said = format!("{seen}of a random system's residual {}", trial.said());
-    if trial.reaches(USABLE) {
-        return Ok(trial.made.because(said));
+    kinds.push(PreconditionerKind::Ilu0);
+    if counts.weak * 20 > 19 * n {
+        kinds.push(PreconditionerKind::AmgLines(1));
     }
-    compared(&trials, DiagonalRule::Jacobi, said)
-}
-
-/// The best of what is left: a diagonal as control, and forests.
-///
-/// # Errors
-/// Those of the diagonal, if nothing can be made.
-fn compared<'a, T: Scalar>(
-    trials: &Trials<'_, 'a, T>,
-    rule: DiagonalRule,
-    seen: String,
-) -> Result<Preconditioner<'a, T>> {
-    let kinds = [
-        PreconditionerKind::Diagonal(rule),
-        PreconditionerKind::Ilu0,
-        PreconditionerKind::ForestBlock,
+    kinds.extend([
         PreconditionerKind::ProductDiagonal(0),
         PreconditionerKind::AltInner(0),
-    ];
-    match trials.best(&kinds) {
-        Some((best, said)) => Ok(best.made.because(format!("{seen}; {said}"))),
-        None => Ok(trials.make(PreconditionerKind::Identity)?.because(format!("{seen}; nothing else can be made"))),
+        PreconditionerKind::ForestBlock,
+    ]);
+    raced(&trials, &kinds, said)
+}
+
+/// The candidate with the least predicted traffic; of those for which no end is in sight, that which leaves least.
+///
+/// # Errors
+/// Those of the unit matrix, if nothing can be made.
+fn raced<'a, T: Scalar>(
+    trials: &Trials<'_, 'a, T>,
+    kinds: &[PreconditionerKind],
+    mut said: Vec<String>,
+) -> Result<Preconditioner<'a, T>> {
+    let mut best: Option<Trial<'a, T>> = None;
+    for kind in kinds {
+        // As many forests as are worth it: one at least.
+        let least = match *kind {
+            PreconditionerKind::ProductDiagonal(_) => PreconditionerKind::ProductDiagonal(1),
+            PreconditionerKind::AltInner(_) => PreconditionerKind::AltInner(1),
+            kind => kind,
+        };
+        let [setup, application] = trials.costs(least);
+        if best.as_ref().is_some_and(|best| setup + FEW * (trials.product + application) >= best.traffic) {
+            continue;
+        }
+        let made = match trials.make(*kind)? {
+            Ok(made) => made,
+            Err(error) => {
+                said.push(format!("{kind} cannot be made: {error}"));
+                continue;
+            }
+        };
+        let trial = trials.of(made)?;
+        said.push(trial.said());
+        let rank = |trial: &Trial<'_, T>| {
+            (trial.iterations >= MANY, if trial.iterations >= MANY { trial.left } else { trial.traffic })
+        };
+        let is_better = best.as_ref().is_none_or(|best| {
+            let (own, other) = (rank(&trial), rank(best));
+            own.0.cmp(&other.0).then(own.1.total_cmp(&other.1)).is_lt()
+        });
+        if is_better {
+            best = Some(trial);
+        }
+    }
+    match best {
+        Some(best) => Ok(best.made.because(said.join("; ")).with_method(best.method)),
+        None => {
+            said.push("nothing else can be made".into());
+            let made = trials.make(PreconditionerKind::Identity)??;
+            Ok(made.because(said.join("; ")).with_method(KrylovMethod::Gmres { restart: KEPT }))
+        }
     }
 }

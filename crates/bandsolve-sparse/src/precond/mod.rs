@@ -28,6 +28,7 @@ use crate::csr::Csr;
 use crate::factor::{GraphFactor, GraphFactorOptions};
 use crate::forest::Forest;
 use crate::instances::MakePreconditioner;
+use crate::krylov::KrylovMethod;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
@@ -75,7 +76,7 @@ pub enum PreconditionerKind {
     },
     /// Multigrid by aggregates, with the systems of so many forests as smoother of each level.
     AmgLines(usize),
-    /// One of the others, by dominance and by a few steps of GMRES with them.
+    /// One of the others, and a Krylov method, by dominance and by a few steps with them.
     Auto,
 }
 
@@ -193,6 +194,7 @@ impl Default for PreconditionerOptions {
 pub struct Preconditioner<'a, T: Scalar> {
     kind: PreconditionerKind,
     reason: String,
+    method: Option<KrylovMethod>,
     operator: Box<dyn LinearOperator<T> + Send + 'a>,
 }
 
@@ -231,9 +233,28 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         &self.reason
     }
 
+    /// The Krylov method that `Auto` has chosen with it, by predicted time to solution; `None` where it was asked for by name.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::{KrylovMethod, Preconditioner, PreconditionerKind, nine_point};
+    /// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 20));
+    /// let m = Preconditioner::new(&a, PreconditionerKind::Auto, &Default::default())?;
+    /// assert_eq!(m.method(), Some(KrylovMethod::Cg));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn method(&self) -> Option<KrylovMethod> {
+        self.method
+    }
+
     /// With a reason.
     fn because(self, reason: String) -> Self {
         Self { reason, ..self }
+    }
+
+    /// With the method that goes with it.
+    fn with_method(self, method: KrylovMethod) -> Self {
+        Self { method: Some(method), ..self }
     }
 
     /// What it is: of `Auto` what was chosen, and with the number of forests.
@@ -318,7 +339,7 @@ pub(crate) fn make<'a, T: Scalar>(
             Box::new(AlternatingInner::new(a, solvers))
         }
     };
-    Ok(Preconditioner { kind: made, reason, operator })
+    Ok(Preconditioner { kind: made, reason, method: None, operator })
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

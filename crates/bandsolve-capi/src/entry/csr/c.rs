@@ -4,8 +4,9 @@ use super::*;
 
 /// Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
 /// columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
-/// other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
-/// made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+/// other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+/// neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+/// `bandsolveCsrDestroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcsr_create(
     rows: i64,
@@ -31,6 +32,20 @@ pub unsafe extern "C" fn bandsolveCcsr_create_64(
     matrix: *mut bandsolve_csr_t,
 ) -> bandsolve_status_t {
     guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
+}
+
+/// The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_create_mixed(
+    rows: i64,
+    columns: i64,
+    values: *const Complex32,
+    col_indices: *const i32,
+    row_ptrs: *const i64,
+    nnz: i64,
+    matrix: *mut bandsolve_csr_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::create_mixed((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
 }
 
 /// Prepares a matrix for many products A x: `bandsolveCcsrmv` and `bandsolveCcsr_krylov` are faster from then on, where neighboring entries

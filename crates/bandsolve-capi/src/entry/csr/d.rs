@@ -4,9 +4,9 @@ use super::*;
 
 /// Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
 /// columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
-/// other two have length nnz. What is behind
-/// the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be neither changed nor freed before the matrix, and all
-/// that is made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+/// other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
+/// neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
+/// `bandsolveCsrDestroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDcsr_create(
     rows: i64,
