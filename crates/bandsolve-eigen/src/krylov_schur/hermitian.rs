@@ -8,7 +8,7 @@ use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
 use bandsolve::vectors::Reducer;
-use bandsolve::{Complex64, Result, Scalar};
+use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
 /// The search: `locked` eigenvalues of the operator, whose vectors are the first of the basis.
 struct HermitianSearch<'a, 's, T: Scalar> {
@@ -103,7 +103,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     fn missing(&self, below: EigenvaluesBelow<'_>) -> Result<Option<(usize, bool)>> {
         let mut missing = 0;
         // Not at the eigenvalue itself; a second place, should an eigenvalue be at the first.
-        for margin in [1e-8, 1e-6] {
+        for margin in [1.0, 2.0].map(|times| times * self.solver.tol) {
             let Some((there, found)) = self.counted(below, margin)? else { return Ok(None) };
             if there <= found {
                 return Ok(Some((0, there == found)));
@@ -121,7 +121,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let sigma = self.problem.shift().map_or(0.0, |sigma| bandsolve::vectors::widen(sigma).re);
         let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
         // (Of a matrix that is zero no distance is rounding.)
-        let rounding = (16.0 * f64::EPSILON * (sigma.abs() + largest)).max(f64::MIN_POSITIVE);
+        let rounding = (16.0 * T::Real::EPSILON.to_f64() * (sigma.abs() + largest)).max(f64::MIN_POSITIVE);
         let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
