@@ -565,7 +565,7 @@ fn claims_hold<T: Scalar>(cases: usize, random: &mut Random) -> usize {
 
 #[test]
 fn what_is_claimed_is_so_in_twice_the_precision() {
-    let cases: usize = std::env::var("KRYLOV_CASES").map_or(500, |n| n.parse().unwrap());
+    let cases = 500;
     let mut random = Random::new(37);
     let claims = [
         claims_hold::<f64>(cases, &mut random),
@@ -627,7 +627,7 @@ fn preconditioners_that_are_not_hermitian_break_down() {
     );
     // One that is Hermitian is left alone, however slow the iteration is.
     let report = solver.solve(&a, Some(&slow_diagonal(n)), &rhs, &mut vec![0.0; n]).unwrap();
-    assert!(report.converged(), "{}", report.ending);
+    assert_ne!(report.ending, Ending::Breakdown);
 }
 
 /// Entries from 1e-3 to 1, in no order.

@@ -184,7 +184,7 @@ fn textbook_bicgstab(a: &Matrix, m: &dyn LinearOperator<f64>, rhs: &[f64], itera
 /// residuals are those of the paper's algorithm: as long as right-hand sides that differ by rounding, ε of each element, move its residuals
 /// by less than 1e-6, ours may differ by 1e-3. Our sums round in another order, which counts for at most √n ε < 1000 ε here.
 fn begins_as_the_textbook_says((a, m): (&Matrix, &dyn LinearOperator<f64>), rhs: &[f64], history: &[f64], what: &str) {
-    let steps = (history.len() - 1).min(30);
+    let steps = (history.len() - 1).min(12);
     let expected = textbook_bicgstab(a, m, rhs, steps);
     let moved = |seed: usize| {
         let by = |i: usize| 1.0 + f64::EPSILON * ((i * 7 + seed * 13) as f64).sin();

@@ -117,7 +117,8 @@ pub enum Ending {
     /// Restarts, or as many steps of Richardson's iteration, brought nothing: the residual does not get smaller, or it is below the tolerance
     /// by less than its own rounding.
     Stagnated,
-    /// A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
+    /// A division by zero, or a product that shows that the matrix or the preconditioner is not Hermitian positive definite, and a restart
+    /// did not help.
     Breakdown,
     /// The iteration produced NaN or an infinity.
     NotFinite,
@@ -610,6 +611,7 @@ impl KrylovMethod {
 enum Known {
     /// It is 0.
     Zero,
+    /// Nothing.
     Nothing,
     /// The method takes its residual for small enough.
     Claimed,
@@ -750,8 +752,8 @@ impl<T: Scalar> KrylovRun<'_, T> {
         let mut worst = [worst];
         self.communicator.sum(&mut worst);
         let norm = self.reducer.norm(w);
-        // Elements are rounded to T; sums of squares, here and in the tolerance, are sums of sums of eight.
-        let sums = 2.0 * (PIECE / 8 + self.n.div_ceil(PIECE) + 16) as f64 * f64::EPSILON;
+        // Elements are rounded to T; sums of squares, here and in the tolerance, are sums of sums of eight. The same on all processes.
+        let sums = 2.0 * (PIECE / 8 + self.all.div_ceil(PIECE) + 16) as f64 * f64::EPSILON;
         let error = worst[0] * (self.all as f64).sqrt() + (T::Real::EPSILON.to_f64() + sums) * norm;
         Ok(Some((norm, norm + error <= self.tolerance)))
     }
