@@ -1,6 +1,7 @@
 //! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
 
 use crate::front::{self, HermitianEntry};
+use bandsolve::vectors::divide;
 use bandsolve::{Banded, BlockTridiagonal, Error, RealScalar, Result, Scalar, Simd, Tridiagonal};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::vectors::subtract_multiple;
@@ -250,7 +251,7 @@ fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], own: &mut [T]
         pivot.swap_with_slice(own);
         change = -(unit(pivot[0]) * unit(own[0]).conj());
     }
-    let by = own[0] / pivot[0];
+    let by = divide(own[0], pivot[0]);
     subtract_multiple::<V, T>(own, by, pivot);
     own[0] = T::ZERO;
     change

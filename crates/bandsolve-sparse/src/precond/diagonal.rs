@@ -7,7 +7,7 @@ use crate::csr::Csr;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
-use bandsolve::vectors::{PIECE, each_piece};
+use bandsolve::vectors::{PIECE, divide, each_piece};
 use bandsolve::{Error, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
@@ -86,7 +86,7 @@ impl<T: Scalar> DiagonalInverse<T> {
     /// # Errors
     /// As [`DiagonalRule::of`].
     pub fn new<I: Index>(a: &Csr<'_, T, I>, rule: DiagonalRule) -> Result<Self> {
-        Ok(Self { inverse: rule.of(a)?.into_iter().map(|d| T::ONE / d).collect() })
+        Ok(Self { inverse: rule.of(a)?.into_iter().map(|d| divide(T::ONE, d)).collect() })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::csr::Csr;
 use crate::rows::make_rows;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::vectors::divide;
 use bandsolve::{Error, LinearOperator, Result, Scalar};
 
 /// A ≈ L·U on the places of A's entries. L has ones on its diagonal. Sequential, to make and to apply.
@@ -151,7 +152,7 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'sta
                 for a in if lower { c + 1..count } else { 0..c } {
                     sum -= row[a] * entry(triangle, places[a], places[c]);
                 }
-                row[c] = sum / entry(triangle, places[c], places[c]);
+                row[c] = divide(sum, entry(triangle, places[c], places[c]));
             };
             if lower {
                 (0..count).rev().for_each(&mut solve);

@@ -3,6 +3,7 @@
 use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::rows::make_rows;
+use bandsolve::vectors::divide;
 use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
 
 /// What is so small beside the largest element of a row cannot change one of them.
@@ -32,7 +33,7 @@ impl<T: Scalar> PathFactors<T> {
                 return Err(Error::Singular { row: forest.permutation().order()[k] as usize });
             }
             if k + 1 < n {
-                l[k] = sub[k + 1] / d[k];
+                l[k] = divide(sub[k + 1], d[k]);
                 d[k + 1] -= l[k] * sup[k];
             }
         }
@@ -159,7 +160,7 @@ fn along_path<T: Scalar>(
             if k > first {
                 value -= y[y.len() - 1] * u[k - 1];
             }
-            value = value / d[k];
+            value = divide(value, d[k]);
             y.push(value);
             largest = f64::max(largest, modulus(value));
             if !is_source && modulus(value) * growth[k][0] <= NOTHING * largest {

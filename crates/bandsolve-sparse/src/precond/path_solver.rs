@@ -11,6 +11,7 @@ use crate::krylov::{buffer, stack};
 use crate::rows::{Ragged, each_row};
 use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::vectors::divide;
 use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::permutation::Permutation;
@@ -276,7 +277,7 @@ impl<T: Scalar> PartElimination<T> {
         let taken = l * self.coupling;
         let pivot = diag - taken;
         let size = Scalar::abs1(diag).to_f64() + Scalar::abs1(taken).to_f64();
-        self.factor = T::ONE / pivot;
+        self.factor = divide(T::ONE, pivot);
         self.coupling = sup;
         let made: [S; 3] = [cast(l), cast(self.factor), cast(self.factor * sup)];
         self.stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && made.iter().all(|value| value.is_finite());

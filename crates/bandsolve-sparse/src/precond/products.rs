@@ -14,6 +14,7 @@ use crate::forest::Forest;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::vectors::divide;
 use bandsolve::{LinearOperator, Op, RealScalar, Result, Scalar, Tridiagonal};
 
 /// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r with a diagonal T and tridiagonal Mₗ of several forests: m tridiagonal solves, no product with A.
@@ -38,14 +39,14 @@ impl<T: Scalar> ForestProduct<T> {
         let share = T::Real::from_f64(m as f64);
         each_row(&mut j, &|i, j| {
             let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
-            *j = T::ONE + (d - t[i]) / t[i] / T::from_real(share);
+            *j = T::ONE + divide(divide(d - t[i], t[i]), T::from_real(share));
             0
         });
-        let inverse: Vec<T> = t.iter().map(|t| T::ONE / *t).collect();
+        let inverse: Vec<T> = t.iter().map(|t| divide(T::ONE, *t)).collect();
         let factor = |(l, forest): (usize, Forest)| {
             let entry = |row: usize, column: usize, value: T| {
-                let left = T::ONE / power(j[row], m - 1 - l);
-                let right = T::ONE / power(j[column], l);
+                let left = divide(T::ONE, power(j[row], m - 1 - l));
+                let right = divide(T::ONE, power(j[column], l));
                 if row == column { T::ZERO } else { inverse[row] * (left * value * right) }
             };
             let couplings = forest.tridiagonal_of(a, &entry)?;
@@ -88,7 +89,7 @@ impl<T: Scalar> ForestProduct<T> {
         let mut scale = vec![T::ONE; b.rows()];
         if scaled {
             scale = DiagonalRule::P1.of(&b)?;
-            let inverse: Vec<T> = scale.iter().map(|d| T::ONE / *d).collect();
+            let inverse: Vec<T> = scale.iter().map(|d| divide(T::ONE, *d)).collect();
             b.scale_rows(&inverse);
         }
         let (mut solvers, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
@@ -103,7 +104,7 @@ impl<T: Scalar> ForestProduct<T> {
             solvers.push(ForestSolver::with(forest, tridiagonal)?);
         }
         let t = DiagonalRule::P1.of(&b)?;
-        let inverse = t.iter().zip(&scale).map(|(t, d)| T::ONE / (*d * *t)).collect();
+        let inverse = t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)).collect();
         let said =
             if count == 0 { enough.said("of the weight of what they leave is its diagonal's") } else { String::new() };
         Ok((Self { inverse, solvers }, said))
