@@ -278,7 +278,6 @@ impl IterateTask<'_> {
 
     fn json(&self, outcome: &IterateOutcome, n: usize) -> Value {
         let report = &outcome.report;
-        let norm = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
         let side = match report.side {
             None => Value::Null,
             Some(PreconditionerSide::Left) => "left".into(),
@@ -306,7 +305,7 @@ impl IterateTask<'_> {
             "seconds_setup": outcome.seconds[0],
             "seconds_solve": outcome.seconds[1],
             "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
-            "history": report.history.iter().map(|residual| residual / norm).collect::<Vec<_>>(),
+            "history": report.history.iter().map(|residual| report.relative(*residual)).collect::<Vec<_>>(),
         })
     }
 
@@ -314,9 +313,8 @@ impl IterateTask<'_> {
         let report = &outcome.report;
         let name = io::short_name(&self.args.matrix);
         let title = format!("{name}: {} with {}", self.args.solver, outcome.kind);
-        let scale = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
-        let history: Vec<f64> = report.history.iter().map(|residual| residual / scale).collect();
-        draw_history(&title, &history, report.tolerance / scale)
+        let history: Vec<f64> = report.history.iter().map(|residual| report.relative(*residual)).collect();
+        draw_history(&title, &history, report.relative(report.tolerance))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is hot, compiled here for each number type, and not in every crate that calls it for a `T`.
 
+use crate::accurate::{AccurateCall, accurate_residual};
 use crate::csr::{Csr, CsrWords};
 use crate::graph::{Graph, graph};
 use crate::krylov::{IterationReport, KrylovCall};
@@ -37,6 +38,7 @@ macro_rules! instances {
 }
 instances! {
     MultiplyRows ProductCall<'a, T> => (), product;
+    AccurateResidual AccurateCall<'a, T> => f64, accurate_residual;
     PrepareMatrix (CsrWords<'a, T>, bool) => Result<PreparedForm<T>>, prepared;
     MultiplyPanels PanelsCall<'a, T> => (), by_panels;
     MultiplySlices SlicesCall<'a, T> => (), by_slices;

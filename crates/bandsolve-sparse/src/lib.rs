@@ -17,6 +17,7 @@
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
 
+mod accurate;
 mod csr;
 mod factor;
 mod forest;

@@ -363,6 +363,10 @@ impl<T: Scalar, I: Index> LinearOperator<T> for PreparedProduct<'_, T, I> {
         }
         Ok(())
     }
+
+    fn accurate_residual(&self, x: &[T], rhs: &[T], r: &mut [T], stack: &mut PodStack) -> Result<Option<f64>> {
+        self.a.accurate_residual(x, rhs, r, stack)
+    }
 }
 
 #[cfg(test)]

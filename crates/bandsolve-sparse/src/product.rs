@@ -1,7 +1,8 @@
 //! y = α·A·x + β·y and what else is a sum over rows.
 
+use crate::accurate::AccurateCall;
 use crate::csr::{Csr, CsrWords};
-use crate::instances::MultiplyRows;
+use crate::instances::{AccurateResidual, MultiplyRows};
 use crate::krylov::check;
 use crate::reduce::{OutputRows, ProductPlan, RowReduction};
 use crate::rows::{TASK, each_row};
@@ -347,5 +348,9 @@ impl<T: Scalar, I: Index> LinearOperator<T> for Csr<'_, T, I> {
     fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], _: &mut PodStack) -> Result<()> {
         self.call(Op::Plain, (T::ONE, x), (T::ZERO, r), Some(rhs));
         Ok(())
+    }
+
+    fn accurate_residual(&self, x: &[T], rhs: &[T], r: &mut [T], _: &mut PodStack) -> Result<Option<f64>> {
+        Ok(Some(T::by_type::<AccurateResidual<'_>>(AccurateCall { a: self.words(), x, rhs, r })))
     }
 }

@@ -1,7 +1,7 @@
 //! Iterations allocate nothing.
 
-use bandsolve::LinearOperator;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{LinearOperator, Simd};
 use bandsolve_sparse::{
     IterationProgress, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, PreparedProduct,
     SingleInverse, nine_point,
@@ -9,6 +9,7 @@ use bandsolve_sparse::{
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::process::Command;
 
 /// The system's memory, counting what this thread asks for.
 struct Counting;
@@ -34,8 +35,32 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
+/// All that is counted by [`count_allocations`] in processes of their own: what a process reads once, as the name of the instruction set,
+/// each of them reads anew.
+#[test]
+fn the_first_iterations_allocate_nothing_on_any_instruction_set() {
+    for simd in Simd::ALL {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.env("BANDSOLVE_SIMD", simd.name()).args(["--exact", "first_iterations"]).output().unwrap();
+        assert!(output.status.success(), "{}: {}", simd.name(), String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn first_iterations() {
+    count_allocations("none");
+}
+
 #[test]
 fn iterations_allocate_nothing() {
+    count_allocations(
+        "none jacobi diagp1 diagp2 l1 tridiagonal forest forest-block alt-i:2 alt-o:2 mos-d:2 mos-a:2 mos-a:2:scaled ilu0 \
+         ilu-isai:2 adi:60x60 amg-lines:2",
+    );
+}
+
+/// Of solves with these preconditioners, by every method.
+fn count_allocations(kinds: &str) {
     // On this thread alone, so that all is counted.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     pool.install(|| {
@@ -43,8 +68,6 @@ fn iterations_allocate_nothing() {
         let (options, rhs) = (PreconditionerOptions::default(), vec![1.0; a.rows()]);
         let product = PreparedProduct::new(&a).unwrap();
         let methods = ["gmres:5", "bicgstab", "cg", "idr:4", "richardson"];
-        let kinds = "none jacobi diagp1 diagp2 l1 tridiagonal forest forest-block alt-i:2 alt-o:2 mos-d:2 mos-a:2 mos-a:2:scaled ilu0 \
-                     ilu-isai:2 adi:60x60 amg-lines:2";
         for kind in kinds.split_whitespace() {
             let double = Preconditioner::new(&a, kind.parse().unwrap(), &options).unwrap();
             let single = SingleInverse::new(&a, kind.parse().unwrap(), &options).unwrap();

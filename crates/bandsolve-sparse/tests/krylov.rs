@@ -3,9 +3,10 @@
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex32, Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_gallery::Random;
+use bandsolve_gallery::wide::Double;
 use bandsolve_sparse::{
-    Csr, Ending, IterationProgress, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions,
-    PreconditionerSide, nine_point,
+    Csr, Ending, IterationProgress, KrylovInverse, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions,
+    PreconditionerSide, PreparedProduct, nine_point,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -311,5 +312,345 @@ fn convergence_is_never_claimed() {
             "{method}: {}",
             report.ending
         );
+    }
+}
+
+/// A product alone, without entries.
+struct Opaque<'a, T: Scalar>(&'a Csr<'a, T, i32>);
+
+impl<T: Scalar> LinearOperator<T> for Opaque<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+    fn columns(&self) -> usize {
+        self.0.columns()
+    }
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.0.apply(x, y, stack)
+    }
+}
+
+/// The matrix times 2^e.
+fn times<T: Scalar>(a: &Csr<'_, T, i32>, e: i32) -> Csr<'static, T, i32> {
+    let by = T::Real::from_f64(2_f64.powi(e));
+    let entries = (0..a.rows()).flat_map(|i| a.row(i).map(move |(j, value)| (i, j, value.scale(by))));
+    Csr::from_triplets(a.rows(), a.columns(), &entries.collect::<Vec<_>>()).unwrap()
+}
+
+fn vector_times<T: Scalar>(v: &[T], e: i32) -> Vec<T> {
+    v.iter().map(|v| v.scale(T::Real::from_f64(2_f64.powi(e)))).collect()
+}
+
+/// A right-hand side times a power of two gives x times it, bit for bit, in as many iterations. So does a matrix times a power of two, but
+/// norms of extreme numbers are rounded otherwise: an iteration that ends near the tolerance may come sooner or later by one.
+fn scaled_systems_are_solved_alike<T: Scalar>((of_b, of_a): (i32, i32), rtol: f64) {
+    let mut random = Random::new(11);
+    let n = 60;
+    let a = matrix::<T>(n, &mut random);
+    let (rhs, start) = (vector::<T>(n, &mut random), vector::<T>(n, &mut random));
+    for (method, side) in METHODS.iter().flat_map(|m| [(*m, PreconditionerSide::Right), (*m, PreconditionerSide::Left)])
+    {
+        let wants_another = (method, side) == (KrylovMethod::Cg, PreconditionerSide::Left);
+        for (kind, begin) in ["none", "jacobi", "alt-i:1"].iter().flat_map(|kind| [(*kind, 0.0), (*kind, 1.0)]) {
+            if wants_another || (kind == "none" && matches!(method, KrylovMethod::Richardson { .. })) {
+                continue;
+            }
+            let solve = |(of_b, of_a): (i32, i32)| {
+                let (a, rhs) = (times(&a, of_a), vector_times(&rhs, of_b));
+                let m = preconditioner(&a, kind);
+                let mut x: Vec<T> = start.iter().map(|x| x.scale(T::Real::from_f64(begin))).collect();
+                x = vector_times(&x, of_b - of_a);
+                let mut last = Vec::new();
+                let watch = &mut |at: IterationProgress<'_, T>| {
+                    last = at.x.map_or_else(|| last.clone(), <[T]>::to_vec);
+                    ControlFlow::Continue(())
+                };
+                let solver = KrylovSolver::new(method).rtol(rtol).side(side);
+                let report = solver.solve_watched(&a, Some(&m), &rhs, &mut x, watch).unwrap();
+                let what = format!("{} {method} {side:?} {kind} {of_b} {of_a}", T::NAME);
+                assert!(report.converged(), "{what}: {}", report.ending);
+                // Callbacks and reports are in the caller's units.
+                assert!(last == x, "{what}");
+                assert!(
+                    (report.rhs_norm / norm_times(&rhs, -of_b) - 2_f64.powi(of_b)).abs() <= 1e-6 * 2_f64.powi(of_b),
+                    "{what}"
+                );
+                assert!(
+                    (report.history[0] - report.rhs_norm).abs()
+                        <= if begin == 0.0 { 0.0 } else { 50.0 * report.rhs_norm },
+                    "{what}"
+                );
+                assert!(report.relative_residual() <= rtol && report.relative(report.residual_norm) <= rtol, "{what}");
+                (report.iterations, vector_times(&x, of_a - of_b), what)
+            };
+            let expected = solve((0, 0));
+            for size in [of_b, -of_b] {
+                let (iterations, x, what) = solve((size, 0));
+                assert!(iterations == expected.0 && x == expected.1, "{what}: {iterations} {}", expected.0);
+            }
+            for size in [of_a, -of_a] {
+                let (iterations, _, what) = solve((0, size));
+                assert!(iterations.abs_diff(expected.0) <= 1, "{what}: {iterations} {}", expected.0);
+            }
+        }
+    }
+}
+
+/// ‖2^e·v‖₂
+fn norm_times<T: Scalar>(v: &[T], e: i32) -> f64 {
+    let by = 2_f64.powi(e);
+    v.iter().map(|v| (v.re().to_f64() * by).powi(2) + (v.im().to_f64() * by).powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn scaled_systems_are_solved_alike_in_every_type() {
+    scaled_systems_are_solved_alike::<f64>((996, 498), 1e-10);
+    scaled_systems_are_solved_alike::<Complex64>((996, 498), 1e-10);
+    scaled_systems_are_solved_alike::<f32>((110, 50), 1e-5);
+    scaled_systems_are_solved_alike::<Complex32>((110, 50), 1e-5);
+}
+
+/// The norm of b is beyond the range, that of x is not.
+#[test]
+fn right_hand_sides_whose_norm_overflows() {
+    let a = Csr::<f64, i32>::from_triplets(4, 4, &[0, 1, 2, 3].map(|i| (i, i, 2.0))).unwrap();
+    for method in METHODS.into_iter().filter(|m| !matches!(m, KrylovMethod::Richardson { .. })) {
+        for (begin, size) in [(0.0, 1.7e308), (1.0, 1.7e308), (0.0, 1e-310), (-1e100, 1.0)] {
+            let mut x = [begin; 4];
+            let report = KrylovSolver::new(method).solve(&a, None, &[size; 4], &mut x).unwrap();
+            assert!(report.converged() && report.relative_residual() <= 1e-6, "{method} {begin} {size}: {report:?}");
+            assert!(x.iter().all(|x| (x / size - 0.5).abs() <= 1e-6), "{method} {begin} {size}: {x:?}");
+        }
+    }
+    // Richardson's iteration diverges: x stays where it began, and nothing is claimed.
+    for begin in [0.0, 1.0] {
+        let mut x = [begin; 4];
+        let diverging = KrylovSolver::new(KrylovMethod::Richardson { damping: 3.0 });
+        let report = diverging.solve(&a, None, &[1.7e308; 4], &mut x).unwrap();
+        assert!(!report.converged() && x == [begin; 4], "{report:?}");
+    }
+    // Not even the product with the start is finite, so no x was kept.
+    let mut x = [1.7e308; 4];
+    let report = KrylovSolver::new(KrylovMethod::Bicgstab).solve(&a, None, &[1.0; 4], &mut x).unwrap();
+    assert!(report.ending == Ending::NotFinite && x == [1.7e308; 4], "{report:?}");
+}
+
+/// An inverse by iteration does not accept a residual because its bound has overflown.
+#[test]
+fn inverses_of_large_operators_are_checked() {
+    let mut random = Random::new(5);
+    for (size, rhs) in [(530, 0), (0, 530), (-530, 0)] {
+        let a = times(&matrix::<f64>(40, &mut random), size);
+        let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-12).max_iterations(2);
+        let inverse = KrylovInverse::new(solver, &a, None).unwrap();
+        let mut memory = PodBuffer::new(inverse.apply_scratch());
+        let rhs = vector_times(&vector::<f64>(40, &mut random), rhs);
+        let applied = inverse.apply(&rhs, &mut [0.0; 40], PodStack::new(&mut memory));
+        assert!(matches!(applied, Err(Error::NotConverged { .. })), "{applied:?}");
+    }
+}
+
+/// b = fl(a·x): in working precision the residual of x is 0, and really it is the rounding of one product.
+#[test]
+fn residuals_below_their_rounding_prove_nothing() {
+    let (a, start) = (Csr::<f64, i32>::from_triplets(1, 1, &[(0, 0, 0.1)]).unwrap(), 0.1);
+    for method in METHODS {
+        for operator in [&a as &dyn LinearOperator<f64>, &Opaque(&a)] {
+            for (rtol, reached) in [(1e-18, false), (1e-6, true)] {
+                let mut x = [start];
+                let report =
+                    KrylovSolver::new(method).rtol(rtol).solve(operator, None, &[0.1 * start], &mut x).unwrap();
+                assert_eq!(report.converged(), reached, "{method} {rtol}: {report:?}");
+                assert!((x[0] - start).abs() < 1e-16, "{method} {rtol}: {x:?}");
+            }
+        }
+    }
+}
+
+/// ‖(b − A·x)·2^e‖₂ and ‖b·2^e‖₂ in double-double, e such that the second is near 1.
+fn true_residual<T: Scalar>(a: &Csr<'_, T, i32>, b: &[T], x: &[T]) -> [f64; 2] {
+    let size = |v: &[T]| v.iter().map(|v| v.re().to_f64().abs().max(v.im().to_f64().abs())).fold(0.0, f64::max);
+    let log = |v: f64| if v > 0.0 { v.log2() as i32 } else { 0 };
+    let (of_b, of_a) = (-log(size(b)), -log(size(a.parts().2)));
+    // In two steps, as the power may be out of range.
+    let times = |v: f64, e: i32| v * 2_f64.powi(e / 2) * 2_f64.powi(e - e / 2);
+    let wide = |v: T, e: i32| [v.re(), v.im()].map(|v| Double::new(times(v.to_f64(), e)));
+    let mut squares = [0.0; 2];
+    for (i, b) in b.iter().enumerate() {
+        let b = wide(*b, of_b);
+        squares[1] += b[0].high.powi(2) + b[1].high.powi(2);
+        let mut r = b;
+        for (j, value) in a.row(i) {
+            let (a, x) = (wide(value, of_a), wide(x[j], of_b - of_a));
+            r = [r[0] - a[0] * x[0] + a[1] * x[1], r[1] - a[0] * x[1] - a[1] * x[0]];
+        }
+        squares[0] += r[0].high.powi(2) + r[1].high.powi(2);
+    }
+    squares.map(f64::sqrt)
+}
+
+/// A random system: of rows and columns of all sizes, often nearly singular.
+fn random_system<T: Scalar>(random: &mut Random) -> (Csr<'static, T, i32>, Vec<T>, Vec<T>) {
+    let n = 1 + random.below(12);
+    let part = |random: &mut Random| random.uniform(-1.0, 1.0);
+    let spread = random.uniform(0.0, 0.5 * f64::from(T::Real::EPSILON.to_f64().log10().abs() as f32));
+    let power = |random: &mut Random| 10_f64.powf(random.uniform(-spread, 0.0));
+    let hermitian = random.bernoulli(0.5);
+    let mut entries: Vec<(usize, usize, T)> = Vec::new();
+    let number = |re: f64, im: f64| T::from_parts(T::Real::from_f64(re), T::Real::from_f64(im));
+    for i in 0..n {
+        entries.push((i, i, number(power(random), 0.0)));
+        for _ in 0..random.below(4) {
+            let (j, by) = (random.below(n), power(random));
+            let value = number(part(random) * by, part(random) * by);
+            if j != i {
+                entries.push((i, j, value));
+                if hermitian {
+                    entries.push((j, i, value.conj()));
+                    // Still definite.
+                    let more = number(2.0 * by, 0.0);
+                    entries.extend([(i, i, more), (j, j, more)]);
+                }
+            }
+        }
+    }
+    let single = size_of::<T::Real>() == 4;
+    let pick = |random: &mut Random, of: [i32; 3]| of[random.below(3)];
+    let of_a = if single { pick(random, [0, 50, -50]) } else { pick(random, [0, 498, -498]) };
+    let of_b = if single { pick(random, [0, 100, -100]) } else { pick(random, [0, 996, -996]) };
+    let a = times(&Csr::from_triplets(n, n, &entries).unwrap(), of_a);
+    // Of a solution of moderate size, or any.
+    let mut rhs = vector::<T>(n, random);
+    if random.bernoulli(0.5) {
+        let mut image = vec![T::ZERO; n];
+        a.apply(&rhs, &mut image, PodStack::new(&mut [])).unwrap();
+        rhs = vector_times(&image, -of_a);
+    }
+    let reachable = (of_b - of_a).abs() < if single { 100 } else { 900 };
+    let mut begin = vec![T::ZERO; n];
+    if reachable && random.bernoulli(0.3) {
+        begin = vector_times(&vector::<T>(n, random), of_b - of_a);
+    }
+    (a, vector_times(&rhs, of_b), begin)
+}
+
+/// What a random solve claims is so in double-double; returns how many claims there were.
+fn claims_hold<T: Scalar>(cases: usize, random: &mut Random) -> usize {
+    const KINDS: [&str; 9] =
+        ["none", "jacobi", "tridiagonal", "ilu0", "alt-i:1", "alt-o:1", "mos-d:1", "amg-lines:1", "diagp1"];
+    let digits = -T::Real::EPSILON.to_f64().log10();
+    let mut claims = 0;
+    for case in 0..cases {
+        let (a, rhs, mut x) = random_system::<T>(random);
+        let kind = KINDS[random.below(KINDS.len())];
+        let Ok(m) = Preconditioner::new(&a, kind.parse().unwrap(), &PreconditionerOptions::default()) else { continue };
+        let side =
+            if random.bernoulli(0.3) && !m.changes() { PreconditionerSide::Left } else { PreconditionerSide::Right };
+        let method = METHODS[random.below(METHODS.len())];
+        // Most near the rounding.
+        let rtol = 10_f64.powf(-digits * (1.0 - 0.6 * random.unit().powi(3)));
+        let (product, opaque) = (PreparedProduct::new(&a).unwrap(), Opaque(&a));
+        let operators = [&a as &dyn LinearOperator<T>, &product, &opaque];
+        let solver = KrylovSolver::new(method).rtol(rtol).side(side).max_iterations(200);
+        let report = solver.solve(operators[random.below(3)], (kind != "none").then_some(&m), &rhs, &mut x).unwrap();
+        if report.converged() {
+            claims += 1;
+            let [residual, size] = true_residual(&a, &rhs, &x);
+            let what = format!("{} case {case}: {method} {kind} {side:?}, {} rows", T::NAME, rhs.len());
+            assert!(residual <= rtol * size, "{what}: {residual:e} > {rtol:e}·{size:e}, {report:?}");
+        }
+    }
+    claims
+}
+
+#[test]
+fn what_is_claimed_is_so_in_twice_the_precision() {
+    let cases = 500;
+    let mut random = Random::new(37);
+    let claims = [
+        claims_hold::<f64>(cases, &mut random),
+        claims_hold::<Complex64>(cases, &mut random),
+        claims_hold::<f32>(cases, &mut random),
+        claims_hold::<Complex32>(cases, &mut random),
+    ];
+    println!("claims of {cases}: {claims:?}");
+    // Enough to mean something.
+    assert!(claims.iter().all(|claims| claims * 10 >= cases), "{claims:?}");
+}
+
+/// A preconditioner that is not definite ends conjugate gradients where rᴴ·M⁻¹·r is not positive.
+#[test]
+fn indefinite_preconditioners_break_down() {
+    let n = 200;
+    let a = Formula(n, |x: &[f64], y: &mut [f64]| {
+        let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+        (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
+    });
+    let mut random = Random::new(23);
+    for (every, seed) in [2, 3, 10, 50, 200].iter().flat_map(|every| (0..5).map(move |seed| (every, seed))) {
+        let m = Formula(n, |x: &[f64], y: &mut [f64]| {
+            (0..n).for_each(|i| y[i] = if (i + seed).is_multiple_of(*every) { -x[i] } else { x[i] });
+        });
+        let rhs = vector::<f64>(n, &mut random);
+        for flexible in [false, true] {
+            let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-10).max_iterations(2000);
+            let m = Changing(&m, flexible);
+            let report = solver.solve(&a, Some(&m), &rhs, &mut vec![0.0; n]).unwrap();
+            let (ending, steps) = (report.ending, report.iterations);
+            assert_eq!(ending, Ending::Breakdown, "{every} {seed} {flexible}: after {steps}");
+            // No step but the first few is taken with it.
+            assert!(steps < 20, "{every} {seed} {flexible}: {steps}");
+        }
+    }
+}
+
+/// A preconditioner that is not Hermitian, with which conjugate gradients would take every iteration and gain nothing.
+#[test]
+fn preconditioners_that_are_not_hermitian_break_down() {
+    let n = 400;
+    let a = Formula(n, |x: &[f64], y: &mut [f64]| {
+        let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+        (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
+    });
+    // I + S: definite, but far from Hermitian.
+    let m = Formula(n, |x: &[f64], y: &mut [f64]| {
+        (0..n).for_each(|i| y[i] = x[i] + 0.9 * x[(i + 7) % n]);
+    });
+    let rhs: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+    let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-10).max_iterations(2000);
+    let report = solver.solve(&a, Some(&m), &rhs, &mut vec![0.0; n]).unwrap();
+    assert!(
+        report.ending == Ending::Breakdown && report.iterations <= 1024,
+        "{}: {}",
+        report.ending,
+        report.iterations
+    );
+    // One that is Hermitian is left alone, however slow the iteration is.
+    let report = solver.solve(&a, Some(&slow_diagonal(n)), &rhs, &mut vec![0.0; n]).unwrap();
+    assert_ne!(report.ending, Ending::Breakdown);
+}
+
+/// Entries from 1e-3 to 1, in no order.
+fn slow_diagonal(n: usize) -> Formula<impl Fn(&[f64], &mut [f64]) + Sync> {
+    Formula(n, move |x: &[f64], y: &mut [f64]| {
+        (0..n).for_each(|i| y[i] = 10_f64.powf(-3.0 * ((i * 37) % n) as f64 / n as f64) * x[i]);
+    })
+}
+
+/// An operator that may change from step to step, as far as it says.
+struct Changing<'a>(&'a dyn LinearOperator<f64>, bool);
+
+impl LinearOperator<f64> for Changing<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+    fn columns(&self) -> usize {
+        self.0.columns()
+    }
+    fn changes(&self) -> bool {
+        self.1
+    }
+    fn apply(&self, x: &[f64], y: &mut [f64], stack: &mut PodStack) -> Result<()> {
+        self.0.apply(x, y, stack)
     }
 }

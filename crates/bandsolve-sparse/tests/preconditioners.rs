@@ -140,18 +140,65 @@ fn iterations_are_the_golden_ones() {
                 let iterations = iterations.as_u64().expect("iterations") as f64;
                 let mut x = vec![0.0; rhs.len()];
                 let report = KrylovSolver::new(method).solve(&a, Some(&m), &rhs, &mut x).unwrap();
-                let ratio = report.iterations as f64 / iterations;
                 println!("{name} {kind} {method}: {} iterations, {iterations} expected", report.iterations);
                 assert!(
                     report.converged() && report.relative_residual() <= 1e-6,
                     "{name} {kind} {method}: {}",
                     report.ending
                 );
-                // Rounding moves the iterations of BiCGStab, and those of GMRES hardly.
-                let allowed = if method == KrylovMethod::Bicgstab { 0.2 } else { 0.02 };
-                assert!((ratio - 1.0).abs() <= allowed, "{name} {kind} {method}: {} {iterations}", report.iterations);
+                if method == KrylovMethod::Bicgstab {
+                    begins_as_the_textbook_says((&a, &m), &rhs, &report.history, &format!("{name} {kind}"));
+                    continue;
+                }
+                // GMRES minimises residuals over spaces that rounding hardly moves: the count changes only where a residual is near the tolerance.
+                let ratio = report.iterations as f64 / iterations;
+                assert!((ratio - 1.0).abs() <= 0.02, "{name} {kind} {method}: {} {iterations}", report.iterations);
             }
         }
+    }
+}
+
+/// Residual norms of BiCGStab as van der Vorst's paper has it, with plain sums, from x = 0.
+fn textbook_bicgstab(a: &Matrix, m: &dyn LinearOperator<f64>, rhs: &[f64], iterations: usize) -> Vec<f64> {
+    let dot = |u: &[f64], v: &[f64]| u.iter().zip(v).map(|(u, v)| u * v).sum::<f64>();
+    let plus = |u: &[f64], c: f64, v: &[f64]| u.iter().zip(v).map(|(u, v)| u + c * v).collect::<Vec<f64>>();
+    let mut r = rhs.to_vec();
+    let mut norms = vec![dot(&r, &r).sqrt()];
+    let (mut p, mut rho) = (r.clone(), dot(rhs, &r));
+    for _ in 0..iterations {
+        let v = apply(a, &apply(m, &p));
+        let alpha = rho / dot(rhs, &v);
+        let s = plus(&r, -alpha, &v);
+        let t = apply(a, &apply(m, &s));
+        let omega = dot(&t, &s) / dot(&t, &t);
+        r = plus(&s, -omega, &t);
+        norms.push(dot(&r, &r).sqrt());
+        let next = dot(rhs, &r);
+        let beta = next / rho * (alpha / omega);
+        (p, rho) = (plus(&r, beta, &plus(&p, -omega, &v)), next);
+    }
+    norms
+}
+
+/// Rounding moves the residuals of BiCGStab more and more, and with them the count of iterations, which is therefore not compared. The first
+/// residuals are those of the paper's algorithm: as long as right-hand sides that differ by rounding, ε of each element, move its residuals
+/// by less than 1e-6, ours may differ by 1e-3. Our sums round in another order, which counts for at most √n ε < 1000 ε here.
+fn begins_as_the_textbook_says((a, m): (&Matrix, &dyn LinearOperator<f64>), rhs: &[f64], history: &[f64], what: &str) {
+    let steps = (history.len() - 1).min(12);
+    let expected = textbook_bicgstab(a, m, rhs, steps);
+    let moved = |seed: usize| {
+        let by = |i: usize| 1.0 + f64::EPSILON * ((i * 7 + seed * 13) as f64).sin();
+        let rhs: Vec<f64> = rhs.iter().enumerate().map(|(i, d)| d * by(i)).collect();
+        textbook_bicgstab(a, m, &rhs, steps)
+    };
+    let others = [moved(1), moved(2), moved(3)];
+    let stays = |k: &usize| others.iter().all(|other| (other[*k] - expected[*k]).abs() <= 1e-6 * expected[*k]);
+    let known = (0..=steps).take_while(stays).count();
+    // Before rounding takes over there are some iterations, or all of a solve that takes few.
+    assert!(known > 5 || known > steps, "{what}: {known} of {steps}");
+    for k in 0..known {
+        let (got, expected) = (history[k], expected[k]);
+        assert!((got - expected).abs() <= 1e-3 * expected, "{what}, iteration {k} of {known}: {got:e} {expected:e}");
     }
 }
 

@@ -72,6 +72,17 @@ pub trait LinearOperator<T: Scalar>: Sync {
         Ok(())
     }
 
+    /// r = rhs − A·x in about twice the working precision, rounded to T at the end.
+    ///
+    /// Returns a bound on the error of each element of r, in addition to its own rounding to T. Returns `None`, and leaves r as it is,
+    /// if the entries of A are not known. That is the default. Iterative solvers call it before they report that a residual is small.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn accurate_residual(&self, _x: &[T], _rhs: &[T], _r: &mut [T], _stack: &mut PodStack) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// Whether [`apply_step`](Self::apply_step) depends on the step.
     fn changes(&self) -> bool {
         false

@@ -357,6 +357,16 @@ impl<T: Scalar> LinearOperator<T> for Counted<'_, T> {
         self.next().residual(x, rhs, r, stack)
     }
 
+    fn accurate_residual(
+        &self,
+        x: &[T],
+        rhs: &[T],
+        r: &mut [T],
+        stack: &mut PodStack,
+    ) -> bandsolve::Result<Option<f64>> {
+        self.next().accurate_residual(x, rhs, r, stack)
+    }
+
     fn changes(&self) -> bool {
         self.operator.changes()
     }

@@ -6,7 +6,7 @@
 use super::monitor::Monitor;
 use super::{Ending, KrylovRun, broken};
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
+use bandsolve::vectors::{PIECE, divide, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
@@ -31,7 +31,7 @@ pub(super) fn cycle<T: Scalar>(
         run.precondition(p, ph, stack)?;
         run.apply(ph, v, spare, stack)?;
         let product = run.reducer.dot(shadow, v);
-        let alpha = rho / product;
+        let alpha = divide(rho, product);
         if !alpha.is_finite() || alpha.norm() == 0.0 {
             return Ok(broken(&[rho, product]));
         }
@@ -50,7 +50,8 @@ pub(super) fn cycle<T: Scalar>(
             sums[1].re += norm_squared(&t_kept[rows]);
         });
         // t = 0: s = 0 if the matrix is regular, and x needs no more than its first half.
-        let omega = if sums[1].re > 0.0 { sums[0] / sums[1].re } else { Complex64::default() };
+        let size = run.reducer.root(sums[1].re, t);
+        let omega = if size > 0.0 { sums[0] / size / size } else { Complex64::default() };
         let mut next = [Complex64::default(); 2];
         {
             let (a, w): (T, T) = (narrow(alpha), narrow(omega));
@@ -70,7 +71,7 @@ pub(super) fn cycle<T: Scalar>(
         if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        let beta = next[0] / rho * (alpha / omega);
+        let beta = divide(next[0], rho) * divide(alpha, omega);
         if !beta.is_finite() || beta.norm() == 0.0 {
             return Ok(broken(&[next[0], omega]));
         }

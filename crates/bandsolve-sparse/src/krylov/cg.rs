@@ -11,6 +11,12 @@ use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
+/// From which iteration on, at powers of two, the preconditioner is looked at.
+const FIRST_LOOK: usize = 32;
+/// The largest cosine between a residual and the next one, in the product with M⁻¹, at which M is taken for Hermitian. It is 0 but for
+/// rounding if M is.
+const COSINE: f64 = 0.1;
+
 /// Iterations from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
@@ -52,15 +58,21 @@ pub(super) fn cycle<T: Scalar>(
         }
         run.precondition(r, z, stack)?;
         let mut sums = [Complex64::default(); 2];
+        let looks = monitor.iterations >= FIRST_LOOK && monitor.iterations.is_power_of_two();
         let (r, z, q) = (&*r, &*z, &*q);
         run.reducer.sums((), &mut sums, &|rows, (), sums| {
             sums[0] += dot(&r[rows.clone()], &z[rows.clone()]);
-            if flexible {
+            if flexible || looks {
                 sums[1] += dot(&q[rows.clone()], &z[rows]);
             }
         });
         // rᴴz beside what it was; of a changing preconditioner (r − r_before)ᴴz, where r − r_before = −α·q.
         let next = sums[0];
+        // r_beforeᴴz
+        let across = next + alpha * sums[1];
+        if looks && !monitor.has_halved() && across.norm() > COSINE * (rho.re * next.re.abs()).sqrt() && !flexible {
+            return Ok(broken(&[across]));
+        }
         let beta = if flexible { -alpha * sums[1].re / rho.re } else { next.re / rho.re };
         rho = next;
         let b: T = narrow(Complex64::from(beta));

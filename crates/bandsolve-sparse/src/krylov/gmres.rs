@@ -6,7 +6,7 @@
 use super::monitor::Monitor;
 use super::{Ending, KrylovRun};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{PIECE, each_piece, narrow};
+use bandsolve::vectors::{PIECE, divide, each_piece, narrow};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
@@ -66,7 +66,7 @@ impl LeastSquares<'_> {
                 regular = false;
                 continue;
             }
-            let y = self.g[j] / pivot;
+            let y = divide(self.g[j], pivot);
             self.g[j] = y;
             for i in 0..j {
                 self.g[i] -= self.h[j * self.width + i] * y;
@@ -109,7 +109,7 @@ pub(super) fn cycle<T: Scalar>(
         let column = small.column(j);
         let norm = run.reducer.orthogonalize(known, w, &mut column[..=j], &mut again[..=j]);
         column[j + 1] = Complex64::from(norm);
-        let whole = column[..=j + 1].iter().map(Complex64::norm_sqr).sum::<f64>().sqrt();
+        let whole = norm_of(&column[..=j + 1]);
         // Nothing new: the space holds the solution, or the matrix is singular.
         let complete = norm <= 4.0 * T::Real::EPSILON.to_f64() * whole;
         let residual = small.rotate(j);
@@ -141,6 +141,13 @@ pub(super) fn cycle<T: Scalar>(
         None if regular => Ending::Converged,
         None => Ending::Breakdown,
     })
+}
+
+/// ‖h‖₂ of a few numbers.
+fn norm_of(h: &[Complex64]) -> f64 {
+    let squared = h.iter().map(Complex64::norm_sqr).sum::<f64>();
+    let safe = (1e-200..1e200).contains(&squared);
+    if safe { squared.sqrt() } else { h.iter().fold(0.0, |norm: f64, h| norm.hypot(h.norm())) }
 }
 
 /// w ← c·w.

@@ -6,7 +6,7 @@
 use super::monitor::Monitor;
 use super::{Ending, KrylovRun, broken};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared, subtract};
+use bandsolve::vectors::{PIECE, divide, dot, each_piece, narrow, norm_squared, subtract};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
@@ -49,7 +49,7 @@ pub(super) fn cycle<T: Scalar>(
             // The small system, of which rows and columns from k on are lower triangular.
             for i in k..s {
                 let known: Complex64 = (k..i).map(|j| small[i * s + j] * c[j]).sum();
-                c[i] = (f[i] - known) / small[i * s + i];
+                c[i] = divide(f[i] - known, small[i * s + i]);
             }
             // v = r − G·c; z = M⁻¹·v; U_k = U·c + ω·z.
             {
@@ -77,7 +77,7 @@ pub(super) fn cycle<T: Scalar>(
             run.apply(u_own, g_own, spare, stack)?;
             // Orthogonal to the shadow vectors before k.
             for i in 0..k {
-                let alpha = run.reducer.dot(&shadow[i * n..][..n], g_own) / small[i * s + i];
+                let alpha = divide(run.reducer.dot(&shadow[i * n..][..n], g_own), small[i * s + i]);
                 let (g, u) = (&g_before[i * n..][..n], &u_before[i * n..][..n]);
                 let out = (RowsOf(&mut *g_own, PIECE), RowsOf(&mut *u_own, PIECE));
                 each_piece(n, out, &|rows, (g_own, u_own)| {
@@ -87,7 +87,7 @@ pub(super) fn cycle<T: Scalar>(
             }
             products(run, &shadow[k * n..], g_own, &mut c[k..]);
             (k..s).for_each(|i| small[i * s + k] = c[i]);
-            let beta = f[k] / small[k * s + k];
+            let beta = divide(f[k], small[k * s + k]);
             if !beta.is_finite() {
                 return Ok(broken(&[f[k], small[k * s + k]]));
             }
@@ -105,8 +105,8 @@ pub(super) fn cycle<T: Scalar>(
             run.reducer.sums((), &mut sums[..1], &|rows, (), sums| sums[0] += dot(&t[rows.clone()], &r[rows]));
         }
         let (t_norm, r_norm) = (run.reducer.norm(t), run.reducer.norm(r));
-        omega = sums[0] / (t_norm * t_norm);
-        let cosine = sums[0].norm() / (t_norm * r_norm);
+        omega = sums[0] / t_norm / t_norm;
+        let cosine = sums[0].norm() / t_norm / r_norm;
         if cosine < KAPPA {
             omega *= KAPPA / cosine;
         }

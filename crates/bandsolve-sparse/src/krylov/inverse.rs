@@ -3,7 +3,7 @@
 use super::{Ending, IterationProgress, KrylovSolver, buffer, stack};
 use crate::random::mixed;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::norm_squared;
+use bandsolve::vectors::Reducer;
 use bandsolve::{Communicator, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Debug, Formatter};
@@ -94,10 +94,11 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
         if report.ending == Ending::Converged {
             return Ok(());
         }
-        let mut squared = [norm_squared(y)];
-        self.solver.communicator.sum(&mut squared);
-        let (norm, epsilon) = (squared[0].sqrt(), T::Real::EPSILON.to_f64());
-        if report.residual_norm <= 8.0 * epsilon * (self.size * norm + report.rhs_norm) {
+        // The scratch of the solve has room for this.
+        let (mut reducer, _) = Reducer::new(self.solver.communicator, y.len(), 1, stack);
+        let rounding = 8.0 * T::Real::EPSILON.to_f64() * (self.size * reducer.norm(y) + report.rhs_norm);
+        // An infinite bound allows nothing.
+        if rounding.is_finite() && report.residual_norm <= rounding {
             return Ok(());
         }
         Err(Error::NotConverged { backward_error: report.relative_residual(), refinement_steps: report.iterations })
@@ -113,9 +114,10 @@ fn norm_of<T: Scalar>(a: &dyn LinearOperator<T>, communicator: &dyn Communicator
     for (i, p) in p.iter_mut().enumerate() {
         *p = if mixed((before + i) as u64) & 1 == 0 { T::ONE } else { T::ZERO - T::ONE };
     }
-    let mut memory = buffer(a.apply_scratch())?;
+    let mut memory = buffer(a.apply_scratch().or(Reducer::scratch(rows, 1)))?;
     a.apply(&p, &mut image, stack(&mut memory))?;
-    let mut sums = [norm_squared(&image), columns as f64];
-    communicator.sum(&mut sums);
-    Ok(if sums[1] > 0.0 { (sums[0] / sums[1]).sqrt() } else { 0.0 })
+    let norm = Reducer::new(communicator, rows, 1, stack(&mut memory)).0.norm(&image);
+    let mut all = [columns as f64];
+    communicator.sum(&mut all);
+    Ok(if all[0] > 0.0 { norm / all[0].sqrt() } else { 0.0 })
 }

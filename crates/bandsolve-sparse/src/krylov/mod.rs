@@ -7,17 +7,20 @@ mod idr;
 mod inverse;
 mod monitor;
 mod richardson;
+mod units;
 
 use crate::instances::SolveSystem;
+use crate::random::mixed;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{Reducer, agree};
-use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar};
+use bandsolve::vectors::{PIECE, Reducer, agree};
+use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
 use core::ops::ControlFlow;
 use core::str::FromStr;
 use monitor::Monitor;
+use units::Units;
 
 pub use inverse::KrylovInverse;
 
@@ -107,15 +110,17 @@ pub enum PreconditionerSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol), computed from x.
+    /// ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol), computed from x, with room for the rounding of this computation.
     Converged,
     /// As many iterations as allowed.
     IterationLimit,
-    /// Restarts, or as many steps of Richardson's iteration, brought nothing: the residual does not get smaller.
+    /// Restarts, or as many steps of Richardson's iteration, brought nothing: the residual does not get smaller, or it is below the tolerance
+    /// by less than its own rounding.
     Stagnated,
-    /// A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
+    /// A division by zero, or a product that shows that the matrix or the preconditioner is not Hermitian positive definite, and a restart
+    /// did not help.
     Breakdown,
-    /// NaN or an infinity came up.
+    /// The iteration produced NaN or an infinity.
     NotFinite,
     /// The callback said so.
     Cancelled,
@@ -134,7 +139,8 @@ impl Display for Ending {
     }
 }
 
-/// What an iterative solve did. Norms are 2-norms.
+/// What an iterative solve did. Norms are 2-norms. A norm beyond the range of double precision is infinite here; what was decided was
+/// decided with scaled numbers.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "an iteration may end without having converged"]
 #[non_exhaustive]
@@ -158,6 +164,8 @@ pub struct IterationReport {
     /// The residual's norm at first and after each iteration, as the method itself knows it; of a left preconditioner's system, scaled
     /// so that it begins with that of A·x = rhs.
     pub history: Vec<f64>,
+    /// The units in which it was computed, and in these ‖rhs − A·x‖₂ and ‖rhs‖₂.
+    scaled: (Units, [f64; 2]),
 }
 
 impl IterationReport {
@@ -168,7 +176,14 @@ impl IterationReport {
 
     /// ‖rhs − A·x‖₂ / ‖rhs‖₂; of a right-hand side 0, ‖A·x‖₂.
     pub fn relative_residual(&self) -> f64 {
-        if self.rhs_norm > 0.0 { self.residual_norm / self.rhs_norm } else { self.residual_norm }
+        let (_, [residual, rhs]) = self.scaled;
+        if rhs > 0.0 { residual / rhs } else { self.residual_norm }
+    }
+
+    /// A norm of `history`, or `tolerance`, divided by ‖rhs‖₂, also where ‖rhs‖₂ is beyond the range; of a right-hand side 0, the norm itself.
+    pub fn relative(&self, norm: f64) -> f64 {
+        let (units, [_, rhs]) = self.scaled;
+        if rhs > 0.0 { units.scaled(norm) / rhs } else { norm }
     }
 }
 
@@ -193,6 +208,18 @@ pub struct IterationProgress<'x, T> {
 /// It begins with the x that it is given, and ends when ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol). Recurrences only say when to look:
 /// the residual is computed from x, and if it is not small enough the method begins again from there. If nothing helps, x is the
 /// best that was seen (to a factor 2 in its residual), and the report says why it ended.
+///
+/// # Accuracy
+/// Before a solve reports that it has converged, it forms the residual of x once more in twice the working precision
+/// ([`LinearOperator::accurate_residual`]). The norm of this residual and a bound on its error are together at most the tolerance.
+///
+/// If the operator does not know its entries, the rounding of its product is estimated by one more product at the end: with
+/// pⱼ = dⱼ·xⱼ, where the dⱼ have random signs and moduli from 1/2 to 3/2, the computed norm and 8ε·(‖A·p‖₂ + ‖rhs‖₂) are together at most
+/// the tolerance. A tolerance below this estimate is never reported as reached.
+///
+/// # Scaling
+/// If ‖rhs‖₂ is outside 2^±128 (2^±32 in single precision), the system of rhs·2^k and x·2^k is solved, with ‖rhs‖₂·2^k near 1. x, reports
+/// and what callbacks are told are in the caller's units. Other systems are computed with as they are.
 ///
 /// The result is the same for any number of threads. Nothing is allocated in an iteration.
 ///
@@ -285,7 +312,7 @@ impl<'c> KrylovSolver<'c> {
         let n = a.rows();
         let operators = preconditioner.map_or(StackReq::EMPTY, |m| m.apply_scratch()).or(a.apply_scratch());
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
-        let own = StackReq::new::<T>(n.saturating_mul(vectors + 4)).and(Reducer::scratch(n, sums));
+        let own = StackReq::new::<T>(n.saturating_mul(vectors + 6)).and(Reducer::scratch(n, sums));
         own.and(method.small_scratch()).and(operators)
     }
 
@@ -363,19 +390,20 @@ impl<'c> KrylovSolver<'c> {
         run: &mut KrylovRun<'_, T>,
         monitor: &mut Monitor<'_, T>,
         (x, r, spare, vectors): (&mut [T], &mut [T], &mut [T], &mut [T]),
+        mut known: Known,
         stack: &mut PodStack,
     ) -> Result<(Ending, f64)> {
         let (mut before, mut fruitless) = (f64::INFINITY, 0);
         let mut last = Ending::Converged;
-        let mut from_zero = run.reducer.norm(x) == 0.0;
         loop {
-            let [residual, norm] = run.start(x, from_zero, r, spare, stack)?;
-            from_zero = false;
+            // What is claimed is claimed of the x that the caller will get.
+            run.units.round(x);
+            let Start { residual, norm, proved } = run.start(x, known, r, spare, stack)?;
             if !residual.is_finite() || !norm.is_finite() {
                 return Ok((Ending::NotFinite, residual));
             }
-            monitor.restart(residual, norm, x);
-            if residual <= monitor.tolerance {
+            monitor.restart((residual, norm), run.left_scale, x);
+            if proved {
                 return Ok((Ending::Converged, residual));
             }
             match last {
@@ -388,16 +416,22 @@ impl<'c> KrylovSolver<'c> {
             if fruitless > 2 {
                 return Ok((Ending::Stagnated, residual));
             }
-            if norm == 0.0 || monitor.iterations >= monitor.limit {
-                return Ok((if norm == 0.0 { Ending::Breakdown } else { Ending::IterationLimit }, residual));
+            if norm == 0.0 {
+                // Nothing is left of a residual whose rounding is above the tolerance; or the preconditioner turns it into 0.
+                return Ok((if residual == 0.0 { Ending::Stagnated } else { Ending::Breakdown }, residual));
             }
-            before = norm;
+            if monitor.iterations >= monitor.limit {
+                return Ok((Ending::IterationLimit, residual));
+            }
+            // The least so far: residuals near their own rounding go up and down.
+            before = norm.min(before);
             monitor.cycles += 1;
             let method = run.method;
             last = method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
             if matches!(self.method, KrylovMethod::Gmres { .. }) && last != Ending::Cancelled {
                 last = monitor.cycle(x).unwrap_or(last);
             }
+            known = if monitor.is_small() { Known::Claimed } else { Known::Nothing };
         }
     }
 }
@@ -457,30 +491,58 @@ impl<T: Scalar> KrylovCall<'_, T> {
             return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
         }
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
-        let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
-        let mut run = KrylovRun { method, a, m: preconditioner, side: solver.side, rhs, n, all, reducer, steps: 0 };
+        let (mut reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
         let (r, stack) = stack.make_raw::<T>(n);
         let (best, stack) = stack.make_raw::<T>(n);
         let (spare, stack) = stack.make_raw::<T>(2 * n);
         let (vectors, stack) = stack.make_raw::<T>(n * vectors);
-        let rhs_norm = run.reducer.norm(rhs);
-        let tolerance = (solver.rtol * rhs_norm).max(solver.atol);
+        // These two are written only where numbers are scaled.
+        let (view, stack) = stack.make_raw::<T>(n);
+        let (scaled, stack) = stack.make_raw::<T>(n);
+        let (mut rhs_norm, x_norm) = (reducer.norm(rhs), reducer.norm(x));
+        let units = Units::of::<T>(rhs_norm, x_norm);
+        let rhs = if units.is_plain() { rhs } else { units.scale_to(rhs, scaled) };
+        if !units.is_plain() {
+            rhs_norm = reducer.norm(rhs);
+            units.scale(x);
+        }
+        let tolerance = (solver.rtol * rhs_norm).max(units.scaled_bound(solver.atol));
         let limit = solver.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
-        let mut monitor = Monitor::new(limit, tolerance, best, watch);
-        let (ending, norm) = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
-        let residual_norm = run.finish(&mut monitor, norm, x, r, stack)?;
-        // What was kept may be within the tolerance where the last x is not.
-        let ending = if residual_norm <= tolerance { Ending::Converged } else { ending };
+        let mut monitor = Monitor::new((limit, tolerance), units, (best, view), watch);
+        let (side, communicator) = (solver.side, solver.communicator);
+        let mut run = KrylovRun {
+            method,
+            a,
+            m: preconditioner,
+            side,
+            rhs,
+            rhs_norm,
+            tolerance,
+            n,
+            all,
+            communicator,
+            reducer,
+            units,
+            left_scale: 1.0,
+            steps: 0,
+        };
+        let known = if x_norm == 0.0 { Known::Zero } else { Known::Nothing };
+        let ended = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), known, stack);
+        let ended = ended.and_then(|ended| run.finish(&mut monitor, ended, (x, r, spare), stack));
+        // Also where an operator has failed: x is the caller's.
+        units.unscale(x);
+        let (ending, residual) = ended?;
         Ok(IterationReport {
             method: solver.method,
-            side: preconditioner.map(|_| solver.side),
+            side: preconditioner.map(|_| side),
             ending,
             iterations: monitor.iterations,
             restarts: monitor.cycles.saturating_sub(1),
-            residual_norm,
-            rhs_norm,
-            tolerance,
+            residual_norm: units.unscaled(residual),
+            rhs_norm: units.unscaled(rhs_norm),
+            tolerance: units.unscaled(tolerance),
             history: monitor.history,
+            scaled: (units, [residual, rhs_norm]),
         })
     }
 }
@@ -533,6 +595,30 @@ impl KrylovMethod {
     }
 }
 
+/// What is known of an x whose residual is to be formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It is 0.
+    Zero,
+    /// Nothing.
+    Nothing,
+    /// The method takes its residual for small enough.
+    Claimed,
+    /// It is one of an iteration, after which the method goes on: nothing is to be proved.
+    Step,
+}
+
+/// Where a cycle begins.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    /// ‖rhs − A·x‖₂.
+    residual: f64,
+    /// The norm of the residual as the method sees it: of M⁻¹·(rhs − A·x) with the preconditioner on the left.
+    norm: f64,
+    /// Whether ‖rhs − A·x‖₂ is within the tolerance, with room for rounding.
+    proved: bool,
+}
+
 /// One system, as the methods see it.
 struct KrylovRun<'a, T: Scalar> {
     /// With spaces that are no larger than the system.
@@ -541,13 +627,23 @@ struct KrylovRun<'a, T: Scalar> {
     m: Option<&'a dyn LinearOperator<T>>,
     side: PreconditionerSide,
     rhs: &'a [T],
+    rhs_norm: f64,
+    tolerance: f64,
     n: usize,
     /// Rows of all processes.
     all: usize,
+    communicator: &'a dyn Communicator,
     reducer: Reducer<'a>,
+    /// Those of rhs and x.
+    units: Units,
+    /// A power of two by which a preconditioner on the left is multiplied, so that its residuals are near 1 at first.
+    left_scale: f64,
     /// Applications of a preconditioner that changes.
     steps: usize,
 }
+
+/// The part of the moduli in a product that its rounding is taken for, in ε, where entries are not known.
+const ROUNDING: f64 = 8.0;
 
 impl<T: Scalar> KrylovRun<'_, T> {
     /// Whether applications of the preconditioner are to be kept.
@@ -561,7 +657,9 @@ impl<T: Scalar> KrylovRun<'_, T> {
             (PreconditionerSide::Left, Some(m)) => {
                 let w = &mut spare[..self.n];
                 self.a.apply(v, w, stack)?;
-                m.apply(w, y, stack)
+                m.apply(w, y, stack)?;
+                units::multiply(y, self.left_scale);
+                Ok(())
             }
             _ => self.a.apply(v, y, stack),
         }
@@ -581,47 +679,106 @@ impl<T: Scalar> KrylovRun<'_, T> {
         }
     }
 
-    /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and the norms of both. No product where x is known as 0.
-    fn start(
-        &mut self,
-        x: &[T],
-        is_zero: bool,
-        r: &mut [T],
-        spare: &mut [T],
-        stack: &mut PodStack,
-    ) -> Result<[f64; 2]> {
-        let left = self.m.filter(|_| self.side == PreconditionerSide::Left);
-        let w = if left.is_some() { &mut spare[..self.n] } else { &mut *r };
-        if is_zero {
-            w.copy_from_slice(self.rhs);
-        } else {
-            self.a.residual(x, self.rhs, w, stack)?;
+    /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and what is known of it. No product where x is known as 0.
+    fn start(&mut self, x: &[T], known: Known, r: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<Start> {
+        let (first, second) = spare.split_at_mut(self.n);
+        let Some(m) = self.m.filter(|_| self.side == PreconditionerSide::Left) else {
+            let (norm, proved) = self.residual(x, known, r, [first, second], stack)?;
+            return Ok(Start { residual: norm, norm, proved });
+        };
+        let (residual, proved) = self.residual(x, known, first, [r, second], stack)?;
+        m.apply(first, r, stack)?;
+        units::multiply(r, self.left_scale);
+        let mut norm = self.reducer.norm(r);
+        let by = units::towards_one::<T>(norm);
+        // A step of Richardson's iteration is M⁻¹ itself.
+        if by != 1.0 && !matches!(self.method, KrylovMethod::Richardson { .. }) {
+            units::multiply(r, by);
+            self.left_scale *= by;
+            norm *= by;
         }
-        let norm = self.reducer.norm(w);
-        let Some(m) = left else { return Ok([norm; 2]) };
-        m.apply(&spare[..self.n], r, stack)?;
-        Ok([norm, self.reducer.norm(r)])
+        Ok(Start { residual, norm, proved })
     }
 
-    /// Leaves the better of x, whose residual has this norm, and what was kept in x; returns the norm of its residual.
+    /// w = rhs − A·x; its norm, and whether ‖rhs − A·x‖₂ is within the tolerance, with room for rounding. `free`: vectors to be written over.
+    fn residual(
+        &mut self,
+        x: &[T],
+        known: Known,
+        w: &mut [T],
+        free: [&mut [T]; 2],
+        stack: &mut PodStack,
+    ) -> Result<(f64, bool)> {
+        if known == Known::Zero {
+            w.copy_from_slice(self.rhs);
+            return Ok((self.rhs_norm, self.rhs_norm <= self.tolerance));
+        }
+        if known == Known::Claimed
+            && let Some(found) = self.accurate_residual(x, w, stack)?
+        {
+            return Ok(found);
+        }
+        self.a.residual(x, self.rhs, w, stack)?;
+        let norm = self.reducer.norm(w);
+        if !(norm <= self.tolerance) || known == Known::Step {
+            return Ok((norm, false));
+        }
+        if known == Known::Nothing
+            && let Some(found) = self.accurate_residual(x, w, stack)?
+        {
+            return Ok(found);
+        }
+        let rounding = self.estimated_rounding(x, free, stack)?;
+        Ok((norm, norm + rounding <= self.tolerance))
+    }
+
+    /// The same in twice the working precision; `None` where the operator does not know its entries.
+    fn accurate_residual(&mut self, x: &[T], w: &mut [T], stack: &mut PodStack) -> Result<Option<(f64, bool)>> {
+        let Some(worst) = self.a.accurate_residual(x, self.rhs, w, stack)? else { return Ok(None) };
+        // The sum over processes is at least the largest.
+        let mut worst = [worst];
+        self.communicator.sum(&mut worst);
+        let norm = self.reducer.norm(w);
+        // Elements are rounded to T; sums of squares, here and in the tolerance, are sums of sums of eight. The same on all processes.
+        let sums = 2.0 * (PIECE / 8 + self.all.div_ceil(PIECE) + 16) as f64 * f64::EPSILON;
+        let error = worst[0] * (self.all as f64).sqrt() + (T::Real::EPSILON.to_f64() + sums) * norm;
+        Ok(Some((norm, norm + error <= self.tolerance)))
+    }
+
+    /// How large the rounding of rhs − A·x may be where entries are not known: a part of ‖A·p‖₂ with pⱼ = dⱼ·xⱼ of random dⱼ, in whose
+    /// sums nothing cancels. Moduli of d that differ keep it so in rows of two entries.
+    fn estimated_rounding(&mut self, x: &[T], [p, image]: [&mut [T]; 2], stack: &mut PodStack) -> Result<f64> {
+        let before = self.reducer.rows_before();
+        for (i, (p, x)) in p.iter_mut().zip(x).enumerate() {
+            let bits = mixed((before + i) as u64);
+            let size = 0.5 + f64::from((bits >> 32) as u32) / f64::from(u32::MAX);
+            *p = x.scale(T::Real::from_f64(if bits & 1 == 0 { size } else { -size }));
+        }
+        self.a.apply(p, image, stack)?;
+        Ok(ROUNDING * T::Real::EPSILON.to_f64() * (self.reducer.norm(image) + self.rhs_norm))
+    }
+
+    /// Leaves the better of x and what was kept in x, where the iteration ended with this norm of the residual of x; returns why it ended
+    /// and the norm for the better one. What was kept may be within the tolerance where the last x is not.
     fn finish(
         &mut self,
         monitor: &mut Monitor<'_, T>,
-        norm: f64,
-        x: &mut [T],
-        r: &mut [T],
+        (ending, norm): (Ending, f64),
+        (x, r, spare): (&mut [T], &mut [T], &mut [T]),
         stack: &mut PodStack,
-    ) -> Result<f64> {
-        if norm <= monitor.tolerance || norm <= monitor.kept_norm() {
-            return Ok(norm);
+    ) -> Result<(Ending, f64)> {
+        let Some((kept, kept_norm)) = monitor.kept() else { return Ok((ending, norm)) };
+        if ending == Ending::Converged || norm <= kept_norm {
+            return Ok((ending, norm));
         }
-        self.a.residual(monitor.kept(), self.rhs, r, stack)?;
-        let kept = self.reducer.norm(r);
-        if kept < norm || norm.is_nan() {
-            x.copy_from_slice(monitor.kept());
-            return Ok(kept);
+        self.units.round(kept);
+        let (first, second) = spare.split_at_mut(self.n);
+        let (kept_norm, proved) = self.residual(kept, Known::Claimed, r, [first, second], stack)?;
+        if kept_norm < norm || norm.is_nan() {
+            x.copy_from_slice(kept);
+            return Ok((if proved { Ending::Converged } else { ending }, kept_norm));
         }
-        Ok(norm)
+        Ok((ending, norm))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Richardson's iteration: x ← x + ω·M⁻¹·(rhs − A·x).
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun};
+use super::{Ending, Known, KrylovRun};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, Result, Scalar};
@@ -31,7 +31,7 @@ pub(super) fn cycle<T: Scalar>(
         each_piece(run.n, RowsOf(&mut *x, PIECE), &|rows, x| {
             x.0.iter_mut().zip(&step[rows]).for_each(|(x, z)| *x += by * *z);
         });
-        let [_, norm] = run.start(x, false, r, spare, stack)?;
+        let norm = run.start(x, Known::Step, r, spare, stack)?.norm;
         if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
