@@ -158,6 +158,92 @@ def one_thread_is_one_thread():
         bandsolve.solve_tridiagonal(off, diag, off, rhs, method=method, threads=1)
     assert threads() == before, f"{before} threads, then {threads()}"
 
+# -- Krylov methods: range and claims
+
+KRYLOV = ("cg", "gmres", "bicgstab", "idrs", "richardson")
+
+
+@defect
+def overflown_norms_of_krylov_methods():
+    """A right-hand side whose norm overflows gave x = 0, converged, by every method and by the program."""
+    import numpy as np
+    import scipy.io
+    import scipy.sparse as sp
+    from bandsolve import sparse
+
+    a, b = sp.eye_array(4, format="csr") * 0.75, np.full(4, 1.7e308) * 0.75
+    for name in KRYLOV:
+        for start in [None, np.ones(4)]:
+            x, report = getattr(sparse, name)(a, b, start, full_output=True)
+            assert report["converged"] and np.allclose(x / 1.7e308, 1.0, rtol=1e-4), (name, report)
+            # A method that ends early claims nothing.
+            x, report = getattr(sparse, name)(a, b, start, maxiter=0, full_output=True)
+            assert not report["converged"], (name, report)
+    with tempfile.TemporaryDirectory() as folder:
+        scipy.io.mmwrite(f"{folder}/a.mtx", sp.coo_array(a))
+        scipy.io.mmwrite(f"{folder}/b.mtx", b.reshape(-1, 1))
+        run = program(["iterate", f"{folder}/a.mtx", "--rhs", f"{folder}/b.mtx", "--solver", "cg", "--out", f"{folder}/x.mtx"])
+        said = run.communicate(timeout=SECONDS)
+        assert run.returncode == 0, said
+        assert np.allclose(scipy.io.mmread(f"{folder}/x.mtx") / 1.7e308, 1.0, rtol=1e-4)
+
+
+@defect
+def large_right_hand_sides_of_bicgstab():
+    """BiCGStab broke down from |b| = 1e75 on, CG and IDR at 1e±160."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve import sparse
+
+    n = 100
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+    b = np.sin(np.arange(n) + 1.0)
+    for name in KRYLOV[:4]:
+        for size in [1.0, 1e60, 1e80, 1e120, 1e160, 1e-160, 1e300, 1e-300]:
+            x, report = getattr(sparse, name)(a, size * b, full_output=True)
+            assert report["converged"] and np.linalg.norm(b - a @ (x / size)) <= 1.1e-5 * np.linalg.norm(b), (name, size, report)
+        for size in [1e150, 1e-150]:
+            x, report = getattr(sparse, name)(size * a, b, full_output=True)
+            assert report["converged"] and np.linalg.norm(b - a @ (x * size)) <= 1.1e-5 * np.linalg.norm(b), (name, size, report)
+
+
+@defect
+def residuals_below_their_own_rounding():
+    """fl(a x) = b was a residual of 0, whatever the tolerance: `converged` to 1e-18."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve import sparse
+    from scipy.sparse.linalg import aslinearoperator
+
+    a, x = sp.csr_array(np.array([[0.1]])), np.array([0.1])
+    for name in KRYLOV:
+        for matrix in [a, aslinearoperator(a)]:
+            assert not getattr(sparse, name)(matrix, a @ x, x, rtol=1e-18, full_output=True)[1]["converged"], name
+            assert getattr(sparse, name)(matrix, a @ x, x, rtol=1e-6, full_output=True)[1]["converged"], name
+
+
+@defect
+def imaginary_parts_that_were_dropped():
+    """Operators that are declared real and return complex numbers lost their imaginary parts without a word."""
+    import numpy as np
+    from bandsolve import eigen, sparse
+    from scipy.sparse.linalg import LinearOperator
+
+    n = 20
+    b, real = np.ones(n), LinearOperator((n, n), matvec=lambda v: 2 * v, dtype=float)
+    wrong = LinearOperator((n, n), matvec=lambda v: (2 + 1j) * v, dtype=float)
+    for name in KRYLOV:
+        raises(TypeError, lambda: getattr(sparse, name)(wrong, b))
+        raises(TypeError, lambda: getattr(sparse, name)(0.1 * real, b, M=wrong))
+        raises(TypeError, lambda: getattr(sparse, name)(0.1 * real, b, "Mb", M=wrong))
+    for call in [eigen.eigsh, eigen.eigs]:
+        raises(TypeError, lambda: call(wrong, 2))
+        raises(TypeError, lambda: call(np.diag(np.arange(20.0)), 2, sigma=0.5, OPinv=wrong))
+    # A list of complex numbers as the start makes the system complex.
+    x, info = sparse.gmres(2 * np.eye(n), b, [1j] * n)
+    assert info == 0 and np.allclose(x, 0.5)
+
+
 # -- Crashes ----------------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@
 (True, (1000, 3))
 """
 
+import math
 from functools import partial
 
 import numpy as np
@@ -18,7 +19,7 @@ from bandsolve import _bandsolve
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
-from bandsolve.sparse import Preconditioner, PreparedProduct, _number, _rows, _tolerance, _whole_number, cg, gmres
+from bandsolve.sparse import Preconditioner, PreparedProduct, _norm, _number, _rows, _tolerance, _whole_number, cg, gmres
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -97,6 +98,11 @@ def _factored_blocks(a, block):
     return factor_block_tridiagonal(*blocks)
 
 
+def _length(v):
+    """The 2-norm, also where squares leave the range."""
+    return math.prod(_norm(v))
+
+
 def _iterative(a, m, dtype, tol, hermitian=False):
     """A function that solves to a small part of what eigenvalues are asked for, or to rounding; with its tolerance. By conjugate gradients
     with a preconditioner of a Hermitian matrix, as long as they converge, else by GMRES."""
@@ -105,7 +111,7 @@ def _iterative(a, m, dtype, tol, hermitian=False):
     a = PreparedProduct(a) if _is_matrix(a) else a
     signs = np.random.default_rng(0).choice([-1.0, 1.0], a.shape[0]).astype(dtype)
     # At most the norm of A, and about of its size.
-    size = np.linalg.norm(a.matvec(signs)) / max(np.linalg.norm(signs), 1.0)
+    size = _length(a.matvec(signs)) / max(np.linalg.norm(signs), 1.0)
     methods = [partial(gmres, restart=150 if m is None else 60)]
     if hermitian and m is not None:
         methods.append(partial(cg, maxiter=_MOST_STEPS))
@@ -113,8 +119,9 @@ def _iterative(a, m, dtype, tol, hermitian=False):
     def solve(b):
         while True:
             x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
-            rounding = 8 * epsilon * (size * np.linalg.norm(x) + np.linalg.norm(b))
-            if report["converged"] or report["residual_norm"] <= rounding:
+            rounding = 8 * epsilon * (size * _length(x) + _length(b))
+            # An infinite bound allows nothing.
+            if report["converged"] or report["residual_norm"] <= rounding < np.inf:
                 return x
             if len(methods) == 1:
                 break

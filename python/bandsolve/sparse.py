@@ -364,6 +364,21 @@ def _tolerance(name, value):
     return number
 
 
+def _norm(v):
+    """The 2-norm as a pair, scale and norm / scale: neither squares nor the norm itself leave the range."""
+    v = np.asarray(v)
+    scale = max(np.abs(v.real).max(initial=0.0), np.abs(v.imag).max(initial=0.0))
+    return (scale, np.linalg.norm(v / scale)) if scale > 0 and np.isfinite(scale) else (1.0, scale)
+
+
+def _as(dtype, values, name):
+    """The array in this type. Imaginary parts are never dropped."""
+    if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        raise TypeError(f"{name} holds complex numbers, but matrix, right-hand side and preconditioner are declared as {np.dtype(dtype)}. "
+                        "Declare the operator with dtype=complex, or return real numbers.")
+    return values.astype(dtype, copy=False)
+
+
 def _start(x0, b, m, n):
     """The vector that x0 means; 0 where the right-hand side is 0, as of SciPy's."""
     if x0 is None or not b.any():
@@ -381,6 +396,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     n, matrix, own = _matrix(a, b)
     b = _vector("the right-hand side", b, n)
     m, other = _inverse(m, a, n)
+    x0 = x0 if x0 is None or isinstance(x0, str) else np.asarray(x0)
     # The precision is that of matrix and right-hand side; what else there is can make it complex.
     dtype = np.result_type(own, _number(b.dtype))
     if any(kind is not None and kind.kind == "c" for kind in (other, getattr(x0, "dtype", None))):
@@ -392,7 +408,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
         matrix = a.matvec
     if isinstance(m, _bandsolve.SparsePreconditioner) and m.dtype != dtype:
         m = partial(_by_parts, m.apply, m.dtype)
-    x0 = _start(x0, b, m, n)
+    x0 = _as(dtype, _start(x0, b, m, n), "x0")
     options = {
         "method": method,
         "rtol": _tolerance("rtol", rtol),
@@ -402,7 +418,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
         "callback": callback,
         "tells_x": tells_x,
     }
-    return _bandsolve.krylov(matrix, m, b, x0.astype(dtype, copy=False), options)
+    return _bandsolve.krylov(matrix, m, b, x0, options)
 
 
 def _answer(x, report, full_output):
@@ -495,10 +511,10 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
     limit = _iterations(maxiter, b) * (1 if legacy else restart)
     told = callback
     if callback is not None and callback_type != "x":
-        size = np.linalg.norm(np.asarray(b))
+        scale, size = _norm(b)
 
         def told(norm):
-            callback(np.float64(norm / size))
+            callback(np.float64(norm / scale / size))
 
     x, report = _krylov(f"gmres:{restart}", A, b, x0, rtol, atol, limit, M, told, side, callback_type == "x")
     if full_output or report["converged"] or legacy:

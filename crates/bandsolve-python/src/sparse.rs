@@ -346,7 +346,16 @@ impl<T: Number> LinearOperator<T> for PyOperator {
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> bandsolve::Result<()> {
         let call = |py: Python<'_>| -> PyResult<()> {
             let result = self.function.bind(py).call1((PyArray1::from_slice(py, x),))?;
-            let result = columns::<T>(&array(&result)?.0)?;
+            let (result, kind) = array(&result)?;
+            if kind.complex && !T::COMPLEX {
+                // A conversion would drop the imaginary parts.
+                let real = numpy::dtype::<T>(py);
+                return Err(PyTypeError::new_err(format!(
+                    "the operator returned complex numbers for a vector of {real}, but real ones are expected by its dtype. Return real \
+                     numbers, or declare the operator with dtype=complex."
+                )));
+            }
+            let result = columns::<T>(&result)?;
             let values = slice(&result);
             if values.len() != y.len() {
                 let (got, expected) = (values.len(), y.len());
