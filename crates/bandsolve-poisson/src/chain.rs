@@ -338,15 +338,16 @@ impl<T: PoissonScalar> ChainLane<T> {
                 self.places[i * groups + group] = self.places[(i - 1) * groups + group];
                 continue;
             }
-            self.places[i * groups + group] = u32::try_from(self.pool.len() / GROUP).expect("fewer than 2³² groups");
+            self.places[i * groups + group] =
+                u32::try_from(self.pool.len() / GROUP).map_err(|_| out_of_memory::<T>(self.pool.len()))?;
             let ahead = steps[i].ahead;
-            self.pool.try_reserve(GROUP).map_err(|_| out_of_memory::<T>(self.pool.len() + GROUP))?;
+            if self.pool.capacity() - self.pool.len() < GROUP {
+                // An eighth at a time: what is set aside for growth stays.
+                let more = (self.pool.len() / 8).next_multiple_of(GROUP).max(GROUP);
+                self.pool.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(self.pool.len() + more))?;
+            }
             self.pool.extend(excess.iter().map(|q| real::<T>(ahead / (q + ahead))));
             self.pool.extend(core::iter::repeat_n(T::ZERO, GROUP - excess.len()));
-        }
-        // What was set aside for growth is given back at the end.
-        if group + 1 == groups {
-            self.pool.shrink_to_fit();
         }
         Ok(())
     }

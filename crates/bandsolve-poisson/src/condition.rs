@@ -8,8 +8,8 @@
 //! where S is the mean of Σ_j |a_ij|, weighted by volumes. (The largest Σ_j |a_ij| would overstate the condition of grids with a few small
 //! cells: the accuracy contract measures each row by its own size.) Where a constant is left free, its eigenvalue 0 does not count.
 //!
-//! With one spacing λ is known in closed form. Where the spacing varies and c ≥ 0, λ is estimated by 1/‖L⁻¹·1‖∞, which is at most the least
-//! eigenvalue, and less than twice smaller. Where c < 0, the eigenvalues of all axes but one are computed, and each system along that one
+//! With one spacing λ is known in closed form. Where the spacing varies and c ≥ 0, λ is estimated by 1/‖L⁻¹·1‖∞, a lower bound of the least
+//! eigenvalue: π²/8 times smaller on fine grids. Where c < 0, the eigenvalues of all axes but one are computed, and each system along that one
 //! has its condition estimated.
 
 use crate::axis::AxisOperator;
@@ -245,7 +245,8 @@ mod tests {
         }
     }
 
-    /// Lower bounds of the least eigenvalues, and by a factor of 5 at most: 4 where a ring is cut, and some for grids of a few cells.
+    /// Lower bounds of the least eigenvalues. On fine grids they are π²/8 times too small, and where a ring is cut π²/2 times; twice that is for
+    /// grids of a few cells.
     #[test]
     fn bounds_of_the_least_eigenvalues_are_near_them() {
         for n in [2, 3, 8, 40] {
@@ -253,7 +254,7 @@ mod tests {
                 let (range, values) = (AxisRange::of(&axis).unwrap(), known(&axis));
                 let constant = axis.keeps_constants();
                 let (bound, value) = if constant { (range.second, values[1]) } else { (range.first, values[0]) };
-                assert!(bound <= value * (1.0 + 1e-12) && value <= 5.0 * bound, "{axis:?}: {bound:e} {value:e}");
+                assert!(bound <= value * (1.0 + 1e-12) && value <= 10.0 * bound, "{axis:?}: {bound:e} {value:e}");
                 assert_eq!(range.first == 0.0, constant);
             }
         }
@@ -275,11 +276,15 @@ mod tests {
                         let least = sums[usize::from(problem.is_singular())];
                         let size = AxisRange::of(&one).unwrap().size + AxisRange::of(&two).unwrap().size + shift.abs();
                         let (found, expected) = (rcond(&problem).unwrap(), least / size);
-                        // Norms of inverses, estimated, differ from the reciprocal of the least eigenvalue by the shape of eigenvectors.
-                        let fits = found <= 4.0 * expected + 1e-15 && expected <= 8.0 * found + 1e-15;
+                        // Lower bounds of eigenvalues as above. Norms of inverses differ from the reciprocal of the least eigenvalue by the
+                        // shape of eigenvectors: ‖q‖₁ ‖q‖∞ is √54 at most.
+                        let close = 8.0 * f64::EPSILON;
+                        let fits = found <= 7.4 * expected + close && expected <= 10.0 * found + close;
                         assert!(fits, "{one:?} {two:?} {shift}: {found:e} {expected:e}");
                         let on_it = shift == -(a[2] + b[3]);
-                        assert_eq!(Condition::of(&problem).unwrap().is_hopeless::<f64>(), on_it, "{found:e}");
+                        assert_eq!(found <= close, on_it, "{one:?} {two:?} {shift}: {found:e}");
+                        let hopeless = Condition::of(&problem).unwrap().is_hopeless::<f64>();
+                        assert!(hopeless == on_it || varying && on_it, "{one:?} {two:?} {shift}: {found:e}");
                     }
                 }
             }

@@ -34,13 +34,14 @@ fn a_shift_on_an_eigenvalue_is_an_error() {
     assert!(matches!(solved, Err(Error::NotConverged { .. } | Error::Singular { .. })));
 }
 
-/// 1e-14 beside an eigenvalue two digits may be left: no error, but said. (The limit of the error is 3ε · 20 = 1.3e-14.)
+/// Near an eigenvalue no error, but rcond says how near. (The limit of the error is 3ε · 12 = 8e-15.)
 #[test]
 fn a_shift_near_an_eigenvalue_is_said() {
     for (off, some) in [(3e-14, true), (1e-3, false)] {
         let plan = Poisson::new(&[31, 31]).shift(-4.0 + off).plan::<f64>().unwrap();
-        // 16 is the size of the rows, 4 that of the shift.
-        assert!((plan.rcond() * 20.0 / off - 1.0).abs() < 0.1, "{off}: {:e}", plan.rcond());
+        // The size of the rows: 4 in each dimension, 3 at its ends; and that of the shift. Eigenvalues are rounded, by 5ε · 4.
+        let size = 2.0 * (29.0 * 4.0 + 2.0 * 3.0) / 31.0 + 4.0;
+        assert!((plan.rcond() * size - off).abs() <= 20.0 * f64::EPSILON + 1e-9 * off, "{off}: {:e}", plan.rcond());
         let report = plan.solve(&right_hand_side(961, 1)).unwrap().report;
         assert_eq!(report.rcond, plan.rcond());
         // 4η/rcond: η is at least ε/4 of numbers that are not exact.
@@ -50,18 +51,18 @@ fn a_shift_near_an_eigenvalue_is_said() {
     }
 }
 
-/// All kinds of sides and spacings, in one to three dimensions: definite problems never fail, whatever their condition.
+/// Cells from 1e-9 to 87 of 100: a definite problem has a solution, whatever its condition is.
 #[test]
 fn definite_problems_are_solved_whatever_their_condition() {
     let points: Vec<f64> = (0..13).map(|k| (1.0 - 0.5f64.powi(3 * k)) * 100.0).collect();
-    for kind in BoundaryKind::ALL {
+    for kind in [BoundaryKind::Dirichlet, BoundaryKind::Neumann] {
         let graded =
             Poisson::new(&[12, 7]).grid(Grid::Cell).boundary(kind).coordinates(0, &points).removable(f64::INFINITY);
         for shift in [0.0, 1e-20, 1.0] {
             let solved = graded.clone().shift(shift).plan::<f64>().unwrap().solve(&right_hand_side(84, 3)).unwrap();
             let report = solved.report;
             assert!(report.rcond > 0.0 && report.rcond <= 1.0, "{kind:?} {shift} {report:?}");
-            let tiny = shift == 1e-20 && kind != BoundaryKind::Dirichlet;
+            let tiny = shift == 1e-20 && kind == BoundaryKind::Neumann;
             assert_eq!(report.attention.is_some(), tiny, "{kind:?} {shift} {report:?}");
         }
     }

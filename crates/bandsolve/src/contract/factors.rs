@@ -17,6 +17,7 @@ use crate::decision::Decision;
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
 use crate::method::Method;
+use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
@@ -302,7 +303,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
         let (size, epsilon) = (|v: T| Scalar::abs(v).to_f64(), T::Real::EPSILON.to_f64());
         let of_column = |(rhs, x): (&[T], &[T])| {
-            let largest = x.iter().fold(0.0, |most: f64, x| most.max_nan(size(*x)));
+            let largest = x.iter().fold(T::Real::ZERO, |most, x| most.max_bits(peak(*x))).to_f64();
             let mut ratio: f64 = 0.0;
             for (i, d) in rhs.iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
                 let mut sum = 0.0;
