@@ -8,11 +8,11 @@ use crate::options::{CallOptions, ThreadCount};
 use crate::solve::{answer, arguments, once};
 use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
 use bandsolve_gpu::Device;
-use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Systems along the middle axis of arrays of three dimensions, which lie by rows.
@@ -55,12 +55,33 @@ impl Places {
     }
 
     /// Copies x of some systems back.
-    fn scatter<T: Number>(self, rows: &[T], systems: Range<usize>, x: &Shared<'_, T>, width: usize) {
+    fn scatter<T: Copy>(self, rows: &[T], systems: Range<usize>, x: &SharedOutput<'_, T>, width: usize) {
         for (i, row) in rows.chunks_exact(width).enumerate() {
-            self.runs(systems.clone(), i, |to, at, length| {
-                row[at..at + length].iter().enumerate().for_each(|(k, value)| x.put(to + k, *value));
-            });
+            self.runs(systems.clone(), i, |to, at, length| x.put(to, &row[at..at + length]));
         }
+    }
+}
+
+/// An array that several threads write, each the entries of its own systems.
+struct SharedOutput<'a, T> {
+    base: *mut T,
+    len: usize,
+    array: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: the entries are plain numbers, and no two threads write the same ones: every system belongs to one part, every part to one thread.
+unsafe impl<T: Number> Sync for SharedOutput<'_, T> {}
+
+impl<'a, T: Copy> SharedOutput<'a, T> {
+    fn new(all: &'a mut [T]) -> Self {
+        Self { base: all.as_mut_ptr(), len: all.len(), array: PhantomData }
+    }
+
+    /// Writes numbers one after the other, from entry `first` on.
+    fn put(&self, first: usize, values: &[T]) {
+        assert!(first.checked_add(values.len()).is_some_and(|end| end <= self.len));
+        // SAFETY: inside the array, which is borrowed for writing alone; `values` is other memory, since nobody else has the array.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), self.base.add(first), values.len()) }
     }
 }
 
@@ -300,7 +321,7 @@ where
     let width = plans.width;
     let shared = if call.alone { Some(repeated(matrix, width, Layout::Interleaved)?) } else { None };
     let mut found = outcomes(call.places.count().div_ceil(width))?;
-    let (parts, x) = (found.len(), Shared::new(x));
+    let (parts, x) = (found.len(), SharedOutput::new(x));
     spread(call.tasks(), 0..parts, &mut found[..], &|range, found| {
         let mut memory = GatheredSystems::new(call.places, width, shared.is_none());
         for (part, found) in range.zip(found) {
