@@ -533,6 +533,19 @@ def lapack_conditions_at_the_ends_of_the_range():
             # A root of a number below the normal range is exact to few digits, as is the number itself.
             for name, (info, rcond) in found.items():
                 assert info == 0 and 0.5 < rcond < 2, (letter, name, number, info, rcond)
+    # Scales whose product is beyond the range: a row and a diagonal entry below the smallest normal number.
+    for letter, tiny in (("d", 2.0**-1030), ("s", 2.0**-130)):
+        dtype, n = LAPACK_TYPES[letter][0], 3
+        a = np.array([[tiny * 2**10, tiny * 2**6, 0], [tiny, tiny / 8, tiny / 8], [0, tiny * 2**10, tiny * 2**4]], dtype)
+        ab = np.asfortranarray([[0, a[0, 1], a[1, 2]], np.diag(a), [a[1, 0], a[2, 1], 0]], dtype=dtype)
+        b, x, few = a.sum(1).astype(dtype), np.zeros(n, dtype), np.zeros(12, dtype)
+        one, rcond = np.zeros(1, dtype), np.zeros(1, dtype)
+        scales = [np.zeros(n, dtype), np.zeros(n, dtype)]
+        info = lapack_call(
+            letter + "gbsvx", "E", "N", n, 1, 1, 1, ab, 3, np.zeros((4, n), dtype, order="F"), 4, np.zeros(n, "i4"), np.zeros(1, "u1"),
+            *scales, b, n, x, n, rcond, one, one.copy(), few, np.zeros(n, "i4"),
+        )  # fmt: skip
+        assert info == 0 and rcond[0] > 1e-6 and abs(x - 1).max() < 1e-3, (letter, info, rcond, x)
     # The bound of the error of x, which is far below infinity although 1/|A| is not.
     for letter, scale, size in (("d", 3e-307, 1e290), ("s", 3e-37, 1e30)):
         # Second differences: entries of the inverse are up to n / (4 scale), beyond the range.

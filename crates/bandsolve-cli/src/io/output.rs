@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file through `fill`: into a temporary file beside it, renamed when all of it is on the disk. `-` is standard output.
 ///
-/// Where something other than a file already stands (a pipe, a device) it is written to directly. A reader who closes
-/// the pipe is no error.
+/// A file that is replaced hands on its permissions. Where something other than a file already stands (a pipe, a device) it is written
+/// to directly. A reader who closes the pipe is no error.
 ///
 /// # Errors
 /// [`Failure::Other`]; no part of the output is left behind.

@@ -290,7 +290,8 @@ impl<T: LapackScalar> Expert<T> {
             for (a, r) in column.iter_mut().zip(&r[rows]) {
                 let by_row = if equed.rows { *r } else { T::Real::ONE };
                 let by_column = if equed.columns { c[j] } else { T::Real::ONE };
-                *a = a.scale(by_column * by_row);
+                // One after the other: their product may leave the range where neither step does.
+                *a = a.scale(by_row).scale(by_column);
             }
         }
         equed

@@ -227,7 +227,7 @@ pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (PbScales<T
 pub fn scale<T: Scalar>(shape: Triangle, elements: &mut [T], s: &[T::Real]) {
     for j in 0..shape.n {
         let column = &mut elements[shape.part(j)];
-        column.iter_mut().zip(&s[shape.rows_of(j)]).for_each(|(a, si)| *a = a.scale(*si * s[j]));
+        column.iter_mut().zip(&s[shape.rows_of(j)]).for_each(|(a, si)| *a = a.scale(*si).scale(s[j]));
     }
 }
 
