@@ -305,12 +305,15 @@ impl RitzValues {
             let distance = |j: usize| (values[j] - values[i].conj()).norm();
             let other = (0..left.len()).min_by(|a, b| distance(left[*a]).total_cmp(&distance(left[*b])));
             let other = other.filter(|other| distance(left[*other]) < distance(i));
-            order.push(i);
-            pair.push(other.is_some());
-            if let Some(other) = other {
-                order.push(left.remove(other));
+            let Some(other) = other else {
+                order.push(i);
                 pair.push(false);
-            }
+                continue;
+            };
+            // Of equal pairs a value and the conjugate of another copy may come together: those with positive imaginary parts are different.
+            let other = left.remove(other);
+            order.extend(if values[i].im < values[other].im { [other, i] } else { [i, other] });
+            pair.extend([true, false]);
         }
         Ok(Self { form, order, pair, real })
     }
