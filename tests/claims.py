@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+"""Random problems for every solver of the Python package. No report may claim what is not true.
+
+Each case draws a small problem and solves it. The solver may raise an error or report that it has not converged. What it does claim
+(a backward error, convergence, completeness, a mean) is compared with a computation in long double precision, or with NumPy's LAPACK.
+
+    python tests/claims.py [--cases N] [--seed S] [DOOR ...]
+
+The last line counts the cases. A false claim is printed with the seed that draws it again: `--seed S --cases 1 DOOR`.
+"""
+
+import argparse
+import sys
+import warnings
+
+import numpy as np
+
+DOORS = {}
+
+
+class FalseClaim(AssertionError):
+    """What a report says is not true."""
+
+
+def door(draw):
+    """Add a door: a function of a random generator, which returns whether there was an answer, or raises FalseClaim."""
+    DOORS[draw.__name__] = draw
+    return draw
+
+
+def claim(holds, *words):
+    if not holds:
+        raise FalseClaim(" ".join(map(str, words)))
+
+
+# -- What is drawn ------------------------------------------------------------------------------------------------------
+
+
+def a_dtype(rng, kinds="fdFD"):
+    return np.dtype(str(rng.choice(list(kinds))))
+
+
+def numbers(rng, shape, dtype):
+    """Numbers of size 1; one array in five holds small whole numbers, so that zeros and equal entries occur."""
+    def draw():
+        return rng.integers(-2, 3, shape) if whole else rng.uniform(-1, 1, shape)
+
+    whole = rng.random() < 0.2
+    return (draw() + 1j * draw() if dtype.kind == "c" else draw()).astype(dtype)
+
+
+def a_power(rng, dtype):
+    """Usually 1, sometimes a power of ten near the ends of the range of the type."""
+    if rng.random() < 0.6:
+        return 1.0
+    return 10.0 ** rng.integers(*((-36, 36) if dtype.char in "fF" else (-300, 300)))
+
+
+def three_diagonals(rng, n, dtype):
+    """sub, diag, sup of n entries each: dominant, random, with small pivots, or singular."""
+    sub, diag, sup = (numbers(rng, n, dtype) for _ in range(3))
+    kind = rng.integers(5)
+    if kind < 2:
+        diag += dtype.type(3)
+    if kind == 3:
+        diag *= (rng.random(n) < 0.5) + dtype.type(1e-12)
+    if kind == 4 and n > 1:
+        i = rng.integers(n - 1)
+        diag[i], sup[i], sub[i + 1], diag[i + 1] = 1, 1, 1, 1
+        if i:
+            sub[i] = 0
+        if i + 2 < n:
+            sup[i + 1] = 0
+    rows = dtype.type(a_power(rng, dtype)) * (10.0 ** rng.integers(-3, 4, n) if rng.random() < 0.3 else np.ones(n))
+    return tuple((array * rows).astype(dtype) for array in (sub, diag, sup))
+
+
+def a_dense(sub, diag, sup, periodic=False):
+    n = len(diag)
+    a = np.zeros((n, n), wide(diag.dtype))
+    for i in range(n):
+        a[i, i] += diag[i]
+        if i or periodic:
+            a[i, i - 1] += sub[i]
+        if i + 1 < n or periodic:
+            a[i, (i + 1) % n] += sup[i]
+    return a
+
+
+# -- What is compared with ----------------------------------------------------------------------------------------------
+
+
+def wide(dtype):
+    return np.clongdouble if np.dtype(dtype).kind == "c" else np.longdouble
+
+
+def backward_errors(a, x, rhs):
+    """The row-wise backward error of each column, in long double precision."""
+    tiny = np.finfo(x.dtype).tiny
+    a, x, rhs = (np.asarray(array, wide(array.dtype)) for array in (a, x, rhs))
+    x, rhs = x.reshape(len(a), -1), rhs.reshape(len(a), -1)
+    largest = np.maximum(abs(x).max(axis=0, initial=0), tiny)
+    size = abs(a).sum(axis=1)[:, None] * largest + abs(rhs)
+    residual = abs(rhs - a @ x)
+    return np.divide(residual, size, out=np.zeros_like(residual), where=residual != 0).max(axis=0, initial=0)
+
+
+def check_direct(a, x, rhs, reported, entries):
+    """What was reported for each column. A residual of `entries` products in working precision has an error of `entries` + 2 roundings."""
+    eps = float(np.finfo(x.dtype).eps)
+    true = backward_errors(a, x, rhs)
+    for column, (true, said) in enumerate(zip(true, np.atleast_1d(reported), strict=True)):
+        rounding = (entries + 2) * eps
+        claim(np.isfinite(said) and said <= 64 * eps, "column", column, "accepted with the backward error", said)
+        claim(true <= said + rounding, "column", column, "has the backward error", float(true), "reported as", said)
+
+
+def solved(solve):
+    """What `solve` returns, or None where it raises the error of a matrix that cannot be solved."""
+    try:
+        return solve()
+    except np.linalg.LinAlgError:
+        return None
+
+
+# -- Direct solvers -----------------------------------------------------------------------------------------------------
+
+
+def tridiagonal_of(rng, periodic):
+    import bandsolve
+
+    dtype, n = a_dtype(rng), int(rng.choice([1, 2, 3, 5, 17, 33, 70]))
+    n = max(n, 3) if periodic else n
+    sub, diag, sup = three_diagonals(rng, n, dtype)
+    shape = (n,) if rng.random() < 0.5 else (n, int(rng.integers(1, 4)))
+    rhs = numbers(rng, shape, dtype) * dtype.type(a_power(rng, dtype))
+    method = str(rng.choice(["auto", "auto", *bandsolve.methods()]))
+    arrays = (sub, diag, sup) if periodic else (sub[1:], diag, sup[:-1])
+    try:
+        answer = solved(lambda: bandsolve.solve_tridiagonal(*arrays, rhs, periodic=periodic, method=method, full_output=True))
+    except ValueError as error:
+        claim(method != "auto", "auto raised", error)
+        return False
+    if answer is None:
+        return False
+    check_direct(a_dense(sub, diag, sup, periodic), answer[0], rhs, answer[1].backward_errors, 3)
+    return True
+
+
+@door
+def tridiagonal(rng):
+    return tridiagonal_of(rng, False)
+
+
+@door
+def periodic(rng):
+    return tridiagonal_of(rng, True)
+
+
+@door
+def banded(rng):
+    import bandsolve
+
+    dtype, n = a_dtype(rng), int(rng.choice([1, 2, 5, 20, 40]))
+    lower, upper = (int(width) for width in rng.integers(0, min(n, 6), 2))
+    ab = numbers(rng, (lower + upper + 1, n), dtype)
+    ab[upper] += dtype.type(rng.choice([0, 0, 3, 8]))
+    ab *= dtype.type(a_power(rng, dtype))
+    rhs = numbers(rng, n, dtype) * dtype.type(a_power(rng, dtype))
+    factor = solved(lambda: bandsolve.factor_banded((lower, upper), ab))
+    answer = solved(lambda: factor.solve(rhs, full_output=True)) if factor else None
+    if answer is None:
+        return False
+    a = np.zeros((n, n), dtype)
+    for d in range(-lower, upper + 1):
+        for j in range(max(0, d), min(n, n + d)):
+            a[j - d, j] = ab[upper - d, j]
+    check_direct(a, answer[0], rhs, answer[1].backward_errors, lower + upper + 1)
+    return True
+
+
+@door
+def blocks(rng):
+    import bandsolve
+
+    dtype, block, count = a_dtype(rng), int(rng.choice([1, 2, 3, 5, 9])), int(rng.integers(1, 9))
+    arrays = [numbers(rng, (count, block, block), dtype) * dtype.type(1) for _ in range(3)]
+    arrays[1] += dtype.type(rng.choice([0, 0, 3, 9])) * np.eye(block, dtype=dtype)
+    power = dtype.type(a_power(rng, dtype))
+    sub, diag, sup = (array * power for array in arrays)
+    rhs = numbers(rng, (count, block), dtype) * dtype.type(a_power(rng, dtype))
+    answer = solved(lambda: bandsolve.solve_block_tridiagonal(sub[1:], diag, sup[:-1], rhs, full_output=True))
+    if answer is None:
+        return False
+    n = count * block
+    a = np.zeros((n, n), dtype)
+    for i in range(count):
+        for array, j in ((sub, i - 1), (diag, i), (sup, i + 1)):
+            if 0 <= j < count:
+                a[i * block:][:block, j * block:][:, :block] = array[i]
+    check_direct(a, answer[0].reshape(n), rhs.reshape(n), answer[1].backward_errors, 3 * block)
+    return True
+
+
+@door
+def batch(rng):
+    import bandsolve
+
+    dtype, n, count = a_dtype(rng), int(rng.choice([1, 2, 5, 16, 33])), int(rng.choice([1, 2, 7, 9, 33]))
+    systems = [three_diagonals(rng, n, dtype) for _ in range(count)]
+    arrays = [np.stack([system[k] for system in systems]) for k in range(3)]
+    rhs = numbers(rng, (count, n), dtype) * dtype.type(a_power(rng, dtype))
+    sub, diag, sup = arrays
+    order, axis = rng.choice(["C", "F"]), -1
+    if rng.random() < 0.5:
+        sub, diag, sup, rhs, axis = sub.T, diag.T, sup.T, rhs.T, 0
+    given = [np.array(array, order=order) for array in (sub, diag, sup, rhs)]
+    answer = solved(lambda: bandsolve.solve_batch(*given, axis=axis, padded=True, full_output=True))
+    if answer is None:
+        return False
+    x, right = np.moveaxis(answer[0], axis, -1), np.moveaxis(rhs, axis, -1)
+    eps = np.finfo(dtype).eps
+    true = [backward_errors(a_dense(*system), x[i], right[i])[0] for i, system in enumerate(systems)]
+    claim(max(true) <= answer[1].backward_error + 5 * eps, "a system has the backward error", max(true), "reported", answer[1].backward_error)
+    claim(answer[1].backward_error <= 64 * eps, "accepted with", answer[1].backward_error)
+    return True
+
+
+# -- Iterations ---------------------------------------------------------------------------------------------------------
+
+
+@door
+def krylov(rng):
+    import scipy.sparse as sp
+    from bandsolve import sparse
+
+    dtype, n = a_dtype(rng), int(rng.integers(1, 30))
+    a = sp.random_array((n, n), density=0.3, rng=rng, format="csr").toarray().astype(dtype) * numbers(rng, (n, n), dtype)
+    kind = rng.integers(4)
+    if kind < 3:
+        a = a + dtype.type(rng.choice([1, 3])) * np.eye(n, dtype=dtype)
+    if kind == 1:
+        a = a @ a.conj().T
+    a = sp.csr_array(a)
+    b = numbers(rng, n, dtype) * dtype.type(a_power(rng, dtype))
+    rtol, atol = 10.0 ** -rng.uniform(0, 17), float(rng.choice([0, 0, 0, 1e-300, 1e-5]))
+    method = getattr(sparse, str(rng.choice(["gmres", "bicgstab", "cg", "idrs", "richardson"])))
+    options = {"rtol": rtol, "atol": atol, "maxiter": 60, "full_output": True}
+    try:
+        if rng.random() < 0.5:
+            options["M"] = sparse.Preconditioner(a, str(rng.choice(["jacobi", "tridiagonal", "forest", "ilu0", "amg-lines", "diagp1"])))
+        if rng.random() < 0.2:
+            options["x0"] = numbers(rng, n, dtype)
+        x, report = method(a, b, **options)
+    except (np.linalg.LinAlgError, ValueError, ArithmeticError):
+        return False
+    if not report["converged"]:
+        return False
+    dense, right, x = (np.asarray(array, wide(dtype)) for array in (a.toarray(), b, x))
+    norm = np.sqrt((abs(right - dense @ x) ** 2).sum())
+    allowed = max(rtol * np.sqrt((abs(right) ** 2).sum()), atol)
+    # Norms are sums of n squares in double precision.
+    claim(norm <= allowed * (1 + (n + 4) * np.finfo(float).eps), method.__name__, "converged at", norm, "allowed", allowed)
+    return True
+
+
+# -- Eigenvalues --------------------------------------------------------------------------------------------------------
+
+ORDERS = {
+    "LM": lambda w: -abs(w), "SM": abs, "LA": lambda w: -w.real, "SA": lambda w: w.real, "LR": lambda w: -w.real, "SR": lambda w: w.real,
+    "LI": lambda w: -abs(w.imag), "SI": lambda w: abs(w.imag),
+}
+
+
+def a_spectrum(rng, n):
+    """Real numbers between -1 and 1, distinct ones at least 0.02 apart, some of them several times."""
+    distinct = rng.choice(np.arange(-50, 51), size=max(1, n if rng.random() < 0.4 else n // 3), replace=n > 100) / 50
+    return rng.permutation(np.concatenate([distinct, rng.choice(distinct, n - len(distinct))]))
+
+
+def check_pairs(a, w, v, k, exact, key, complex_order=False):
+    """Residuals of all pairs, and that no eigenvalue that is wanted more was missed."""
+    eps, n = float(np.finfo(v.dtype).eps), len(a)
+    # Rounding of a search is a modest multiple of n eps; what is missed by it differs by 0.02 of the norm.
+    size, limit = max(abs(exact).max(), np.finfo(float).tiny), 200 * n * eps
+    claim(len(w) == k, len(w), "eigenvalues where", k, "were asked for")
+    a, v = np.asarray(a, wide(a.dtype)), np.asarray(v, wide(v.dtype))
+    for value, x in zip(w, v.T, strict=True):
+        norm = np.sqrt((abs(x) ** 2).sum())
+        residual = np.sqrt((abs(a @ x - value * x) ** 2).sum())
+        claim(norm > 0 and residual <= limit * size * norm, "a pair with the residual", float(residual / (size * norm)))
+    found, wanted = np.sort(key(w)), np.sort(key(exact))[:k]
+    claim(abs(found - wanted).max(initial=0) <= limit * size, "found", w, "of", np.sort(exact), "; wanted by", found, "expected", wanted)
+
+
+@door
+def eigsh(rng):
+    from bandsolve import eigen
+    from scipy.sparse.linalg import ArpackError
+
+    dtype, n = a_dtype(rng), int(rng.integers(2, 40))
+    w = a_spectrum(rng, n)
+    q = np.linalg.qr(numbers(rng, (n, n), np.dtype(complex if dtype.kind == "c" else float)) + 3 * np.eye(n))[0]
+    a = ((q * w) @ q.conj().T).astype(dtype)
+    k, which = int(rng.integers(1, n + 1)), str(rng.choice(["LM", "LA", "SA"]))
+    try:
+        found, v, report = eigen.eigsh(a, k, which=which, full_output=True, rng=int(rng.integers(1000)))
+    except ArpackError:
+        return False
+    check_pairs(a, found, v, k, np.linalg.eigvalsh(a.astype(q.dtype)), ORDERS[which])
+    return True
+
+
+def a_band(rng, dtype):
+    """A Hermitian band with equal eigenvalues: equal blocks, a ring, a diagonal, or a random one."""
+    n, kind = int(rng.integers(2, 40)), rng.integers(4)
+    if kind == 0:
+        part = numbers(rng, (3, 3), dtype)
+        return np.kron(np.eye((n + 2) // 3, dtype=dtype), part + part.conj().T)
+    if kind == 1:
+        shift = np.roll(np.eye(n, dtype=dtype), 1, axis=0)
+        return np.eye(n, dtype=dtype) * dtype.type(2) - shift - shift.T
+    if kind == 2:
+        return np.diag(rng.choice(np.arange(-4, 5), n) / 4).astype(dtype)
+    part = np.triu(np.tril(numbers(rng, (n, n), dtype)), -2)
+    return part + part.conj().T
+
+
+@door
+def eigsh_near(rng):
+    import scipy.sparse as sp
+    from bandsolve import eigen
+    from scipy.sparse.linalg import ArpackError
+
+    dtype = a_dtype(rng)
+    a = a_band(rng, dtype)
+    n, exact = len(a), np.linalg.eigvalsh(a.astype(complex if dtype.kind == "c" else float))
+    sigma = float(rng.choice(exact)) if rng.random() < 0.4 else float(rng.choice([0, rng.uniform(-1, 1)]))
+    k, options = int(rng.integers(1, n + 1)), {"complete": True} if rng.random() < 0.5 else {}
+    try:
+        found, v, report = eigen.eigsh(sp.csr_array(a), k, sigma=sigma, full_output=True, **options)
+    except (ArpackError, np.linalg.LinAlgError):
+        return False
+    check_pairs(a, found, v, k, exact, lambda w: abs(w - sigma))
+    return True
+
+
+@door
+def eigs(rng):
+    from bandsolve import eigen
+    from scipy.sparse.linalg import ArpackError
+
+    dtype, n = a_dtype(rng), int(rng.integers(2, 30))
+    w = a_spectrum(rng, n).astype(complex if dtype.kind == "c" else float)
+    if dtype.kind == "c":
+        w = w + 1j * a_spectrum(rng, n)
+    # Eigenvectors at angles of at least 45 degrees, so that eigenvalues are well conditioned.
+    x = np.linalg.qr(numbers(rng, (n, n), np.dtype(w.dtype)) + 3 * np.eye(n))[0] @ (np.eye(n) + np.triu(rng.uniform(-1, 1, (n, n)), 1) / (2 * n))
+    a = (x * w @ np.linalg.inv(x)).astype(dtype)
+    k, which = int(rng.integers(1, n + 1)), str(rng.choice(["LM", "LR", "SR"]))
+    try:
+        found, v, report = eigen.eigs(a, k, which=which, full_output=True, rng=int(rng.integers(1000)))
+    except ArpackError:
+        return False
+    check_pairs(a, found, v, k, w, ORDERS[which])
+    return True
+
+
+def exact_count(d, e, at):
+    """The number of eigenvalues <= `at` of a tridiagonal matrix of whole numbers, by exact arithmetic: those of each unreduced part below
+    `at` are the changes of sign of its leading minors, and `at` is one if the last minor is zero."""
+    count, start = 0, 0
+    for end in [i + 1 for i in range(len(e)) if e[i] == 0] + [len(d)]:
+        before, minor, sign = 0, 1, 1
+        for i in range(start, end):
+            before, minor = minor, (int(d[i]) - at) * minor - (int(e[i - 1]) ** 2 * before if i > start else 0)
+            # A minor of zero counts as a change; the next one is then of the sign of the one before.
+            changed = minor == 0 or (minor < 0) == (sign > 0)
+            count += changed
+            sign = -sign if changed else sign
+        start = end
+    return count
+
+
+@door
+def eigh_tridiagonal(rng):
+    from bandsolve import eigen
+
+    n = int(rng.integers(1, 7))
+    d, e = rng.integers(-3, 4, n), rng.integers(-1, 2, n - 1)
+    low, high = sorted(int(end) for end in rng.integers(-5, 6, 2))
+    if low == high:
+        return False
+    w = eigen.eigh_tridiagonal(d.astype(float), e.astype(float), eigvals_only=True, select="v", select_range=(low, high))
+    expected = exact_count(d, e, high) - exact_count(d, e, low)
+    claim(len(w) == expected, d, e, "in", (low, high), "are", expected, "eigenvalues, found", w)
+    claim(((w > low) & (w <= high)).all(), w, "are not in", (low, high))
+    return True
+
+
+# -- Poisson problems ---------------------------------------------------------------------------------------------------
+
+
+def an_axis(rng, n):
+    """Options of an axis, its matrix in long double precision, and the lengths of its volumes."""
+    grid, sides = str(rng.choice(["node", "cell"])), str(rng.choice(["dirichlet", "neumann", "periodic"]))
+    widths = np.ones(n, np.longdouble)
+    graded = grid == "cell" and rng.random() < 0.4
+    if graded:
+        faces = np.concatenate([[0.0], np.cumsum(10.0 ** rng.uniform(-1.5, 1.5, n))])
+        widths = np.diff(faces.astype(np.longdouble))
+    if sides == "neumann" and grid == "node" and n > 1:
+        widths[[0, -1]] = 0.5
+    between = (widths + np.roll(widths, -1)) / 2 if graded else np.ones(n, np.longdouble)
+    a = np.zeros((n, n), np.longdouble)
+    for i in range(n):
+        j = (i + 1) % n
+        if i + 1 < n or sides == "periodic":
+            for row, column in ((i, j), (j, i)):
+                a[row, row] += 1 / (between[i] * widths[row])
+                a[row, column] -= 1 / (between[i] * widths[row])
+    if sides == "dirichlet":
+        for i in (0, n - 1):
+            a[i, i] += 1 / (widths[i] * (widths[i] / 2 if grid == "cell" else 1))
+    return {"boundary": sides, "grid": grid, "coordinates": faces if graded else None}, a, widths
+
+
+@door
+def poisson(rng):
+    from bandsolve import poisson
+
+    shape = tuple(int(n) for n in rng.integers(3, 9, rng.integers(1, 4)))
+    axes = [an_axis(rng, n) for n in shape]
+    a, volumes = np.zeros((1, 1), np.longdouble), np.ones(1, np.longdouble)
+    for n, (_, own, widths) in zip(shape, axes, strict=True):
+        a = np.kron(a, np.eye(n)) + np.kron(np.eye(len(a)), own)
+        volumes = np.kron(volumes, widths)
+    eigenvalues = np.sort(np.linalg.eigvals(a.astype(float)).real)
+    shift = float(rng.choice([0, 0, 0, rng.uniform(0, 2), -rng.choice(eigenvalues), -rng.uniform(0, eigenvalues[-1])]))
+    a = a + np.longdouble(shift) * np.eye(len(a))
+    f, mean = rng.normal(size=shape), float(rng.choice([0, 3, -1e-3]))
+    if rng.random() < 0.5:
+        f -= float((f.ravel() * volumes).sum() / volumes.sum())
+    options = {name: [axis[0][name] for axis in axes] for name in ("boundary", "grid", "coordinates")}
+    try:
+        u, report = poisson.solve(f, shift=shift, mean=mean, removable=10.0, full_output=True, **options)
+    except np.linalg.LinAlgError:
+        return False
+    eps = float(np.finfo(float).eps)
+    right = f.ravel() - (report["removed"] or 0.0)
+    true = backward_errors(a, u.ravel(), right)[0]
+    # The oracle's entries are right to long double precision; the solver rounds an entry and a sum of at most 3 axes.
+    claim(true <= report["backward_error"] + 16 * eps, shape, options, "has the backward error", float(true), "reported", report["backward_error"])
+    if report["mean"] is not None:
+        measured = float((u.ravel() * volumes).sum() / volumes.sum())
+        size = float(abs(u).max())
+        claim(abs(measured - report["mean"]) <= 64 * eps * size, "the mean is", measured, "reported", report["mean"])
+        claim(abs(measured - mean) <= 64 * eps * size, "the mean is", measured, "asked for", mean)
+    elif abs(eigenvalues + shift).min() <= eps / 4 * abs(eigenvalues + shift).max():
+        claim(report.get("attention"), shape, options, shift, "is singular, |u| is", float(abs(u).max()), "and the report says nothing")
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=200, help="cases of each door (default: 200)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first case (default: 0)")
+    parser.add_argument("doors", nargs="*", metavar="DOOR", help=f"default: all of {', '.join(DOORS)}")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    # Singular matrices, and numbers near the ends of the range, are what is asked for.
+    np.seterr(all="ignore")
+    passed = failed = 0
+    for name in options.doors or DOORS:
+        answers, false = 0, 0
+        for seed in range(options.seed, options.seed + options.cases):
+            try:
+                answers += DOORS[name](np.random.default_rng([seed, list(DOORS).index(name)]))
+            except FalseClaim as what:
+                false += 1
+                if false <= 5:
+                    print(f"{name}, seed {seed}: {what}")
+        print(f"{name:20} {options.cases:7} cases  {answers:7} answers  {false:4} false claims", flush=True)
+        passed, failed = passed + options.cases - false, failed + false
+        if options.cases > 50 and answers < options.cases // 10:
+            print(f"{name}: too few answers to say anything")
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
