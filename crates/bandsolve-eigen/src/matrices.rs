@@ -382,8 +382,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, by shift-and-invert.
     ///
     /// A target that is an eigenvalue, so that A − σB is singular, is moved for the solves, by about 10⁻⁶ of ‖A‖ (in single precision
-    /// 2·10⁻³). More eigenvalues are then looked for, until those nearest to the caller's target are certainly among them. Offsets, order
-    /// and counts are those of the caller's target.
+    /// 2·10⁻³). More eigenvalues are then looked for, until those nearest to the caller's target are certainly among them. If their residuals
+    /// are large, the shift is moved by a tenth of the distance of the last one. Offsets, order and counts are those of the caller's target.
     ///
     /// # Errors
     /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] or [`Error::NotConverged`] where moving did not help.

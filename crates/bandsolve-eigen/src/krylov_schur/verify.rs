@@ -62,7 +62,7 @@ pub(super) struct Verified {
     pub residuals: Vec<f64>,
     pub norms: [f64; 2],
     pub orthogonality: f64,
-    /// Whether residuals are at most [`limit`].
+    /// Whether residuals are at most [`EigenSolver::limit`].
     pub sound: bool,
 }
 
