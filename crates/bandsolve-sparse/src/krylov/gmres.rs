@@ -55,13 +55,14 @@ impl LeastSquares<'_> {
         self.g[j + 1].norm()
     }
 
-    /// Solves for the first `columns` unknowns, in the place of g; a column without pivot gets 0. Whether there was none such.
-    fn solve(&mut self, columns: usize) -> bool {
-        let largest = (0..columns).map(|j| self.h[j * self.width + j].norm()).fold(0.0, f64::max);
+    /// Solves for the first `columns` unknowns, in the place of g; a column whose pivot is no more than its rounding, a part `noise` of its
+    /// norm, gets 0. Whether there was none such.
+    fn solve(&mut self, columns: usize, noise: f64) -> bool {
         let mut regular = true;
         for j in (0..columns).rev() {
             let pivot = self.h[j * self.width + j];
-            if pivot.norm() <= f64::MIN_POSITIVE.max(1e-30 * largest) {
+            let size = norm_of(&self.h[j * self.width..][..=j]);
+            if pivot.norm() <= f64::MIN_POSITIVE.max(noise * size) {
                 self.g[j] = ZERO;
                 regular = false;
                 continue;
@@ -99,6 +100,8 @@ pub(super) fn cycle<T: Scalar>(
     small.g[0] = Complex64::from(norm);
     basis[..n].copy_from_slice(r);
     scale(&mut basis[..n], 1.0 / norm);
+    // What rounding leaves of a column.
+    let noise = 4.0 * T::Real::EPSILON.to_f64();
     let (mut columns, mut ending) = (0, None);
     while columns < restart && ending.is_none() {
         let (j, (known, next)) = (columns, basis.split_at_mut((columns + 1) * n));
@@ -111,7 +114,7 @@ pub(super) fn cycle<T: Scalar>(
         column[j + 1] = Complex64::from(norm);
         let whole = norm_of(&column[..=j + 1]);
         // Nothing new: the space holds the solution, or the matrix is singular.
-        let complete = norm <= 4.0 * T::Real::EPSILON.to_f64() * whole;
+        let complete = norm <= noise * whole;
         let residual = small.rotate(j);
         columns += 1;
         ending = monitor.step(if norm.is_finite() { residual } else { f64::NAN });
@@ -123,7 +126,7 @@ pub(super) fn cycle<T: Scalar>(
     if ending == Some(Ending::NotFinite) {
         columns -= 1;
     }
-    let regular = small.solve(columns);
+    let regular = small.solve(columns, noise);
     // x grows by what is subtracted from zero, or from x.
     let y = &mut small.g[..columns];
     y.iter_mut().for_each(|y| *y = -*y);

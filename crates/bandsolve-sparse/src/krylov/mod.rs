@@ -215,7 +215,8 @@ pub struct IterationProgress<'x, T> {
 ///
 /// If the operator does not know its entries, the rounding of its product is estimated by one more product at the end: with
 /// pⱼ = dⱼ·xⱼ, where the dⱼ have random signs and moduli from 1/2 to 3/2, the computed norm and 8ε·(‖A·p‖₂ + ‖rhs‖₂) are together at most
-/// the tolerance. A tolerance below this estimate is never reported as reached.
+/// the tolerance. A tolerance below this estimate is never reported as reached. The product is saved if the tolerance is 10⁴ times as large as
+/// the same with ‖A·v‖₂/‖v‖₂·‖x‖₂ in place of ‖A·p‖₂, where v are vectors that were multiplied in the iteration.
 ///
 /// # Scaling
 /// If ‖rhs‖₂ is outside 2^±128 (2^±32 in single precision), the system of rhs·2^k and x·2^k is solved, with ‖rhs‖₂·2^k near 1. x, reports
@@ -535,6 +536,8 @@ impl<T: Scalar> KrylovCall<'_, T> {
             reducer,
             units,
             left_scale: 1.0,
+            products: 0,
+            size: 0.0,
             steps: 0,
         };
         let known = if x_norm == 0.0 { Known::Zero } else { Known::Nothing };
@@ -649,12 +652,18 @@ struct KrylovRun<'a, T: Scalar> {
     units: Units,
     /// A power of two by which a preconditioner on the left is multiplied, so that its residuals are near 1 at first.
     left_scale: f64,
+    /// Products with A in cycles.
+    products: usize,
+    /// The largest ‖A·v‖₂/‖v‖₂ that was measured: of the products 1, 8, 64, …
+    size: f64,
     /// Applications of a preconditioner that changes.
     steps: usize,
 }
 
 /// The part of the moduli in a product that its rounding is taken for, in ε, where entries are not known.
 const ROUNDING: f64 = 8.0;
+/// How far the tolerance is above the rounding, as measured products have it, if no product is spent on a better estimate.
+const FAR_ABOVE: f64 = 1e4;
 
 impl<T: Scalar> KrylovRun<'_, T> {
     /// Whether applications of the preconditioner are to be kept.
@@ -669,11 +678,23 @@ impl<T: Scalar> KrylovRun<'_, T> {
             (PreconditionerSide::Left, Some(m)) => {
                 let w = &mut spare[..self.n];
                 self.a.apply(v, w, stack)?;
-                m.apply(w, y, stack)?;
+                self.measure(v, &spare[..self.n]);
+                m.apply(&spare[..self.n], y, stack)?;
                 units::multiply(y, self.left_scale);
-                Ok(())
             }
-            _ => self.a.apply(v, y, stack),
+            _ => {
+                self.a.apply(v, y, stack)?;
+                self.measure(v, y);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the size of few of the products.
+    fn measure(&mut self, v: &[T], image: &[T]) {
+        self.products += 1;
+        if self.products.is_power_of_two() && self.products.ilog2().is_multiple_of(3) {
+            self.size = (self.reducer.norm(image) / self.reducer.norm(v)).max(self.size);
         }
     }
 
@@ -761,6 +782,11 @@ impl<T: Scalar> KrylovRun<'_, T> {
     /// How large the rounding of rhs − A·x may be where entries are not known: a part of ‖A·p‖₂ with pⱼ = dⱼ·xⱼ of random dⱼ, in whose
     /// sums nothing cancels. Moduli of d that differ keep it so in rows of two entries.
     fn estimated_rounding(&mut self, x: &[T], [p, image]: [&mut [T]; 2], stack: &mut PodStack) -> Result<f64> {
+        let unit = ROUNDING * T::Real::EPSILON.to_f64();
+        let seen = unit * (self.size * self.reducer.norm(x) + self.rhs_norm);
+        if self.size > 0.0 && FAR_ABOVE * seen <= self.tolerance {
+            return Ok(seen);
+        }
         let before = self.reducer.rows_before();
         for (i, (p, x)) in p.iter_mut().zip(x).enumerate() {
             let bits = mixed((before + i) as u64);
@@ -768,7 +794,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
             *p = x.scale(T::Real::from_f64(if bits & 1 == 0 { size } else { -size }));
         }
         self.a.apply(p, image, stack)?;
-        Ok(ROUNDING * T::Real::EPSILON.to_f64() * (self.reducer.norm(image) + self.rhs_norm))
+        Ok(unit * (self.reducer.norm(image) + self.rhs_norm))
     }
 
     /// Leaves the better of x and what was kept in x, where the iteration ended with this norm of the residual of x; returns why it ended
