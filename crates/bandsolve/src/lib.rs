@@ -20,7 +20,8 @@ mod error;
 pub mod host;
 pub mod interop;
 pub mod matrix;
-mod memory;
+#[doc(hidden)]
+pub mod memory;
 mod method;
 mod methods;
 mod operator;
@@ -39,7 +40,7 @@ pub use contract::determinant::Determinant;
 pub use contract::expert::ExpertReport;
 pub use contract::inspect::Inspect;
 #[doc(hidden)]
-pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, TOLERABLE, good};
+pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, TOLERABLE, attention, good};
 pub use contract::{Factor, Op, Report, Solution};
 pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
