@@ -70,7 +70,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let fits = if expected == got { Ok(()) } else { Err(Error::Shape { what: "planes", expected, got }) };
         agree(ranks, fits)?;
         let (own, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
-        let mut arrays = parts.systems(own.clone());
+        let mut arrays = agree(ranks, parts.systems(own.clone()))?;
         if let Some(constant) = constant.as_ref().filter(|_| own.contains(&0)) {
             // u of the constant's system is 0 in the first plane; its mean is set afterwards.
             let [sub, diag, sup] = &mut arrays;
@@ -81,7 +81,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let factors = batch.factor()?;
         let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * plane));
         let halos = Halo::new(ranks.clone(), numbers, (plane, parts.is_periodic()));
-        let residual = parts.residual(own);
+        let residual = agree(ranks, parts.residual(own))?;
         Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, halos })
     }
 
