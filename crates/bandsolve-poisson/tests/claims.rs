@@ -35,8 +35,10 @@ fn axis(random: &mut Random, most: usize) -> Axis {
         let node = axis.grid == Grid::Node && axis.sides[0].kind != BoundaryKind::Periodic;
         let count = if node { n + dirichlet } else { n + 1 };
         let mut at = 0.0;
+        // Of few bits, so that lengths and places in the middle are exact.
+        let bits = f64::from(1 << 30);
         let mut point = || {
-            at += 10f64.powf(-range * random.next());
+            at += (10f64.powf(-range * random.next()) * bits).ceil() / bits;
             at
         };
         axis.points = Some((0..count).map(|_| point()).collect());

@@ -20,10 +20,18 @@ fn check(what: &str, problem: &Poisson, f: &[f64]) {
     assert!(refused > 1, "{what}");
 }
 
+/// One test, so that no other one allocates meanwhile.
 #[test]
+fn every_array_may_be_missing() {
+    differences();
+    spacings_that_vary_and_values_along_sides();
+    two_matrices_an_axis();
+    slabs();
+    boxes_that_are_too_large();
+}
+
 fn differences() {
-    let methods =
-        [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
+    let methods = [PoissonMethod::Fft, PoissonMethod::Gemm];
     for shape in [&[1300usize][..], &[131, 137], &[4, 5, 160]] {
         let f: Vec<f64> = (0..shape.iter().product()).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
         for kind in BoundaryKind::ALL {
@@ -43,12 +51,11 @@ fn differences() {
     }
 }
 
-#[test]
 fn spacings_that_vary_and_values_along_sides() {
     let shape = [131, 140];
     let f: Vec<f64> = (0..131 * 140).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
     for kind in BoundaryKind::ALL {
-        for method in [PoissonMethod::Auto, PoissonMethod::Gemm, PoissonMethod::Pscr] {
+        for method in [PoissonMethod::Auto, PoissonMethod::Gemm] {
             let points = shape.map(|n| graded(n + 1));
             let problem =
                 Poisson::new(&shape).boundary(kind).grid(Grid::Cell).method(method).threads(1).removable(1e300);
@@ -71,7 +78,6 @@ fn spacings_that_vary_and_values_along_sides() {
     assert!(values > 2);
 }
 
-#[test]
 fn two_matrices_an_axis() {
     for lumped in [false, true] {
         for shape in [&[200usize][..], &[131, 135], &[4, 5, 140]] {
@@ -82,20 +88,14 @@ fn two_matrices_an_axis() {
             let axes: Vec<_> = shape.iter().map(pencil).collect();
             let f = vec![1.0; shape.iter().product()];
             for shift in [0.0, -0.07] {
-                for method in [PoissonMethod::Gemm, PoissonMethod::Pscr] {
-                    let problem = SeparablePencils::new(&axes).method(method).shift(shift).threads(1);
-                    if method == PoissonMethod::Pscr && !lumped {
-                        continue;
-                    }
-                    let what = format!("pencils {shape:?} {lumped} {shift} {method:?}");
-                    assert!(fail_each(&what, BYTES, || problem.plan::<f64>()?.solve(&f)) > 1, "{what}");
-                }
+                let problem = SeparablePencils::new(&axes).shift(shift).threads(1);
+                let what = format!("pencils {shape:?} {lumped} {shift}");
+                assert!(fail_each(&what, BYTES, || problem.plan::<f64>()?.solve(&f)) > 1, "{what}");
             }
         }
     }
 }
 
-#[test]
 fn slabs() {
     for kind in BoundaryKind::ALL {
         let problem = Poisson::new(&[130, 140]).boundary(kind).threads(1);
@@ -109,7 +109,6 @@ fn slabs() {
 }
 
 /// Sizes beyond the addresses that there are, and beyond what can be counted.
-#[test]
 fn boxes_that_are_too_large() {
     let shapes = [
         &[1usize << 45][..],

@@ -15,6 +15,7 @@ mod stages;
 
 use super::toeplitz::ShiftedLine;
 use bandsolve::Result;
+use bandsolve::memory::reserved;
 use bandsolve_kernel::shifted::ShiftedSweep;
 use bandsolve_kernel::{RealScalar, Simd, tuning};
 use stages::{NodeStage, RootChunking};
@@ -96,8 +97,11 @@ impl<R: RealScalar> PartialFractions<R> {
         // The widest vectors pad roots, and take memory that a small box does not have.
         let simd = if rows * below.len() < WIDE { simd.min(Simd::Avx2) } else { simd };
         let chunking = RootChunking::of(&below, simd);
-        let stages =
-            stages.iter().map(|groups| NodeStage::new(groups, chunking)).collect::<Result<Vec<NodeStage<R>>>>()?;
+        let mut planned = reserved(stages.len())?;
+        for groups in stages {
+            planned.push(NodeStage::new(groups, chunking)?);
+        }
+        let stages: Vec<NodeStage<R>> = planned;
         let slots = stages.iter().map(|stage| stage.slots).max().unwrap_or(0);
         let len = below.len();
         let groups = stages.iter().flat_map(|stage| &stage.groups);
