@@ -37,12 +37,12 @@ enum MatrixView<'a, T: Number> {
 }
 
 /// The indices of a matrix, copied.
-enum Indices {
+enum CopiedIndices {
     Narrow(Vec<i32>),
     Wide(Vec<i64>),
 }
 
-impl Indices {
+impl CopiedIndices {
     /// Of a one-dimensional array with any strides.
     fn copied(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let array = as_array(value)?;
@@ -85,9 +85,9 @@ fn viewed<T: Number, R>(
     let values = columns::<T>(&array(data)?.0)?;
     let values = slice(&values);
     let failed = |error: Error| exception(py, &error);
-    let (pointers, indices) = (Indices::copied(pointers, "indptr")?, Indices::copied(indices, "indices")?);
+    let (pointers, indices) = (CopiedIndices::copied(pointers, "indptr")?, CopiedIndices::copied(indices, "indices")?);
     match (pointers, indices) {
-        (Indices::Narrow(pointers), Indices::Narrow(indices)) => {
+        (CopiedIndices::Narrow(pointers), CopiedIndices::Narrow(indices)) => {
             Ok(work(MatrixView::Narrow(Csr::new(n, pointers, indices, values).map_err(failed)?)))
         }
         (pointers, indices) => {
