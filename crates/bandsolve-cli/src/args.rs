@@ -138,7 +138,8 @@ pub struct TuneArgs {
 const SOLVE_HELP: &str = "\
 Files:
   Matrix Market (coordinate or array; real, integer or complex; general, symmetric, skew-symmetric or
-  hermitian), also gzipped, and NumPy's .npy and .npz (file.npz:name picks one of several arrays).
+  hermitian), also gzipped; NumPy's .npy and .npz (file.npz:name picks one of several arrays); and
+  the .npz of scipy.sparse.save_npz.
   The content tells, not the name. `-` reads standard input.
 
 Examples:

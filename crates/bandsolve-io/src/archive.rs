@@ -99,12 +99,12 @@ impl Member {
 }
 
 /// The entries of a matrix as they are found.
-struct Entries {
+struct ArchiveEntries {
     a: Triplets,
     data: Member,
 }
 
-impl Entries {
+impl ArchiveEntries {
     fn new(archive: &mut ZipArchive<impl Read + Seek>) -> Result<Self, Reason> {
         let shape = Member::read(archive, "shape")?;
         shape.check_shape(shape.values.len() == 2, "(2,)")?;
@@ -135,20 +135,20 @@ fn read_sparse(archive: &mut ZipArchive<impl Read + Seek>) -> Result<FileContent
     };
     let format = SparseFormat::from_name(&format)
         .ok_or_else(|| format!("format.npy is `{format}`, expected csr, csc, bsr, coo or dia"))?;
-    let mut entries = Entries::new(archive)?;
+    let mut entries = ArchiveEntries::new(archive)?;
     match format {
         SparseFormat::Csr | SparseFormat::Csc | SparseFormat::Bsr => compressed(archive, &mut entries, format)?,
         SparseFormat::Coo => coordinates(archive, &mut entries)?,
         SparseFormat::Dia => diagonals(archive, &mut entries)?,
     }
-    let Entries { a, data } = entries;
+    let ArchiveEntries { a, data } = entries;
     Ok(FileContents { array: FileArray::Sparse(a), number: data.number, format: Some(format) })
 }
 
 /// By rows, columns, or rows of blocks.
 fn compressed(
     archive: &mut ZipArchive<impl Read + Seek>,
-    entries: &mut Entries,
+    entries: &mut ArchiveEntries,
     format: SparseFormat,
 ) -> Result<(), Reason> {
     let (pointers, indices) = (Member::read(archive, "indptr")?, Member::read(archive, "indices")?);
@@ -158,7 +158,8 @@ fn compressed(
         (SparseFormat::Csr | SparseFormat::Csc, [_]) => [1, 1],
         _ => [0, 0],
     };
-    let whole = block_rows > 0 && block_cols > 0 && n_rows % block_rows == 0 && n_cols % block_cols == 0;
+    let whole =
+        block_rows > 0 && block_cols > 0 && n_rows.is_multiple_of(block_rows) && n_cols.is_multiple_of(block_cols);
     let expected = "(entries,), or of bsr (blocks, rows, columns) with blocks whose sides divide those of the matrix";
     entries.data.check_shape(whole, expected)?;
     let (outer, inner) = match format {
@@ -187,7 +188,7 @@ fn compressed(
 }
 
 /// One row and one column for each entry.
-fn coordinates(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut Entries) -> Result<(), Reason> {
+fn coordinates(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut ArchiveEntries) -> Result<(), Reason> {
     let count = entries.data.values.len();
     let (n_rows, n_cols) = (entries.a.n_rows, entries.a.n_cols);
     entries.data.check_shape(entries.data.shape.len() == 1, "(entries,)")?;
@@ -210,7 +211,7 @@ fn coordinates(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut Entries
 }
 
 /// Diagonals as rows, each entry in its own column; what lies outside of the matrix and zeros are no entries.
-fn diagonals(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut Entries) -> Result<(), Reason> {
+fn diagonals(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut ArchiveEntries) -> Result<(), Reason> {
     let offsets = Member::read(archive, "offsets")?;
     let count = offsets.values.len();
     let length = match entries.data.shape[..] {

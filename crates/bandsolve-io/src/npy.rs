@@ -1,4 +1,4 @@
-//! NumPy's .npy arrays; [`archive`](crate::archive) has the .npz archives of them.
+//! NumPy's .npy arrays; `archive.rs` has the .npz archives of them.
 //!
 //! # Source
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,

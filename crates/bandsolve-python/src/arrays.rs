@@ -114,14 +114,12 @@ pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedAr
 
 /// The array with numbers of this type, one after the other, the first index running fastest: itself, if it is so already.
 pub fn columns<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    check_real::<T>(array)?;
-    in_order(array, "F", |array| array.is_fortran_contiguous())
+    in_order(array, "F", check_real::<T>, |array| array.is_fortran_contiguous())
 }
 
 /// The same with the last index running fastest.
 pub fn rows<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    check_real::<T>(array)?;
-    in_order(array, "C", |array| array.is_c_contiguous())
+    in_order(array, "C", check_real::<T>, |array| array.is_c_contiguous())
 }
 
 /// Refuses complex numbers where real ones are computed with: NumPy would drop their imaginary parts.
@@ -136,12 +134,13 @@ fn check_real<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
 
 /// Whole numbers of this type, one after the other.
 pub fn integers<'py, I: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<I>>> {
-    in_order(array, "C", |array| array.is_c_contiguous())
+    in_order(array, "C", |_| Ok(()), |array| array.is_c_contiguous())
 }
 
 fn in_order<'py, T: Element>(
     array: &Bound<'py, PyUntypedArray>,
     order: &str,
+    check: impl Fn(&Bound<'py, PyUntypedArray>) -> PyResult<()>,
     is_so: impl Fn(&Bound<'py, PyArrayDyn<T>>) -> bool,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let fits = |array: &Bound<'py, PyArrayDyn<T>>| is_so(array) && array.data().is_aligned();
@@ -150,6 +149,7 @@ fn in_order<'py, T: Element>(
     {
         return Ok(array.clone());
     }
+    check(array)?;
     let py = array.py();
     let dtype = numpy::dtype::<T>(py).into_any();
     let order = pyo3::types::PyString::new(py, order).into_any();

@@ -187,7 +187,7 @@ where
 }
 
 /// Plans for all systems, for those that are solved together, and for the rest of them.
-struct Plans {
+struct BatchPlans {
     all: Plan,
     together: Plan,
     rest: Plan,
@@ -197,7 +197,7 @@ struct Plans {
 }
 
 impl BatchCall<'_> {
-    fn plans<T: Number>(&self) -> PyResult<Plans> {
+    fn plans<T: Number>(&self) -> PyResult<BatchPlans> {
         let Places { n, after, .. } = self.places;
         let count = self.places.count();
         let (layout, width) = match after {
@@ -206,7 +206,7 @@ impl BatchCall<'_> {
         };
         let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
         let (together, rest) = (plan(width)?.threads(1), plan(count % width)?.threads(1));
-        Ok(Plans { all: plan(count)?, together, rest, width, layout })
+        Ok(BatchPlans { all: plan(count)?, together, rest, width, layout })
     }
 
     /// Threads that solve at the same time.
@@ -278,7 +278,7 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
 /// Right-hand sides of one matrix, one after the other.
 fn one_by_one<T: Number>(
     matrix: [&[T]; 3],
-    (plans, call): (&Plans, &BatchCall<'_>),
+    (plans, call): (&BatchPlans, &BatchCall<'_>),
     rhs: &[T],
     x: &mut [T],
 ) -> bandsolve::Result<Report>
@@ -311,7 +311,7 @@ where
 /// Systems whose rows lie apart, copied some at a time to where they lie as a batch.
 fn gathered<T: Number>(
     matrix: [&[T]; 3],
-    (plans, call): (&Plans, &BatchCall<'_>),
+    (plans, call): (&BatchPlans, &BatchCall<'_>),
     rhs: &[T],
     x: &mut [T],
 ) -> bandsolve::Result<Report>

@@ -37,12 +37,12 @@ enum MatrixView<'a, T: Number> {
 }
 
 /// The indices of a matrix, copied.
-enum Indices {
+enum CopiedIndices {
     Narrow(Vec<i32>),
     Wide(Vec<i64>),
 }
 
-impl Indices {
+impl CopiedIndices {
     /// Of a one-dimensional array with any strides.
     fn copied(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let array = as_array(value)?;
@@ -73,17 +73,18 @@ fn viewed<T: Number, R>(
     let py = data.py();
     let values = columns::<T>(&array(data)?.0)?;
     let values = slice(&values);
-    let made = match (Indices::copied(pointers, "indptr")?, Indices::copied(indices, "indices")?) {
-        (Indices::Narrow(pointers), Indices::Narrow(indices)) => {
+    let (pointers, indices) = (CopiedIndices::copied(pointers, "indptr")?, CopiedIndices::copied(indices, "indices")?);
+    let made = match (pointers, indices) {
+        (CopiedIndices::Narrow(pointers), CopiedIndices::Narrow(indices)) => {
             Csr::new(n, pointers, indices, values).map(MatrixView::Narrow)
         }
-        (Indices::Wide(pointers), Indices::Narrow(indices)) => {
+        (CopiedIndices::Wide(pointers), CopiedIndices::Narrow(indices)) => {
             Csr::with_pointers(n, &pointers, indices, values).map(MatrixView::Narrow)
         }
-        (Indices::Narrow(pointers), Indices::Wide(indices)) => {
+        (CopiedIndices::Narrow(pointers), CopiedIndices::Wide(indices)) => {
             Csr::with_pointers(n, &pointers, indices, values).map(MatrixView::Wide)
         }
-        (Indices::Wide(pointers), Indices::Wide(indices)) => {
+        (CopiedIndices::Wide(pointers), CopiedIndices::Wide(indices)) => {
             Csr::new(n, pointers, indices, values).map(MatrixView::Wide)
         }
     };
