@@ -39,8 +39,9 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
     if !T::COMPLEX {
         return a / b;
     }
-    let scale = b.abs1().equilibrate();
-    // |Re q| + |Im q| is in [2, 4), so its square neither overflows nor underflows.
+    // (The sum of both may be beyond the range.)
+    let scale = larger(b.re().abs(), b.im().abs()).equilibrate();
+    // The larger part of q is in [2, 4), so its square neither overflows nor underflows.
     let q = b.scale(scale);
     let square = q.re() * q.re() + q.im() * q.im();
     let inverse = Scalar::conj(q).scale(T::Real::ONE / square);
@@ -67,6 +68,9 @@ mod tests {
             // (3 − 2i)/(1 + 4i) = (3 − 2i)(1 − 4i)/17 = (−5 − 14i)/17
             assert!((q - c(-5.0 / 17.0, -14.0 / 17.0)).norm() < 4.0 * f64::EPSILON, "{e}: {q}");
         }
+        // |Re| + |Im| is beyond the range: x/x = 1.
+        let large = c(0.7 * f64::MAX, -0.7 * f64::MAX);
+        assert!((divide(large, large) - 1.0).norm() < 4.0 * f64::EPSILON, "{}", divide(large, large));
         assert!(!divide(c(1.0, 0.0), c(0.0, 0.0)).is_finite());
         assert!(divide(c(f64::NAN, 0.0), c(1.0, 1.0)).re.is_nan());
     }

@@ -95,8 +95,9 @@ pub fn keep_permissions(old: &Metadata, new: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Only root can give a file away. A change of the owner clears bits of the mode, so the mode comes last.
-        let _ = fchown(new, Some(old.uid()), Some(old.gid()));
+        // Only root can give a file away, but its owner can give it to a group of theirs. Either clears bits of the mode, which comes last.
+        let _ = fchown(new, None, Some(old.gid()));
+        let _ = fchown(new, Some(old.uid()), None);
     }
     new.set_permissions(old.permissions())
 }
