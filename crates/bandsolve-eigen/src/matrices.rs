@@ -31,6 +31,14 @@ pub trait ShiftableMatrix: Sync + Sized {
     fn multiply_adjoint(&self, _x: &[Self::Scalar], _y: &mut [Self::Scalar]) -> Result<()> {
         Err(Error::Unsupported { method: "multiply_adjoint", what: "adjoints of this matrix" })
     }
+    /// `Err(NotDefinite)` if this matrix, as the B of a Hermitian pencil, is known not to be positive definite. By default nothing is known
+    /// beforehand, and the search sees negative xᴴ·B·x alone.
+    ///
+    /// # Errors
+    /// [`Error::NotDefinite`], and those of counting eigenvalues.
+    fn check_definite(&self) -> Result<()> {
+        Ok(())
+    }
     /// (A − σB)⁻¹ by factors; B = I without one.
     ///
     /// # Errors
@@ -314,6 +322,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         M: ShiftableMatrix<Scalar = T>,
     {
         let target = T::from_parts(T::Real::from_f64(target), T::Real::ZERO);
+        b.map_or(Ok(()), M::check_definite)?;
         self.nearest((a, b), target, |problem| self.hermitian(problem))
     }
 

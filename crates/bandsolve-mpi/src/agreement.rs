@@ -52,6 +52,25 @@ const NAMES: [&str; 19] = [
 /// The method of [`Error::Unsupported`] that a Poisson problem has.
 const POISSON: &str = "poisson";
 
+/// What `Error::Unsupported` says beside the methods: method and problem.
+const UNSUPPORTED: [(&str, &str); 5] = [
+    (POISSON, "this problem over ranks"),
+    OTHER_THREAD,
+    OTHER_OPTIONS,
+    ("eigenvalues_below", "periodic matrices"),
+    ("Krylov-Schur", "to a tolerance outside of 0 to below 1"),
+];
+
+/// A call of another thread: what it sends could meet what the ranks' own thread sends.
+const OTHER_THREAD: (&str, &str) = ("over ranks", "systems in another thread than the one that made the ranks");
+
+/// Options that are not those of rank 0.
+const OTHER_OPTIONS: (&str, &str) = ("over ranks", "systems whose options differ between the ranks");
+
+fn unsupported((method, what): (&'static str, &'static str)) -> Error {
+    Error::Unsupported { method, what }
+}
+
 fn place_of(name: &str) -> u64 {
     NAMES.iter().position(|other| *other == name).unwrap_or(0) as u64
 }
@@ -66,10 +85,12 @@ fn encode(error: &Error) -> Code {
         }
         Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
         Error::Incompatible { removed, allowed } => [7, 0, removed.to_bits(), allowed.to_bits()],
+        Error::NotDefinite { row } => [10, 0, *row as u64, 0],
         Error::Unsupported { method, .. } if *method == POISSON => [8, 0, 0, 0],
-        Error::Unsupported { method, .. } => {
-            [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0]
-        }
+        Error::Unsupported { method, what } => match UNSUPPORTED.iter().position(|known| known == &(*method, *what)) {
+            Some(known) => [8, known as u64, 0, 0],
+            None => [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0],
+        },
         _ => [6, 0, 0, 0],
     }
 }
@@ -84,7 +105,8 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
         4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
         5 => Error::OutOfMemory { bytes: a as usize },
         7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
-        8 => Error::Unsupported { method: POISSON, what: "this problem over ranks" },
+        8 => unsupported(UNSUPPORTED[(name as usize).min(UNSUPPORTED.len() - 1)]),
+        10 => Error::NotDefinite { row: a as usize },
         _ => {
             let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
             Error::Unsupported { method, what: "systems over ranks" }
@@ -109,6 +131,7 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
     own: bandsolve::Result<V>,
     numbers: [u64; N],
 ) -> Result<(V, Vec<u64>), RankError> {
+    let own = if ranks.in_their_thread() { own } else { Err(unsupported(OTHER_THREAD)) };
     let mut told = own.as_ref().err().map_or([0; 4], encode).to_vec();
     told.extend(numbers);
     let told = ranks.all_gather(&told);
@@ -123,6 +146,45 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
     }
 }
 
+/// As [`agree`], of a call whose options have to be the same on all ranks, which they are if these numbers are.
+/// Collective.
+///
+/// # Errors
+/// As [`agree`], and `Unsupported` on the first rank whose options are not those of rank 0.
+pub(crate) fn agree_alike<V, const N: usize>(
+    ranks: &Ranks,
+    own: bandsolve::Result<V>,
+    options: [u64; N],
+) -> Result<V, RankError> {
+    let (own, told) = agree_and_tell(ranks, own, options)?;
+    alike(told.chunks_exact(N.max(1)).position(|other| other != &told[..N]))?;
+    Ok(own)
+}
+
+/// As [`agree`], of the first step of factoring by a method, which has to be the same on all ranks; also whether own rows are `singular` on any
+/// of them. Collective.
+///
+/// # Errors
+/// As [`agree_alike`].
+pub(crate) fn agree_on_method<V>(
+    ranks: &Ranks,
+    own: bandsolve::Result<V>,
+    (method, singular): (u64, bool),
+) -> Result<(V, bool), RankError> {
+    let (own, told) = agree_and_tell(ranks, own, [method, u64::from(singular)])?;
+    let (told, _) = told.as_chunks::<2>();
+    alike(told.iter().position(|[other, _]| *other != told[0][0]))?;
+    Ok((own, told.iter().any(|[_, singular]| *singular == 1)))
+}
+
+/// An error if there is a rank whose options are not those of rank 0, which all ranks know.
+///
+/// # Errors
+/// `Unsupported`.
+pub(crate) fn alike(other: Option<usize>) -> Result<(), RankError> {
+    other.map_or(Ok(()), |rank| Err(RankError { rank, error: unsupported(OTHER_OPTIONS) }))
+}
+
 /// The first number that is not finite. Looked for in groups, each of which is looked at as a whole.
 fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
     const GROUP: usize = 64;
@@ -131,36 +193,60 @@ fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
     values[first..].iter().position(|v| !Scalar::is_finite(*v)).map(|k| first + k)
 }
 
-/// The number of columns of an array, which is the same on all ranks; each rank holds `len_of` numbers of a column. If asked, all numbers
-/// have to be finite. Collective.
-///
-/// # Errors
-/// `Shape`, `NotFinite`.
-pub(crate) fn agree_on_columns<T: Scalar>(
-    ranks: &Ranks,
-    (what, values): (&'static str, &[T]),
-    len_of: impl Fn(usize) -> usize,
-    finite: bool,
-) -> Result<usize, RankError> {
-    let (column, got) = (len_of(ranks.rank()), values.len());
-    let columns = got.checked_div(column).unwrap_or(0);
-    let bad = if finite { first_not_finite(values) } else { None };
-    let own = match bad {
-        _ if columns * column != got => Err(Error::Shape { what, expected: columns.max(1) * column, got }),
-        Some(index) => Err(Error::NotFinite { array: what, index }),
-        None => Ok(()),
-    };
-    let ((), told) = agree_and_tell(ranks, own, [columns as u64])?;
-    let most = told.iter().copied().max().unwrap_or(0);
-    // What each of them has is known to all.
-    match told.iter().enumerate().find(|(rank, columns)| len_of(*rank) > 0 && **columns != most) {
-        Some((rank, columns)) => {
-            let [expected, got] = [most, *columns].map(|columns| columns as usize * len_of(rank));
-            Err(RankError { rank, error: Error::Shape { what, expected, got } })
+/// An array of own numbers that all ranks pass: its name, the numbers, how many numbers a rank holds of a column.
+pub(crate) struct OwnColumns<'a, T> {
+    pub name: &'static str,
+    pub values: &'a [T],
+    pub len_of: &'a dyn Fn(usize) -> usize,
+    /// Whether all numbers have to be finite.
+    pub finite: bool,
+    /// An option that has to be the same on all ranks, below 8.
+    pub option: u64,
+}
+
+impl<T: Scalar> OwnColumns<'_, T> {
+    /// The number of columns on this rank.
+    fn checked(&self, column: usize) -> bandsolve::Result<usize> {
+        let (what, got) = (self.name, self.values.len());
+        let columns = got.checked_div(column).unwrap_or(0);
+        match if self.finite { first_not_finite(self.values) } else { None } {
+            _ if columns * column != got => Err(Error::Shape { what, expected: columns.max(1) * column, got }),
+            Some(index) => Err(Error::NotFinite { array: what, index }),
+            None => Ok(columns),
         }
-        None => Ok(most as usize),
+    }
+
+    /// The number of columns, which is the same on all ranks, and what `prepare` makes for as many: memory that is there on all ranks, before
+    /// any of them goes on. A rank that holds nothing of a column prepares for none. Collective.
+    ///
+    /// # Errors
+    /// `Shape`, `NotFinite`, `Unsupported` if the option differs, and those of `prepare`.
+    pub fn agree<V>(
+        &self,
+        ranks: &Ranks,
+        prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
+    ) -> Result<(usize, V), RankError> {
+        let (len_of, own) = (self.len_of, self.checked((self.len_of)(ranks.rank())));
+        let columns = *own.as_ref().unwrap_or(&0) as u64;
+        let made = own.and_then(prepare);
+        let (made, told) = agree_and_tell(ranks, made, [columns << OPTION_BITS | self.option])?;
+        let (columns, option) = (|told: &u64| (told >> OPTION_BITS) as usize, told[0] & OPTIONS);
+        alike(told.iter().position(|told| told & OPTIONS != option))?;
+        let most = told.iter().map(columns).max().unwrap_or(0);
+        // What each of them has is known to all.
+        match told.iter().map(columns).enumerate().find(|(rank, columns)| len_of(*rank) > 0 && *columns != most) {
+            Some((rank, columns)) => {
+                let [expected, got] = [most, columns].map(|columns| columns * len_of(rank));
+                Err(RankError { rank, error: Error::Shape { what: self.name, expected, got } })
+            }
+            None => Ok((most, made)),
+        }
     }
 }
+
+/// Bits of the option in what ranks tell each other.
+const OPTION_BITS: u32 = 3;
+const OPTIONS: u64 = (1 << OPTION_BITS) - 1;
 
 #[cfg(test)]
 mod tests {
@@ -179,6 +265,9 @@ mod tests {
             Error::Incompatible { removed: -1.5, allowed: 0.25 },
             Error::Unsupported { method: POISSON, what: "this problem over ranks" },
             Error::Unsupported { method: "bcyclic", what: "systems over ranks" },
+            Error::NotDefinite { row: 5 },
+            unsupported(OTHER_THREAD),
+            unsupported(OTHER_OPTIONS),
         ];
         for error in errors {
             assert_eq!(decode(encode(&error)), Some(error));
@@ -191,5 +280,8 @@ mod tests {
         let got = on_threads(5, |ranks| agree(ranks, fails(ranks.rank())));
         assert_eq!(got, vec![Err(RankError { rank: 1, error: Error::Singular { row: 1 } }); 5]);
         assert_eq!(on_threads(3, |ranks| agree(ranks, Ok(ranks.rank()))), [Ok(0), Ok(1), Ok(2)]);
+        let alike = |ranks: &Ranks| agree_alike(ranks, Ok(()), [7, ranks.rank() as u64 / 2]);
+        assert_eq!(on_threads(2, alike), [Ok(()), Ok(())]);
+        assert_eq!(on_threads(4, alike), vec![Err(RankError { rank: 2, error: unsupported(OTHER_OPTIONS) }); 4]);
     }
 }

@@ -6,10 +6,11 @@ use crate::factors::DistributedFactors;
 use crate::halo::{Halo, extended_len};
 use crate::matrix::{DistributedMatrix, OwnRows};
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, collected};
 use crate::spike::RankSpike;
 use bandsolve::distributed::{error_of, residual_of};
-use bandsolve::{Banded, Error, Factor, Method, Plan, Scalar};
+use bandsolve::memory::{copied, zeroed};
+use bandsolve::{Banded, Error, Factor, Method, Op, Plan, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -53,11 +54,11 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         self.matrix.get(i, j)
     }
 
-    fn apply(&self, first: usize, x: &[T], y: &mut [T]) -> bandsolve::Result<()> {
+    fn apply(&self, first: usize, x: &[T], y: &mut [T]) {
         let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
         let columns = &bands[first * leading..(first + x.len()) * leading];
-        y.copy_from_slice(&Banded::with_leading(x.len(), lower, upper, leading, columns)?.apply(x)?);
-        Ok(())
+        let rows = Banded::with_leading(x.len(), lower, upper, leading, columns);
+        rows.and_then(|rows| rows.apply_into(x, y)).expect("arrays of one length");
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
@@ -68,24 +69,28 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         residual_of(&self.matrix, (d, x), r)
     }
 
-    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>> {
+    fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError> {
         let (lower, upper) = (self.matrix.lower(), self.matrix.upper());
         let (wide, halo) = (lower + upper + 1, lower.max(upper));
-        let around = halos.wider(wide).fill(&self.rows, 1);
+        let halos = halos.wider(wide);
+        let mut around = agree(halos.ranks(), zeroed(halos.len(1)))?;
+        halos.fill_into(&self.rows, &mut around, 1);
         // Entry d of row i of Aᵀ is A_ji with j = i + d − upper.
         let entry = |k: usize| around[(halo + k / wide + k % wide - upper) * wide + lower + upper - k % wide];
-        let rows: Vec<T> = (0..self.rows.len()).map(entry).collect();
-        let own = rows.len() / wide;
-        let matrix = from_rows((upper, lower), &rows, halo, extended_len(own, halo) - own)?;
-        Ok(Box::new(Self { matrix, rows }))
+        let own = self.rows.len() / wide;
+        let rows = collected(self.rows.len(), (0..self.rows.len()).map(entry));
+        Ok(rows.and_then(|rows| {
+            let matrix = from_rows((upper, lower), &[&rows], halo, extended_len(own, halo) - own)?;
+            Ok(Box::new(Self { matrix, rows }) as _)
+        }))
     }
 
-    fn entries(&self) -> Vec<T> {
-        self.rows.clone()
+    fn entries(&self) -> bandsolve::Result<Vec<T>> {
+        copied(&self.rows)
     }
 
-    fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
-        let whole = from_rows((self.matrix.lower(), self.matrix.upper()), &entries, 0, 0)?;
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let whole = from_rows((self.matrix.lower(), self.matrix.upper()), entries, 0, 0)?;
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }
 
@@ -93,22 +98,23 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
         let first = lower.max(upper) + rows.start;
         // Columns of the extended matrix; what is beyond these rows is ignored.
-        let bands = bands[first * leading..(first + rows.len()) * leading].to_vec();
+        let bands = copied(&bands[first * leading..(first + rows.len()) * leading])?;
         let own = Banded::from_vec(rows.len(), lower, upper, bands)?;
         Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 }
 
-/// The square banded matrix of these rows, after `before` rows of zeros and with `more` in all; what its columns do not reach is left out.
+/// The square banded matrix of these rows, of which each part is a whole number, after `before` rows of zeros and with `more` in all; what its columns do not reach is left out.
 fn from_rows<T: Scalar>(
     (lower, upper): (usize, usize),
-    rows: &[T],
+    parts: &[impl AsRef<[T]>],
     before: usize,
     more: usize,
 ) -> bandsolve::Result<Banded<'static, T>> {
-    let (wide, n) = (lower + upper + 1, rows.len() / (lower + upper + 1) + more);
-    let mut bands = vec![T::ZERO; n * wide];
-    for (i, row) in rows.chunks_exact(wide).enumerate() {
+    let wide = lower + upper + 1;
+    let n = parts.iter().map(|rows| rows.as_ref().len()).sum::<usize>() / wide + more;
+    let mut bands = zeroed(n.saturating_mul(wide))?;
+    for (i, row) in parts.iter().flat_map(|rows| rows.as_ref().chunks_exact(wide)).enumerate() {
         let i = i + before;
         for (d, v) in row.iter().enumerate().filter(|(d, _)| (lower..n + lower).contains(&(i + d))) {
             let j = i + d - lower;
@@ -125,7 +131,7 @@ impl<T: Scalar> DistributedBanded<T> {
     /// `Shape` where `rows` is no whole number of rows, or bandwidths differ between ranks; `NotFinite`.
     pub fn new(ranks: &Ranks, bandwidths: (usize, usize), rows: &[T]) -> Result<Self, RankError> {
         let (lower, upper) = bandwidths;
-        let (wide, len) = (lower + upper + 1, rows.len());
+        let (wide, len) = (lower.saturating_add(upper).saturating_add(1), rows.len());
         let expected = len.div_ceil(wide) * wide;
         let whole = if len == expected { Ok(()) } else { Err(Error::Shape { what: "bands", expected, got: len }) };
         agree(ranks, whole)?;
@@ -138,12 +144,16 @@ impl<T: Scalar> DistributedBanded<T> {
         let ranges = RankRanges::of_counts(all.iter().map(|[.., count]| *count as usize));
         let (own, n, halo) = (ranges.range(ranks.rank()), ranges.rows(), lower.max(upper));
         let inside = |i: usize, d: usize| (lower..n + lower).contains(&(own.start + i + d));
-        let rows: Vec<T> = (0..len).map(|k| if inside(k / wide, k % wide) { rows[k] } else { T::ZERO }).collect();
-        let bad = rows.iter().position(|v| !Scalar::is_finite(*v));
-        agree(ranks, bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "bands", index })))?;
-        let more = extended_len(own.len(), halo) - own.len();
-        let extended = agree(ranks, from_rows((lower, upper), &rows, halo, more))?;
-        let boxed = Box::new(OwnBands { matrix: extended, rows });
+        let entry = |k: usize| if inside(k / wide, k % wide) { rows[k] } else { T::ZERO };
+        let own_bands = || {
+            let rows = collected(len, (0..len).map(entry))?;
+            if let Some(index) = rows.iter().position(|v| !Scalar::is_finite(*v)) {
+                return Err(Error::NotFinite { array: "bands", index });
+            }
+            let more = extended_len(own.len(), halo) - own.len();
+            Ok(OwnBands { matrix: from_rows((lower, upper), &[&rows], halo, more)?, rows })
+        };
+        let boxed = Box::new(agree(ranks, own_bands())?);
         let matrix = Arc::new(DistributedMatrix::new(ranks.clone(), ranges, (halo, false), boxed));
         Ok(Self { matrix, lower, upper })
     }
@@ -170,8 +180,9 @@ impl<T: Scalar> DistributedBanded<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns(("x", x), false)?;
-        agree(&self.matrix.ranks, self.matrix.apply(x, n_rhs))
+        let (n_rhs, mut y) = self.matrix.columns(("x", x), (false, Op::Plain), |_| zeroed(x.len()))?;
+        self.matrix.apply_into(x, &mut y, n_rhs);
+        Ok(y)
     }
 
     /// Factors by SPIKE over the ranks. Collective.

@@ -15,16 +15,22 @@
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
 //! B_i → diag, ℓ → block rows, k → block, p → ranks.
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree_and_tell, agree_on_method};
+use crate::blocks::ScaledChain;
 use crate::factors::RankSolver;
 use crate::ranges::RankRanges;
 use crate::ranks::{Expected, Ranks, Sent};
 use bandsolve::distributed::{ChainRow, Coupling, DiagonalBlock, Team, fill_in, subtract_from, subtract_product};
+use bandsolve::memory::reserved;
 use bandsolve::{Error, Scalar, Simd};
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use core::ops::Range;
 
 /// Tags of messages by the direction in which they go: to the left, to the right.
 const MOVES: i32 = 20;
+
+/// The method, as ranks tell each other; ways of SPIKE to solve its coarse system have smaller numbers.
+const METHOD: u64 = 16;
 
 /// The rows that are left at one level, and who owns them.
 #[derive(Debug, Clone)]
@@ -116,10 +122,41 @@ pub(crate) struct RankBcyclic<T: Scalar> {
     team: Team,
     scale: Vec<T::Real>,
     levels: Vec<(RankLevel, Vec<LevelRow<T>>)>,
+    /// Memory of solves.
+    pool: MemoryPool,
     /// The last row, on the rank that owns row 0.
     last: Option<DiagonalBlock<T>>,
     /// Whether a diagonal block was singular, on any rank.
     singular: bool,
+}
+
+/// Own rows on their way through the levels.
+struct Rows<T> {
+    chain: Vec<ChainRow<T>>,
+    levels: Vec<(RankLevel, LevelMemory<T>)>,
+}
+
+/// Room for what a level makes of own rows: all of them, those that are left, those that are eliminated while messages travel.
+struct LevelMemory<T> {
+    rows: Vec<LevelRow<T>>,
+    left: Vec<ChainRow<T>>,
+    inner: Vec<(usize, ChainRow<T>)>,
+}
+
+impl RankLevel {
+    /// This level and all that follow it, with room for own rows. A ring of two rows is a chain.
+    fn with_memory<T>(mut self) -> bandsolve::Result<Vec<(Self, LevelMemory<T>)>> {
+        let mut levels = Vec::new();
+        while self.rows > 1 {
+            self.ring &= self.rows > 2;
+            let own = self.places().len();
+            let memory =
+                LevelMemory { rows: reserved(own)?, left: reserved(own)?, inner: reserved(own / 2 + 1)? };
+            levels.push((self.clone(), memory));
+            self = Self { shift: self.shift + 1, rows: self.rows.div_ceil(2), ..self };
+        }
+        Ok(levels)
+    }
 }
 
 /// What went wrong on this rank, whose part in all messages goes on.
@@ -142,36 +179,44 @@ impl Trouble {
 }
 
 impl<T: Scalar> RankBcyclic<T> {
-    /// Factors the chain of scaled rows of which this rank owns `chain`; `invert`: diagonal blocks are inverted. Collective.
+    /// Factors the chain of scaled rows of which this rank owns `chain`, or why it could not be made here; `invert`: diagonal blocks are
+    /// inverted. Collective.
     pub fn factor(
         ranks: &Ranks,
         ranges: &RankRanges,
-        (mut chain, scale): (Vec<ChainRow<T>>, Vec<T::Real>),
+        chain: bandsolve::Result<ScaledChain<T>>,
         (block, ring, invert): (usize, bool, bool),
     ) -> Result<Self, RankError> {
         let team = Team { block, threads: 1, simd: Simd::detect(), invert };
-        let (mut levels, mut trouble) = (Vec::new(), Trouble::default());
-        let mut level = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
-        while level.rows > 1 {
-            if level.ring && level.rows == 2 {
+        let first = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
+        let own = chain.and_then(|(chain, scale)| Ok((Rows { chain, levels: first.with_memory()? }, scale)));
+        let ((Rows { mut chain, levels: planned }, scale), _) =
+            agree_on_method(ranks, own, (METHOD + u64::from(invert), false))?;
+        let (mut levels, mut trouble) = (Vec::with_capacity(planned.len()), Trouble::default());
+        for (level, memory) in planned {
+            if ring && level.rows == 2 {
                 open_ring_of_two(&level, &mut chain);
-                level.ring = false;
             }
             let rows;
-            (rows, chain) = reduce(ranks, &level, chain, (team, &mut trouble));
-            levels.push((level.clone(), rows));
-            level = RankLevel { shift: level.shift + 1, rows: level.rows.div_ceil(2), ..level };
+            (rows, chain) = reduce(ranks, &level, (chain, memory), (team, &mut trouble));
+            levels.push((level, rows));
         }
         let last = chain.pop().and_then(|mut row| {
-            for corner in [row.left, row.right].into_iter().flatten().filter(|_| level.ring) {
+            for corner in [row.left, row.right].into_iter().flatten().filter(|_| ring && ranges.rows() == 1) {
                 row.diag.iter_mut().zip(corner).for_each(|(d, c)| *d += c);
             }
             trouble.pivot(row.diag, team)
         });
-        agree(ranks, trouble.error.map_or(Ok(()), Err))?;
-        let mut singular = [f64::from(u8::from(trouble.singular))];
-        ranks.max(&mut singular);
-        Ok(Self { ranks: ranks.clone(), team, scale, levels, last, singular: singular[0] > 0.0 })
+        let own = trouble.error.map_or(Ok(()), Err);
+        let ((), told) = agree_and_tell(ranks, own, [u64::from(trouble.singular)])?;
+        let (ranks, pool, singular) = (ranks.clone(), MemoryPool::default(), told.contains(&1));
+        Ok(Self { ranks, team, scale, levels, pool, last, singular })
+    }
+
+    /// A number for each own row and column.
+    fn memory(&self, n_rhs: usize) -> bandsolve::Result<Array<T>> {
+        let len = self.scale.len().saturating_mul(n_rhs);
+        Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
     }
 
     /// Eliminates the rows of a level from right-hand sides, or, `back`, finds their unknowns; of Aᵀ if `transposed`.
@@ -279,10 +324,15 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
         self.singular
     }
 
+    fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()> {
+        self.memory(n_rhs).map(|_| ())
+    }
+
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
         let (n, b) = (self.scale.len(), self.team.block);
         // The columns of a block row together.
-        let (mut z, mut spare) = (vec![T::ZERO; x.len()], vec![T::ZERO; b * n_rhs]);
+        let mut z = self.memory(n_rhs).unwrap_or_else(|error| self.ranks.abort(&error.to_string()));
+        let mut spare = self.ranks.room(b * n_rhs);
         let place = |row: usize, column: usize| (row / b * n_rhs + column) * b + row % b;
         // Rows of A are scaled: right-hand sides of A, solutions of Aᵀ.
         for (column, x) in x.chunks_exact(n.max(1)).enumerate() {
@@ -324,12 +374,11 @@ fn open_ring_of_two<T: Scalar>(level: &RankLevel, chain: &mut [ChainRow<T>]) {
 fn reduce<T: Scalar>(
     ranks: &Ranks,
     level: &RankLevel,
-    chain: Vec<ChainRow<T>>,
+    (chain, memory): (Vec<ChainRow<T>>, LevelMemory<T>),
     (team, trouble): (Team, &mut Trouble),
 ) -> (Vec<LevelRow<T>>, Vec<ChainRow<T>>) {
     let (places, ends) = (level.places(), level.links(true));
-    let (mut rows, mut left) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len().div_ceil(2)));
-    let mut inner = Vec::with_capacity(chain.len() / 2);
+    let LevelMemory { mut rows, mut left, mut inner } = memory;
     for (k, (place, row)) in places.clone().zip(chain).enumerate() {
         rows.push(LevelRow::Kept { links: [None, None] });
         match place % 2 == 0 {

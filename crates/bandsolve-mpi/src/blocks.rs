@@ -1,16 +1,17 @@
 //! Block tridiagonal matrices over ranks; blocks of one row are tridiagonal matrices.
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree, agree_alike, alike};
 use crate::bcyclic::RankBcyclic;
 use crate::coarse::RankCoarse;
 use crate::factors::DistributedFactors;
 use crate::halo::Halo;
 use crate::matrix::{DistributedMatrix, OwnRows};
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, collected};
 use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
-use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve::memory::{copied, reserved, zeroed};
+use bandsolve::{BlockTridiagonal, Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::scalar::peak;
 use core::ops::Range;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ pub struct DistributedBlocks<T: Scalar> {
     ranges: RankRanges,
     periodic: bool,
 }
+
+/// Block rows that are scaled, and the factors of their rows.
+pub(crate) type ScaledChain<T> = (Vec<ChainRow<T>>, Vec<<T as Scalar>::Real>);
 
 /// The rows of one rank between two of zeros, and one more for the norm.
 #[derive(Debug)]
@@ -58,14 +62,14 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         }
     }
 
-    fn apply(&self, first: usize, x: &[T], y: &mut [T]) -> bandsolve::Result<()> {
+    fn apply(&self, first: usize, x: &[T], y: &mut [T]) {
         let block = self.rows.block();
         let [sub, diag, sup] = self.rows.arrays().map(|array| &array[first * block..(first + x.len()) * block]);
-        match block {
-            1 => y.copy_from_slice(&Tridiagonal::new(sub, diag, sup)?.apply(x)?),
-            _ => BlockTridiagonal::new(block, sub, diag, sup)?.apply_into(x, y)?,
-        }
-        Ok(())
+        let applied = match block {
+            1 => Tridiagonal::new(sub, diag, sup).and_then(|rows| rows.apply_into(x, y)),
+            _ => BlockTridiagonal::new(block, sub, diag, sup).and_then(|rows| rows.apply_into(x, y)),
+        };
+        applied.expect("arrays of one length");
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
@@ -79,39 +83,42 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         }
     }
 
-    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>> {
+    fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError> {
         let (block, square) = (self.rows.block(), self.rows.block().pow(2));
         let (halos, end) = (halos.wider(block), (self.rows.block_rows() - 2) * square);
         let [sub, diag, sup] = self.rows.arrays().map(|array| &array[square..end]);
-        let [below, above] = [sup, sub].map(|array| halos.fill(array, 1));
+        let [below, above] = halos.fill_both([sup, sub])?;
         // Blocks one row further up and one further down.
         let shifted = [&below[..diag.len()], diag, &above[2 * square..][..diag.len()]];
-        let turned = shifted.map(|blocks| -> Vec<T> {
-            let entry = |k: usize| k / square * square + k % block * block + k % square / block;
-            (0..blocks.len()).map(|k| blocks[entry(k)]).collect()
-        });
-        let rows = Arc::new(extended(block, turned.each_ref().map(Vec::as_slice), [false; 2])?);
-        Ok(Box::new(Self { rows, periodic: self.periodic }))
+        let entry = |k: usize| k / square * square + k % block * block + k % square / block;
+        let turned = shifted.map(|blocks| move |k: usize| blocks[entry(k)]);
+        let rows = extended((block, diag.len()), turned, [false; 2]);
+        Ok(rows.map(|rows| Box::new(Self { rows: Arc::new(rows), periodic: self.periodic }) as _))
     }
 
-    fn entries(&self) -> Vec<T> {
+    fn entries(&self) -> bandsolve::Result<Vec<T>> {
         let (arrays, square) = (self.rows.arrays(), self.rows.block().pow(2));
         let rows = 1..self.rows.block_rows() - 2;
-        rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied().collect()
+        let len = 3 * square * rows.len();
+        collected(len, rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied())
     }
 
     fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
         let block = self.rows.block();
         let (first, end) = ((block + rows.start) * block, (block + rows.end) * block);
-        let arrays = self.rows.arrays().map(|array| array[first..end].to_vec());
-        let own = BlockTridiagonal::from_vecs(block, arrays, false)?;
+        let [sub, diag, sup] = self.rows.arrays().map(|array| copied(&array[first..end]));
+        let own = BlockTridiagonal::from_vecs(block, [sub?, diag?, sup?], false)?;
         Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 
-    fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>> {
         let (block, square) = (self.rows.block(), self.rows.block().pow(2));
-        let array = |k: usize| entries.chunks_exact(square).skip(k).step_by(3).flatten().copied().collect();
-        let whole = BlockTridiagonal::from_vecs(block, [0, 1, 2].map(array), self.periodic)?;
+        let len = entries.iter().map(Vec::len).sum::<usize>() / 3;
+        let array = |k: usize| {
+            let blocks = entries.iter().flat_map(|entries| entries.chunks_exact(square));
+            collected(len, blocks.skip(k).step_by(3).flatten().copied())
+        };
+        let whole = BlockTridiagonal::from_vecs(block, [array(0)?, array(1)?, array(2)?], self.periodic)?;
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }
 }
@@ -135,16 +142,19 @@ impl<T: Scalar> DistributedBlocks<T> {
 
     fn build(ranks: &Ranks, block: usize, arrays: [&[T]; 3], periodic: bool) -> Result<Self, RankError> {
         let count = agree(ranks, checked(block, arrays))?;
-        let gathered = ranks.all_gather(&[block as u64, count as u64]);
+        // An open matrix and a periodic one do not make a whole.
+        let told = [block as u64, count as u64 * 2 + u64::from(periodic)];
+        let gathered = ranks.all_gather(&told);
         let first = gathered[0] as usize;
         let same =
             if block == first { Ok(()) } else { Err(Error::Shape { what: "block", expected: first, got: block }) };
         agree(ranks, same)?;
-        let ranges = RankRanges::of_counts(gathered.iter().skip(1).step_by(2).map(|count| *count as usize));
+        alike(gathered.iter().skip(1).step_by(2).position(|told| told % 2 != gathered[1] % 2))?;
+        let ranges = RankRanges::of_counts(gathered.iter().skip(1).step_by(2).map(|count| *count as usize / 2));
         let (own, last) = (ranges.range(ranks.rank()), ranges.rows());
         let ends = [own.start == 0 && !periodic, own.end == last && !periodic];
-        let rows = agree(ranks, extended(block, arrays, ends))?;
-        agree(ranks, finite(&rows, block))?;
+        let rows = extended((block, arrays[1].len()), arrays.map(|array| move |k: usize| array[k]), ends);
+        let rows = agree(ranks, rows.and_then(|rows| finite(&rows, block).map(|()| rows)))?;
         let rows = Arc::new(rows);
         let unknowns = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * block));
         let boxed = Box::new(OwnBlocks { rows: rows.clone(), periodic });
@@ -183,8 +193,9 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns(("x", x), false)?;
-        agree(self.ranks(), self.matrix.apply(x, n_rhs))
+        let (n_rhs, mut y) = self.matrix.columns(("x", x), (false, Op::Plain), |_| zeroed(x.len()))?;
+        self.matrix.apply_into(x, &mut y, n_rhs);
+        Ok(y)
     }
 
     /// Factors by BCYCLIC, or, if blocks have one row, by SPIKE. Collective.
@@ -270,8 +281,8 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     fn factor_bcyclic(&self, invert: bool) -> Result<DistributedFactors<T>, RankError> {
-        let (chain, how) = (self.chain(), (self.block(), self.periodic, invert));
-        let solver = RankBcyclic::factor(self.ranks(), &self.ranges, chain, how)?;
+        let how = (self.block(), self.periodic, invert);
+        let solver = RankBcyclic::factor(self.ranks(), &self.ranges, self.chain(), how)?;
         let reason = if invert { "block tridiagonal over ranks, by inverses" } else { "block tridiagonal over ranks" };
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Bcyclic, reason)))
     }
@@ -284,20 +295,26 @@ impl<T: Scalar> DistributedBlocks<T> {
         let spread = |a: &Self| (a.block(), a.periodic, a.ranges.clone());
         let same = b.is_none_or(|b| spread(b) == spread(self));
         let got = b.map_or(0, |b| b.ranges.rows());
-        agree(
-            self.ranks(),
-            if same { Ok(()) } else { Err(Error::Shape { what: "block", expected: self.ranges.rows(), got }) },
-        )?;
-        let mut shifted = [0, 1, 2].map(|k| match b {
-            Some(b) => self.own(k).iter().zip(b.own(k)).map(|(a, b)| *a - sigma * *b).collect(),
-            None => self.own(k).to_vec(),
-        });
+        let same =
+            if same { Ok(()) } else { Err(Error::Shape { what: "block", expected: self.ranges.rows(), got }) };
+        let options = [sigma.re().to_f64().to_bits(), sigma.im().to_f64().to_bits(), u64::from(b.is_some())];
+        let shifted = agree_alike(self.ranks(), same.and_then(|()| self.subtracted(sigma, b)), options)?;
+        Self::build(self.ranks(), self.block(), shifted.each_ref().map(Vec::as_slice), self.periodic)
+    }
+
+    /// Own blocks of A − σB.
+    fn subtracted(&self, sigma: T, b: Option<&Self>) -> bandsolve::Result<[Vec<T>; 3]> {
+        let array = |k: usize| match b {
+            Some(b) => collected(b.own(k).len(), self.own(k).iter().zip(b.own(k)).map(|(a, b)| *a - sigma * *b)),
+            None => copied(self.own(k)),
+        };
+        let mut shifted = [array(0)?, array(1)?, array(2)?];
         if b.is_none() {
             for block in shifted[1].chunks_exact_mut(self.block().pow(2)) {
                 block.iter_mut().step_by(self.block() + 1).for_each(|diag| *diag -= sigma);
             }
         }
-        Self::build(self.ranks(), self.block(), shifted.each_ref().map(Vec::as_slice), self.periodic)
+        Ok(shifted)
     }
 
     /// Own blocks of `sub`, `diag` or `sup`.
@@ -307,30 +324,31 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     /// Own block rows, each row multiplied by a power of two that brings its largest entry into [2, 4); and those powers.
-    fn chain(&self) -> (Vec<ChainRow<T>>, Vec<T::Real>) {
+    fn chain(&self) -> bandsolve::Result<ScaledChain<T>> {
         let (b, square) = (self.block(), self.block().pow(2));
         let own = self.ranges.range(self.ranks().rank());
-        let mut all = Vec::with_capacity(own.len() * b);
-        let chain = own.clone().enumerate().map(|(i, row)| {
+        let (mut all, mut chain) = (reserved(own.len() * b)?, reserved(own.len())?);
+        for (i, row) in own.enumerate() {
             let blocks = self.rows.arrays().map(|array| &array[(i + 1) * square..][..square]);
             let mut scale = vec![T::Real::ZERO; b];
             for column in blocks.iter().flat_map(|block| block.chunks_exact(b)) {
                 scale.iter_mut().zip(column).for_each(|(s, v)| *s = if peak(*v) > *s { peak(*v) } else { *s });
             }
             scale.iter_mut().for_each(|s| *s = s.equilibrate());
-            let scaled = |block: &[T]| -> Vec<T> {
-                block.chunks_exact(b).flat_map(|column| column.iter().zip(&scale).map(|(v, s)| v.scale(*s))).collect()
+            let scaled = |block: &[T]| {
+                let columns = block.chunks_exact(b);
+                collected(square, columns.flat_map(|column| column.iter().zip(&scale).map(|(v, s)| v.scale(*s))))
             };
             let [left, diag, right] = blocks.map(scaled);
             all.extend_from_slice(&scale);
             let (first, last) = (row == 0, row + 1 == self.ranges.rows());
-            ChainRow {
-                left: Some(left).filter(|_| !first || self.periodic),
-                diag,
-                right: Some(right).filter(|_| !last || self.periodic),
-            }
-        });
-        (chain.collect(), all)
+            chain.push(ChainRow {
+                left: Some(left?).filter(|_| !first || self.periodic),
+                diag: diag?,
+                right: Some(right?).filter(|_| !last || self.periodic),
+            });
+        }
+        Ok((chain, all))
     }
 }
 
@@ -339,7 +357,7 @@ fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::R
     if block == 0 {
         return Err(Error::Shape { what: "block", expected: 1, got: 0 });
     }
-    let (square, len) = (block * block, diag.len());
+    let (square, len) = (block.saturating_mul(block), diag.len());
     for (what, expected, got) in
         [("diag", len.div_ceil(square) * square, len), ("sub", len, sub.len()), ("sup", len, sup.len())]
     {
@@ -350,20 +368,19 @@ fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::R
     Ok(len / square)
 }
 
-/// Own rows between rows of zeros. `ends`: whether the first block of `sub` and the last of `sup` are ignored.
+/// Own rows between rows of zeros, of arrays of `len` numbers each. `ends`: whether the first block of `sub` and the last of `sup` are ignored.
 fn extended<T: Scalar>(
-    block: usize,
-    arrays: [&[T]; 3],
+    (block, len): (usize, usize),
+    [sub, diag, sup]: [impl Fn(usize) -> T; 3],
     ends: [bool; 2],
 ) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
-    let square = block * block;
-    let mut padded = arrays.map(|array| {
-        let mut padded = vec![T::ZERO; square];
-        padded.extend_from_slice(array);
-        padded.resize(array.len() + 3 * square, T::ZERO);
-        padded
-    });
-    let len = arrays[1].len();
+    let square = block.saturating_mul(block);
+    let padded = |array: &dyn Fn(usize) -> T| {
+        let mut padded = zeroed(len.saturating_add(square.saturating_mul(3)))?;
+        padded[square..square + len].iter_mut().enumerate().for_each(|(k, v)| *v = array(k));
+        Ok(padded)
+    };
+    let mut padded = [padded(&sub)?, padded(&diag)?, padded(&sup)?];
     if len > 0 && ends[0] {
         padded[0][square..2 * square].fill(T::ZERO);
     }

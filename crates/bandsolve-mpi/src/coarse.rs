@@ -19,6 +19,7 @@ use crate::matrix::DistributedMatrix;
 use crate::ranges::RankRanges;
 use bandsolve::distributed::ChainRow;
 use bandsolve::dyn_stack::PodStack;
+use bandsolve::memory::{reserved, zeroed};
 use bandsolve::{Banded, Factor, Method, Op, Plan, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -182,7 +183,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         let pair = |above: usize, below: usize| -> bandsolve::Result<Box<dyn Factor<T>>> {
             // V_b stands above, W_t below.
             let (width, high) = (2 * k - 1, 4 * k - 1);
-            let mut bands = vec![T::ZERO; 2 * k * high];
+            let mut bands = zeroed(2 * k * high)?;
             let mut put = |i: usize, j: usize, v: T| bands[j * high + width + i - j] = v;
             (0..2 * k).for_each(|i| put(i, i, T::ONE));
             for (i, j) in (0..k).flat_map(|i| (0..k).map(move |j| (i, j))) {
@@ -202,22 +203,22 @@ impl<T: Scalar> CoarseParts<'_, T> {
     /// Collective.
     fn cyclic(&self) -> Result<CoarseSystem<T>, RankError> {
         let (k, n, ring) = (self.matrix.halo, 2 * self.matrix.halo, self.matrix.is_ring());
-        let mut chain = Vec::new();
-        if self.matrix.own() > 0 {
+        let block = |columns: usize, spikes: Range<usize>| -> bandsolve::Result<Vec<T>> {
+            let mut block = zeroed(n * n)?;
+            block[columns * n..][..k * n].copy_from_slice(&self.tips[spikes.start * n..spikes.end * n]);
+            Ok(block)
+        };
+        let own_row = || {
             let [before, behind] = self.neighbours();
-            let block = |columns: usize, spikes: Range<usize>| -> Vec<T> {
-                let mut block = vec![T::ZERO; n * n];
-                block[columns * n..][..k * n].copy_from_slice(&self.tips[spikes.start * n..spikes.end * n]);
-                block
-            };
-            let mut diag = vec![T::ZERO; n * n];
+            let mut diag = zeroed(n * n)?;
             diag.iter_mut().step_by(n + 1).for_each(|v| *v = T::ONE);
-            let (left, right) = (before.then(|| block(k, 0..k)), behind.then(|| block(0, k..n)));
-            chain.push(ChainRow { left, diag, right });
-        }
-        let scale = vec![T::Real::ONE; chain.len() * n];
+            let left = if before { Some(block(k, 0..k)?) } else { None };
+            let right = if behind { Some(block(0, k..n)?) } else { None };
+            Ok((vec![ChainRow { left, diag, right }], vec![T::Real::ONE; n]))
+        };
+        let chain = if self.matrix.own() > 0 { own_row() } else { Ok((Vec::new(), Vec::new())) };
         let ranges = block_rows(&self.matrix.ranges, 1);
-        let solver = RankBcyclic::factor(&self.matrix.ranks, &ranges, (chain, scale), (n, ring, false))?;
+        let solver = RankBcyclic::factor(&self.matrix.ranks, &ranges, chain, (n, ring, false))?;
         Ok(CoarseSystem::Cyclic(solver, self.halo()))
     }
 
@@ -228,7 +229,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         if interface.len() == 0 {
             return Ok(None);
         }
-        let mut entries = Vec::new();
+        let mut entries = reserved(interface.len() * most)?;
         for (rank, rows) in interface.of_rank.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             let spikes = &all[rank * most * most..][..most * most];
             interface.each_spike(matrix, rank, |spike, column| {
@@ -237,7 +238,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         }
         let n = interface.len();
         let width = entries.iter().map(|(i, j, _)| i.abs_diff(*j)).max().unwrap_or(0);
-        let mut bands = vec![T::ZERO; n * (2 * width + 1)];
+        let mut bands = zeroed(n * (2 * width + 1))?;
         let place = |i: usize, j: usize| j * (2 * width + 1) + width + i - j;
         (0..n).for_each(|i| bands[place(i, i)] += T::ONE);
         entries.into_iter().for_each(|(i, j, v)| bands[place(i, j)] += v);
@@ -246,12 +247,16 @@ impl<T: Scalar> CoarseParts<'_, T> {
     }
 }
 
+/// Words of scratch that a solve of so many columns takes.
+pub(crate) fn words_of<T: Scalar>(factors: &dyn Factor<T>, columns: usize) -> usize {
+    factors.solve_in_place_scratch(columns).unaligned_bytes_required().div_ceil(size_of::<f64>())
+}
+
 /// x ← A⁻¹x, or A⁻ᵀx, in memory of the matrix; NaN where that fails, which is seen when the answer is measured.
 pub(crate) fn divide<T: Scalar>(matrix: &DistributedMatrix<T>, factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
     let op = if transposed { Op::Transpose } else { Op::Plain };
     let columns = x.len().checked_div(factors.shape().n()).unwrap_or(0);
-    let bytes = factors.solve_in_place_scratch(columns).unaligned_bytes_required();
-    let mut memory = matrix.memory::<f64>(bytes.div_ceil(size_of::<f64>()));
+    let mut memory = matrix.memory::<f64>(words_of(factors, columns));
     if factors.solve_in_place_with(op, x, PodStack::new(bytemuck::cast_slice_mut(&mut memory))).is_err() {
         x.fill(T::from_real(T::Real::NAN));
     }
@@ -272,7 +277,7 @@ impl<T: Scalar> CoarseSystem<T> {
         n_rhs: usize,
     ) -> Vec<T> {
         let (k, most, rank) = (matrix.halo, 2 * matrix.halo, matrix.ranks.rank());
-        let mut beside = vec![T::ZERO; most * n_rhs];
+        let mut beside: Vec<T> = matrix.ranks.room(most * n_rhs);
         match self {
             Self::Gathered(coarse) => {
                 tips.resize(most * n_rhs, T::ZERO);

@@ -39,6 +39,10 @@ impl<T: Scalar> ShiftableMatrix for DistributedBlocks<T> {
         multiply(self, Op::ConjTranspose, x, y)
     }
 
+    fn check_definite(&self) -> Result<()> {
+        Self::check_definite(self).map_err(|error| error.error)
+    }
+
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<DistributedFactors<T>> {
         self.shifted(sigma, b).and_then(|shifted| shifted.factor()).map_err(|error| error.error)
     }

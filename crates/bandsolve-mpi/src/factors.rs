@@ -1,7 +1,9 @@
 //! Solves over ranks under the accuracy contract: measured, refined, solved again by the pivoted method on one rank.
 
-use crate::agreement::{RankError, agree, agree_on_columns};
+use crate::agreement::{RankError, agree};
 use crate::matrix::DistributedMatrix;
+use crate::ranks::collected;
+use bandsolve::memory::{copied, zeroed};
 use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
@@ -10,6 +12,9 @@ use std::sync::{Arc, OnceLock};
 pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Whether it has nothing to solve with; the same on all ranks.
     fn is_singular(&self) -> bool;
+
+    /// Keeps the memory that a solve of so many columns takes and that grows with own rows.
+    fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()>;
 
     /// Replaces right-hand sides by solutions, of Aᵀ if `transposed`, unverified. Collective.
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize);
@@ -33,20 +38,13 @@ pub struct DistributedFactors<T: Scalar> {
     reason: &'static str,
     /// When they were needed.
     careful: OnceLock<Option<Box<dyn RankSolver<T>>>>,
-    /// On rank 0, when it was needed.
-    whole: OnceLock<Option<bandsolve::Result<Box<dyn Factor<T>>>>>,
+    /// On rank 0, when it was needed; why not, where it could not be made.
+    whole: OnceLock<Result<Option<Box<dyn Factor<T>>>, RankError>>,
 }
 
 impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "factors by {} on {:?}", self.method.name(), self.matrix.ranks)
-    }
-}
-
-impl<T: Scalar> DistributedMatrix<T> {
-    /// Number of columns of an array of own rows, which is the same on all ranks; if asked, all numbers have to be finite. Collective.
-    pub fn columns(&self, array: (&'static str, &[T]), finite: bool) -> Result<usize, RankError> {
-        agree_on_columns(&self.ranks, array, |rank| self.ranges.range(rank).len(), finite)
     }
 }
 
@@ -76,9 +74,10 @@ impl<T: Scalar> DistributedFactors<T> {
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>, RankError> {
-        let mut values = rhs.to_vec();
-        let report = self.solve_in_place(&mut values)?;
-        Ok(Solution { values, report })
+        let mut values = copied(rhs);
+        let given = values.as_deref_mut().map_err(|error| error.clone());
+        let report = self.solve_given(Op::Plain, given)?;
+        Ok(Solution { values: values.unwrap_or_default(), report })
     }
 
     /// Solves A·x = rhs; x replaces rhs. Collective.
@@ -134,14 +133,39 @@ impl<T: Scalar> DistributedFactors<T> {
     /// # Ok::<(), bandsolve_mpi::RankError>(())
     /// ```
     pub fn solve_in_place_with(&self, op: Op, rhs: &mut [T]) -> Result<Report, RankError> {
-        if op == Op::Plain {
-            return self.solve_rows((&self.matrix, false), rhs);
+        self.solve_given(op, Ok(rhs))
+    }
+
+    /// The same of right-hand sides that may be missing on this rank.
+    fn solve_given(&self, op: Op, rhs: bandsolve::Result<&mut [T]>) -> Result<Report, RankError> {
+        let matrix = &*self.matrix;
+        let values = rhs.as_deref().unwrap_or_default();
+        let (n_rhs, d) = matrix.columns(("rhs", values), (true, op), |n_rhs| {
+            rhs.as_ref().map_err(|error| error.clone())?;
+            self.solver().reserve(n_rhs)?;
+            matrix.reserve(n_rhs)?;
+            matrix.padded(values, n_rhs)
+        })?;
+        let Ok(rhs) = rhs else { unreachable!("agreed on") };
+        // A rank without rows learns of the columns from others.
+        let mut d = if matrix.own() == 0 { matrix.memory(matrix.extended() * n_rhs) } else { d };
+        if matrix.own() == 0 {
+            d.fill(T::ZERO);
         }
-        let transposed = self.matrix.transposed()?;
+        if op == Op::Plain {
+            return self.solve_rows((matrix, false), (&d, rhs), n_rhs);
+        }
+        let transposed = matrix.transposed()?;
         conjugate_for(op, rhs);
-        let solved = self.solve_rows((transposed, true), rhs);
+        conjugate_for(op, &mut d);
+        let solved = self.solve_rows((transposed, true), (&d, rhs), n_rhs);
         conjugate_for(op, rhs);
         solved
+    }
+
+    /// The factors that solve.
+    fn solver(&self) -> &dyn RankSolver<T> {
+        self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver)
     }
 
     /// The backward error η of each column of x as solutions of A·x = rhs, as solves measure it. Collective.
@@ -155,28 +179,36 @@ impl<T: Scalar> DistributedFactors<T> {
     /// `Shape`.
     pub fn backward_errors(&self, rhs: &[T], x: &[T]) -> Result<Vec<f64>, RankError> {
         let matrix = &*self.matrix;
-        let n_rhs = matrix.columns(("rhs", rhs), false)?;
+        let (n_rhs, ()) = matrix.columns(("rhs", rhs), (false, Op::Plain), |_| Ok(()))?;
         let (expected, got) = (rhs.len(), x.len());
-        agree(&matrix.ranks, if expected == got { Ok(()) } else { Err(Error::Shape { what: "x", expected, got }) })?;
-        Ok(matrix.errors(&matrix.padded(rhs, n_rhs), x, n_rhs))
+        let same = if expected == got { Ok(()) } else { Err(Error::Shape { what: "x", expected, got }) };
+        let d = agree(
+            &matrix.ranks,
+            same.and_then(|()| matrix.reserve(n_rhs)).and_then(|()| matrix.padded(rhs, n_rhs)),
+        )?;
+        Ok(matrix.errors(&d, x, n_rhs))
     }
 
-    fn solve_rows(&self, rows: MeasuredRows<'_, T>, rhs: &mut [T]) -> Result<Report, RankError> {
+    /// Solves for x, which holds the right-hand sides; `d`: those between zeros.
+    fn solve_rows(
+        &self,
+        rows: MeasuredRows<'_, T>,
+        (d, x): (&[T], &mut [T]),
+        n_rhs: usize,
+    ) -> Result<Report, RankError> {
         let (matrix, transposed) = rows;
-        let n_rhs = matrix.columns(("rhs", rhs), true)?;
-        let d = matrix.padded(rhs, n_rhs);
         let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
-        let solver = self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver);
+        let solver = self.solver();
         if !solver.is_singular() {
-            solver.solve(transposed, rhs, n_rhs);
-            errors = matrix.errors(&d, rhs, n_rhs);
+            solver.solve(transposed, x, n_rhs);
+            errors = matrix.errors(d, x, n_rhs);
         }
         if !errors.iter().all(|eta| *eta <= good::<T>()) {
-            (errors, steps) = self.solve_with_care(rows, (&d, rhs), errors)?;
+            (errors, steps) = self.solve_with_care(rows, (d, x), errors)?;
         }
         let open = missed::<T>(&errors);
         if !open.is_empty() {
-            self.solve_on_first((&d, transposed), rhs, (&open, &mut errors))?;
+            self.solve_on_first((d, transposed), x, (&open, &mut errors))?;
         }
         let mut report = Report::external(self.method, self.reason, Some(&errors));
         (report.refinement_steps, report.fallback) = (steps, !open.is_empty());
@@ -192,19 +224,20 @@ impl<T: Scalar> DistributedFactors<T> {
         mut errors: Vec<f64>,
     ) -> Result<(Vec<f64>, usize), RankError> {
         let ((matrix, transposed), n_rhs) = (rows, errors.len());
-        let mut solver = self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver);
+        let mut solver = self.solver();
         if self.careful.get().is_none() {
             // Singular ones are of no use, and are not made again.
             _ = self.careful.set(self.solver.careful()?.filter(|careful| !careful.is_singular()));
             if let Some(Some(careful)) = self.careful.get() {
                 solver = &**careful;
+                agree(&matrix.ranks, solver.reserve(n_rhs))?;
                 let columns = x.chunks_exact_mut(matrix.own().max(1)).zip(d.chunks_exact(matrix.extended()));
                 columns.for_each(|(x, d)| x.copy_from_slice(&d[matrix.inside()]));
                 solver.solve(transposed, x, n_rhs);
                 errors = matrix.errors(d, x, n_rhs);
             }
         }
-        Ok(if solver.is_singular() { (errors, 0) } else { refine(solver, rows, (d, x), errors) })
+        if solver.is_singular() { Ok((errors, 0)) } else { refine(solver, rows, (d, x), errors) }
     }
 
     /// Solves columns by the pivoted method on rank 0, which answers for itself.
@@ -216,8 +249,9 @@ impl<T: Scalar> DistributedFactors<T> {
     ) -> Result<(), RankError> {
         let (ranks, own, len) = (&self.matrix.ranks, self.matrix.own(), self.matrix.extended());
         self.gather_whole()?;
-        let part: Vec<T> = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied().collect();
-        let parts = self.gather(part, |rows| rows * columns.len());
+        let own_d = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied();
+        let part = agree(ranks, collected(own * columns.len(), own_d))?;
+        let parts = ranks.gather(part, |rank| self.matrix.ranges.range(rank).len() * columns.len())?;
         let mut solved = Ok((Vec::new(), Vec::new()));
         if ranks.rank() == 0 {
             solved = self.solve_whole(transposed, &parts, columns.len());
@@ -225,12 +259,12 @@ impl<T: Scalar> DistributedFactors<T> {
         let (parts, found) = agree(ranks, solved)?;
         let mut found = if ranks.rank() == 0 { found } else { vec![0.0; columns.len()] };
         ranks.max(&mut found);
-        let part = ranks.scatter(parts, own * columns.len());
+        let part = ranks.scatter(parts, own * columns.len())?;
         for (i, k) in columns.iter().enumerate() {
             x[k * own..(k + 1) * own].copy_from_slice(&part[i * own..(i + 1) * own]);
             errors[*k] = found[i];
         }
-        let worst = found.iter().copied().fold(0.0, f64::max);
+        let worst = found.iter().copied().fold(0.0, f64::max_nan);
         let limit = TOLERABLE * T::Real::EPSILON.to_f64();
         let settled = if worst <= limit { Ok(()) } else { Err(not_converged(worst)) };
         agree(ranks, settled)
@@ -238,53 +272,44 @@ impl<T: Scalar> DistributedFactors<T> {
 
     /// Makes the factors of the whole matrix on rank 0, once.
     fn gather_whole(&self) -> Result<(), RankError> {
-        let ranks = &self.matrix.ranks;
+        let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
         if self.whole.get().is_none() {
-            let entries = self.matrix.rows.entries();
-            let per_row = entries.len().checked_div(self.matrix.own()).unwrap_or(0);
+            let entries = agree(ranks, matrix.rows.entries())?;
+            let per_row = entries.len().checked_div(matrix.own()).unwrap_or(0);
             let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
-            let parts = self.gather(entries, |rows| rows * per_row);
-            // Set on all ranks, so that all know that it is made.
-            let whole = (ranks.rank() == 0).then(|| self.matrix.rows.factor_whole(parts.concat()));
-            _ = self.whole.set(whole);
+            let parts = ranks.gather(entries, |rank| matrix.ranges.range(rank).len() * per_row)?;
+            let made = (ranks.rank() == 0).then(|| matrix.rows.factor_whole(&parts)).transpose();
+            match agree(ranks, made) {
+                // There may be memory the next time.
+                Err(error) if matches!(error.error, Error::OutOfMemory { .. }) => return Err(error),
+                made => _ = self.whole.set(made),
+            }
         }
-        let made = self
-            .whole
-            .get()
-            .and_then(Option::as_ref)
-            .map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone));
-        agree(ranks, made)
+        self.whole.get().map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone))
     }
 
     /// Solves for columns whose parts are given, on rank 0.
-    fn solve_whole(
-        &self,
+    fn solve_whole<'p>(
+        &'p self,
         transposed: bool,
-        parts: &[Vec<T>],
+        parts: &'p [Vec<T>],
         columns: usize,
     ) -> bandsolve::Result<(Vec<Vec<T>>, Vec<f64>)> {
-        let rows = |rank: usize| self.matrix.ranges.range(rank).len();
-        let mut rhs = Vec::with_capacity(self.matrix.ranges.rows() * columns);
-        for k in 0..columns {
-            parts
-                .iter()
-                .enumerate()
-                .for_each(|(rank, part)| rhs.extend_from_slice(&part[k * rows(rank)..][..rows(rank)]));
-        }
-        let whole = self.whole.get().and_then(Option::as_ref).expect("made before").as_ref().map_err(Clone::clone)?;
+        let (n, rows) = (self.matrix.ranges.rows(), |rank: usize| self.matrix.ranges.range(rank));
+        let of_column = |k: usize| {
+            let part = move |(rank, part): (usize, &'p Vec<T>)| &part[k * rows(rank).len()..][..rows(rank).len()];
+            parts.iter().enumerate().flat_map(part).copied()
+        };
+        let mut rhs = collected(n * columns, (0..columns).flat_map(of_column))?;
+        let Some(Ok(Some(whole))) = self.whole.get() else { unreachable!("made before") };
         let report =
             if transposed { whole.solve_transpose_in_place(&mut rhs) } else { whole.solve_in_place(&mut rhs) }?;
-        let n = self.matrix.ranges.rows();
         let part = |rank: usize| {
-            let range = self.matrix.ranges.range(rank);
-            rhs.chunks_exact(n).flat_map(|x| &x[range.clone()]).copied().collect()
+            let of_columns = rhs.chunks_exact(n).flat_map(|x| &x[rows(rank)]).copied();
+            collected(rows(rank).len() * columns, of_columns)
         };
-        Ok(((0..parts.len()).map(part).collect(), report.backward_errors.to_vec()))
-    }
-
-    /// What all ranks hold on rank 0, as much as `len_of` of their numbers of rows.
-    fn gather(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
-        self.matrix.ranks.gather(own, |rank| len_of(self.matrix.ranges.range(rank).len()))
+        let parts: bandsolve::Result<Vec<Vec<T>>> = (0..parts.len()).map(part).collect();
+        Ok((parts?, report.backward_errors.to_vec()))
     }
 }
 
@@ -299,12 +324,16 @@ fn refine<T: Scalar>(
     (matrix, transposed): MeasuredRows<'_, T>,
     (d, x): (&[T], &mut [T]),
     mut best: Vec<f64>,
-) -> (Vec<f64>, usize) {
+) -> Result<(Vec<f64>, usize), RankError> {
     let (own, good, n_rhs) = (matrix.own(), good::<T>(), best.len());
     if best.iter().all(|eta| *eta <= good) {
-        return (best, 0);
+        return Ok((best, 0));
     }
-    let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);
+    let memory = || {
+        matrix.reserve_residuals(n_rhs)?;
+        Ok([zeroed(x.len())?, zeroed(x.len())?])
+    };
+    let ([mut r, mut before], mut steps) = (agree(&matrix.ranks, memory())?, 0);
     best = matrix.residuals(d, x, &mut r);
     let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
     while open.contains(&true) && steps < MAX_REFINEMENTS {
@@ -312,7 +341,7 @@ fn refine<T: Scalar>(
             r[k * own..(k + 1) * own].fill(T::ZERO);
         }
         solver.solve(transposed, &mut r, n_rhs);
-        let before = x.to_vec();
+        before.copy_from_slice(x);
         x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
         steps += 1;
         let errors = matrix.residuals(d, x, &mut r);
@@ -325,7 +354,7 @@ fn refine<T: Scalar>(
             }
         }
     }
-    (best, steps)
+    Ok((best, steps))
 }
 
 fn not_converged(backward_error: f64) -> Error {

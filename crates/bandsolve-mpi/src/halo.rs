@@ -1,7 +1,8 @@
 //! Numbers of other ranks beside one's own: of vectors, and of rows of matrices.
 
+use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
-use crate::ranks::{Expected, Ranks, Sent};
+use crate::ranks::{Expected, Ranks, Sent, room};
 use bytemuck::Pod;
 use core::ops::Range;
 
@@ -35,7 +36,7 @@ const HALO: i32 = 10;
 
 /// Numbers of an extended vector: own ones between halos, and as many more behind them.
 pub(crate) fn extended_len(own: usize, width: usize) -> usize {
-    own + 3 * width.max(1)
+    own.saturating_add(width.max(1).saturating_mul(3))
 }
 
 /// The numbers that a rank needs left and right of its own: (side, which, where they stand in its extended vector).
@@ -102,6 +103,11 @@ impl Halo {
         others.filter(|(_, needed, _)| !meet(needed, &own).is_empty()).count() as u64
     }
 
+    /// The ranks.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
     fn own(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }
@@ -123,9 +129,20 @@ impl Halo {
 
     /// Columns of own numbers between those of other ranks. Collective.
     pub fn fill<T: Pod>(&self, x: &[T], n_columns: usize) -> Vec<T> {
-        let mut to = vec![T::zeroed(); self.len(n_columns)];
+        let mut to = self.ranks.room(self.len(n_columns));
         self.fill_into(x, &mut to, n_columns);
         to
+    }
+
+    /// The same of two arrays of a column each, for which there is room on all ranks. Collective.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn fill_both<T: Pod>(&self, arrays: [&[T]; 2]) -> Result<[Vec<T>; 2], RankError> {
+        let rooms = room(self.len(1)).and_then(|first| Ok([first, room(self.len(1))?]));
+        let mut filled = agree(&self.ranks, rooms)?;
+        filled.iter_mut().zip(arrays).for_each(|(to, x)| self.fill_into(x, to, 1));
+        Ok(filled)
     }
 
     /// Writes columns of own numbers between those of other ranks. Collective.
@@ -137,7 +154,7 @@ impl Halo {
     /// The numbers before and behind columns of own numbers, twice the width a column; zeros where there are none. `work` is done while
     /// they travel. Collective.
     pub fn sides<T: Pod>(&self, x: &[T], n_columns: usize, work: impl FnOnce()) -> Vec<T> {
-        let mut sides = vec![T::zeroed(); 2 * self.width * n_columns];
+        let mut sides = self.ranks.room(2 * self.width * n_columns);
         self.bring(x, (&mut sides, 2 * self.width), (n_columns, self.own()), work);
         sides
     }

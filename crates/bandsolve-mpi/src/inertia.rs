@@ -3,10 +3,10 @@
 //! Each rank eliminates its block rows but the last. What is left of two neighbours is joined on one of them, which eliminates the block
 //! between, and so on in pairs, as a tree. By Haynsworth's formula the negative pivots add up.
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree, agree_alike, agree_and_tell};
 use crate::blocks::DistributedBlocks;
 use crate::ranges::RankRanges;
-use crate::ranks::{Expected, Ranks, Sent};
+use crate::ranks::{Expected, Ranks, Sent, collected};
 use bandsolve::{Error, RealScalar, Scalar};
 use bandsolve_eigen::distributed::{InertiaPart, InertiaRows};
 use bandsolve_kernel::exact::ScaledNorm;
@@ -60,7 +60,7 @@ impl<T: Scalar> DistributedBlocks<T> {
             () if !shift.is_finite() => Err(Error::NotFinite { array: "shift", index: 0 }),
             () => Ok(()),
         };
-        agree(self.ranks(), possible)?;
+        agree_alike(self.ranks(), possible, [shift.to_bits(), u64::from(b.is_some())])?;
         let shifted = self.shifted(T::from_real(T::Real::from_f64(shift)), b)?;
         // No product overflows where the largest entry is near one.
         let mut largest = [0, 1].map(|k| ScaledNorm::of(shifted.own(k)).plain);
@@ -73,8 +73,63 @@ impl<T: Scalar> DistributedBlocks<T> {
             Some(whole) => whole.count().ok_or(failed),
             None => Ok(0),
         };
-        let counted = agree(ranks, counted)?;
-        Ok(ranks.all_gather(&[counted as u64])[0] as usize)
+        let told = *counted.as_ref().unwrap_or(&0) as u64;
+        let (_, counts) = agree_and_tell(ranks, counted, [told])?;
+        Ok(counts[0] as usize)
+    }
+
+    /// Whether a Hermitian matrix is positive definite, by its count of eigenvalues below 0. Collective. A singular matrix without
+    /// negative eigenvalues passes.
+    ///
+    /// # Cost
+    /// A count; if the matrix is not definite, log₂ n more.
+    ///
+    /// # Errors
+    /// `NotDefinite` with the row, counted from the first of all ranks, of the first leading minor that is not positive; those of
+    /// [`eigenvalues_below`](Self::eigenvalues_below).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Error;
+    /// use bandsolve_mpi::{DistributedBlocks, Ranks};
+    /// let off = vec![0.0; 3];
+    /// let a = DistributedBlocks::new(&Ranks::alone(), 1, [&off, &[2.0, -1.0, 2.0], &off])?;
+    /// assert_eq!(a.check_definite().unwrap_err().error, Error::NotDefinite { row: 1 });
+    /// # Ok::<(), bandsolve_mpi::RankError>(())
+    /// ```
+    pub fn check_definite(&self) -> Result<(), RankError> {
+        if self.eigenvalues_below(None, 0.0)? == 0 {
+            return Ok(());
+        }
+        // The leading matrix of `bad` rows has a negative eigenvalue, that of `good` rows has none.
+        let (mut good, mut bad) = (0, self.ranges().rows() * self.block());
+        while bad - good > 1 {
+            let middle = good.midpoint(bad);
+            let definite = self.leading(middle)?.eigenvalues_below(None, 0.0)? == 0;
+            (good, bad) = if definite { (middle, bad) } else { (good, middle) };
+        }
+        agree(self.ranks(), Err(Error::NotDefinite { row: good }))
+    }
+
+    /// The leading matrix of so many rows, with ones on the diagonal behind them. Collective.
+    fn leading(&self, rows: usize) -> Result<Self, RankError> {
+        let (b, square) = (self.block(), self.block().pow(2));
+        let first = self.ranges().range(self.ranks().rank()).start;
+        let array = |k: usize| {
+            let entry = |(at, v): (usize, &T)| {
+                // Its row, and its column in the blocks left of, on and right of the diagonal.
+                let (row, column) = ((first + at / square) * b + at % b, (first + at / square + k) * b + at / b % b);
+                match row < rows && column < rows + b {
+                    true => *v,
+                    false if k == 1 && row + b == column => T::ONE,
+                    false => T::ZERO,
+                }
+            };
+            collected(self.own(k).len(), self.own(k).iter().enumerate().map(entry))
+        };
+        let arrays = array(0).and_then(|sub| Ok([sub, array(1)?, array(2)?]));
+        let arrays = agree(self.ranks(), arrays)?;
+        Self::new(self.ranks(), b, arrays.each_ref().map(Vec::as_slice))
     }
 
     /// Block rows of a rank that stay: its last one, unless it is the last of all; and that of the rank before.

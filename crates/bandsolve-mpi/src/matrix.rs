@@ -4,12 +4,12 @@
 //! rows hold (the halo), and for one group of unknowns more, in which no row has an entry. There stands ‖x‖∞ of all ranks while
 //! errors are measured, so that the library's own η of these rows is theirs in the whole system.
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{OwnColumns, RankError, agree};
 use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use bandsolve::distributed::inner_error_of;
-use bandsolve::{Factor, RealScalar, Scalar, Tridiagonal};
+use bandsolve::{Error, Factor, Op, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bytemuck::Pod;
@@ -27,7 +27,7 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     }
 
     /// y = A·x of the square matrix of some consecutive rows, of this matrix with its halos; of blocks whole ones. One column.
-    fn apply(&self, first: usize, x: &[T], y: &mut [T]) -> bandsolve::Result<()>;
+    fn apply(&self, first: usize, x: &[T], y: &mut [T]);
 
     /// η of the rows.
     fn error(&self, d: &[T], x: &[T]) -> f64;
@@ -35,14 +35,14 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// d − A·x in twice the working precision, and η measured with it.
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64;
 
-    /// The same rows of Aᵀ. Collective.
-    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>>;
+    /// The same rows of Aᵀ; `Ok(Err)` if they cannot be made on this rank. Collective.
+    fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError>;
 
     /// All entries, row by row (of blocks).
-    fn entries(&self) -> Vec<T>;
+    fn entries(&self) -> bandsolve::Result<Vec<T>>;
 
-    /// Factors of the whole matrix by the pivoted method, from the entries of all ranks.
-    fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>>;
+    /// Factors of the whole matrix by the pivoted method, from the entries of each rank.
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>>;
 
     /// Factors of the square matrix of some own rows and the unknowns of the same numbers; of blocks whole ones. Their solves are
     /// verified, if asked.
@@ -72,6 +72,19 @@ impl<T: Scalar> DistributedMatrix<T> {
         Self { ranks, ranges, halo, halos, pool: MemoryPool::default(), transposed: OnceLock::new(), rows }
     }
 
+    /// Number of columns of an array of own rows, which is the same on all ranks, and what `prepare` makes for as many; if asked, all numbers
+    /// have to be finite. Collective.
+    pub fn columns<V>(
+        &self,
+        (name, values): (&'static str, &[T]),
+        (finite, op): (bool, Op),
+        prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
+    ) -> Result<(usize, V), RankError> {
+        let len_of = |rank: usize| self.ranges.range(rank).len();
+        let columns = OwnColumns { name, values, len_of: &len_of, finite, option: op as u64 };
+        columns.agree(&self.ranks, prepare)
+    }
+
     /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
         self.halos.needs(rank)
@@ -97,16 +110,36 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.halo..self.halo + self.own()
     }
 
-    /// Memory of a solve, kept for the next.
+    /// Memory of a solve, kept for the next; `Err(OutOfMemory)` if there is none.
+    pub fn try_memory<V: Pod>(&self, len: usize) -> bandsolve::Result<Array<V>> {
+        let bytes = len.saturating_mul(size_of::<V>());
+        Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes })
+    }
+
+    /// The same where other ranks wait for this one: the job ends if there is none. Large arrays are [reserved](Self::reserve) before.
     pub fn memory<V: Pod>(&self, len: usize) -> Array<V> {
-        Array::new(len, Some(&self.pool)).expect("memory for a few vectors")
+        self.try_memory(len).unwrap_or_else(|error| self.ranks.abort(&error.to_string()))
+    }
+
+    /// Keeps memory for the arrays with halos that measuring columns takes.
+    pub fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()> {
+        if self.rows.lines().is_none() {
+            self.try_memory::<T>(self.halos.len(n_rhs))?;
+        }
+        Ok(())
+    }
+
+    /// The same for measuring them in twice the working precision.
+    pub fn reserve_residuals(&self, n_rhs: usize) -> bandsolve::Result<()> {
+        let _both = [self.try_memory::<T>(self.halos.len(n_rhs))?, self.try_memory(self.extended())?];
+        Ok(())
     }
 
     /// Own unknowns between zeros.
-    pub fn padded(&self, x: &[T], n_rhs: usize) -> Array<T> {
-        let mut padded = self.memory(self.halos.len(n_rhs));
+    pub fn padded(&self, x: &[T], n_rhs: usize) -> bandsolve::Result<Array<T>> {
+        let mut padded = self.try_memory(self.halos.len(n_rhs))?;
         self.halos.pad(x, &mut padded);
-        padded
+        Ok(padded)
     }
 
     /// Own unknowns between those of other ranks. Collective.
@@ -119,47 +152,45 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// Aᵀ over the same ranks, made once. Collective.
     pub fn transposed(&self) -> Result<&Self, RankError> {
         if self.transposed.get().is_none() {
-            let rows = agree(&self.ranks, self.rows.transposed(&self.halos))?;
+            let rows = agree(&self.ranks, self.rows.transposed(&self.halos)?)?;
             let halo = (self.halo, self.halos.ring);
             let made = Self::new(self.ranks.clone(), self.ranges.clone(), halo, rows);
-            _ = self.transposed.set(Box::new(made));
+            _ = self.transposed.set(Box::new(Self { pool: self.pool.clone(), ..made }));
         }
         Ok(self.transposed.get().expect("made on all ranks"))
     }
 
-    /// A·x of own rows. Collective; fails on this rank alone.
-    pub fn apply(&self, x: &[T], n_rhs: usize) -> bandsolve::Result<Vec<T>> {
-        let (own, k, mut y, mut done) = (self.own(), self.halo, vec![T::ZERO; x.len()], Ok(()));
+    /// y = A·x of own rows. Collective.
+    pub fn apply_into(&self, x: &[T], y: &mut [T], n_rhs: usize) {
+        let (own, k) = (self.own(), self.halo);
         // Rows that hold no unknowns of other ranks are multiplied while those travel.
         let sides = self.halos.sides(x, n_rhs, || {
             if own >= 4 * k {
-                let mut columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
-                done = columns.try_for_each(|(y, x)| self.rows.apply(k, x, y));
+                let columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
+                columns.for_each(|(y, x)| self.rows.apply(k, x, y));
             }
         });
-        done?;
         if k == 0 {
-            return Ok(y);
+            return;
         }
         // The first and the last k rows, with one stretch more on the other side; or all of them.
         let part = if own >= 4 * k { 2 * k } else { own };
-        let (mut around, mut product) = (vec![T::ZERO; part + 2 * k], vec![T::ZERO; part + 2 * k]);
+        let [mut around, mut product] = [0, 1].map(|_| self.memory::<T>(part + 2 * k));
         for (column, y) in y.chunks_exact_mut(own.max(1)).enumerate() {
             let (x, sides) = (&x[column * own..][..own], &sides[column * 2 * k..][..2 * k]);
             around[..k].copy_from_slice(&sides[..k]);
             around[k..k + part].copy_from_slice(&x[..part]);
             around[k + part..].copy_from_slice(if part == own { &sides[k..] } else { &x[part..part + k] });
-            self.rows.apply(0, &around, &mut product)?;
+            self.rows.apply(0, &around, &mut product);
             y[..part].copy_from_slice(&product[k..k + part]);
             if part < own {
                 around[..k].copy_from_slice(&x[own - 3 * k..own - 2 * k]);
                 around[k..k + part].copy_from_slice(&x[own - part..]);
                 around[k + part..].copy_from_slice(&sides[k..]);
-                self.rows.apply(own - part, &around, &mut product)?;
+                self.rows.apply(own - part, &around, &mut product);
                 y[own - part..].copy_from_slice(&product[k..k + part]);
             }
         }
-        Ok(y)
     }
 
     /// ‖x‖∞ of every column, over all ranks. Collective.
@@ -227,7 +258,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     pub fn residuals(&self, d: &[T], x: &[T], r: &mut [T]) -> Vec<f64> {
         let len = self.extended();
         let x = self.to_measure(x, d.len() / len);
-        let (mut whole, own) = (vec![T::ZERO; len], self.own());
+        let (mut whole, own) = (self.memory::<T>(len), self.own());
         let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
         let mut errors = Vec::with_capacity(d.len() / len);
         for (k, (d, x)) in columns.enumerate() {

@@ -90,14 +90,14 @@ impl CostModel {
                 cost.flops += level.gone * (2.0 / 3.0 + 4.0) * b.powi(3) + level.kept * 8.0 * b.powi(3);
             }
             cost.flops += if self.owns_first(rank) { 2.0 / 3.0 * b.powi(3) } else { 0.0 };
-            cost.gather(1, AGREEMENT);
-            cost.gather(several, NUMBER);
+            cost.gather(1, AGREEMENT + 2 * NUMBER);
+            cost.gather(1, AGREEMENT + NUMBER);
         } else {
             // Spikes as if they did not decay.
             let spikes = self.beside(rank).into_iter().flatten().count() as f64;
             cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 8.0 * spikes) * b.powi(3);
+            cost.gather(1, AGREEMENT + 2 * NUMBER);
             cost.gather(1, AGREEMENT + NUMBER);
-            cost.gather(several, NUMBER);
             if self.coarse == RankCoarse::Truncated && is_regular(&self.ranges, 1) {
                 cost.gather(several, NUMBER);
             }
@@ -132,9 +132,9 @@ impl CostModel {
         let (b, size, several) = (self.block as f64, self.ranges.ranks(), u64::from(self.ranges.ranks() > 1));
         let inner = self.ranges.range(rank).len() as f64;
         let mut cost = RankCost { flops: 19.0 / 3.0 * inner * b.powi(3), ..RankCost::default() };
-        cost.gather(2, AGREEMENT);
+        cost.gather(1, AGREEMENT + 2 * NUMBER);
         cost.gather(several, 2 * NUMBER);
-        cost.gather(1, NUMBER);
+        cost.gather(1, AGREEMENT + NUMBER);
         let mut step = 1;
         while step < size && rank.is_multiple_of(2 * step) {
             let joins = rank + step < size && !self.ranges.range(rank + step).is_empty();

@@ -1,5 +1,6 @@
 //! Distributed matrices and factors as operators: what iterative methods need, each rank with its own part of every vector.
 
+use crate::agreement::agree;
 use crate::banded::DistributedBanded;
 use crate::blocks::DistributedBlocks;
 use crate::factors::{DistributedFactors, conjugate_for};
@@ -21,16 +22,21 @@ impl Communicator for Ranks {
     }
 }
 
-/// y = op(A)·x of own rows.
+/// y = op(A)·x of own rows. A plain product fails on no rank, so that the ranks need not agree.
 fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
     if op == Op::Plain {
-        y.copy_from_slice(&matrix.apply(x, 1)?);
+        matrix.apply_into(x, y, 1);
         return Ok(());
     }
     let transposed = matrix.transposed().map_err(|error| error.error)?;
-    let mut x = x.to_vec();
-    conjugate_for(op, &mut x);
-    y.copy_from_slice(&transposed.apply(&x, 1)?);
+    if !T::COMPLEX || op == Op::Transpose {
+        transposed.apply_into(x, y, 1);
+        return Ok(());
+    }
+    let mut conjugate = agree(&matrix.ranks, matrix.try_memory(x.len())).map_err(|error| error.error)?;
+    conjugate.copy_from_slice(x);
+    conjugate_for(op, &mut conjugate);
+    transposed.apply_into(&conjugate, y, 1);
     conjugate_for(op, y);
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! The ranks of a job, as everything here talks to them: numbers instead of bytes, long messages in pieces, everything counted.
 
+use crate::agreement::{RankError, agree};
 use crate::transport::lone::Lone;
 use crate::transport::rsmpi::MpiRanks;
 use crate::transport::{Incoming, Outgoing, Transport};
+use bandsolve::{Error, Result, memory};
+use bandsolve_kernel::memory::zeros;
 use bytemuck::Pod;
 use core::mem::ManuallyDrop;
 use mpi::raw::FromRaw;
@@ -91,7 +94,10 @@ pub(crate) struct Expected {
 
 impl Ranks {
     /// The processes of a communicator, which is duplicated: what is sent here is not seen there. Collective. MPI has to be initialised,
-    /// is called by the calling thread only, and is not finalised here. Drop all that holds these ranks before MPI is finalised.
+    /// is called by the calling thread only, and is not finalised here. Drop all that holds these ranks before MPI is finalised. An error of
+    /// MPI ends the job, whatever error handler the communicator has.
+    ///
+    /// Calls of another thread return an error on all ranks. If MPI was started with less than `MPI_THREAD_SERIALIZED`, they end the job.
     pub fn of(communicator: &impl mpi::traits::Communicator) -> Self {
         Self::by(Box::new(MpiRanks::of(communicator)))
     }
@@ -131,6 +137,11 @@ impl Ranks {
         self.transport.size()
     }
 
+    /// Whether this is the thread that made the ranks.
+    pub(crate) fn in_their_thread(&self) -> bool {
+        self.transport.in_its_thread()
+    }
+
     /// What this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         let Counters { messages, bytes, gathers, gathered_bytes } = &*self.counters;
@@ -166,18 +177,28 @@ impl Ranks {
         }
     }
 
+    /// Zeros for a message. The other ranks wait for this one here, so that the job ends where there is no memory. What grows with the rows
+    /// of a rank is asked for before, where all can agree on an error.
+    pub(crate) fn room<T: Pod>(&self, len: usize) -> Vec<T> {
+        room(len).unwrap_or_else(|error| self.abort(&error.to_string()))
+    }
+
     /// What all ranks hold, in their order. All hold as much. Collective.
     pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
         let (size, len) = (self.size(), own.len());
-        let mut all = vec![T::zeroed(); size * len];
-        let each = (self.largest / size_of::<T>().max(1)).max(1);
-        let mut part = Vec::new();
+        let mut all = self.room(size * len);
+        // Some MPI libraries count the bytes of all ranks together in 32 bits.
+        let each = (self.largest / (size_of::<T>().max(1) * size)).max(1);
+        let mut part = if len > each { self.room(size * each) } else { Vec::new() };
         for (k, own) in own.chunks(each).enumerate() {
             self.counters.gathers.fetch_add(1, Ordering::Relaxed);
             self.counters.gathered_bytes.fetch_add(size_of_val(own) as u64, Ordering::Relaxed);
-            part.clear();
-            part.resize(size * own.len(), T::zeroed());
-            self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut part));
+            if len <= each {
+                self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut all));
+                break;
+            }
+            let part = &mut part[..size * own.len()];
+            self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(part));
             for (all, part) in all.chunks_exact_mut(len).zip(part.chunks_exact(own.len())) {
                 all[k * each..][..own.len()].copy_from_slice(part);
             }
@@ -186,29 +207,42 @@ impl Ranks {
     }
 
     /// What all ranks hold, on rank 0, in their order; elsewhere nothing. `len_of` says how much each of them holds. Collective.
-    pub fn gather<T: Pod>(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`, if there is no room on rank 0.
+    pub fn gather<T: Pod>(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Result<Vec<Vec<T>>, RankError> {
+        let senders = if self.rank() > 0 { 0..0 } else { 1..self.size() };
+        let rooms: Result<Vec<Vec<T>>> = senders.clone().map(|from| room(len_of(from))).collect();
+        let mut parts = agree(self, rooms)?;
         if self.rank() > 0 {
             self.exchange(&[Sent { to: 0, tag: TO_FIRST, values: own }], &[]);
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let expect = |from: usize| Expected { from, tag: TO_FIRST, len: len_of(from) };
-        let expected: Vec<Expected> = (1..self.size()).map(expect).collect();
-        let mut parts = self.exchange(&[], &expected);
+        let expected: Vec<Expected> = senders.map(expect).collect();
+        self.exchange_into::<T>(&[], (&expected, &mut parts), || ());
         parts.insert(0, own);
-        parts
+        Ok(parts)
     }
 
     /// Sends part k of rank 0 to rank k, which knows its length. Collective.
-    pub fn scatter<T: Pod>(&self, parts: Vec<Vec<T>>, len: usize) -> Vec<T> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`, if a rank has no room for its part.
+    pub fn scatter<T: Pod>(&self, parts: Vec<Vec<T>>, len: usize) -> Result<Vec<T>, RankError> {
+        let own = agree(self, room(if self.rank() > 0 { len } else { 0 }))?;
         if self.rank() > 0 {
-            return self.exchange(&[], &[Expected { from: 0, tag: FROM_FIRST, len }]).remove(0);
+            let mut came = [own];
+            self.exchange_into(&[], (&[Expected { from: 0, tag: FROM_FIRST, len }], &mut came), || ());
+            let [own] = came;
+            return Ok(own);
         }
         let mut parts = parts.into_iter();
         let own = parts.next().unwrap_or_default();
         let sent: Vec<Sent<T>> =
             parts.enumerate().map(|(k, values)| Sent { to: k + 1, tag: FROM_FIRST, values }).collect();
         self.exchange(&sent, &[]);
-        own
+        Ok(own)
     }
 
     /// Sends and receives at the same time; returns what came, in the order of `expected`. Messages to itself never leave the rank:
@@ -224,7 +258,18 @@ impl Ranks {
         expected: &[Expected],
         work: impl FnOnce(),
     ) -> Vec<Vec<T>> {
-        let mut came: Vec<Vec<T>> = expected.iter().map(|message| vec![T::zeroed(); message.len]).collect();
+        let mut came: Vec<Vec<T>> = expected.iter().map(|message| self.room(message.len)).collect();
+        self.exchange_into(sent, (expected, &mut came), work);
+        came
+    }
+
+    /// The same, with room for what comes.
+    fn exchange_into<T: Pod>(
+        &self,
+        sent: &[Sent<T>],
+        (expected, came): (&[Expected], &mut [Vec<T>]),
+        work: impl FnOnce(),
+    ) {
         let outgoing: Vec<Outgoing<'_>> = sent
             .iter()
             .flat_map(|message| {
@@ -234,7 +279,7 @@ impl Ranks {
             .collect();
         let mut incoming: Vec<Incoming<'_>> = expected
             .iter()
-            .zip(&mut came)
+            .zip(came)
             .flat_map(|(message, values)| {
                 let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
                 bytes.chunks_mut(self.largest).map(|bytes| Incoming { from: message.from, tag: message.tag, bytes })
@@ -246,16 +291,21 @@ impl Ranks {
         self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         let mut work = Some(work);
         self.transport.exchange(&outgoing, &mut incoming, &mut || work.take().into_iter().for_each(|work| work()));
-        came
     }
 
     /// Sends part k of `values` to rank k; returns what came, in the order of the ranks. `lens`: of the parts that go, and of those that
     /// come; `most`: of the longest part between two ranks, the same on all of them. A part for another rank counts as a message.
     /// Collective.
     pub(crate) fn all_to_all<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize) -> Vec<T> {
+        let mut came = self.room(lens[1].iter().sum());
+        self.all_to_all_into(values, lens, most, &mut came);
+        came
+    }
+
+    /// The same, with room for what comes.
+    pub(crate) fn all_to_all_into<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize, came: &mut [T]) {
         let (me, size) = (self.rank(), size_of::<T>().max(1));
-        debug_assert_eq!(values.len(), lens[0].iter().sum::<usize>());
-        let mut came = vec![T::zeroed(); lens[1].iter().sum()];
+        debug_assert_eq!([values.len(), came.len()], lens.map(|lens| lens.iter().sum::<usize>()));
         // MPI counts bytes of all parts together.
         let each = (self.largest / (size * self.size())).max(1);
         for first in (0..most).step_by(each) {
@@ -267,18 +317,29 @@ impl Ranks {
             }
             let bytes = |lens: &[usize]| lens.iter().map(|len| len * size).collect::<Vec<usize>>();
             let whole = most <= each;
-            let mut got = if whole { Vec::new() } else { vec![T::zeroed(); from.iter().sum()] };
+            let mut got = if whole { Vec::new() } else { self.room(from.iter().sum()) };
             let pieces = if whole { Vec::new() } else { pieces_of(values, (lens[0], &to), first) };
             let sent = if whole { values } else { &pieces };
-            let into = if whole { &mut came } else { &mut got };
+            let into = if whole { &mut *came } else { &mut got };
             let sent = (bytemuck::cast_slice(sent), &bytes(&to)[..]);
             self.transport.all_to_all(sent, (bytemuck::cast_slice_mut(into), &bytes(&from)));
             if !whole {
-                put_pieces(&got, &mut came, (lens[1], &from), first);
+                put_pieces(&got, came, (lens[1], &from), first);
             }
         }
-        came
     }
+}
+
+/// Zeros.
+pub(crate) fn room<T: Pod>(len: usize) -> Result<Vec<T>> {
+    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
+}
+
+/// What an iterator yields, at most `len` values.
+pub(crate) fn collected<T>(len: usize, from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let mut values = memory::reserved(len)?;
+    values.extend(from);
+    Ok(values)
 }
 
 /// The pieces of all parts that begin at `first` of each.
@@ -317,7 +378,8 @@ mod tests {
             assert_eq!(came[0], (0..25).map(|k| k + before as u8).collect::<Vec<u8>>());
             let all = ranks.all_gather(&values);
             assert!((0..75).all(|k| all[k] == (k % 25 + k / 25) as u8));
-            let expected = Traffic { messages: 3, bytes: 25, gathers: 3, gathered_bytes: 25 };
+            // Of a gather the bytes of the three ranks together are at most 10.
+            let expected = Traffic { messages: 3, bytes: 25, gathers: 9, gathered_bytes: 25 };
             assert_eq!(ranks.traffic(), expected);
         });
     }

@@ -11,11 +11,11 @@
 //! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that reach over ranks of few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
 
-use crate::agreement::{RankError, agree_and_tell};
-use crate::coarse::{CoarseParts, CoarseSystem, Interface, RankCoarse, divide};
+use crate::agreement::{RankError, agree_and_tell, agree_on_method};
+use crate::coarse::{CoarseParts, CoarseSystem, Interface, RankCoarse, divide, words_of};
 use crate::factors::RankSolver;
 use crate::matrix::DistributedMatrix;
-use crate::ranks::Ranks;
+use bandsolve::memory::zeroed;
 use bandsolve::{Error, Factor, Method, RealScalar, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
@@ -127,15 +127,19 @@ impl<T: Scalar> RankSpike<T> {
             Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
             other => Ok(other.ok()),
         };
-        let singular = u64::from(matches!(spiked, Ok(None)));
-        let (spiked, told) = agree_and_tell(ranks, spiked, [singular])?;
-        let singular = told.contains(&1);
+        let singular = matches!(spiked, Ok(None));
+        let (spiked, singular) = agree_on_method(ranks, spiked, (way as u64, singular))?;
         let (own, spikes) = spiked.unwrap_or((None, [SpikeColumns::none(), SpikeColumns::none()]));
         let mut spike = Self { matrix: matrix.clone(), way, verified, own, spikes, coarse: None, interface, singular };
         if !singular {
             let coarse = CoarseParts { matrix, interface: &spike.interface, tips: spike.spike_tips() }.factor(way)?;
-            spike.singular = on_any(ranks, coarse.as_ref().map_or(true, CoarseSystem::is_singular));
-            spike.coarse = coarse.ok();
+            let coarse = match coarse {
+                Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
+                other => Ok(other.ok()),
+            };
+            let singular = matches!(&coarse, Ok(coarse) if coarse.as_ref().is_none_or(CoarseSystem::is_singular));
+            let (coarse, told) = agree_and_tell(ranks, coarse, [u64::from(singular)])?;
+            (spike.coarse, spike.singular) = (coarse, told.contains(&1));
         }
         Ok(spike)
     }
@@ -145,7 +149,7 @@ impl<T: Scalar> RankSpike<T> {
         let (matrix, k) = (&self.matrix, self.matrix.halo);
         let own = matrix.ranges.range(matrix.ranks.rank());
         let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
-        let mut tips = vec![T::ZERO; 4 * k * k];
+        let mut tips: Vec<T> = matrix.ranks.room(4 * k * k);
         for (j, tips) in tips.chunks_exact_mut((2 * k).max(1)).enumerate() {
             let (side, column) = (&self.spikes[j / k], j % k);
             tips.iter_mut().zip(rows).for_each(|(tip, row)| *tip = side.get(row - own.start, column));
@@ -161,13 +165,6 @@ impl<T: Scalar> RankSpike<T> {
             _ => (spike, whole),
         }
     }
-}
-
-/// Whether something is so on any rank. Collective.
-fn on_any(ranks: &Ranks, own: bool) -> bool {
-    let mut flag = [f64::from(u8::from(own))];
-    ranks.max(&mut flag);
-    flag[0] > 0.0
 }
 
 /// Factors of the square matrix of own rows and unknowns.
@@ -217,7 +214,7 @@ fn solved_spikes<T: Scalar>(
     let (k, n, len) = (matrix.halo, matrix.own(), rows.len());
     // Only the k rows at the edge hold any.
     let edge = if side == 0 { 0..k.min(n) } else { n.saturating_sub(k)..n };
-    let (mut values, mut rhs) = (vec![T::ZERO; k * len], vec![T::ZERO; TOGETHER.min(k) * len]);
+    let (mut values, mut rhs) = (zeroed(k * len)?, zeroed(TOGETHER.min(k) * len)?);
     for first in (0..k).step_by(TOGETHER) {
         let columns = first..(first + TOGETHER).min(k);
         let rhs = &mut rhs[..columns.len() * len];
@@ -233,6 +230,12 @@ fn solved_spikes<T: Scalar>(
 impl<T: Scalar> RankSolver<T> for RankSpike<T> {
     fn is_singular(&self) -> bool {
         self.singular
+    }
+
+    fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()> {
+        let words = |own: &dyn Factor<T>| words_of(own, n_rhs);
+        self.matrix.try_memory::<f64>(self.own.as_deref().map_or(0, words))?;
+        Ok(())
     }
 
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {

@@ -20,7 +20,8 @@ mod error;
 pub mod host;
 pub mod interop;
 pub mod matrix;
-mod memory;
+#[doc(hidden)]
+pub mod memory;
 mod method;
 mod methods;
 mod operator;

@@ -29,24 +29,75 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 /// # Errors
 /// These.
 pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> Result<usize> {
-    let (not_finite, numbers) = match &own {
-        Err(Error::Shape { expected, got, .. }) => (false, [*expected, *got]),
-        Err(Error::NotFinite { index, .. }) => (true, [*index, 0]),
-        _ => (false, [0; 2]),
+    let (kind, numbers) = match &own {
+        Ok(()) => (None, [0; 2]),
+        Err(Error::Shape { expected, got, .. }) => (Some(0), [*expected, *got]),
+        Err(Error::NotFinite { index, .. }) => (Some(1), [*index, 0]),
+        Err(Error::OutOfMemory { bytes }) => (Some(2), [*bytes, 0]),
+        Err(_) => (Some(3), [0; 2]),
     };
-    let [failed, not_finite] = [own.is_err(), not_finite].map(|is| if is { 1.0 } else { 0.0 });
-    let mut told = [rows as f64, failed, not_finite, numbers[0] as f64, numbers[1] as f64];
+    let [shape, not_finite, memory, other] = core::array::from_fn(|of| if kind == Some(of) { 1.0 } else { 0.0 });
+    let mut told = [rows as f64, shape, not_finite, memory, other, numbers[0] as f64, numbers[1] as f64];
     communicator.sum(&mut told);
     own?;
-    let [rows, failed, not_finite, first, second] = told;
+    let [rows, shape, not_finite, memory, other, first, second] = told;
     // Of several processes with an error: the mean of their numbers.
+    let failed = shape + not_finite + memory + other;
     let [first, second] = [first, second].map(|number| (number / failed.max(1.0)) as usize);
     let what = "a vector of another process";
-    match failed > 0.0 {
-        false => Ok(rows as usize),
-        true if not_finite > 0.0 => Err(Error::NotFinite { array: what, index: first }),
-        true => Err(Error::Shape { what, expected: first, got: second }),
+    match () {
+        () if memory > 0.0 => Err(Error::OutOfMemory { bytes: first }),
+        () if not_finite > 0.0 => Err(Error::NotFinite { array: what, index: first }),
+        () if shape > 0.0 => Err(Error::Shape { what, expected: first, got: second }),
+        () if other > 0.0 => Err(Error::Unsupported { method: "over processes", what: "what another process refuses" }),
+        () => Ok(rows as usize),
     }
+}
+
+/// What this process has made, where all processes have; else an error on all of them, as [`agree`] has it. All processes call it.
+///
+/// # Errors
+/// As [`agree`].
+pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V> {
+    let (own, error) = match own {
+        Ok(own) => (Some(own), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    agree(communicator, 0, error)?;
+    Ok(own.expect("no process has an error"))
+}
+
+/// An error on all processes unless they give the same number, as options of a call or a digest of them. All processes call it.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> {
+    // Sums of parts of 16 bits and of their squares are exact. By Cauchy and Schwarz p·Σv² = (Σv)² only where all are equal.
+    let parts = [0, 16, 32, 48].map(|shift| ((options >> shift) & 0xffff) as f64);
+    let mut told = [0.0; 9];
+    told[0] = 1.0;
+    told[1..5].copy_from_slice(&parts);
+    told[5..].copy_from_slice(&parts.map(|part| part * part));
+    communicator.sum(&mut told);
+    let told = told.map(|sum| sum as u128);
+    let same = (1..5).all(|k| told[0] * told[k + 4] == told[k] * told[k]);
+    let what = "systems whose options differ between the processes";
+    if same { Ok(()) } else { Err(Error::Unsupported { method: "over processes", what }) }
+}
+
+/// A digest of what displays alike, for [`agree_alike`] (FNV-1a).
+pub fn digest(options: &dyn core::fmt::Debug) -> u64 {
+    struct Fnv(u64);
+    impl core::fmt::Write for Fnv {
+        fn write_str(&mut self, text: &str) -> core::fmt::Result {
+            text.bytes().for_each(|byte| self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+            Ok(())
+        }
+    }
+    let mut state = Fnv(0xcbf2_9ce4_8422_2325);
+    // Nothing of it fails but what the type itself returns as an error, the same on all processes.
+    _ = core::fmt::Write::write_fmt(&mut state, format_args!("{options:?}"));
+    state.0
 }
 
 /// What sums are formed with.

@@ -28,6 +28,11 @@ pub(crate) trait Transport: Send + Sync {
     /// Number of ranks.
     fn size(&self) -> usize;
 
+    /// Whether this is the thread that made the rank.
+    fn in_its_thread(&self) -> bool {
+        true
+    }
+
     /// Sends and receives, all at the same time; does `work`, once, while they travel; returns when all is done.
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut());
 

@@ -1,7 +1,10 @@
 //! MPI, by the crate `mpi`.
 
 use super::{Incoming, Outgoing, Transport};
+use mpi::Threading;
 use mpi::datatype::{Partition, PartitionMut};
+use mpi::ffi;
+use mpi::raw::{AsRaw, FromRaw};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::thread::ThreadId;
@@ -9,31 +12,58 @@ use std::thread::ThreadId;
 /// A communicator of its own, used by the thread that made it.
 pub(crate) struct MpiRanks {
     communicator: SimpleCommunicator,
+    rank: usize,
+    size: usize,
     thread: ThreadId,
 }
 
-// SAFETY: the handle is used by the thread that made it and no other, which `communicator` asserts. (It is freed where it is
-// dropped: `drop` leaks it on another thread.)
+// SAFETY: the handle is used in the thread that made it, or in others if MPI was started for that, which `communicator` checks.
+// (It is freed where it is dropped: `drop` leaks it on another thread.)
 unsafe impl Send for MpiRanks {}
 // SAFETY: as above.
 unsafe impl Sync for MpiRanks {}
 
 impl MpiRanks {
-    /// Duplicates the communicator. Collective.
+    /// Duplicates the communicator. An error of MPI on the duplicate ends the job. Collective.
     pub fn of(communicator: &impl Communicator) -> Self {
-        Self { communicator: communicator.duplicate(), thread: std::thread::current().id() }
+        let (mut raw, mut code) = (communicator.as_raw(), 0);
+        // mpi4py has MPI return error codes, a duplicate inherits this, and the crate `mpi` looks at no code.
+        // SAFETY: the handle is that of a communicator, and `raw` may be written.
+        unsafe {
+            code |= ffi::MPI_Comm_dup(communicator.as_raw(), &raw mut raw);
+            if code == 0 {
+                code |= ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_ARE_FATAL);
+            }
+        }
+        if code != 0 {
+            end_job(&format!("the communicator cannot be duplicated: MPI error {code}"));
+        }
+        // SAFETY: the handle of an intracommunicator, which was made above for this owner alone.
+        let communicator = unsafe { SimpleCommunicator::from_raw(raw) };
+        let (rank, size) = (communicator.rank() as usize, communicator.size() as usize);
+        Self { communicator, rank, size, thread: std::thread::current().id() }
     }
 
+    /// The communicator, for a call of MPI. If MPI must not be called in this thread, this process ends, and `mpirun` ends the others.
     fn communicator(&self) -> &SimpleCommunicator {
-        assert_eq!(self.thread, std::thread::current().id(), "MPI is called by the thread that made the ranks");
+        if !self.in_its_thread() && mpi::environment::threading_support() < Threading::Serialized {
+            eprintln!("rank {}: MPI was started for calls of one thread, and is called in another", self.rank);
+            std::process::abort();
+        }
         &self.communicator
     }
+}
+
+/// Ends all processes of the job.
+fn end_job(message: &str) -> ! {
+    eprintln!("bandsolve-mpi: {message}");
+    SimpleCommunicator::world().abort(1)
 }
 
 impl Drop for MpiRanks {
     fn drop(&mut self) {
         // MPI_Comm_free may not be called after MPI_Finalize, nor by another thread: then the handle is left as it is.
-        if mpi::environment::is_finalized() || self.thread != std::thread::current().id() {
+        if mpi::environment::is_finalized() || !self.in_its_thread() {
             let left = std::mem::replace(&mut self.communicator, SimpleCommunicator::self_comm());
             std::mem::forget(left);
         }
@@ -42,11 +72,15 @@ impl Drop for MpiRanks {
 
 impl Transport for MpiRanks {
     fn rank(&self) -> usize {
-        self.communicator().rank() as usize
+        self.rank
     }
 
     fn size(&self) -> usize {
-        self.communicator().size() as usize
+        self.size
+    }
+
+    fn in_its_thread(&self) -> bool {
+        self.thread == std::thread::current().id()
     }
 
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
@@ -80,7 +114,7 @@ impl Transport for MpiRanks {
     }
 
     fn abort(&self, message: &str) -> ! {
-        eprintln!("rank {}: {message}", self.rank());
+        eprintln!("rank {}: {message}", self.rank);
         self.communicator.abort(1)
     }
 }
