@@ -1,6 +1,9 @@
 """What several tests need."""
 
+import contextlib
 import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -83,3 +86,22 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@contextlib.contextmanager
+def interrupted(error=KeyboardInterrupt, seconds=0.3):
+    """What is within runs too long, and is interrupted by a signal, whose handler raises `error`; this error comes out."""
+
+    def handler(*_):
+        raise error("by the test")
+
+    before = signal.signal(signal.SIGINT, handler)
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(error, match="by the test"):
+            yield
+        timer.join()
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)

@@ -1,9 +1,12 @@
 """`bandsolve.eigen`, beside dense algebra and SciPy."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from conftest import interrupted
 from scipy.sparse import linalg
 
 import bandsolve
@@ -273,3 +276,12 @@ def test_none_of_a_cluster_is_missed_over_100_starts(size):
             theirs = error.eigenvalues
         missed += (abs(theirs) < 1e-6).sum() < size
     print(f"{size} equal eigenvalues: SciPy misses one in {missed} of 100 starts")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("search, which", [(eigsh, "SA"), (eigs, "SR")])
+def test_searches_can_be_interrupted(search, which):
+    # Eigenvalues at the end of a spectrum of so many rows are so close that millions of products would not do.
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(200_000, 200_000)).tocsr()
+    with interrupted():
+        search(a, 6, which=which, maxiter=10**6)

@@ -5,14 +5,12 @@ import importlib.util
 import inspect
 import itertools
 import os
-import signal
-import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg._isolve as solvers
-from conftest import random
+from conftest import interrupted, random
 from scipy.sparse import linalg
 
 from bandsolve import sparse
@@ -187,16 +185,14 @@ def test_adjoints_of_preconditioners():
         assert np.allclose((operator @ np.eye(30)).conj().T, operator.H @ np.eye(30))
 
 
+class Mine(Exception):
+    """Of a handler that the user has written."""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_iterations_can_be_interrupted():
-    # A process that was started in the background may ignore it.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Mine])
+@pytest.mark.parametrize("callback", [None, lambda norm: None])
+def test_iterations_can_be_interrupted(error, callback):
     a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(20000, 20000)).tocsr()
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            sparse.gmres(a, np.ones(20000), rtol=1e-14)
-        timer.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    with interrupted(error):
+        sparse.gmres(a, np.ones(20000), rtol=1e-14, callback=callback, callback_type="pr_norm")

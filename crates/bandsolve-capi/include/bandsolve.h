@@ -86,6 +86,10 @@ typedef enum {
    * An iteration ended before the residual was within the tolerance. The best x found stands in `x`.
    */
   BANDSOLVE_TOLERANCE_NOT_REACHED = 12,
+  /**
+   * The program stopped the call before it ended. Nothing that it has written is valid.
+   */
+  BANDSOLVE_INTERRUPTED = 13,
 } bandsolve_status_t;
 
 /**

@@ -38,13 +38,15 @@ pub enum bandsolve_status_t {
     BANDSOLVE_NOT_DEFINITE = 11,
     /// An iteration ended before the residual was within the tolerance. The best x found stands in `x`.
     BANDSOLVE_TOLERANCE_NOT_REACHED = 12,
+    /// The program stopped the call before it ended. Nothing that it has written is valid.
+    BANDSOLVE_INTERRUPTED = 13,
 }
 
 use bandsolve_status_t::*;
 
 impl bandsolve_status_t {
     /// Every status with its name.
-    pub const ALL: [(Self, &CStr); 13] = [
+    pub const ALL: [(Self, &CStr); 14] = [
         (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
         (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
         (BANDSOLVE_NOT_FINITE, c"BANDSOLVE_NOT_FINITE"),
@@ -58,6 +60,7 @@ impl bandsolve_status_t {
         (BANDSOLVE_DEVICE_ERROR, c"BANDSOLVE_DEVICE_ERROR"),
         (BANDSOLVE_NOT_DEFINITE, c"BANDSOLVE_NOT_DEFINITE"),
         (BANDSOLVE_TOLERANCE_NOT_REACHED, c"BANDSOLVE_TOLERANCE_NOT_REACHED"),
+        (BANDSOLVE_INTERRUPTED, c"BANDSOLVE_INTERRUPTED"),
     ];
 }
 
@@ -119,6 +122,7 @@ impl From<Error> for CallFailure {
             Error::Scratch { .. } => BANDSOLVE_INVALID_BUFFER,
             Error::NoDevice { .. } => BANDSOLVE_NO_DEVICE,
             Error::Device { .. } => BANDSOLVE_DEVICE_ERROR,
+            Error::Interrupted => BANDSOLVE_INTERRUPTED,
             _ => BANDSOLVE_INTERNAL_ERROR,
         };
         Self { status, message: error.to_string() }
@@ -203,6 +207,7 @@ mod tests {
             (Error::Scratch { expected: 2, got: 1 }, BANDSOLVE_INVALID_BUFFER),
             (Error::NoDevice { reason: "such".into() }, BANDSOLVE_NO_DEVICE),
             (Error::Device { call: "cuMemAlloc", message: "such".into() }, BANDSOLVE_DEVICE_ERROR),
+            (Error::Interrupted, BANDSOLVE_INTERRUPTED),
         ] {
             let failure = CallFailure::from(error.clone());
             assert_eq!((failure.status, failure.message), (status, error.to_string()));

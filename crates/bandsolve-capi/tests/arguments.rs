@@ -287,6 +287,7 @@ fn numbers_are_permanent() {
         "BANDSOLVE_DEVICE_ERROR",
         "BANDSOLVE_NOT_DEFINITE",
         "BANDSOLVE_TOLERANCE_NOT_REACHED",
+        "BANDSOLVE_INTERRUPTED",
     ];
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/c-api.md")).unwrap();
     for (number, name) in known.into_iter().enumerate() {

@@ -79,6 +79,11 @@ pub fn available() -> bool {
     rayon::current_thread_index().is_some() || pool().is_some()
 }
 
+/// Whether this thread is one of those that share work.
+pub fn is_worker() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
 /// Work on a thread whose arithmetic may be any.
 #[inline]
 fn standard<R>(work: impl FnOnce() -> R) -> R {

@@ -86,6 +86,7 @@ fn encode(error: &Error) -> Code {
         Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
         Error::Incompatible { removed, allowed } => [7, 0, removed.to_bits(), allowed.to_bits()],
         Error::NotDefinite { row } => [10, 0, *row as u64, 0],
+        Error::Interrupted => [9, 0, 0, 0],
         Error::Unsupported { method, .. } if *method == POISSON => [8, 0, 0, 0],
         Error::Unsupported { method, what } => match UNSUPPORTED.iter().position(|known| known == &(*method, *what)) {
             Some(known) => [8, known as u64, 0, 0],
@@ -106,6 +107,7 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
         5 => Error::OutOfMemory { bytes: a as usize },
         7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
         8 => unsupported(UNSUPPORTED[(name as usize).min(UNSUPPORTED.len() - 1)]),
+        9 => Error::Interrupted,
         10 => Error::NotDefinite { row: a as usize },
         _ => {
             let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
@@ -268,6 +270,7 @@ mod tests {
             Error::NotDefinite { row: 5 },
             unsupported(OTHER_THREAD),
             unsupported(OTHER_OPTIONS),
+            Error::Interrupted,
         ];
         for error in errors {
             assert_eq!(decode(encode(&error)), Some(error));

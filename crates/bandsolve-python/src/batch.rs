@@ -2,6 +2,7 @@
 
 use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
+use crate::interrupt::detached;
 use crate::options::CallOptions;
 use crate::solve::{answer, arguments, once};
 use bandsolve::{Error, Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
@@ -61,7 +62,7 @@ where
     let a = TridiagonalBatch::new(count, n, layout, slice(&sub), slice(&diag), slice(&sup))
         .map_err(|error| exception(py, &error))?;
     let rhs = slice(&rhs);
-    let solve = |x: &mut [T]| py.detach(|| once(&a, (plan, device), Op::Plain, rhs, x));
+    let solve = |x: &mut [T]| detached(py, || once(&a, (plan, device), Op::Plain, rhs, x));
     let (x, report) = filled(py, arrays[3].shape(), false, solve)?;
     let wrong = |error| match error {
         // Rows of one system after the other, however they lie in memory.
@@ -70,5 +71,5 @@ where
         }
         error => exception(py, &error),
     };
-    answer(x.into_any(), report.map_err(wrong)?, full_output)
+    answer(x.into_any(), report?.map_err(wrong)?, full_output)
 }

@@ -2,6 +2,7 @@
 
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::exception;
+use crate::interrupt::detached;
 use crate::sparse::{Arrays, PyOperator, owned};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::narrow;
@@ -134,15 +135,15 @@ fn eigenvalues_of<'py, T: Number>(
     };
     let solver = options.solver(slice(&begun))?;
     let found = if options.hermitian {
-        py.detach(|| solver.hermitian(&problem)).map(|found| hermitian(py, n, found))
+        detached(py, || solver.hermitian(&problem)).map(|found| found.map(|found| hermitian(py, n, found)))
     } else {
-        py.detach(|| solver.general(&problem)).map(|found| general(py, n, found))
+        detached(py, || solver.general(&problem)).map(|found| found.map(|found| general(py, n, found)))
     };
     let raised = [a.take(), b.and_then(|b| b.take()), inverse.and_then(|inverse| inverse.take())];
     if let Some(error) = raised.into_iter().flatten().next() {
         return Err(error);
     }
-    found.map_err(|error| exception(py, &error))?
+    found?.map_err(|error| exception(py, &error))?
 }
 
 /// What was found, as arrays of Python.
@@ -229,12 +230,12 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
 ) -> PyResult<Found<'py>> {
     let (re, im) = options.sigma.unwrap_or_default();
     if !options.hermitian {
-        let found = py.detach(|| solver.general_nearest(a, b, narrow(Complex64::new(re, im))));
+        let found = detached(py, || solver.general_nearest(a, b, narrow(Complex64::new(re, im))))?;
         return general(py, a.rows(), found.map_err(|error| exception(py, &error))?);
     }
     let below = |shift: f64| eigenvalues_below(a, b, shift);
     let solver = if options.complete { solver.count(&below) } else { *solver };
-    let found = py.detach(|| solver.hermitian_nearest(a, b, re));
+    let found = detached(py, || solver.hermitian_nearest(a, b, re))?;
     hermitian(py, a.rows(), found.map_err(|error| exception(py, &error))?)
 }
 

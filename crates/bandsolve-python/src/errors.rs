@@ -1,7 +1,7 @@
 //! Errors of the library as NumPy and SciPy raise them.
 
 use bandsolve::Error;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -24,6 +24,7 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | Error::NotConverged { .. }
         | Error::Incompatible { .. } => lin_alg_error(py, message),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         Error::NoDevice { .. } | Error::Device { .. } => PyRuntimeError::new_err(message),
         _ => PyValueError::new_err(message),
     }

@@ -7,6 +7,7 @@ mod eigen;
 mod errors;
 mod factor;
 mod generate;
+mod interrupt;
 mod memory;
 mod options;
 mod poisson;

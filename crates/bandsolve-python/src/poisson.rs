@@ -2,6 +2,7 @@
 
 use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
+use crate::interrupt::detached;
 use crate::options::threads_of;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_poisson::{
@@ -130,10 +131,10 @@ pub struct PyPoissonPlan {
 /// Makes a plan of either problem.
 macro_rules! planned {
     ($py:ident, $problem:ident, $double:ident) => {{
-        let made = $py.detach(|| match $double {
+        let made = detached($py, || match $double {
             true => $problem.plan::<f64>().map(HeldPlan::Double),
             false => $problem.plan::<f32>().map(HeldPlan::Single),
-        });
+        })?;
         made.map(|plan| Self { plan, scratch: Mutex::default() }).map_err(|error| exception($py, &error))
     }};
 }
@@ -222,23 +223,23 @@ fn solve<'py, T: Number + PoissonScalar>(
     let (u, solved) = match out {
         None => {
             let f = slice(&f);
-            filled(py, &[f.len()], false, |u| py.detach(|| plan.solve_into_with(f, u, stack)))?
+            filled(py, &[f.len()], false, |u| detached(py, || plan.solve_into_with(f, u, stack)))?
         }
         Some(out) => {
             let out = out.cast::<PyArrayDyn<T>>()?.clone();
             // SAFETY: writable, aligned and contiguous, and either f, which is not read then, or apart from it, as the caller has checked.
             let u = unsafe { std::slice::from_raw_parts_mut(out.data(), out.len()) };
             let solved = if f.data() == out.data() {
-                py.detach(|| plan.solve_in_place_with(u, stack))
+                detached(py, || plan.solve_in_place_with(u, stack))
             } else {
                 let f = slice(&f);
-                py.detach(|| plan.solve_into_with(f, u, stack))
+                detached(py, || plan.solve_into_with(f, u, stack))
             };
             (out, solved)
         }
     };
     *kept() = Some(memory);
-    let report = solved.map_err(|error| exception(py, &error))?;
+    let report = solved?.map_err(|error| exception(py, &error))?;
     Ok((u.into_any(), dictionary_of(py, &report)?))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::exception;
+use crate::interrupt::detached;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
@@ -15,7 +16,6 @@ use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 /// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
 pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -89,12 +89,12 @@ impl<T: Number> DynPreconditioner for InverseOf<T> {
         }
         let rhs = slice(&rhs);
         let (z, applied) = filled(py, &[n], true, |z| {
-            py.detach(|| {
+            detached(py, || {
                 let mut memory = PodBuffer::new(self.0.apply_scratch());
                 self.0.apply_op(op, rhs, z, PodStack::new(&mut memory))
             })
         })?;
-        applied.map_err(|error| exception(py, &error))?;
+        applied?.map_err(|error| exception(py, &error))?;
         Ok(z.into_any())
     }
 
@@ -211,7 +211,7 @@ impl PyProduct {
 fn make_product<T: Number>(columns: usize, arrays: &Arrays<'_>) -> PyResult<PyProduct> {
     let py = arrays.2.py();
     let a = owned::<T>(columns, arrays)?;
-    let made = py.detach(|| PreparedProduct::from_csr(a)).map_err(|error| exception(py, &error))?;
+    let made = detached(py, || PreparedProduct::from_csr(a))?.map_err(|error| exception(py, &error))?;
     Ok(PyProduct { operator: Box::new(made) })
 }
 
@@ -291,7 +291,7 @@ fn make_preconditioner<T: Number>(
     let py = arrays.2.py();
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
-    let made = py.detach(|| Preconditioner::from_csr(a, kind, &options));
+    let made = detached(py, || Preconditioner::from_csr(a, kind, &options))?;
     let made = made.map_err(|error| exception(py, &error))?;
     let (kind, reason) = (made.kind().to_string(), made.reason().to_string());
     Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason })
@@ -306,7 +306,7 @@ fn make_single<T: Number + DoubleScalar>(
     let inner = options.inner.as_deref().map(str::parse::<KrylovMethod>).transpose().map_err(PyValueError::new_err)?;
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
-    let made = py.detach(|| SingleInverse::new(&a, kind, &options)).map_err(|error| exception(py, &error))?;
+    let made = detached(py, || SingleInverse::new(&a, kind, &options))?.map_err(|error| exception(py, &error))?;
     let (kind, reason) = (made.preconditioner().kind().to_string(), made.preconditioner().reason().to_string());
     let made = match inner {
         Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
@@ -376,40 +376,30 @@ struct KrylovOptions<'py> {
     tells_x: bool,
 }
 
-/// Calls the function that is told of iterations, and looks whether the user wants to interrupt them. What is raised is kept.
+/// Calls the function that is told of iterations. What it raises is kept.
 struct PyWatch {
     callback: Option<Py<PyAny>>,
     tells_x: bool,
-    looked: Instant,
     raised: Option<PyErr>,
 }
-
-/// Between two looks for an interruption.
-const LOOK: Duration = Duration::from_millis(100);
 
 impl PyWatch {
     fn new(options: &KrylovOptions<'_>) -> Self {
         let callback = options.callback.as_ref().map(|callback| callback.clone().unbind());
-        Self { callback, tells_x: options.tells_x, looked: Instant::now(), raised: None }
+        Self { callback, tells_x: options.tells_x, raised: None }
     }
 
     /// An exception ends the iteration, and is raised again when it is over; `StopIteration` only ends it.
     fn tell<T: Number>(&mut self, at: &IterationProgress<'_, T>) -> ControlFlow<()> {
-        if self.looked.elapsed() >= LOOK {
-            self.looked = Instant::now();
-            self.raised = Python::attach(|py| py.check_signals()).err();
-        }
-        if let (None, Some(callback)) = (&self.raised, &self.callback) {
-            let told = Python::attach(|py| match self.call(callback.bind(py), at) {
-                Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(ControlFlow::Break(())),
-                told => told.map(ControlFlow::Continue),
-            });
-            match told {
-                Ok(flow) => return flow,
-                Err(error) => self.raised = Some(error),
-            }
-        }
-        if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let Some(callback) = &self.callback else { return ControlFlow::Continue(()) };
+        let told = Python::attach(|py| match self.call(callback.bind(py), at) {
+            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(ControlFlow::Break(())),
+            told => told.map(ControlFlow::Continue),
+        });
+        told.unwrap_or_else(|error| {
+            self.raised = Some(error);
+            ControlFlow::Break(())
+        })
     }
 
     fn call<T: Number>(&self, callback: &Bound<'_, PyAny>, at: &IterationProgress<'_, T>) -> PyResult<()> {
@@ -467,7 +457,7 @@ fn krylov_of<'py, T: Number>(
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
             x.copy_from_slice(begun);
-            py.detach(|| solver.solve_watched(a, m, given, x, &mut |at| watch.tell(&at)))
+            detached(py, || solver.solve_watched(a, m, given, x, &mut |at| watch.tell(&at)))
         })
     };
     let matrix = PyOperator::new(n, a);
@@ -485,7 +475,7 @@ fn krylov_of<'py, T: Number>(
     if let Some(error) = exceptions.into_iter().flatten().next() {
         return Err(error);
     }
-    let report = solved.map_err(|error| exception(py, &error))?;
+    let report = solved?.map_err(|error| exception(py, &error))?;
     Ok((x.into_any(), dictionary_of(py, report)?))
 }
 
@@ -526,13 +516,13 @@ fn graph_factor_of<'py, T: Number>(
     let a = owned::<T>(n, arrays)?;
     let mut options = GraphFactorOptions::default();
     (options.degree, options.rounds, options.seed) = (degree, rounds, seed);
-    let found = py.detach(|| {
+    let found = detached(py, || {
         let graph = Graph::of(&a)?;
         let factor = GraphFactor::of(&graph, &options)?;
         let forest = if paths { Some(Forest::from_factor(&graph, &factor)?) } else { None };
         let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
         Ok((factor, forest, coverage))
-    });
+    })?;
     let (factor, forest, coverage) = found.map_err(|error| exception(py, &error))?;
     let dictionary = PyDict::new(py);
     dictionary.set_item("coverage", coverage)?;

@@ -2,6 +2,7 @@
 
 use crate::arrays::{array, rows, slice};
 use crate::errors::exception;
+use crate::interrupt::detached;
 use bandsolve::Result;
 use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
 use numpy::{IntoPyArray, PyArray1};
@@ -29,14 +30,14 @@ pub fn eigh_tridiagonal<'py>(
         Some((_, from, to)) => EigenvalueRange::Interval(from, to),
         None => EigenvalueRange::All,
     };
-    let found = py.detach(|| -> Result<_> {
+    let found = detached(py, || -> Result<_> {
         let matrix = SymmetricTridiagonal::new(d, e)?.tolerance(tolerance);
         if vectors {
             matrix.eigenpairs(range).map(|pairs| (pairs.values, Some(pairs.vectors)))
         } else {
             matrix.eigenvalues(range).map(|values| (values, None))
         }
-    });
+    })?;
     let (values, vectors) = found.map_err(|error| exception(py, &error))?;
     Ok((values.into_pyarray(py), vectors.map(|vectors| vectors.into_pyarray(py))))
 }

@@ -104,6 +104,8 @@ pub enum Error {
         /// Size of the failed allocation.
         bytes: usize,
     },
+    /// The caller wanted the call to stop, see [`interrupt`](crate::interrupt).
+    Interrupted,
 }
 
 impl fmt::Display for Error {
@@ -141,6 +143,9 @@ impl fmt::Display for Error {
             Self::NoDevice { reason } => write!(f, "no GPU: {reason}"),
             Self::Device { call, message } => write!(f, "{call} failed on the GPU: {message}"),
             Self::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes could not be allocated"),
+            Self::Interrupted => {
+                f.write_str("interrupted: the caller stopped the call before it ended; its results are not valid")
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ mod error;
 #[doc(hidden)]
 pub mod host;
 pub mod interop;
+pub mod interrupt;
 pub mod matrix;
 #[doc(hidden)]
 pub mod memory;

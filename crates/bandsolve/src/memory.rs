@@ -6,7 +6,7 @@ use bandsolve_kernel::Scalar;
 use bandsolve_kernel::memory::zeros;
 
 /// That there is no memory for `n` values.
-pub(crate) fn out_of_memory<T>(n: usize) -> Error {
+pub fn out_of_memory<T>(n: usize) -> Error {
     Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) }
 }
 
@@ -37,7 +37,7 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
 }
 
 /// All that an iterator yields, which has to know a bound of how many there are.
-pub(crate) fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
+pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let (_, most) = from.size_hint();
     let mut values = reserved(most.expect("an iterator with a bound"))?;
     values.extend(from);
@@ -45,7 +45,7 @@ pub(crate) fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
 }
 
 /// The same in the place of what `values` held.
-pub(crate) fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<()> {
+pub fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<()> {
     values.clear();
     let most = from.size_hint().1.expect("an iterator with a bound");
     values.try_reserve(most).map_err(|_| out_of_memory::<T>(most))?;
@@ -54,14 +54,14 @@ pub(crate) fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> R
 }
 
 /// `n` places that are filled later, each with a value or with why there is none.
-pub(crate) fn places<T>(n: usize) -> Result<Vec<Option<Result<T>>>> {
+pub fn places<T>(n: usize) -> Result<Vec<Option<Result<T>>>> {
     let mut places = reserved(n)?;
     places.resize_with(n, || None);
     Ok(places)
 }
 
 /// What stands in filled places, or the first error.
-pub(crate) fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<Vec<T>> {
+pub fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<Vec<T>> {
     let places = places.into_iter();
     let mut values = reserved(places.size_hint().1.expect("an iterator with a bound"))?;
     for value in places.flatten() {
@@ -71,7 +71,7 @@ pub(crate) fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> 
 }
 
 /// Adds a value at the end.
-pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     values.try_reserve(1).map_err(|_| out_of_memory::<T>(values.len() + 1))?;
     values.push(value);
     Ok(())

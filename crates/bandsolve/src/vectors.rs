@@ -34,18 +34,21 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
         Err(Error::Shape { expected, got, .. }) => (Some(0), [*expected, *got]),
         Err(Error::NotFinite { index, .. }) => (Some(1), [*index, 0]),
         Err(Error::OutOfMemory { bytes }) => (Some(2), [*bytes, 0]),
-        Err(_) => (Some(3), [0; 2]),
+        Err(Error::Interrupted) => (Some(3), [0; 2]),
+        Err(_) => (Some(4), [0; 2]),
     };
-    let [shape, not_finite, memory, other] = core::array::from_fn(|of| if kind == Some(of) { 1.0 } else { 0.0 });
-    let mut told = [rows as f64, shape, not_finite, memory, other, numbers[0] as f64, numbers[1] as f64];
+    let is = |of| if kind == Some(of) { 1.0 } else { 0.0 };
+    let numbers = numbers.map(|number| number as f64);
+    let mut told = [rows as f64, is(0), is(1), is(2), is(3), is(4), numbers[0], numbers[1]];
     communicator.sum(&mut told);
     own?;
-    let [rows, shape, not_finite, memory, other, first, second] = told;
+    let [rows, shape, not_finite, memory, interrupted, other, first, second] = told;
     // Of several processes with an error: the mean of their numbers.
-    let failed = shape + not_finite + memory + other;
+    let failed = shape + not_finite + memory + interrupted + other;
     let [first, second] = [first, second].map(|number| (number / failed.max(1.0)) as usize);
     let what = "a vector of another process";
     match () {
+        () if interrupted > 0.0 => Err(Error::Interrupted),
         () if memory > 0.0 => Err(Error::OutOfMemory { bytes: first }),
         () if not_finite > 0.0 => Err(Error::NotFinite { array: what, index: first }),
         () if shape > 0.0 => Err(Error::Shape { what, expected: first, got: second }),

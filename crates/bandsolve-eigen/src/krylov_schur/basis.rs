@@ -149,6 +149,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             if self.exhausted {
                 return Ok(());
             }
+            bandsolve::interrupt::check()?;
             let n = self.n;
             let (known, next) = self.v.split_at_mut((j + 1) * n);
             let bv = self.weighted.then(|| &self.bv[j * n..][..n]);

@@ -11,7 +11,7 @@ mod richardson;
 use crate::instances::SolveSystem;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{Reducer, agree};
-use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar};
+use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar, interrupt};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
@@ -557,6 +557,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
 
     /// y = A·v; M⁻¹·A·v with the preconditioner on the left.
     fn apply(&mut self, v: &[T], y: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<()> {
+        interrupt::check()?;
         match (self.side, self.m) {
             (PreconditionerSide::Left, Some(m)) => {
                 let w = &mut spare[..self.n];
@@ -590,6 +591,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
         spare: &mut [T],
         stack: &mut PodStack,
     ) -> Result<[f64; 2]> {
+        interrupt::check()?;
         let left = self.m.filter(|_| self.side == PreconditionerSide::Left);
         let w = if left.is_some() { &mut spare[..self.n] } else { &mut *r };
         if is_zero {

@@ -17,7 +17,7 @@ use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{
     AnyFactor, Banded, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar,
-    Result, Scalar,
+    Result, Scalar, interrupt,
 };
 use bandsolve_kernel::ByType;
 use bandsolve_kernel::spread::each_chunk;
@@ -277,6 +277,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
         options: &MultigridOptions,
         condition: f64,
     ) -> Result<Option<CoarseProblem<T>>> {
+        interrupt::check()?;
         self.sizes.push((a.rows(), a.entries()));
         let sliced = SlicedMatrix::new(a);
         self.matrices.push(sliced.rounded(a));
@@ -429,7 +430,7 @@ fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
     if n <= 2 * TASK || threads::count() < 2 {
         return work();
     }
-    threads::join(|| (), work).1
+    interrupt::on_worker(work)
 }
 
 /// Factors of the whole matrix; of a singular one, as those of a problem without boundary values are, with a small multiple of the
