@@ -2,12 +2,14 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`allocations`] | an allocator that counts, and that fails one allocation after the other |
 //! | [`dense`] | determinants and componentwise errors of small matrices, in double-double |
 //! | [`singular`] | singular matrices, and right-hand sides that hide it |
 //! | [`mod@conformance`] | the suite that every method instantiates |
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+pub mod allocations;
 pub mod conformance;
 pub mod dense;
 mod documentation;
