@@ -4,7 +4,8 @@ use crate::problem::EigenProblem;
 use crate::report::{GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::widen;
+use bandsolve::memory::{allocate, zeroed};
+use bandsolve::vectors::{agree_on, widen};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
     Scalar, Shape, Tridiagonal,
@@ -380,7 +381,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
 
     /// A number of the size of ‖A‖: the largest entry of A·e, added up over the processes; e: ones.
     fn size_of<M: ShiftableMatrix<Scalar = T>>(&self, a: &M) -> Result<f64> {
-        let (ones, mut image) = (vec![T::ONE; a.rows()], vec![T::ZERO; a.rows()]);
+        let vectors = || Ok((allocate(a.rows(), T::ONE)?, zeroed(a.rows())?));
+        let (ones, mut image) = agree_on(self.communicator, vectors())?;
         a.multiply(&ones, &mut image)?;
         let mut largest = [image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max)];
         self.communicator.sum(&mut largest);

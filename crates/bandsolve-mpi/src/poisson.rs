@@ -5,12 +5,14 @@
 //!
 //! Source: R. W. Hockney, J. ACM 12 (1965); K.-H. Kim et al., Comput. Phys. Commun. 260 (2021).
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree, agree_alike};
 use crate::batch::{BatchCostModel, DistributedBatch, DistributedBatchFactors};
 use crate::halo::Halo;
 use crate::model::{AGREEMENT, NUMBER, RankCost};
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, room};
+use bandsolve::memory::copied;
+use bandsolve::vectors::digest;
 use bandsolve::{Error, Layout, MAX_REFINEMENTS, RealScalar, TOLERABLE, good};
 use bandsolve_poisson::distributed::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
 use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
@@ -47,6 +49,13 @@ pub struct DistributedPoisson<T: PoissonScalar> {
     halos: Halo,
 }
 
+/// Memory of a right-hand side: f, the residual, u between planes of neighbours.
+struct SlabMemory<T> {
+    f: Vec<T>,
+    r: Vec<T>,
+    around: Vec<T>,
+}
+
 /// What came of one right-hand side.
 struct SolvedSlab {
     error: f64,
@@ -63,14 +72,14 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     /// # Errors
     /// Those of [`Poisson::plan`]; `Shape` where the planes of all ranks are not those of the box, or an axis has no unknowns.
     pub fn new(ranks: &Ranks, problem: &Poisson, planes: usize) -> Result<Self, RankError> {
-        let parts = agree(ranks, problem.slabs::<T>())?;
+        let parts = agree_alike(ranks, problem.slabs::<T>(), [digest(problem)])?;
         let counts = ranks.all_gather(&[planes as u64]);
         let ranges = RankRanges::of_counts(counts.iter().map(|count| *count as usize));
         let (expected, got) = (parts.shape()[0], ranges.rows());
         let fits = if expected == got { Ok(()) } else { Err(Error::Shape { what: "planes", expected, got }) };
         agree(ranks, fits)?;
         let (own, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
-        let mut arrays = parts.systems(own.clone());
+        let mut arrays = agree(ranks, parts.systems(own.clone()))?;
         if let Some(constant) = constant.as_ref().filter(|_| own.contains(&0)) {
             // u of the constant's system is 0 in the first plane; its mean is set afterwards.
             let [sub, diag, sup] = &mut arrays;
@@ -102,9 +111,10 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     /// `Shape`; `NotFinite`; `Incompatible` where the problem is singular and too much would have to be removed from f; `Singular`,
     /// `NotConverged` where no answer reached the accuracy contract.
     pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>, RankError> {
-        let mut values = f.to_vec();
-        let report = self.solve_in_place(&mut values)?;
-        Ok(PoissonSolution { values, report })
+        let mut values = copied(f);
+        let given = values.as_deref_mut().map_err(|error| error.clone());
+        let report = self.solve_given(given)?;
+        Ok(PoissonSolution { values: values.unwrap_or_default(), report })
     }
 
     /// u in the place of f. Collective.
@@ -112,15 +122,26 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     /// # Errors
     /// As [`solve`](Self::solve).
     pub fn solve_in_place(&self, x: &mut [T]) -> Result<PoissonReport, RankError> {
-        let columns = self.batch.columns("f", x)?;
+        self.solve_given(Ok(x))
+    }
+
+    /// The same of right-hand sides that may be missing on this rank.
+    fn solve_given(&self, x: bandsolve::Result<&mut [T]>) -> Result<PoissonReport, RankError> {
         let own = self.ranges.range(self.ranks.rank());
         let column = own.len() * self.parts.plane();
+        let values = x.as_deref().unwrap_or_default();
+        let (columns, mut memory) = self.batch.columns(("f", values), |_| {
+            x.as_ref().map_err(|error| error.clone())?;
+            let around = room(self.halos.len(usize::from(column > 0)))?;
+            Ok(SlabMemory { f: room(column)?, r: room(column)?, around })
+        })?;
+        let Ok(x) = x else { unreachable!("agreed on") };
         let (mut solved, mut steps) = (Vec::new(), 0);
         for k in 0..columns {
             // A rank without planes takes part with none.
             let x = &mut x[k * column..(k + 1) * column];
             self.parts.add_sides(x, own.start);
-            let one = self.solve_one(x)?;
+            let one = self.solve_one(x, &mut memory)?;
             solved.push((one.error, one.removed));
             steps = steps.max(one.steps);
         }
@@ -128,16 +149,17 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     }
 
     /// Solves, measures and refines; x holds f with what boundary values contribute.
-    fn solve_one(&self, x: &mut [T]) -> Result<SolvedSlab, RankError> {
-        let mut f = x.to_vec();
-        let given = if self.constant.is_some() { largest_modulus(&f) } else { 0.0 };
+    fn solve_one(&self, x: &mut [T], memory: &mut SlabMemory<T>) -> Result<SolvedSlab, RankError> {
+        let SlabMemory { f, r, around } = memory;
+        f.copy_from_slice(x);
+        let given = if self.constant.is_some() { largest_modulus(f) } else { 0.0 };
         let mut removed = self.solve_unverified(x, self.parts.free().0)?;
-        let (mut r, mut steps, mut taken) = (vec![T::ZERO; x.len()], 0, 0.0);
+        let (mut steps, mut taken) = (0, 0.0);
         loop {
             let more = <T as RealScalar>::from_f64(removed - taken);
             f.iter_mut().for_each(|f| *f -= more);
             taken = removed;
-            let error = self.error(&f, x, &mut r);
+            let error = self.error(f, x, (r, around));
             let accepted =
                 if steps == MAX_REFINEMENTS { TOLERABLE * RealScalar::to_f64(T::EPSILON) } else { good::<T>() };
             if error <= accepted {
@@ -148,8 +170,8 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
                 return agree(&self.ranks, Err(Error::NotConverged { backward_error: error, refinement_steps: steps }));
             }
             steps += 1;
-            removed += self.solve_unverified(&mut r, 0.0)?;
-            x.iter_mut().zip(&r).for_each(|(x, e)| *x += *e);
+            removed += self.solve_unverified(r, 0.0)?;
+            x.iter_mut().zip(&*r).for_each(|(x, e)| *x += *e);
         }
     }
 
@@ -187,8 +209,8 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     }
 
     /// The backward error, or a bound of it that is good; r becomes the residual.
-    fn error(&self, f: &[T], u: &[T], r: &mut [T]) -> f64 {
-        let around = self.halos.fill(u, usize::from(!u.is_empty()));
+    fn error(&self, f: &[T], u: &[T], (r, around): (&mut [T], &mut [T])) -> f64 {
+        self.halos.fill_into(u, around, usize::from(!u.is_empty()));
         let around = around.get(..u.len() + 2 * self.parts.plane()).unwrap_or_default();
         let mut found = [0.0; 2];
         if !u.is_empty() {

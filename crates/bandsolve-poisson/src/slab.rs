@@ -85,16 +85,21 @@ impl<T: PoissonScalar> SlabParts<T> {
     }
 
     /// sub, diag and sup of the tridiagonal systems along the first axis: rows `planes`, one system for every coefficient, row by row.
-    pub fn systems(&self, planes: Range<usize>) -> [Vec<T>; 3] {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn systems(&self, planes: Range<usize>) -> Result<[Vec<T>; 3]> {
         let (first, lambda) = (&self.problem.axes[0], self.rows.eigenvalues(&self.problem));
-        let row = |of: &dyn Fn(usize, f64) -> f64| -> Vec<T> {
-            planes.clone().flat_map(|i| lambda.iter().map(move |lambda| real(of(i, *lambda)))).collect()
+        let row = |of: &dyn Fn(usize, f64) -> f64| {
+            let mut row = reserved(planes.len().saturating_mul(lambda.len()))?;
+            planes.clone().for_each(|i| row.extend(lambda.iter().map(|lambda| real::<T>(of(i, *lambda)))));
+            Ok(row)
         };
-        [
-            row(&|i, _| -first.lower[i]),
-            row(&|i, lambda| first.lower[i] + first.upper[i] + (first.gap[i] + lambda)),
-            row(&|i, _| -first.upper[i]),
-        ]
+        Ok([
+            row(&|i, _| -first.lower[i])?,
+            row(&|i, lambda| first.lower[i] + first.upper[i] + (first.gap[i] + lambda))?,
+            row(&|i, _| -first.upper[i])?,
+        ])
     }
 
     /// Coefficients of planes in their place, or, `inverse`, planes from coefficients.

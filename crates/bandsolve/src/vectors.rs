@@ -127,6 +127,14 @@ impl<'s> Reducer<'s> {
         (Self { communicator, n, partial }, stack)
     }
 
+    /// As [`agree_on`] of the processes that sums are formed over.
+    ///
+    /// # Errors
+    /// As [`agree`].
+    pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
+        agree_on(self.communicator, own)
+    }
+
     /// Rows that the processes before this one hold. All processes call it.
     pub fn rows_before(&self) -> usize {
         self.communicator.rows_before(self.n)

@@ -45,6 +45,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         (reducer, stack): (Reducer<'s>, &'s mut PodStack),
     ) -> Result<Self> {
         let n = problem.a.rows();
+        let spare = reducer.agree_on(room(n))?;
         let mut basis = Self {
             problem,
             weighted,
@@ -53,7 +54,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             total,
             v: Vec::new(),
             bv: Vec::new(),
-            spare: room(n)?,
+            spare,
             coefficients: Vec::new(),
             again: Vec::new(),
             h: ProjectedMatrix::zeros(0, 0),
@@ -73,8 +74,9 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     pub fn grow(&mut self, capacity: usize) -> Result<()> {
         let len = self.n.saturating_mul(capacity + 1);
         let weighted = if self.weighted { len } else { 0 };
-        for (array, len) in [(&mut self.v, len), (&mut self.bv, weighted)] {
-            let mut larger = room(len)?;
+        let larger = room(len).and_then(|v| Ok([v, room(weighted)?]));
+        let larger = self.reducer.agree_on(larger)?;
+        for (array, mut larger) in [&mut self.v, &mut self.bv].into_iter().zip(larger) {
             larger[..array.len()].copy_from_slice(array);
             *array = larger;
         }
@@ -181,12 +183,13 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     /// Replaces the vectors from `from` on by their combinations with the columns of q; v moves up behind them. H is cleared.
     pub fn compress(&mut self, from: usize, q: &ProjectedMatrix) -> Result<()> {
         let (n, old, new) = (self.n, q.rows(), q.columns());
+        let mut made = self.reducer.agree_on(room(n * new))?;
         for array in [&mut self.v, &mut self.bv] {
             if array.is_empty() {
                 continue;
             }
             let array = &mut array[from * n..];
-            let mut made = room(n * new)?;
+            made.fill(T::ZERO);
             for (j, made) in made.chunks_exact_mut(n.max(1)).enumerate() {
                 let minus: Vec<Complex64> = q.column(j).iter().map(|q| -q).collect();
                 self.reducer.subtract_combination(made, array, &minus);
@@ -201,8 +204,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
 
     /// V·y of the first vectors.
     pub fn combination(&mut self, y: &[Complex64]) -> Result<Vec<Complex64>> {
-        let mut x = vec![ZERO; self.n];
-        let mut part = room(self.n)?;
+        let (mut x, mut part) = self.reducer.agree_on(room(self.n).and_then(|x| Ok((x, room(self.n)?))))?;
         // In real arithmetic real and imaginary part by themselves.
         let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
         for unit in parts {

@@ -58,7 +58,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
     // As many sums as vectors there may ever be.
     let most = total.min(capacity + 16) + 2;
-    let mut memory = SearchMemory::new(&problem, most)?;
+    let mut memory = SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);

@@ -28,7 +28,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
     let capacity = capacity(&solver, total);
     // As many sums as vectors there may ever be.
     let most = total.min(8 * capacity + 64) + 2;
-    let mut memory = super::verify::SearchMemory::new(&problem, most)?;
+    let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let weighted = problem.b.is_some();
     let basis = KrylovBasis::new(problem, weighted, (total, capacity), solver.seed, (reducer, stack))?;

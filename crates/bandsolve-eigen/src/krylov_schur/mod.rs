@@ -70,7 +70,7 @@ pub(crate) fn residuals_of<T: Scalar>(
     pairs: (&[Complex64], &[Complex64]),
     report: EigenReport,
 ) -> Result<EigenReport> {
-    let mut memory = verify::SearchMemory::new(problem, 2)?;
+    let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
     let checked = verify::verify(solver, problem, pairs, false, (&mut reducer, stack))?;
     let all = report.ending == EigenEnding::Converged;

@@ -6,7 +6,8 @@ use crate::random::unit;
 use crate::report::EigenEnding;
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{Reducer, agree, narrow, widen};
+use bandsolve::memory::zeroed;
+use bandsolve::vectors::{Reducer, agree, agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 
@@ -14,11 +15,12 @@ use bandsolve_kernel::memory::zeros;
 pub(super) struct SearchMemory(Vec<f64>);
 
 impl SearchMemory {
-    /// For products with the operators, and so many sums at a time.
-    pub fn new<T: Scalar>(problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
+    /// For products with the operators, and so many sums at a time. All processes call it.
+    pub fn new<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
         let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
         let bytes = needed.unaligned_bytes_required();
-        Ok(Self(zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes })?))
+        let memory = zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes });
+        agree_on(solver.communicator, memory).map(Self)
     }
 
     pub fn stack(&mut self) -> &mut PodStack {
@@ -26,15 +28,24 @@ impl SearchMemory {
     }
 }
 
-/// Refuses what makes no sense; returns the number of rows on all processes.
+/// Refuses what makes no sense, on all processes; returns the number of rows on all of them.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
-    problem.check()?;
     let n = problem.a.rows();
-    if !(solver.tol >= 0.0 && solver.tol < 1.0) {
-        return Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" });
-    }
-    let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    agree(solver.communicator, n, start)
+    let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
+        true => Ok(()),
+        false => Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" }),
+    };
+    let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
+    let rows = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
+    // What has to be the same on all processes: they would search in other ways, and wait for each other.
+    let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
+    let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
+    let shift: Option<Complex64> = problem.shift().map(widen);
+    agree_alike(
+        solver.communicator,
+        digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)),
+    )?;
+    Ok(rows)
 }
 
 fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
@@ -76,11 +87,12 @@ pub(super) fn verify<T: Scalar>(
     let n = problem.a.rows();
     let sigma = problem.shift().map_or(ZERO, widen);
     let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
-    let mut spare = vec![T::ZERO; 2 * n];
-    let (mut products, mut seen) = (vec![ZERO; 2 * n], [0.0_f64; 2]);
+    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?, zeroed(n)?));
+    let (mut spare, mut products, mut probe): (Vec<T>, Vec<Complex64>, Vec<Complex64>) = reducer.agree_on(memory())?;
+    let mut seen = [0.0_f64; 2];
     let mut parts = Vec::with_capacity(offsets.len());
     let mut gram = 0.0_f64;
-    let probe: Vec<Complex64> = (0..n).map(|i| Complex64::from(unit(1, i as u64))).collect();
+    probe.iter_mut().enumerate().for_each(|(i, v)| *v = Complex64::from(unit(1, i as u64)));
     for k in 0..=offsets.len() {
         // The last vector is a random one, for the norms alone.
         let x = if k < offsets.len() { &vectors[k * n..][..n] } else { &probe[..] };

@@ -1,13 +1,14 @@
 //! Solves of a batch under the accuracy contract.
 
 use super::inner::InnerFactors;
-use super::interface::{InterfaceFactors, NeighbourValues};
-use super::measure::{BatchAnswer, bounds, reduce_max, residuals};
+use super::interface::{InterfaceFactors, InterfaceMemory, NeighbourValues};
+use super::measure::{BatchAnswer, BoundMemory, bounds, reduce_max, residuals};
 use super::repair::solve_alone;
-use super::{BatchRows, agreed_columns, by_rows, turned};
-use crate::agreement::RankError;
+use super::{BatchRows, agreed_columns, by_rows, turn_into};
+use crate::agreement::{RankError, agree};
 use crate::factors::conjugate_for;
 use crate::ranges::RankRanges;
+use bandsolve::memory::{copied, zeroed};
 use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, Report, Scalar, Solution, good};
 use std::sync::Arc;
 
@@ -29,7 +30,12 @@ const REASON: &str = "a batch over ranks: inner rows without exchanges, whole in
 impl<T: Scalar> DistributedBatchFactors<T> {
     pub(super) fn new(rows: Arc<BatchRows<T>>, layout: Layout) -> Result<Self, RankError> {
         let inner = InnerFactors::new(&rows.arrays, rows.count);
-        let interface = InterfaceFactors::new(&rows, &inner.interface_rows(&rows.arrays))?;
+        let own = match &inner {
+            Ok(inner) => inner.interface_rows(&rows.arrays),
+            Err(error) => Err(error.clone()),
+        };
+        let interface = InterfaceFactors::new(&rows, own)?;
+        let Ok(inner) = inner else { unreachable!("agreed on") };
         Ok(Self { rows, layout, inner, interface })
     }
 
@@ -41,9 +47,10 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>, RankError> {
-        let mut values = rhs.to_vec();
-        let report = self.solve_in_place(&mut values)?;
-        Ok(Solution { values, report })
+        let mut values = copied(rhs);
+        let given = values.as_deref_mut().map_err(|error| error.clone());
+        let report = self.solve_given(Op::Plain, given)?;
+        Ok(Solution { values: values.unwrap_or_default(), report })
     }
 
     /// Solves A·x = rhs for all systems; x replaces rhs. Collective.
@@ -84,32 +91,68 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
     pub fn solve_in_place_with(&self, op: Op, rhs: &mut [T]) -> Result<Report, RankError> {
-        let n_rhs = agreed_columns(&self.rows, "rhs", rhs)?;
+        self.solve_given(op, Ok(rhs))
+    }
+
+    /// The same of right-hand sides that may be missing on this rank.
+    fn solve_given(&self, op: Op, rhs: bandsolve::Result<&mut [T]>) -> Result<Report, RankError> {
         let (own, count) = (self.rows.own(), self.rows.count);
-        let mut d = by_rows(rhs, own, count, self.layout);
+        let values = rhs.as_deref().unwrap_or_default();
+        let (n_rhs, memory) = agreed_columns(&self.rows, ("rhs", values), op, |n_rhs| {
+            rhs.as_ref().map_err(|error| error.clone())?;
+            self.memory(values, op != Op::Plain, n_rhs)
+        })?;
+        let Ok(rhs) = rhs else { unreachable!("agreed on") };
+        let memory = match own {
+            // A rank without rows learns of the columns from others.
+            0 => self.memory(rhs, op != Op::Plain, n_rhs).unwrap_or_else(|e| self.rows.ranks.abort(&e.to_string())),
+            _ => memory,
+        };
+        let BatchMemory { mut d, mut x, mut solve, beside, mut bounds } = memory;
         conjugate_for(op, &mut d);
-        let mut x = d.clone();
-        let solved = self.solve_rows(op != Op::Plain, (&d, &mut x), n_rhs);
+        x.copy_from_slice(&d);
+        let answer = BatchAnswer { d: &d, x: &mut x, beside };
+        let solved = self.solve_rows(op != Op::Plain, answer, (&mut solve, &mut bounds), n_rhs);
         conjugate_for(op, &mut x);
-        if self.layout == Layout::Contiguous {
-            x = turned(&x, (own, count));
+        match self.layout {
+            Layout::Contiguous => turn_into(&x, (own, count), rhs),
+            Layout::Interleaved => rhs.copy_from_slice(&x),
         }
-        rhs.copy_from_slice(&x);
         solved
     }
 
+    /// Memory of a solve, in which the right-hand sides stand by rows.
+    fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchMemory<T>> {
+        let (own, count) = (self.rows.own(), self.rows.count);
+        Ok(BatchMemory {
+            d: by_rows(rhs, own, count, self.layout)?,
+            x: zeroed(rhs.len())?,
+            solve: SolveMemory {
+                interface: self.interface.memory(n_rhs)?,
+                spare: zeroed(self.inner.spare(transposed))?,
+            },
+            beside: NeighbourValues::none(count, n_rhs)?,
+            bounds: BoundMemory::new(count, n_rhs)?,
+        })
+    }
+
     /// Solves for x, which holds d, both by rows.
-    fn solve_rows(&self, transposed: bool, (d, x): (&[T], &mut [T]), n_rhs: usize) -> Result<Report, RankError> {
-        let arrays = self.rows.arrays(transposed);
-        let beside = self.solve_unverified(transposed, x, n_rhs);
-        let mut answer = BatchAnswer { d, x, beside };
-        let bounds = bounds(arrays, self.rows.count, &answer);
-        let mut errors = worst_of_columns(&bounds, n_rhs);
+    fn solve_rows(
+        &self,
+        transposed: bool,
+        mut answer: BatchAnswer<'_, T>,
+        (memory, bound): (&mut SolveMemory<T>, &mut BoundMemory<T>),
+        n_rhs: usize,
+    ) -> Result<Report, RankError> {
+        let arrays = self.rows.arrays(transposed)?;
+        self.solve_unverified(transposed, (answer.x, n_rhs), (memory, &mut answer.beside));
+        bounds(arrays, self.rows.count, &answer, bound);
+        let mut errors = worst_of_columns(&bound.all, n_rhs);
         self.rows.ranks.max(&mut errors);
         if errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>()) {
             return Ok(Report::external(Method::SpikeThomas, REASON, Some(&errors)));
         }
-        let (etas, steps) = self.refine(transposed, &mut answer, bounds);
+        let (etas, steps) = self.refine(transposed, &mut answer, memory, &bound.all)?;
         let missed: Vec<usize> = (0..etas.len()).filter(|at| !(etas[*at] <= good::<T>())).collect();
         let mut errors = etas;
         if !missed.is_empty() {
@@ -121,26 +164,41 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     }
 
     /// Replaces right-hand sides by solutions, and tells the unknowns beside them.
-    fn solve_unverified(&self, transposed: bool, x: &mut [T], n_rhs: usize) -> NeighbourValues<T> {
+    fn solve_unverified(
+        &self,
+        transposed: bool,
+        (x, n_rhs): (&mut [T], usize),
+        (memory, beside): (&mut SolveMemory<T>, &mut NeighbourValues<T>),
+    ) {
         let column = (self.rows.own() * self.rows.count).max(1);
         for x in x.chunks_exact_mut(column) {
             self.inner.reduce(&self.rows.arrays, transposed, x);
         }
-        let beside = self.interface.solve(transposed, x, n_rhs);
+        self.interface.solve(transposed, (x, n_rhs), (&mut memory.interface, beside));
         for x in x.chunks_exact_mut(column) {
-            self.inner.substitute(&self.rows.arrays, transposed, x);
+            self.inner.substitute(&self.rows.arrays, transposed, (x, &mut memory.spare));
         }
-        beside
     }
 
     /// Improves systems until their errors are at most 8ε, or do not shrink; returns the errors of all, and the steps.
-    fn refine(&self, transposed: bool, answer: &mut BatchAnswer<'_, T>, bounds: Vec<f64>) -> (Vec<f64>, usize) {
+    fn refine(
+        &self,
+        transposed: bool,
+        answer: &mut BatchAnswer<'_, T>,
+        memory: &mut SolveMemory<T>,
+        bounds: &[f64],
+    ) -> Result<(Vec<f64>, usize), RankError> {
         let (rows, count, good) = ((&*self.rows, transposed), self.rows.count, good::<T>());
         let (column, n_rhs) = (self.rows.own() * count, bounds.len().checked_div(count).unwrap_or(0));
         let parts = RankRanges::even(count, self.rows.ranks.size());
-        let mut best = reduce_max(&self.rows.ranks, &parts, &bounds);
+        let spare = || {
+            let (r, x_before) = (zeroed(answer.x.len())?, zeroed(answer.x.len())?);
+            Ok((r, NeighbourValues::none(count, n_rhs)?, x_before, NeighbourValues::none(count, n_rhs)?))
+        };
+        let (mut r, mut beside, mut x_before, mut beside_before) = agree(&self.rows.ranks, spare())?;
+        let mut best = reduce_max(&self.rows.ranks, &parts, bounds);
         let mut open: Vec<bool> = best.iter().map(|bound| !(*bound <= ACCEPTED_AT_ONCE * good)).collect();
-        let (mut r, mut steps) = (vec![T::ZERO; answer.x.len()], 0);
+        let mut steps = 0;
         let exact = residuals(rows, answer, &open, &mut r);
         for (at, open) in open.iter_mut().enumerate().filter(|(_, open)| **open) {
             best[at] = exact[at];
@@ -149,8 +207,11 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         while open.contains(&true) && steps < MAX_REFINEMENTS {
             let at_of = |k: usize| k / column * count + k % count;
             r.iter_mut().enumerate().filter(|(k, _)| !open[at_of(*k)]).for_each(|(_, r)| *r = T::ZERO);
-            let beside = self.solve_unverified(transposed, &mut r, n_rhs);
-            let (x_before, beside_before) = (answer.x.to_vec(), answer.beside.clone());
+            self.solve_unverified(transposed, (&mut r, n_rhs), (memory, &mut beside));
+            x_before.copy_from_slice(answer.x);
+            for (before, side) in beside_before.sides.iter_mut().zip(&answer.beside.sides) {
+                before.copy_from_slice(side);
+            }
             let add = |x: &mut [T], dx: &[T]| x.iter_mut().zip(dx).for_each(|(x, dx)| *x += *dx);
             add(answer.x, &r);
             answer.beside.sides.iter_mut().zip(&beside.sides).for_each(|(x, dx)| add(x, dx));
@@ -168,8 +229,24 @@ impl<T: Scalar> DistributedBatchFactors<T> {
                 (0..kept.len()).filter(|at| kept[*at]).for_each(|at| side[at] = before[at]);
             }
         }
-        (best, steps)
+        Ok((best, steps))
     }
+}
+
+/// Memory of a solve that grows with own rows or with the number of systems; all ranks have theirs before it begins.
+struct BatchMemory<T: Scalar> {
+    d: Vec<T>,
+    x: Vec<T>,
+    solve: SolveMemory<T>,
+    beside: NeighbourValues<T>,
+    bounds: BoundMemory<T>,
+}
+
+/// What unverified solves take of it.
+struct SolveMemory<T> {
+    interface: InterfaceMemory<T>,
+    /// Inner rows of a column.
+    spare: Vec<T>,
 }
 
 /// The largest error of the systems of each column.

@@ -12,6 +12,7 @@
 //! and the last row alike. Per row and system: reads 7 numbers to solve, writes 3 times.
 
 use bandsolve::Scalar;
+use bandsolve::memory::{reserved, zeroed};
 
 /// Inner rows of all systems, factored; row by row, as the arrays.
 #[derive(Debug)]
@@ -28,12 +29,12 @@ pub(super) struct InnerFactors<T> {
 
 impl<T: Scalar> InnerFactors<T> {
     /// Of own rows `[sub, diag, sup]`.
-    pub fn new(arrays: &[Vec<T>; 3], count: usize) -> Self {
+    pub fn new(arrays: &[Vec<T>; 3], count: usize) -> bandsolve::Result<Self> {
         let [sub, diag, sup] = arrays;
         let rows = diag.len().checked_div(count).unwrap_or(0);
         let inner = rows.saturating_sub(2);
-        let (mut reciprocals, mut ratios) = (vec![T::ZERO; inner * count], vec![T::ZERO; inner * count]);
-        let [mut w, mut v] = [vec![T::ZERO; inner * count], vec![T::ZERO; inner * count]];
+        let room = || zeroed(inner * count);
+        let (mut reciprocals, mut ratios, mut w, mut v) = (room()?, room()?, room()?, room()?);
         for i in 0..inner {
             let own = (i + 1) * count..(i + 2) * count;
             let [sub, diag, sup] = [&sub[own.clone()], &diag[own.clone()], &sup[own.clone()]];
@@ -62,7 +63,7 @@ impl<T: Scalar> InnerFactors<T> {
         factors.substitute_upwards(&mut w);
         factors.substitute_upwards(&mut v);
         factors.spikes = [w, v];
-        factors
+        Ok(factors)
     }
 
     /// y_i ← y_i − ratio_i y_{i+1}, from the last inner row up.
@@ -115,15 +116,15 @@ impl<T: Scalar> InnerFactors<T> {
     }
 
     /// The interface rows of this rank: sub, diag and sup of each, one after the other, `count` numbers each.
-    pub fn interface_rows(&self, [sub, diag, sup]: &[Vec<T>; 3]) -> Vec<T> {
+    pub fn interface_rows(&self, [sub, diag, sup]: &[Vec<T>; 3]) -> bandsolve::Result<Vec<T>> {
         let (count, rows) = (self.count, self.rows);
         let row = |i: usize| i * count..(i + 1) * count;
-        let mut all = Vec::with_capacity(6 * count);
+        let mut all = reserved(6 * count)?;
         if rows < 3 {
             for i in 0..rows {
                 [sub, diag, sup].iter().for_each(|array| all.extend_from_slice(&array[row(i)]));
             }
-            return all;
+            return Ok(all);
         }
         let [w, v] = &self.spikes;
         let (first, last, inner) = (0..count, row(rows - 1), row(rows - 3));
@@ -134,7 +135,7 @@ impl<T: Scalar> InnerFactors<T> {
         let ends = sub[last.clone()].iter().zip(&v[inner]);
         all.extend(diag[last.clone()].iter().zip(ends).map(|(diag, (sub, v))| *diag - *sub * *v));
         all.extend_from_slice(&sup[last]);
-        all
+        Ok(all)
     }
 
     /// Eliminates the inner rows from a column of right-hand sides.
@@ -160,8 +161,13 @@ impl<T: Scalar> InnerFactors<T> {
         }
     }
 
+    /// Numbers of memory that [`substitute`](Self::substitute) takes.
+    pub fn spare(&self, transposed: bool) -> usize {
+        if transposed { self.inner() * self.count } else { 0 }
+    }
+
     /// Finds the inner unknowns of a column, in which those of the first and the last row stand.
-    pub fn substitute(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, x: &mut [T]) {
+    pub fn substitute(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, (x, spare): (&mut [T], &mut [T])) {
         let (count, rows) = (self.count, self.rows);
         if rows < 3 {
             return;
@@ -175,12 +181,13 @@ impl<T: Scalar> InnerFactors<T> {
             }
             return;
         }
-        let (mut spike, end) = (vec![T::ZERO; inner.len()], (rows - 3) * count);
+        let (spike, end) = (&mut spare[..inner.len()], (rows - 3) * count);
+        spike.fill(T::ZERO);
         for k in 0..count {
             spike[k] += sup[k] * first[k];
             spike[end + k] += sub[(rows - 1) * count + k] * last[k];
         }
-        self.divide_transposed(sub, &mut spike);
-        inner.iter_mut().zip(&spike).for_each(|(x, v)| *x -= *v);
+        self.divide_transposed(sub, spike);
+        inner.iter_mut().zip(&*spike).for_each(|(x, v)| *x -= *v);
     }
 }

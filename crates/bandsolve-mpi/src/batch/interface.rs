@@ -8,9 +8,9 @@
 use super::BatchRows;
 use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, collected, room};
+use bandsolve::memory::{reserved, zeroed};
 use bandsolve::{BatchFactor, Factor, Plan, RealScalar, Scalar, TridiagonalBatch};
-use core::ops::Range;
 
 /// Which interface rows each rank has, and which systems it solves.
 #[derive(Debug, Clone)]
@@ -105,20 +105,26 @@ struct RingEnd<T> {
 }
 
 impl<T: Scalar> InterfaceFactors<T> {
-    /// From interface rows of this rank: sub, diag, sup of each, `count` numbers each. Collective.
-    pub fn new(rows: &BatchRows<T>, own: &[T]) -> Result<Self, RankError> {
+    /// From interface rows of this rank: sub, diag, sup of each, `count` numbers each; or why they could not be made here. Collective.
+    pub fn new(rows: &BatchRows<T>, own: bandsolve::Result<Vec<T>>) -> Result<Self, RankError> {
         let layout = InterfaceLayout::new(&rows.ranges, rows.count, rows.periodic());
         let (ranks, me) = (rows.ranks.clone(), rows.ranks.rank());
         let lens = layout.lens(me, 3);
-        let sent = by_parts(own, rows.count, &layout.parts);
+        let parcels = own.and_then(|own| {
+            let mut sent = reserved(own.len())?;
+            by_parts(own.chunks_exact(rows.count.max(1)), &layout.parts, &mut sent);
+            Ok((sent, room(lens[1].iter().sum())?))
+        });
+        let (sent, mut came) = agree(&ranks, parcels)?;
         let [rows_most, _, part_most] = layout.most();
-        let came = ranks.all_to_all(&sent, [&lens[0], &lens[1]], 3 * rows_most * part_most);
+        ranks.all_to_all_into(&sent, [&lens[0], &lens[1]], 3 * rows_most * part_most, &mut came);
         let (n, part) = (layout.rows.rows(), layout.parts.range(me).len());
-        let array =
-            |k: usize| -> Vec<T> { came.chunks_exact(part.max(1)).skip(k).step_by(3).flatten().copied().collect() };
-        let arrays = [0, 1, 2].map(array);
-        debug_assert_eq!(arrays[1].len(), n * part);
-        let made = Self::factor(arrays, (n, part), layout.periodic);
+        let array = |k: usize| {
+            let rows = came.chunks_exact(part.max(1)).skip(k).step_by(3);
+            collected(n * part, rows.flatten().copied())
+        };
+        let arrays = || Ok([array(0)?, array(1)?, array(2)?]);
+        let made = arrays().and_then(|arrays| Self::factor(arrays, (n, part), layout.periodic));
         let (batch, ring) = agree(&ranks, made)?;
         Ok(Self { ranks, layout, count: rows.count, batch, ring })
     }
@@ -145,12 +151,13 @@ impl<T: Scalar> InterfaceFactors<T> {
         let column = [arrays[2][open - part..].to_vec(), arrays[0][..part].to_vec()];
         let mut ring = RingEnd { row: [sub, sup], column, spikes: [Vec::new(), Vec::new()], reciprocal: Vec::new() };
         let batch = batch_of(arrays, (n - 1, part))?;
-        ring.spikes = [&ring.column, &ring.row].map(|ends| {
-            let mut spike = vec![T::ZERO; open];
+        let spike = |ends: &[Vec<T>; 2]| {
+            let mut spike = zeroed(open)?;
             spike[open - part..].iter_mut().zip(&ends[0]).for_each(|(spike, v)| *spike += *v);
             spike[..part].iter_mut().zip(&ends[1]).for_each(|(spike, v)| *spike += *v);
-            spike
-        });
+            Ok(spike)
+        };
+        ring.spikes = [spike(&ring.column)?, spike(&ring.row)?];
         for (spike, transposed) in ring.spikes.iter_mut().zip([false, true]) {
             solve_batch(&batch, transposed, spike);
         }
@@ -159,22 +166,38 @@ impl<T: Scalar> InterfaceFactors<T> {
         Ok((Some(batch), Some(ring)))
     }
 
-    /// Solves for interface unknowns. `d`: right-hand sides of all own rows, column by column; x of interface rows replaces them.
-    /// Collective.
-    pub fn solve(&self, transposed: bool, d: &mut [T], n_columns: usize) -> NeighbourValues<T> {
+    /// Memory of solves of so many columns.
+    pub fn memory(&self, n_columns: usize) -> bandsolve::Result<InterfaceMemory<T>> {
+        let (layout, me) = (&self.layout, self.ranks.rank());
+        let [to, from] = layout.lens(me, n_columns).map(|lens| lens.iter().sum());
+        let [back_to, back_from] = layout.lens_back(me, n_columns).map(|lens| lens.iter().sum());
+        let x = room(layout.rows.rows() * layout.parts.range(me).len() * n_columns)?;
+        Ok(InterfaceMemory { sent: reserved(usize::max(to, back_to))?, came: room(usize::max(from, back_from))?, x })
+    }
+
+    /// Solves for interface unknowns. `d`: right-hand sides of all own rows, column by column; x of interface rows replaces them. Writes the
+    /// unknowns beside the own rows. Collective.
+    pub fn solve(
+        &self,
+        transposed: bool,
+        (d, n_columns): (&mut [T], usize),
+        (memory, beside): (&mut InterfaceMemory<T>, &mut NeighbourValues<T>),
+    ) {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
         let own = layout.rows.range(me).len();
         let places = |k: usize| if k == 0 { 0..count } else { column - count..column };
-        let rows: Vec<&[T]> =
-            d.chunks_exact(column.max(1)).flat_map(|d| (0..own).map(move |k| &d[places(k)])).collect();
-        let sent = by_parts(&rows.concat(), count, &layout.parts);
+        let rows = d.chunks_exact(column.max(1)).flat_map(|d| (0..own).map(move |k| &d[places(k)]));
+        let InterfaceMemory { sent, came, x } = memory;
+        by_parts(rows, &layout.parts, sent);
         let [rows_most, told_most, part_most] = layout.most().map(|most| most.max(1));
         let lens = layout.lens(me, n_columns);
-        let came = self.ranks.all_to_all(&sent, [&lens[0], &lens[1]], rows_most * part_most * n_columns);
-        let x = self.solve_part(transposed, &came, n_columns);
+        let came = &mut came[..];
+        let from = &mut came[..lens[1].iter().sum()];
+        self.ranks.all_to_all_into(sent, [&lens[0], &lens[1]], rows_most * part_most * n_columns, from);
+        self.solve_part(transposed, from, x);
         let part = layout.parts.range(me).len();
-        let mut sent = Vec::with_capacity(x.len() + x.len() / 2);
+        sent.clear();
         for rank in 0..self.ranks.size() {
             let told = layout.told(rank);
             for x in x.chunks_exact((layout.rows.rows() * part).max(1)) {
@@ -182,15 +205,16 @@ impl<T: Scalar> InterfaceFactors<T> {
             }
         }
         let lens = layout.lens_back(me, n_columns);
-        let came = self.ranks.all_to_all(&sent, [&lens[0], &lens[1]], told_most * part_most * n_columns);
-        self.take_told(&came, d, n_columns)
+        let from = &mut came[..lens[1].iter().sum()];
+        self.ranks.all_to_all_into(sent, [&lens[0], &lens[1]], told_most * part_most * n_columns, from);
+        self.take_told(from, (d, n_columns), beside);
     }
 
     /// Puts what came of each part where it belongs.
-    fn take_told(&self, came: &[T], d: &mut [T], n_columns: usize) -> NeighbourValues<T> {
+    fn take_told(&self, came: &[T], (d, n_columns): (&mut [T], usize), beside: &mut NeighbourValues<T>) {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
-        let mut beside = NeighbourValues { sides: [0, 1].map(|_| vec![T::ZERO; count * n_columns]) };
+        beside.sides.iter_mut().for_each(|side| side.fill(T::ZERO));
         let (told, own) = (layout.told(me), layout.rows.range(me).len());
         // The unknown before the own ones comes first where there is one.
         let lead = usize::from(layout.has_before(me));
@@ -210,14 +234,12 @@ impl<T: Scalar> InterfaceFactors<T> {
                 }
             }
         }
-        beside
     }
 
     /// Solves whole interface systems; parts of the ranks follow one another, columns in each.
-    fn solve_part(&self, transposed: bool, came: &[T], n_columns: usize) -> Vec<T> {
+    fn solve_part(&self, transposed: bool, came: &[T], x: &mut [T]) {
         let (layout, part) = (&self.layout, self.layout.parts.range(self.ranks.rank()).len());
         let n = layout.rows.rows();
-        let mut x = vec![T::ZERO; n * part * n_columns];
         let mut rest = came;
         for rows in (0..self.ranks.size()).map(|rank| layout.rows.range(rank)) {
             for x in x.chunks_exact_mut((n * part).max(1)) {
@@ -233,7 +255,21 @@ impl<T: Scalar> InterfaceFactors<T> {
                 (None, None) => {}
             }
         }
-        x
+    }
+}
+
+/// Memory of the exchanges and of whole interface systems.
+#[derive(Debug)]
+pub(super) struct InterfaceMemory<T> {
+    sent: Vec<T>,
+    came: Vec<T>,
+    x: Vec<T>,
+}
+
+impl<T: Scalar> NeighbourValues<T> {
+    /// Zeros.
+    pub fn none(count: usize, n_columns: usize) -> bandsolve::Result<Self> {
+        Ok(Self { sides: [zeroed(count * n_columns)?, zeroed(count * n_columns)?] })
     }
 }
 
@@ -254,10 +290,16 @@ impl<T: Scalar> RingEnd<T> {
     }
 }
 
-/// Numbers of every system, by rows of `count`, as those of part 0, of part 1, and so on.
-pub(super) fn by_parts<T: Scalar>(values: &[T], count: usize, parts: &RankRanges) -> Vec<T> {
-    let of_part = |part: Range<usize>| values.chunks_exact(count.max(1)).map(move |row| &row[part.clone()]);
-    (0..parts.ranks()).flat_map(|rank| of_part(parts.range(rank))).flatten().copied().collect()
+/// Rows with a number of every system, as those of part 0, of part 1, and so on, in the place of what `to` held.
+pub(super) fn by_parts<'a, T: Scalar>(
+    rows: impl Iterator<Item = &'a [T]> + Clone,
+    parts: &RankRanges,
+    to: &mut Vec<T>,
+) {
+    to.clear();
+    for part in (0..parts.ranks()).map(|rank| parts.range(rank)) {
+        rows.clone().for_each(|row| to.extend_from_slice(&row[part.clone()]));
+    }
 }
 
 /// Σ ends · y of the last row and the first row of y.
@@ -267,8 +309,7 @@ fn ends_product<T: Scalar>(ends: &[Vec<T>; 2], y: &[T], part: usize) -> Vec<T> {
 }
 
 fn batch_of<T: Scalar>(arrays: [Vec<T>; 3], (n, part): (usize, usize)) -> bandsolve::Result<BatchFactor<'static, T>> {
-    let [sub, diag, sup] = &arrays;
-    let batch = TridiagonalBatch::interleaved(part, n, sub, diag, sup)?.into_owned();
+    let batch = TridiagonalBatch::interleaved_from_vecs(part, n, arrays)?;
     Plan::new(batch.shape()).factor_owned(batch)
 }
 

@@ -6,7 +6,7 @@
 use super::BatchRows;
 use super::interface::NeighbourValues;
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, room};
 use bandsolve::distributed::residual_of;
 use bandsolve::{RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
@@ -28,27 +28,45 @@ fn around<'a, T>(x: &'a [T], [before, behind]: [&'a [T]; 2], i: usize, count: us
 }
 
 /// Bounds of η of own rows: of every column and system.
-pub(super) fn bounds<T: Scalar>(arrays: &[Vec<T>; 3], count: usize, answer: &BatchAnswer<'_, T>) -> Vec<f64> {
-    let (column, columns) = (arrays[1].len(), answer.beside.sides[0].len().checked_div(count).unwrap_or(0));
-    let mut all = vec![0.0; columns * count];
+pub(super) fn bounds<T: Scalar>(
+    arrays: &[Vec<T>; 3],
+    count: usize,
+    answer: &BatchAnswer<'_, T>,
+    BoundMemory { all, norms, ratios }: &mut BoundMemory<T>,
+) {
+    let column = arrays[1].len();
+    all.fill(0.0);
     if column == 0 {
-        return all;
+        return;
     }
     for (k, worst) in all.chunks_exact_mut(count).enumerate() {
         let (d, x) = (&answer.d[k * column..][..column], &answer.x[k * column..][..column]);
         let ends = answer.beside.sides.each_ref().map(|side| &side[k * count..][..count]);
-        let mut norms = vec![T::Real::ZERO; count];
+        norms.fill(T::Real::ZERO);
+        ratios.fill(T::Real::ZERO);
         for row in ends.into_iter().chain(x.chunks_exact(count)) {
             norms.iter_mut().zip(row).for_each(|(norm, x)| *norm = norm.max_nan(peak(*x)));
         }
-        let mut ratios = vec![T::Real::ZERO; count];
         for i in 0..column / count {
             let rows = arrays.each_ref().map(|array| &array[i * count..][..count]);
-            row_bounds(rows, (&d[i * count..][..count], around(x, ends, i, count)), &norms, &mut ratios);
+            row_bounds(rows, (&d[i * count..][..count], around(x, ends, i, count)), norms, ratios);
         }
-        worst.iter_mut().zip(&ratios).for_each(|(worst, ratio)| *worst = ratio.to_f64());
+        worst.iter_mut().zip(&*ratios).for_each(|(worst, ratio)| *worst = ratio.to_f64());
     }
-    all
+}
+
+/// Memory of bounds: those of every column and system, and numbers of every system.
+#[derive(Debug)]
+pub(super) struct BoundMemory<T: Scalar> {
+    pub all: Vec<f64>,
+    norms: Vec<T::Real>,
+    ratios: Vec<T::Real>,
+}
+
+impl<T: Scalar> BoundMemory<T> {
+    pub fn new(count: usize, n_columns: usize) -> bandsolve::Result<Self> {
+        Ok(Self { all: room(count * n_columns)?, norms: room(count)?, ratios: room(count)? })
+    }
 }
 
 /// The larger of `ratios` and |r| / (Σ|a|·norm + |d|) of one row of all systems; infinity where that leaves the range of the type.
@@ -81,7 +99,8 @@ pub(super) fn reduce_max(ranks: &Ranks, parts: &RankRanges, values: &[f64]) -> V
     let times = values.len().checked_div(count).unwrap_or(0);
     let lens: Vec<usize> = (0..ranks.size()).map(|rank| times * parts.range(rank).len()).collect();
     let (own, most) = (vec![lens[me]; ranks.size()], lens.iter().copied().max().unwrap_or(0));
-    let sent = super::interface::by_parts(values, count, parts);
+    let mut sent = Vec::with_capacity(values.len());
+    super::interface::by_parts(values.chunks_exact(count.max(1)), parts, &mut sent);
     let came = ranks.all_to_all(&sent, [&lens, &own], most);
     let mut largest = vec![0.0f64; lens[me]];
     for values in came.chunks_exact(lens[me].max(1)) {
@@ -108,7 +127,7 @@ pub(super) fn residuals<T: Scalar>(
 ) -> Vec<f64> {
     let (count, own) = (rows.count, rows.own());
     let (parts, column) = (RankRanges::even(count, rows.ranks.size()), own * count);
-    let arrays = rows.arrays(transposed);
+    let arrays = rows.made_arrays(transposed);
     let each = || open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
     let of_system = |values: &[T], at: usize| -> Vec<T> {
         (0..own).map(|i| values[at / count * column + i * count + at % count]).collect()

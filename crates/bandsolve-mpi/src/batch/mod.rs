@@ -17,11 +17,12 @@ mod repair;
 pub use factors::DistributedBatchFactors;
 pub use model::BatchCostModel;
 
-use crate::agreement::{RankError, agree, agree_on_columns};
+use crate::agreement::{OwnColumns, RankError, agree, alike};
 use crate::factors::conjugate_for;
 use crate::halo::Halo;
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
+use bandsolve::memory::{copied, reserved, zeroed};
 use bandsolve::{Error, Layout, Op, Scalar};
 use std::sync::{Arc, OnceLock};
 
@@ -79,32 +80,45 @@ impl<T: Scalar> BatchRows<T> {
     }
 
     /// sub, diag, sup of the matrices, or of their transposes. Collective.
-    fn arrays(&self, transposed: bool) -> &[Vec<T>; 3] {
+    fn arrays(&self, transposed: bool) -> Result<&[Vec<T>; 3], RankError> {
         if !transposed {
-            return &self.arrays;
+            return Ok(&self.arrays);
         }
         if self.transposed.get().is_none() {
             let [sub, diag, sup] = &self.arrays;
-            let [below, above] = [sup, sub].map(|array| self.halos.fill(array, 1));
+            let [mut below, mut above] = self.halos.fill_both([sup, sub])?;
             // One row further up, one further down.
-            let sub = below[..diag.len()].to_vec();
-            let sup = above.get(2 * self.count..).unwrap_or_default()[..diag.len()].to_vec();
-            _ = self.transposed.set([sub, diag.clone(), sup]);
+            above.copy_within((2 * self.count).min(above.len()).., 0);
+            below.truncate(diag.len());
+            above.truncate(diag.len());
+            let diag = agree(&self.ranks, copied(diag))?;
+            _ = self.transposed.set([below, diag, above]);
         }
-        self.transposed.get().expect("made on all ranks")
+        Ok(self.made_arrays(transposed))
+    }
+
+    /// The same once they were made.
+    fn made_arrays(&self, transposed: bool) -> &[Vec<T>; 3] {
+        if transposed { self.transposed.get().expect("made on all ranks") } else { &self.arrays }
     }
 }
 
 /// An array in the caller's layout as one by rows.
-fn by_rows<T: Scalar>(values: &[T], rows: usize, count: usize, layout: Layout) -> Vec<T> {
-    if layout == Layout::Interleaved { values.to_vec() } else { turned(values, (count, rows)) }
+fn by_rows<T: Scalar>(values: &[T], rows: usize, count: usize, layout: Layout) -> bandsolve::Result<Vec<T>> {
+    if layout == Layout::Interleaved { copied(values) } else { turned(values, (count, rows)) }
 }
 
 /// Numbers by rows of `inner`, `outer` of them, by columns. Several such arrays follow one another.
-fn turned<T: Scalar>(values: &[T], (outer, inner): (usize, usize)) -> Vec<T> {
+fn turned<T: Scalar>(values: &[T], shape: (usize, usize)) -> bandsolve::Result<Vec<T>> {
+    let mut turned = zeroed(values.len())?;
+    turn_into(values, shape, &mut turned);
+    Ok(turned)
+}
+
+/// The same to an array that is there.
+fn turn_into<T: Scalar>(values: &[T], (outer, inner): (usize, usize), turned: &mut [T]) {
     /// Rows and columns of a part that stays in the nearest cache.
     const PART: usize = 16;
-    let mut turned = vec![T::ZERO; values.len()];
     let len = (outer * inner).max(1);
     for (to, from) in turned.chunks_exact_mut(len).zip(values.chunks_exact(len)) {
         for first in (0..outer).step_by(PART) {
@@ -114,7 +128,6 @@ fn turned<T: Scalar>(values: &[T], (outer, inner): (usize, usize)) -> Vec<T> {
             }
         }
     }
-    turned
 }
 
 impl<T: Scalar> DistributedBatch<T> {
@@ -141,25 +154,30 @@ impl<T: Scalar> DistributedBatch<T> {
         periodic: bool,
     ) -> Result<Self, RankError> {
         let own = agree(ranks, checked(count, arrays))?;
-        let all = ranks.all_gather(&[count as u64, own as u64]);
+        let all = ranks.all_gather(&[count as u64, own as u64 * 2 + u64::from(periodic)]);
         let (all, _) = all.as_chunks::<2>();
         let first = all[0][0] as usize;
         let same =
             if count == first { Ok(()) } else { Err(Error::Shape { what: "systems", expected: first, got: count }) };
         agree(ranks, same)?;
-        let ranges = RankRanges::of_counts(all.iter().map(|[_, own]| *own as usize));
+        alike(all.iter().position(|[_, told]| told % 2 != all[0][1] % 2))?;
+        let ranges = RankRanges::of_counts(all.iter().map(|[_, told]| *told as usize / 2));
         let rows = ranges.range(ranks.rank());
-        let mut arrays = arrays.map(|array| by_rows(array, own, count, layout));
-        if !periodic && own > 0 {
-            let last = (own - 1) * count;
-            if rows.start == 0 {
-                arrays[0][..count].fill(T::ZERO);
+        let by_rows = |array: &[T]| by_rows(array, own, count, layout);
+        let own_rows = || {
+            let mut arrays = [by_rows(arrays[0])?, by_rows(arrays[1])?, by_rows(arrays[2])?];
+            if !periodic && own > 0 {
+                let last = (own - 1) * count;
+                if rows.start == 0 {
+                    arrays[0][..count].fill(T::ZERO);
+                }
+                if rows.end == ranges.rows() {
+                    arrays[2][last..].fill(T::ZERO);
+                }
             }
-            if rows.end == ranges.rows() {
-                arrays[2][last..].fill(T::ZERO);
-            }
-        }
-        agree(ranks, finite(&arrays, (own, count), layout))?;
+            finite(&arrays, (own, count), layout).map(|()| arrays)
+        };
+        let arrays = agree(ranks, own_rows())?;
         let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * count));
         let halos = Halo::new(ranks.clone(), numbers, (count, periodic));
         let rows = BatchRows { ranks: ranks.clone(), ranges, count, halos, arrays, transposed: OnceLock::new() };
@@ -212,23 +230,35 @@ impl<T: Scalar> DistributedBatch<T> {
     pub fn apply_op(&self, op: Op, x: &[T]) -> Result<Vec<T>, RankError> {
         let (rows, count) = (&*self.rows, self.rows.count);
         let (own, column) = (rows.own(), rows.own() * count);
-        let n_columns = agreed_columns(rows, "x", x)?;
-        let mut x = by_rows(x, own, count, self.layout);
+        let (n_columns, (mut x, around, mut y, mut turned)) = agreed_columns(rows, ("x", x), op, |n_columns| {
+            let turned = if self.layout == Layout::Interleaved { 0 } else { x.len() };
+            let around = zeroed(rows.halos.len(n_columns))?;
+            Ok((by_rows(x, own, count, self.layout)?, around, reserved(x.len())?, zeroed(turned)?))
+        })?;
         conjugate_for(op, &mut x);
-        let [sub, diag, sup] = rows.arrays(op != Op::Plain);
-        let around = rows.halos.fill(&x, n_columns);
-        let mut y = Vec::with_capacity(x.len());
+        let [sub, diag, sup] = rows.arrays(op != Op::Plain)?;
+        let mut around = if own == 0 { rows.ranks.room(rows.halos.len(n_columns)) } else { around };
+        rows.halos.fill_into(&x, &mut around, n_columns);
         for x in around.chunks_exact(column + 3 * count.max(1)).filter(|_| column > 0) {
             let row = |k: usize| sub[k] * x[k] + diag[k] * x[k + count] + sup[k] * x[k + 2 * count];
             y.extend((0..column).map(row));
         }
         conjugate_for(op, &mut y);
-        Ok(if self.layout == Layout::Interleaved { y } else { turned(&y, (own, count)) })
+        if self.layout == Layout::Interleaved {
+            return Ok(y);
+        }
+        turn_into(&y, (own, count), &mut turned);
+        Ok(turned)
     }
 
-    /// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
-    pub(crate) fn columns(&self, what: &'static str, values: &[T]) -> Result<usize, RankError> {
-        agreed_columns(&self.rows, what, values)
+    /// The number of columns of an array of own rows, which is finite and has as many on all ranks, and what `prepare` makes for as many.
+    /// Collective.
+    pub(crate) fn columns<V>(
+        &self,
+        array: (&'static str, &[T]),
+        prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
+    ) -> Result<(usize, V), RankError> {
+        agreed_columns(&self.rows, array, Op::Plain, prepare)
     }
 
     /// Factors of all systems. Collective.
@@ -247,9 +277,16 @@ impl<T: Scalar> DistributedBatch<T> {
     }
 }
 
-/// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
-fn agreed_columns<T: Scalar>(rows: &BatchRows<T>, what: &'static str, values: &[T]) -> Result<usize, RankError> {
-    agree_on_columns(&rows.ranks, (what, values), |rank| rows.ranges.range(rank).len() * rows.count, true)
+/// The number of columns of an array of own rows, which is finite and has as many on all ranks, and what `prepare` makes for as many.
+/// Collective.
+fn agreed_columns<T: Scalar, V>(
+    rows: &BatchRows<T>,
+    (name, values): (&'static str, &[T]),
+    op: Op,
+    prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
+) -> Result<(usize, V), RankError> {
+    let len_of = |rank: usize| rows.ranges.range(rank).len() * rows.count;
+    OwnColumns { name, values, len_of: &len_of, finite: true, option: op as u64 }.agree(&rows.ranks, prepare)
 }
 
 /// Own rows of a system.

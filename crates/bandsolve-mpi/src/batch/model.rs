@@ -30,7 +30,7 @@ impl BatchCostModel {
     pub fn factor(&self, rank: usize) -> RankCost {
         let (layout, mut cost) = (self.layout(), RankCost::default());
         self.send_all(&mut cost, rank, &layout.lens(rank, 3)[0]);
-        cost.gather(1, AGREEMENT);
+        cost.gather(2, AGREEMENT);
         cost.flops = 12.0 * self.own(rank);
         cost
     }

@@ -4,6 +4,8 @@ use super::BatchRows;
 use super::measure::BatchAnswer;
 use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
+use crate::ranks::room;
+use bandsolve::memory::reserved;
 use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Plan, RealScalar, Scalar, TOLERABLE, Tridiagonal};
 use std::collections::BTreeMap;
 
@@ -58,23 +60,24 @@ pub(super) fn solve_alone<T: Scalar>(
 ) -> Result<(), RankError> {
     let (ranks, count, own) = (&rows.ranks, rows.count, rows.own());
     let (me, parcels) = (ranks.rank(), Parcels::new(&rows.ranges, count, missed));
-    let mut sent = Vec::new();
+    let ([to, from], most) = parcels.lens(me, true);
+    let ([back_to, back_from], back_most) = parcels.lens(me, false);
+    let sum = |lens: &[usize]| lens.iter().sum::<usize>();
+    let memory = || Ok((reserved(sum(&to))?, room(sum(&from))?, reserved(sum(&back_from))?, room(sum(&back_to))?));
+    let (mut sent, mut came, mut sent_back, mut came_back) = agree(ranks, memory())?;
     for (system, columns) in parcels.parts.iter().flatten() {
         rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
         for k in columns {
             sent.extend((0..own).map(|i| answer.d[(k * own + i) * count + system]));
         }
     }
-    let ([to, from], most) = parcels.lens(me, true);
-    let came = ranks.all_to_all(&sent, [&to, &from], most);
+    ranks.all_to_all_into(&sent, [&to, &from], most, &mut came);
     let solved = agree(ranks, solve_part(&parcels, me, &came, (rows.periodic(), transposed)))?;
-    let mut sent = Vec::new();
     for range in (0..ranks.size()).map(|rank| rows.ranges.range(rank)) {
-        solved.iter().for_each(|(x, _)| sent.extend_from_slice(&x[range.clone()]));
+        solved.iter().for_each(|(x, _)| sent_back.extend_from_slice(&x[range.clone()]));
     }
-    let ([to, from], most) = parcels.lens(me, false);
-    let came = ranks.all_to_all(&sent, [&from, &to], most);
-    let mut rest = came.chunks_exact(own.max(1));
+    ranks.all_to_all_into(&sent_back, [&back_from, &back_to], back_most, &mut came_back);
+    let mut rest = came_back.chunks_exact(own.max(1));
     let all = || parcels.parts.iter().flatten().flat_map(|(s, columns)| columns.iter().map(move |k| (*s, *k)));
     for (system, k) in all().filter(|_| own > 0) {
         let x = rest.next().expect("x of every system");
@@ -86,7 +89,7 @@ pub(super) fn solve_alone<T: Scalar>(
     found[before..].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
     all().zip(&found).for_each(|((system, k), error)| errors[k * count + system] = *error);
-    let worst = found.iter().copied().fold(0.0, f64::max);
+    let worst = found.iter().copied().fold(0.0, f64::max_nan);
     let settled = if worst <= TOLERABLE * T::Real::EPSILON.to_f64() {
         Ok(())
     } else {
@@ -104,12 +107,12 @@ fn solve_part<T: Scalar>(
 ) -> bandsolve::Result<Vec<(Vec<T>, f64)>> {
     let (n, per_row) = (parcels.rows.rows(), parcels.per_row(me, true));
     // Column `k` of all that came, whose rows lie rank by rank.
-    let whole = |k: usize| -> Vec<T> {
-        let mut values = Vec::with_capacity(n);
+    let whole = |k: usize| -> bandsolve::Result<Vec<T>> {
+        let mut values = reserved(n)?;
         for rows in (0..parcels.rows.ranks()).map(|rank| parcels.rows.range(rank)) {
             values.extend_from_slice(&came[rows.start * per_row + k * rows.len()..][..rows.len()]);
         }
-        values
+        Ok(values)
     };
     let (mut solved, mut first) = (Vec::new(), 0);
     for (system, columns) in &parcels.parts[me] {
@@ -117,11 +120,11 @@ fn solve_part<T: Scalar>(
             Error::Singular { row } => Error::Singular { row: system * n + row },
             other => other,
         };
-        let [sub, diag, sup] = [0, 1, 2].map(|k| whole(first + k));
+        let [sub, diag, sup] = [whole(first)?, whole(first + 1)?, whole(first + 2)?];
         let a = if periodic { Tridiagonal::periodic(&sub, &diag, &sup) } else { Tridiagonal::new(&sub, &diag, &sup) }?;
         let factors = Plan::new(a.shape()).method(Method::Pivoted).factor(&a)?;
         for k in 0..columns.len() {
-            let mut x = whole(first + 3 + k);
+            let mut x = whole(first + 3 + k)?;
             let done =
                 if transposed { factors.solve_transpose_in_place(&mut x) } else { factors.solve_in_place(&mut x) };
             solved.push((x, done.map_err(named)?.backward_error));

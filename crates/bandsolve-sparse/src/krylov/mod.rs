@@ -317,7 +317,8 @@ impl<'c> KrylovSolver<'c> {
         x: &mut [T],
         watch: &mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Result<IterationReport> {
-        let mut memory = buffer(self.scratch(a, preconditioner))?;
+        let memory = buffer(self.scratch(a, preconditioner));
+        let mut memory = bandsolve::vectors::agree_on(self.communicator, memory)?;
         self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))
     }
 
@@ -333,9 +334,9 @@ impl<'c> KrylovSolver<'c> {
         x: &mut [T],
     ) -> Result<Vec<IterationReport>> {
         let n = a.rows().max(1);
-        check("x", rhs.len(), x.len())?;
-        check("rhs", rhs.len().next_multiple_of(n), rhs.len())?;
-        let mut memory = buffer(self.scratch(a, preconditioner))?;
+        let memory = buffer(self.scratch(a, preconditioner));
+        let lengths = check("x", rhs.len(), x.len()).and(check("rhs", rhs.len().next_multiple_of(n), rhs.len()));
+        let mut memory = bandsolve::vectors::agree_on(self.communicator, lengths.and(memory))?;
         let columns = rhs.chunks(n).zip(x.chunks_mut(n));
         let watch = &mut |_: IterationProgress<'_, T>| ControlFlow::Continue(());
         columns.map(|(rhs, x)| self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))).collect()
@@ -355,6 +356,13 @@ impl<'c> KrylovSolver<'c> {
         stack: &mut PodStack,
     ) -> Result<IterationReport> {
         T::by_type::<SolveSystem<'_>>(KrylovCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
+    }
+
+    /// An error on all processes unless they solve alike: they would wait for each other.
+    fn agree_alike(&self, preconditioned: bool) -> Result<()> {
+        let Self { method, rtol, atol, max_iterations, side, communicator } = self;
+        let options = (method, rtol, atol, max_iterations, side, preconditioned);
+        bandsolve::vectors::agree_alike(*communicator, bandsolve::vectors::digest(&options))
     }
 
     /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps; with the norm of the residual.
@@ -453,9 +461,12 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let all = agree(solver.communicator, n, checked((a, preconditioner, solver.side), (rhs, x)))?;
         let method = solver.method.within(all);
         let needed = solver.scratch_of(a, preconditioner, method);
-        if !stack.can_hold(needed) {
-            return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
-        }
+        let room = match stack.can_hold(needed) {
+            true => Ok(()),
+            false => Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() }),
+        };
+        bandsolve::vectors::agree_on(solver.communicator, room)?;
+        solver.agree_alike(preconditioner.is_some())?;
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
         let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
         let mut run = KrylovRun { method, a, m: preconditioner, side: solver.side, rhs, n, all, reducer, steps: 0 };

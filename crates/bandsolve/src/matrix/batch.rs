@@ -58,6 +58,21 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Self::new(count, n, Layout::Interleaved, sub, diag, sup)
     }
 
+    /// Systems whose rows alternate, of `[sub, diag, sup]` which the batch keeps.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless every array has length `count · n`.
+    pub fn interleaved_from_vecs(
+        count: usize,
+        n: usize,
+        arrays: [Vec<T>; 3],
+    ) -> Result<TridiagonalBatch<'static, T>> {
+        let [sub, diag, sup] = &arrays;
+        TridiagonalBatch::interleaved(count, n, sub, diag, sup)?;
+        let [sub, diag, sup] = arrays.map(Cow::Owned);
+        Ok(TridiagonalBatch { n, count, layout: Layout::Interleaved, sub, diag, sup })
+    }
+
     /// Either layout.
     ///
     /// # Errors
