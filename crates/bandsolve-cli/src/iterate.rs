@@ -17,6 +17,7 @@ use bandsolve_sparse::{
 };
 use core::ops::ControlFlow;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Solves one sparse system as the command line asks.
@@ -28,7 +29,8 @@ pub fn run(args: &IterateArgs) -> Result<(), Failure> {
         Format::of(out)?;
     }
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
-    report::check_outputs(&outputs, &[&args.matrix])?;
+    let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
+    report::check_outputs(&outputs, &inputs)?;
     crate::set_threads(args.threads)?;
     let matrix = io::read_matrix(&args.matrix)?;
     match matrix.values.is_complex() {

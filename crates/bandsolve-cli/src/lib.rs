@@ -27,7 +27,8 @@ mod plot;
 mod poisson;
 mod progress;
 mod renumber;
-mod report;
+#[doc(hidden)]
+pub mod report;
 mod solve;
 mod spy;
 mod stability;
@@ -38,11 +39,23 @@ mod tune;
 pub use args::{finite, tolerance};
 
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The program: reads its arguments, and returns what the process does.
 pub fn main() -> ExitCode {
-    exit::finish(run(args::Args::parse()))
+    exit::finish(args::Args::try_parse().map_or_else(say, run))
+}
+
+/// Prints what clap answers by itself: help and the version, or what is wrong with the arguments.
+fn say(answer: clap::Error) -> Result<(), exit::Failure> {
+    if answer.use_stderr() {
+        answer.exit();
+    }
+    // `exit` would not notice that nothing was printed.
+    let printed = answer.print().and_then(|()| std::io::stdout().flush());
+    io::output::forgive_closed_pipe(printed)
+        .map_err(|e| exit::Failure::Other(format!("standard output: cannot be written: {e}")))
 }
 
 fn run(args: args::Args) -> Result<(), exit::Failure> {

@@ -4,7 +4,6 @@ use crate::exit::Failure;
 use crate::io::output;
 use crate::plot::PictureFormat;
 use serde_json::Value;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Prints text on standard output; a closed pipe is no error.
@@ -23,40 +22,25 @@ pub fn print_beside(text: &str, taken: bool) -> Result<(), Failure> {
     if !taken {
         return print(text);
     }
-    // A report that nobody reads is no error.
-    let _ = std::io::stderr().write_all(text.as_bytes());
-    Ok(())
+    output::write_stderr(text)
 }
 
 /// Whether an output goes to standard output.
 pub fn is_stdout(path: Option<&Path>) -> bool {
-    path.is_some_and(|p| p.as_os_str() == "-")
+    path.is_some_and(output::is_stdout)
 }
 
-/// Refuses outputs that name the same file as one another or as an input, that cannot be written, and pictures of no known
-/// format; returns whether one of them takes standard output.
+/// Refuses outputs as [`output::check_all`] does, and pictures of no known format; returns whether one of them takes standard
+/// output.
 ///
 /// # Errors
 /// [`Failure::Usage`], [`Failure::Other`].
 pub fn check_outputs(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
-    let named: Vec<_> = options.iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect();
-    let place = |path: &Path| if is_stdout(Some(path)) { path.into() } else { output::target(path) };
-    for (k, (name, path)) in named.iter().enumerate() {
-        if let Some((earlier, _)) = named[..k].iter().find(|(_, other)| place(other) == place(path)) {
-            return Err(Failure::Usage(format!("{earlier} and {name} name the same file")));
-        }
-        if is_stdout(Some(path)) {
-            continue;
-        }
-        if inputs.iter().any(|input| place(input) == place(path)) {
-            return Err(Failure::Usage(format!("{name} {}: this file is read, not written", path.display())));
-        }
-        output::check(path)?;
-    }
-    if let Some((_, path)) = named.iter().find(|(name, _)| **name == "--plot") {
+    let taken = output::check_all(options, inputs)?;
+    if let Some((_, Some(path))) = options.iter().find(|(name, _)| *name == "--plot") {
         PictureFormat::of(path)?;
     }
-    Ok(named.iter().any(|(_, path)| is_stdout(Some(path))))
+    Ok(taken)
 }
 
 /// Writes text to a file, or to standard output for `-`.

@@ -14,6 +14,7 @@ use bandsolve_gallery::families::System;
 use bandsolve_gallery::oracle::{forward_error, round};
 use bandsolve_gpu::{Device, DeviceScalar};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Solves one system as the command line asks.
@@ -53,12 +54,8 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
     }
-    // Right-hand sides may give way to the solution.
-    report::check_outputs(&[("--out", &args.out), ("--json", &args.json)], &[&args.matrix])?;
-    if args.rhs.as_ref().is_some_and(|r| r.as_os_str() == "-" && *r == args.matrix) {
-        return Err(Failure::Usage("only one of matrix and right-hand side can be read from standard input".into()));
-    }
-    Ok(())
+    let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
+    report::check_outputs(&[("--out", &args.out), ("--json", &args.json)], &inputs).map(|_| ())
 }
 
 /// The GPU to solve on; none is the CPU.

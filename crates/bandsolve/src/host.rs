@@ -1,6 +1,6 @@
 //! What is asked of the machine that a process runs on: memory that is free, small files read and written whole.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,17 +69,36 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     // A link stays one.
     let target = path.canonicalize().unwrap_or(path.to_path_buf());
     let beside = beside(&target)?;
-    let written = write_new(&beside, text).and_then(|()| std::fs::rename(&beside, &target));
+    let written = write_new(&beside, &target, text).and_then(|()| std::fs::rename(&beside, &target));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     written
 }
 
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
+fn write_new(path: &Path, target: &Path, text: &str) -> io::Result<()> {
+    // Moving a file onto a name does not ask whether the old file may be written.
+    let old = if target.exists() { Some(OpenOptions::new().write(true).open(target)?.metadata()?) } else { None };
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     file.write_all(text.as_bytes())?;
+    if let Some(old) = old {
+        keep_permissions(&old, &file)?;
+    }
     file.sync_all()
+}
+
+/// Gives a new file the permissions of the one that it replaces, and its owner and group where the system allows that.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn keep_permissions(old: &Metadata, new: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Only root can give a file away. A change of the owner clears bits of the mode, so the mode comes last.
+        let _ = fchown(new, Some(old.uid()), Some(old.gid()));
+    }
+    new.set_permissions(old.permissions())
 }
 
 /// A hidden name in the same folder, this call's own.
@@ -123,6 +142,13 @@ mod tests {
         assert_eq!(read_file(&path, 4).unwrap(), "text");
         assert!(read_file(&path, 3).unwrap_err().to_string().contains("more than 3 bytes"));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+            write_file(&path, "text").unwrap();
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+        }
         for special in [folder.as_path(), Path::new("/dev/zero")].into_iter().filter(|path| path.exists()) {
             assert!(read_file(special, 10).unwrap_err().to_string().contains("no regular file"));
             assert!(write_file(special, "text").unwrap_err().to_string().contains("no regular file"));

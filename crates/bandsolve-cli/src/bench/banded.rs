@@ -27,7 +27,7 @@ const USUAL_WORDS: usize = 1 << 29;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure)?;
+    let taken = results::taken(measure, None)?;
     let threads = super::threads(&args.threads)?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());

@@ -26,7 +26,7 @@ const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Meth
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });

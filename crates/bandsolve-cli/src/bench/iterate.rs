@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// [`Failure::Usage`] for models that are not known or too large, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot
 /// be written.
 pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     crate::set_threads(args.threads)?;
     let Some(path) = &args.matrix else {
         return model(args)?.run(taken);

@@ -17,7 +17,7 @@ use crate::plot::Picture;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure)?;
+    let taken = results::taken(measure, None)?;
     let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
     let sweep = SizeSweep {

@@ -29,7 +29,7 @@ const WORDS: usize = 5;
 /// # Errors
 /// [`Failure::Usage`] for methods that are not known and boxes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
     let machine = MachineFacts::here();
     report::print_beside(&machine.text(None), taken)?;

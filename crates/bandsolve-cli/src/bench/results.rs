@@ -9,6 +9,7 @@ use crate::peers::Peer;
 use crate::plot::Picture;
 use crate::report;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// The results of one benchmark.
 pub struct Results {
@@ -54,10 +55,11 @@ impl Results {
     }
 }
 
-/// Refuses outputs to the same file; returns whether one of them takes standard output.
+/// Refuses outputs to the same file, or to the matrix that is read; returns whether one of them takes standard output.
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn taken(args: &MeasureArgs) -> Result<bool, Failure> {
-    report::check_outputs(&[("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)], &[])
+pub fn taken(args: &MeasureArgs, matrix: Option<&Path>) -> Result<bool, Failure> {
+    let outputs = [("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)];
+    report::check_outputs(&outputs, matrix.as_slice())
 }

@@ -26,7 +26,7 @@ const WRITTEN_OUT: &str = "written out";
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
 /// written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     let threads = super::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;

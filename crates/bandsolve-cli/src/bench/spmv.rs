@@ -42,7 +42,7 @@ const PREPARED: &str = "prepared";
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
 /// written.
 pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure)?;
+    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     let threads = super::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 10_000 } else { 1_000_000 }).max(1);
     // Up to 9 entries a row, and vectors.

@@ -19,7 +19,7 @@ use bandsolve::Method;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure)?;
+    let taken = results::taken(measure, None)?;
     let threads = super::threads(&args.threads)?;
     let rpts = |&threads: &usize| [true, false].map(|verify| Own { method: Method::Rpts, threads, verify });
     let pivoted = Own { method: Method::Pivoted, threads: 1, verify: true };

@@ -13,7 +13,7 @@ use bandsolve::Complex64;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Numbers as a file holds them: real parts, and imaginary parts if it is complex.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -423,8 +423,13 @@ pub fn read(path: &Path) -> Result<FileArray, Failure> {
     read_stream(&name, progress::reading(&path, size).wrap_read(file), size)
 }
 
+/// The file that an input is read from: without the name of an array in it.
+pub fn file_of(path: &Path) -> PathBuf {
+    split_member(path).0
+}
+
 /// Splits `file.npz:name` into file and member, unless a file of the whole name exists.
-fn split_member(path: &Path) -> (std::path::PathBuf, Option<String>) {
+fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let text = path.to_string_lossy();
     match text.rsplit_once(".npz:") {
         Some((stem, member)) if !path.exists() => (format!("{stem}.npz").into(), Some(member.to_string())),

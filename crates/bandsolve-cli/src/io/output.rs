@@ -4,8 +4,9 @@ use super::npy::{self, NpyOrder};
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
 use crate::progress;
+use bandsolve::host::keep_permissions;
 use bandsolve::{RealScalar, Scalar};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::Other(format!("{}: cannot be written: {e}", path.display()));
     temporary::prepare_for_signals();
-    if path.as_os_str() == "-" {
+    if is_stdout(path) {
         return forgive_closed_pipe(stream(io::stdout().lock(), fill)).map_err(failed);
     }
     let target = target(path);
@@ -44,18 +45,134 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Whether a path names standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
+}
+
 /// Refuses what [`write()`] is sure to fail at, before the work is done.
 ///
 /// # Errors
 /// [`Failure::Other`].
 pub fn check(path: &Path) -> Result<(), Failure> {
     let target = target(path);
-    let why = match folder(&target).is_dir() {
-        false => "there is no such folder",
-        true if target.is_dir() => "it is a directory",
-        true => return Ok(()),
+    let why = match target.metadata() {
+        _ if !folder(&target).is_dir() => "there is no such folder".to_string(),
+        Ok(there) if there.is_dir() => "it is a directory".to_string(),
+        Ok(there) if there.is_file() => match writable(&target) {
+            Ok(_) => return Ok(()),
+            Err(e) => e.to_string(),
+        },
+        _ => return Ok(()),
     };
     Err(Failure::Other(format!("{}: cannot be written: {why}", path.display())))
+}
+
+/// Refuses outputs of one call that are the same file as an input or as another output, or that cannot be written. Returns whether
+/// an output takes standard output.
+///
+/// Files are compared by device and inode, so that links are seen. Standard output counts as an output and `-` among the inputs as
+/// standard input, also where a shell made them files. Each output has the name of its option; `None` is an option that is not used.
+///
+/// # Errors
+/// [`Failure::Usage`], and those of [`check()`].
+pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
+    let files: Vec<PathBuf> = inputs.iter().map(|input| super::file_of(input)).collect();
+    let read: Vec<Place> = files.iter().map(|file| Place::of_input(file)).collect();
+    if read.iter().filter(|place| **place == Place::StandardInput).count() > 1 {
+        return Err(Failure::Usage("standard input can be only one of the inputs".into()));
+    }
+    let standard_output = ("standard output", Path::new("-"));
+    let named = options.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?)));
+    // What the command prints goes to standard output in any case.
+    let all: Vec<_> = named.filter(|(_, path)| !is_stdout(path)).chain([standard_output]).collect();
+    let written: Vec<Place> = all.iter().map(|(_, path)| Place::of_output(path)).collect();
+    for (k, (name, path)) in all.iter().enumerate() {
+        if let Some(input) = read.iter().position(|place| *place == written[k]) {
+            let (output, input) = (path.display(), super::name(inputs[input]));
+            let why =
+                format!("{name} {output}: this file is also an input ({input}); choose another name for the output");
+            return Err(Failure::Usage(why));
+        }
+        if let Some(earlier) = written[..k].iter().position(|place| *place == written[k]) {
+            return Err(Failure::Usage(format!("{} and {name} name the same file", all[earlier].0)));
+        }
+        if k + 1 < all.len() {
+            check(path)?;
+        }
+    }
+    let streams: Vec<_> = options.iter().filter(|(_, path)| path.as_deref().is_some_and(is_stdout)).collect();
+    match streams[..] {
+        [(first, _), (second, _), ..] => {
+            Err(Failure::Usage(format!("{first} and {second} name the same file: standard output")))
+        }
+        _ => Ok(!streams.is_empty()),
+    }
+}
+
+/// What tells a file from all others, whatever name leads to it.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Device and inode of a regular file.
+    Inode(u64, u64),
+    /// The name without links, where there is no regular file.
+    Name(PathBuf),
+    /// A stream that is no regular file.
+    StandardInput,
+    /// A stream that is no regular file.
+    StandardOutput,
+}
+
+impl Place {
+    fn of_input(path: &Path) -> Self {
+        match path.as_os_str() == "-" {
+            true => Self::of_stream(&io::stdin()).unwrap_or(Self::StandardInput),
+            false => Self::of(path),
+        }
+    }
+
+    fn of_output(path: &Path) -> Self {
+        match is_stdout(path) {
+            true => Self::of_stream(&io::stdout()).unwrap_or(Self::StandardOutput),
+            false => Self::of(path),
+        }
+    }
+
+    fn of(path: &Path) -> Self {
+        let inode = path.metadata().ok().and_then(|there| Self::of_metadata(&there));
+        inode.unwrap_or_else(|| Self::Name(target(path)))
+    }
+
+    #[cfg(unix)]
+    fn of_metadata(there: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        there.is_file().then(|| Self::Inode(there.dev(), there.ino()))
+    }
+
+    #[cfg(unix)]
+    fn of_stream(stream: &impl std::os::fd::AsFd) -> Option<Self> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        Self::of_metadata(&file.metadata().ok()?)
+    }
+
+    #[cfg(not(unix))]
+    fn of_metadata(_there: &Metadata) -> Option<Self> {
+        None
+    }
+
+    #[cfg(not(unix))]
+    fn of_stream<S>(_stream: &S) -> Option<Self> {
+        None
+    }
+}
+
+/// Writes text to standard error; a closed pipe is no error.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn write_stderr(text: &str) -> Result<(), Failure> {
+    let written = forgive_closed_pipe(io::stderr().write_all(text.as_bytes()));
+    written.map_err(|e| Failure::Other(format!("standard error: cannot be written: {e}")))
 }
 
 fn stream(out: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -64,7 +181,11 @@ fn stream(out: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     out.flush()
 }
 
-fn forgive_closed_pipe(result: io::Result<()>) -> io::Result<()> {
+/// A reader who closes the pipe is no error.
+///
+/// # Errors
+/// All others.
+pub fn forgive_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
@@ -75,11 +196,20 @@ fn replace(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     if target.is_dir() {
         return Err(io::Error::other("it is a directory"));
     }
+    let old = if target.exists() { Some(writable(target)?.metadata()?) } else { None };
     let (file, temporary) = Temporary::beside(target)?;
     stream(&file, fill)?;
+    if let Some(old) = old {
+        keep_permissions(&old, &file)?;
+    }
     flush(&file)?;
     drop(file);
     temporary.rename(target)
+}
+
+/// An existing file, opened but not changed: moving another file onto its name would not ask whether it may be written.
+fn writable(target: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(target)
 }
 
 /// To the disk: what only shows there (no space, a server that is gone) is an error before the old file has given way.
@@ -107,7 +237,7 @@ impl Format {
     /// [`Failure::Usage`] for an unknown ending.
     pub fn of(path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|e| e.to_str()) {
-            _ if path.as_os_str() == "-" => Ok(Format::MatrixMarket),
+            _ if is_stdout(path) => Ok(Format::MatrixMarket),
             Some("mtx") => Ok(Format::MatrixMarket),
             Some("npy") => Ok(Format::Npy),
             _ => Err(Failure::Usage(format!("--out {}: the name must end in .mtx or .npy", path.display()))),

@@ -205,7 +205,7 @@ impl PictureFormat {
     pub fn of(path: &Path) -> Result<PictureFormat, Failure> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         match ending.as_deref() {
-            _ if path.as_os_str() == "-" => Ok(PictureFormat::Svg),
+            _ if output::is_stdout(path) => Ok(PictureFormat::Svg),
             Some("svg") => Ok(PictureFormat::Svg),
             Some("png") => Ok(PictureFormat::Png),
             _ => Err(Failure::Usage(format!("--plot {}: the name must end in .svg or .png", path.display()))),

@@ -25,8 +25,8 @@ const LIMIT: f64 = 8.0 * f64::EPSILON;
 
 /// Prints a line for each matrix of a folder, and over how many of them the backward error is too large.
 pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named(), &[])?;
     let paths = matrices(&args.folder)?;
+    let taken = report::check_outputs(&args.outputs.named(), &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let lapack = Peer::lapack();
     let bar = progress::parts("file", paths.len());
     let rows = paths.iter().progress_with(bar).map(|path| FileRow::new(args, path, lapack.as_ref())).collect();

@@ -171,6 +171,144 @@ fn a_full_disk_is_exit_code_1_and_leaves_the_old_file() {
     );
 }
 
+/// Every output of every command that reads files, under every kind of name for its input.
+#[cfg(unix)]
+#[test]
+fn no_output_replaces_an_input() {
+    let folder = Folder::new();
+    let matrix = matrix_market(20, &toeplitz(20, 4.0, &[1], &[1]));
+    let numbers = |name: &str, shape: &str, count: usize| {
+        let text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let head = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
+        folder.file(name, [head, 2.0_f64.to_le_bytes().repeat(count)].concat());
+    };
+    // The first file of each command is overwritten; the others are read, too.
+    let commands: &[(&str, &[&str])] = &[
+        ("solve IN", &["--out", "--json"]),
+        ("solve B --rhs IN", &["--out", "--json"]),
+        ("iterate IN", &["--out", "--json", "--plot"]),
+        ("iterate B --rhs IN", &["--out", "--json", "--plot"]),
+        ("forest IN", &["--json", "--plot"]),
+        ("eig IN", &["--json"]),
+        ("eig B IN", &["--json"]),
+        ("info IN", &["--json"]),
+        ("spy IN", &["--plot"]),
+        ("poisson 20 1 --rhs IN", &["--out", "--json", "--plot"]),
+        ("poisson --pencils IN,B", &["--out", "--json", "--plot"]),
+        ("stability banded B IN", &["--json", "--plot"]),
+        ("stability files .", &["--json", "--plot"]),
+        ("bench sparse --quick --matrix IN", &["--json", "--plot", "--report"]),
+        ("bench spmv --quick --matrix IN", &["--json", "--plot", "--report"]),
+        ("bench iterate --quick IN", &["--json", "--plot", "--report"]),
+    ];
+    folder.file("B", &matrix);
+    for (command, options) in commands {
+        for option in *options {
+            // Names that every option takes: the content tells what an input is.
+            let ending = match *option {
+                "--out" => ".npy",
+                "--plot" => ".svg",
+                _ => ".mtx",
+            };
+            let (input, link, hard) = (format!("in{ending}"), format!("link{ending}"), format!("hard{ending}"));
+            for name in [&input, &link, &hard] {
+                let _ = std::fs::remove_file(folder.path(name));
+            }
+            match command.starts_with("poisson") {
+                true => numbers(&input, "(20, 1)", 20),
+                false => _ = folder.file(&input, &matrix),
+            }
+            let old = std::fs::read(folder.path(&input)).unwrap();
+            std::os::unix::fs::symlink(&input, folder.path(&link)).unwrap();
+            std::fs::hard_link(folder.path(&input), folder.path(&hard)).unwrap();
+            // A folder is searched for files that are matrices by their names.
+            _ = folder.file("there.mtx", &matrix);
+            let names = match command.ends_with("files .") {
+                true if ending == ".mtx" => vec![input.clone(), link, hard],
+                true => continue,
+                false => vec![input.clone(), link, hard, format!("./{input}")],
+            };
+            for name in names {
+                let line = format!("exec \"$0\" {} {option} {name}", command.replace("IN", &input));
+                shell(&line, &folder).fails(2, "is also an input");
+                assert_eq!(std::fs::read(folder.path(&input)).unwrap(), old, "{line}");
+            }
+        }
+    }
+    // An array in an archive, and streams that a shell opened.
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("a.npz")).unwrap());
+    archive.start_file("a.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&[npy(2, 2), vec![1, 0, 0, 1]].concat()).unwrap();
+    archive.finish().unwrap();
+    for line in ["info a.npz:a --json a.npz", "info - --json B <B", "info B >>B", "info - <B >>B"] {
+        shell(&format!("exec \"$0\" {line}"), &folder).fails(2, "is also an input");
+    }
+    for line in
+        ["solve B --json r.json --out r.json", "info B --json r.json >r.json", "solve B --out - --json /dev/stdout"]
+    {
+        let run = shell(&format!("exec \"$0\" {line}"), &folder);
+        assert!(run.code == Some(2), "{line}: {run:?}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path("B")).unwrap(), matrix);
+    // Standard output under its other name.
+    shell("\"$0\" info B --json /dev/stdout >r.json; exec \"$0\" info B --json - >s.json", &folder).exits(0);
+    let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
+    assert_eq!(read("r.json"), read("s.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_keep_the_permissions_of_what_they_replace() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o7777;
+    for bits in [0o600, 0o664, 0o751, 0o444] {
+        let old = folder.file(&format!("{bits:o}.mtx"), "old");
+        std::fs::set_permissions(&old, PermissionsExt::from_mode(bits)).unwrap();
+        let link = folder.path(&format!("link-{bits:o}.mtx"));
+        std::os::unix::fs::symlink(&old, &link).unwrap();
+        let run = bandsolve(&["generate", "random", "5", "--out", &link]);
+        // Root may write what is read-only; others may not.
+        let allowed = bits & 0o200 != 0 || std::fs::OpenOptions::new().write(true).open(&old).is_ok();
+        assert_eq!(run.code, Some(if allowed { 0 } else { 1 }), "{run:?}");
+        assert_eq!(mode(&format!("{bits:o}.mtx")), bits);
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&old).unwrap() != "old", allowed);
+    }
+}
+
+/// Whatever a command writes: a report that did not arrive is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_is_lost_is_exit_code_1() {
+    let folder = Folder::new();
+    folder.file("A.mtx", matrix_market(20, &toeplitz(20, 4.0, &[1], &[1])));
+    for line in [
+        "solve A.mtx --json /dev/full",
+        "solve A.mtx >/dev/full",
+        "solve A.mtx --out - 2>/dev/full >/dev/null",
+        "solve A.mtx --out - >/dev/full",
+        "iterate A.mtx >/dev/full",
+        "eig A.mtx >/dev/full",
+        "eig A.mtx --json >/dev/full",
+        "info A.mtx >/dev/full",
+        "spy A.mtx >/dev/full",
+        "forest A.mtx >/dev/full",
+        "poisson 5 5 >/dev/full",
+        "poisson 5 5 --json /dev/full",
+        "generate --list >/dev/full",
+        "completions bash >/dev/full",
+        "man >/dev/full",
+        "--help >/dev/full",
+        "solve --help >/dev/full",
+        "--version >/dev/full",
+        ">/dev/full",
+    ] {
+        let run = shell(&format!("exec \"$0\" {line}"), &folder);
+        assert_eq!(run.code, Some(1), "{line}: {run:?}");
+    }
+}
+
 /// What only shows when the file is flushed to the disk: there is no disk here that does so, a library before the system's has to.
 #[cfg(target_os = "linux")]
 #[test]

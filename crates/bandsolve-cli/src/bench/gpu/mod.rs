@@ -36,7 +36,7 @@ const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 /// contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     let outputs = &args.measure;
-    let taken = bench::results::taken(outputs)?;
+    let taken = bench::results::taken(outputs, None)?;
     let timed = args.only != Some(GpuPart::Accuracy) && args.dtype.iter().any(|dtype| !dtype.is_complex());
     if !timed && (outputs.plot.is_some() || args.only == Some(GpuPart::Speed)) {
         return Err(Failure::Usage("times are measured of f32 and f64, without --only accuracy".into()));
