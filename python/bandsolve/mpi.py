@@ -30,7 +30,9 @@ import functools
 import hashlib
 import math
 import os
+import pickle
 import sys
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +41,7 @@ import numpy as np
 from bandsolve._bandsolve import __VERSION__
 from bandsolve._scipy import _result_type, _widths
 from bandsolve.poisson import _axes, _checked_shape, _number, _real
+from bandsolve.sparse import _tolerance, _whole_number
 
 __all__ = ["Banded", "Batch", "Blocks", "PoissonSlabs", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_batch",
            "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
@@ -72,7 +75,7 @@ class _Eigen(ctypes.Structure):
     _fields_ = [("target", ctypes.c_double), ("tol", ctypes.c_double), ("k", ctypes.c_size_t), ("ncv", ctypes.c_size_t),
                 ("max_restarts", ctypes.c_size_t), ("seed", ctypes.c_uint64), ("found", ctypes.c_size_t),
                 ("restarts", ctypes.c_size_t), ("solves", ctypes.c_size_t), ("complete", ctypes.c_int32),
-                ("converged", ctypes.c_int32)]
+                ("converged", ctypes.c_int32), ("ending", ctypes.c_char * 64)]
 
 
 class _Axis(ctypes.Structure):
@@ -155,45 +158,87 @@ def _keyval():
 
 
 def _ranks_of(comm):
-    """The ranks of a communicator, which is duplicated the first time."""
+    """The ranks of a communicator, which is duplicated the first time. Collective."""
     ranks = comm.Get_attr(_keyval())
     if ranks is None:
         from mpi4py import MPI
 
-        named = _library().bandsolve_mpi_library().decode().strip("\0\n ")
-        theirs = MPI.Get_library_version().strip("\0\n ")
-        if named != theirs:
-            raise ImportError(f"mpi4py calls {theirs}, {_NAME} calls {named}: build the one with the MPI of the other")
-        if comm.Is_inter():
-            raise ValueError("comm is an intercommunicator")
         ranks = _Handle("bandsolve_mpi_free_ranks", "ranks", MPI._addressof(comm), MPI._sizeof(comm))
+        ranks.thread = threading.get_ident()
         comm.Set_attr(_keyval(), ranks)
     return ranks
 
 
-_RAISED = {kind.__name__: kind for kind in (ValueError, TypeError, ImportError, MemoryError, np.linalg.LinAlgError)}
+@functools.cache
+def _check_library():
+    """The library calls the MPI of mpi4py."""
+    from mpi4py import MPI
+
+    named = _library().bandsolve_mpi_library().decode().strip("\0\n ")
+    theirs = MPI.Get_library_version().strip("\0\n ")
+    if named != theirs:
+        raise ImportError(f"mpi4py calls {theirs}, {_NAME} calls {named}: build the one with the MPI of the other")
+
+
+def _check_comm(comm):
+    """The communicator has one group, and is used in the thread that used it first."""
+    _check_library()
+    if comm.Is_inter():
+        raise ValueError("comm is an intercommunicator")
+    ranks = comm.Get_attr(_keyval())
+    if ranks is not None and ranks.thread != threading.get_ident():
+        raise RuntimeError("comm is used in another thread than at first: make all calls with one communicator in one thread")
+
+
+def _check_thread():
+    """MPI may be called in this thread. If not, no other rank can be told, and this process ends, so that mpirun ends them."""
+    from mpi4py import MPI
+
+    if MPI.Query_thread() < MPI.THREAD_SERIALIZED and not MPI.Is_thread_main():
+        print("bandsolve.mpi: MPI was started for calls of one thread, and is called in another", file=sys.stderr, flush=True)
+        os.abort()
+
+
+_RAISED = {kind.__name__: kind for kind in (ValueError, TypeError, ImportError, MemoryError, RuntimeError, np.linalg.LinAlgError)}
+
+
+def _name_of(error):
+    """The name of the error that other ranks raise."""
+    return next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _RAISED), "RuntimeError")
 
 
 def _agreed(comm, prepare, *arguments):
-    """What `prepare` returns: own arrays, and what has to be the same on all ranks. Where it raises on one rank, all raise."""
+    """What `prepare` returns: own arrays, and what has to be the same on all ranks. Where it raises on one rank, all raise.
+
+    Whatever can fail on one rank alone belongs into `prepare`: memory, conversions, what is wrong with arguments.
+    """
     made, error = None, None
+    _check_thread()
     try:
-        made = prepare(*arguments)
-    except Exception as raised:  # noqa: BLE001 - the others would wait for this rank for ever
+        _check_comm(comm)
+        made, same = prepare(*arguments)
+        # Bytes are sent, which no rank fails to make once the others wait.
+        told = pickle.dumps({"call": prepare.__qualname__.split(".<locals>")[0], **same})
+    except BaseException as raised:  # noqa: BLE001 - the others would wait for this rank for ever
         error = raised
-    told = comm.allgather((type(error).__name__, str(error)) if error else made[1])
+        told = pickle.dumps((_name_of(raised), str(raised)))
+    told = [pickle.loads(one) for one in comm.allgather(told)]
     for rank, one in enumerate(told):
         if isinstance(one, tuple):
-            raise _RAISED.get(one[0], RuntimeError)(f"rank {rank}: {one[1]}") from error
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            raise _RAISED[one[0]](f"rank {rank}: {one[1]}") from error
     for rank, one in enumerate(told):
         for what, value in one.items():
-            if what != "dtype" and value != told[0][what]:
-                raise ValueError(f"rank {rank}: {what} is {value!r}, but {told[0][what]!r} on rank 0")
+            if what != "dtype" and value != told[0].get(what):
+                raise ValueError(f"rank {rank}: {what} is {value!r}, but {told[0].get(what)!r} on rank 0")
     dtypes = [np.empty(0, one["dtype"]) for one in told]
-    return made[0], _result_type(*dtypes)
+    return made, _result_type(*dtypes)
 
 
 def _numbers(name, array, *dimensions):
+    if isinstance(array, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array: fill its masked entries first")
     array = np.asarray(array)
     if dimensions and array.ndim not in dimensions:
         expected = " or ".join(str(count) for count in dimensions)
@@ -203,13 +248,32 @@ def _numbers(name, array, *dimensions):
     return array
 
 
-def _type_of(arrays, dtype):
+def _in_memory(array, dtype):
+    """The numbers one after the other, each at a multiple of its size, as the library reads them."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _type_of(named, dtype):
     """The type in which numbers are computed with."""
     if dtype is None:
-        return _result_type(*arrays)
+        return _result_type(*named.values())
     if np.dtype(dtype) not in _KINDS:
         raise ValueError(f"dtype is {np.dtype(dtype)}, expected one of {', '.join(map(str, _KINDS))}")
+    for name, array in named.items():
+        if array.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+            raise ValueError(f"{name} is complex, but dtype is {np.dtype(dtype)}: pass its real part, or a complex dtype")
     return np.dtype(dtype)
+
+
+def _converted(comm, convert, arrays, dtype):
+    """Arrays as the library reads them, on all ranks."""
+    def prepare():
+        return [_in_memory(convert(array), dtype) for array in arrays], {"dtype": dtype}
+
+    return _agreed(comm, prepare)[0]
+
+
+_NAMES = "sub", "diag", "sup"
 
 
 class _Distributed:
@@ -220,24 +284,25 @@ class _Distributed:
     _rows = 0
 
     def _columns(self, name, array):
-        """Columns of own rows, of this matrix's type; its shape is kept by the caller."""
+        """Columns of own rows, of this matrix's type, and room for what comes of them in the caller's shape."""
         array = _numbers(name, array, *self._dimensions)
         if array.shape[:-1] != self._own and array.shape != self._own:
             own = ", ".join(map(str, self._own))
             raise ValueError(f"{name} has the shape {array.shape}, expected ({own}) or ({own}, k)")
         if array.dtype.kind == "c" and self.dtype.kind != "c":
             raise ValueError(f"{name} is complex, the matrix is real")
-        columns = 1 if array.shape == self._own else array.shape[-1]
-        by_columns = self._as_solved(np.asarray(array, self.dtype)).reshape(self._rows, columns).T
-        return (by_columns.copy(), array.shape), {"dtype": self.dtype, f"number of dimensions of {name}": array.ndim}
+        columns = np.empty((1 if array.shape == self._own else array.shape[-1], self._rows), self.dtype)
+        self._as_given(columns, array.shape)[...] = array
+        return (columns, np.empty(array.shape, self.dtype)), {"dtype": self.dtype, f"number of dimensions of {name}": array.ndim}
 
     def _as_solved(self, array):
         """An array with its axes in the order in which they are solved."""
         return array
 
     def _as_given(self, columns, shape):
-        """Columns as an array of the caller's shape."""
-        return np.ascontiguousarray(columns.T).reshape(shape)
+        """A view of columns as an array of the caller's shape."""
+        columns = columns.reshape(len(columns), *self._own)
+        return columns[0] if shape == self._own else np.moveaxis(columns, 0, -1)
 
     def factor(self, method="auto"):
         """Factor, to solve again and again. Collective.
@@ -251,15 +316,22 @@ class _Distributed:
         -------
         RankFactor
         """
-        _agreed(self.comm, lambda: (None, {"dtype": self.dtype, "method": str(method)}))
-        return RankFactor(self, str(method))
+        def prepare():
+            return str(method).encode(), {"dtype": self.dtype, "method": str(method)}
+
+        name, _ = _agreed(self.comm, prepare)
+        return RankFactor(self, name)
 
     def __matmul__(self, x):
         """Own rows of A @ x; x has own rows. Collective."""
-        (x, shape), _ = _agreed(self.comm, self._columns, "x", x)
-        y = np.empty_like(x)
-        _call("apply", self._handle, x.size, x.ctypes.data, y.ctypes.data)
-        return self._as_given(y, shape)
+        def prepare():
+            (columns, given), told = self._columns("x", x)
+            return (columns, np.empty_like(columns), given), told
+
+        (columns, y, given), _ = _agreed(self.comm, prepare)
+        _call("apply", self._handle, columns.size, columns.ctypes.data, y.ctypes.data)
+        given[...] = self._as_given(y, given.shape)
+        return given
 
 
 class Blocks(_Distributed):
@@ -280,9 +352,9 @@ class Blocks(_Distributed):
     """
 
     def __init__(self, comm, sub, diag, sup, *, periodic=False, dtype=None):
-        arrays, dtype = _agreed(comm, self._prepared, (sub, diag, sup), bool(periodic), dtype)
+        arrays, dtype = _agreed(comm, self._prepared, (sub, diag, sup), periodic, dtype)
         # Blocks by columns.
-        blocks = [np.ascontiguousarray(array.swapaxes(-1, -2) if array.ndim == 3 else array, dtype) for array in arrays]
+        blocks = _converted(comm, lambda array: array.swapaxes(-1, -2) if array.ndim == 3 else array, arrays, dtype)
         diag = arrays[1]
         block = diag.shape[-1] if diag.ndim == 3 else 1
         self.comm, self.dtype, self.block = comm, dtype, block
@@ -294,15 +366,14 @@ class Blocks(_Distributed):
 
     @staticmethod
     def _prepared(arrays, periodic, dtype):
-        arrays = [_numbers(name, array, 1, 3) for name, array in zip(("sub", "diag", "sup"), arrays)]
+        arrays = [_numbers(name, array, 1, 3) for name, array in zip(_NAMES, arrays)]
         shape = arrays[1].shape
         if len(shape) == 3 and (shape[1] != shape[2] or shape[1] == 0):
             raise ValueError(f"diag has the shape {shape}, expected (block rows, block, block)")
         for name, array in (("sub", arrays[0]), ("sup", arrays[2])):
             if array.shape != shape:
                 raise ValueError(f"{name} has the shape {array.shape}, expected {shape}, that of diag")
-        _library()
-        return arrays, {"shape of blocks": shape[1:], "periodic": periodic, "dtype": _type_of(arrays, dtype)}
+        return arrays, {"shape of blocks": shape[1:], "periodic": bool(periodic), "dtype": _type_of(dict(zip(_NAMES, arrays)), dtype)}
 
 
 class Banded(_Distributed):
@@ -322,7 +393,7 @@ class Banded(_Distributed):
 
     def __init__(self, comm, l_and_u, rows, *, dtype=None):
         (rows, (lower, upper)), dtype = _agreed(comm, self._prepared, l_and_u, rows, dtype)
-        numbers = np.ascontiguousarray(rows, dtype)
+        [numbers] = _converted(comm, np.asarray, [rows], dtype)
         self.comm, self.dtype, self._rows, self._own, self._dimensions = comm, dtype, len(rows), rows.shape[:1], (1, 2)
         self._handle = _Handle("bandsolve_mpi_free_matrix", "banded", _ranks_of(comm), _KINDS[dtype], lower, upper, numbers.size,
                                numbers.ctypes.data)
@@ -333,8 +404,7 @@ class Banded(_Distributed):
         rows = _numbers("rows", rows, 2)
         if rows.shape[1] != lower + upper + 1:
             raise ValueError(f"rows has the shape {rows.shape}, expected (own rows, {lower + upper + 1})")
-        _library()
-        return (rows, (lower, upper)), {"l_and_u": (lower, upper), "dtype": _type_of([rows], dtype)}
+        return (rows, (lower, upper)), {"l_and_u": (lower, upper), "dtype": _type_of({"rows": rows}, dtype)}
 
 
 class Batch(_Distributed):
@@ -359,14 +429,14 @@ class Batch(_Distributed):
     """
 
     def __init__(self, comm, sub, diag, sup, *, axis=0, periodic=False, dtype=None):
-        (arrays, axis), dtype = _agreed(comm, self._prepared, (sub, diag, sup), axis, bool(periodic), dtype)
+        (arrays, axis), dtype = _agreed(comm, self._prepared, (sub, diag, sup), axis, periodic, dtype)
         shape = arrays[0].shape
         self.comm, self.dtype, self.axis, self._own, self._rows = comm, dtype, axis, shape, math.prod(shape)
         self._dimensions = (len(shape), len(shape) + 1)
         # What lies in between is moved to the front.
         self._turned = 0 < axis == len(shape) - 1
         count = math.prod(shape[:axis] + shape[axis + 1 :])
-        numbers = [np.ascontiguousarray(self._as_solved(array), dtype) for array in arrays]
+        numbers = _converted(comm, self._as_solved, arrays, dtype)
         pointers = [array.ctypes.data for array in numbers]
         self._handle = _Handle("bandsolve_mpi_free_matrix", "batch", _ranks_of(comm), _KINDS[dtype], periodic, not self._turned, count,
                                self._rows, *pointers)
@@ -375,14 +445,15 @@ class Batch(_Distributed):
         return array if self._turned else np.moveaxis(array, self.axis, 0)
 
     def _as_given(self, columns, shape):
-        if self._turned or self.axis == 0:
+        if self._turned:
             return super()._as_given(columns, shape)
-        moved = (shape[self.axis], *shape[: self.axis], *shape[self.axis + 1 :])
-        return np.ascontiguousarray(np.moveaxis(columns.T.reshape(moved), 0, self.axis))
+        moved = (self._own[self.axis], *self._own[: self.axis], *self._own[self.axis + 1 :])
+        columns = np.moveaxis(columns.reshape(len(columns), *moved), 1, self.axis + 1)
+        return columns[0] if shape == self._own else np.moveaxis(columns, 0, -1)
 
     @staticmethod
     def _prepared(arrays, axis, periodic, dtype):
-        arrays = [_numbers(name, array) for name, array in zip(("sub", "diag", "sup"), arrays)]
+        arrays = [_numbers(name, array) for name, array in zip(_NAMES, arrays)]
         shape = arrays[1].shape
         if not shape:
             raise ValueError("diag has no axis")
@@ -392,9 +463,9 @@ class Batch(_Distributed):
         if not -len(shape) <= axis < len(shape):
             raise ValueError(f"axis {axis} is out of bounds for arrays of {len(shape)} dimensions")
         axis = int(axis) % len(shape)
-        _library()
         others = shape[:axis] + shape[axis + 1 :]
-        return (arrays, axis), {"shape of the systems": others, "axis": axis, "periodic": periodic, "dtype": _type_of(arrays, dtype)}
+        told = {"shape of the systems": others, "axis": axis, "periodic": bool(periodic)}
+        return (arrays, axis), {**told, "dtype": _type_of(dict(zip(_NAMES, arrays)), dtype)}
 
 
 class RankFactor:
@@ -402,7 +473,7 @@ class RankFactor:
 
     def __init__(self, matrix, method):
         self._matrix = matrix
-        self._handle = _Handle("bandsolve_mpi_free_factors", "factor", matrix._handle, method.encode())
+        self._handle = _Handle("bandsolve_mpi_free_factors", "factor", matrix._handle, method)
 
     def solve(self, rhs, *, transpose=False, full_output=False):
         """Solve A @ x == rhs. Collective.
@@ -434,18 +505,17 @@ class RankFactor:
         def prepare():
             if transpose not in (False, True, "H"):
                 raise ValueError(f"transpose is {transpose!r}, expected True, False or 'H'")
-            own, told = matrix._columns("rhs", rhs)
-            return own, {**told, "transpose": transpose}
+            (columns, given), told = matrix._columns("rhs", rhs)
+            op = {False: 0, True: 1, "H": 2}[transpose]
+            return (columns, given, np.full(len(columns), np.nan), op), {**told, "transpose": op}
 
-        (x, shape), _ = _agreed(matrix.comm, prepare)
-        columns = x.shape[0]
-        errors, solved = np.full(columns, np.nan), _Solved()
-        op = {False: 0, True: 1, "H": 2}[transpose]
-        _call("solve", self._handle, op, x.size, x.ctypes.data, columns, errors.ctypes.data, ctypes.byref(solved))
-        x = matrix._as_given(x, shape)
+        (columns, x, errors, op), _ = _agreed(matrix.comm, prepare)
+        solved = _Solved()
+        _call("solve", self._handle, op, columns.size, columns.ctypes.data, len(columns), errors.ctypes.data, ctypes.byref(solved))
+        x[...] = matrix._as_given(columns, x.shape)
         if not full_output:
             return x
-        worst = float(errors.max()) if columns else 0.0
+        worst = float(errors.max()) if len(errors) else 0.0
         return x, RankReport(solved.method.decode(), solved.reason.decode(), worst, errors.tolist(), solved.refinement_steps,
                              bool(solved.fallback))
 
@@ -535,7 +605,7 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
 def _solved(matrix, comm, arrays, rhs, full_output):
     """Solves with a matrix that is complex where the right-hand sides are."""
     def prepare():
-        return None, {"dtype": _result_type(_numbers("rhs", rhs), *map(np.asarray, arrays))}
+        return None, {"dtype": _result_type(_numbers("rhs", rhs), *(_numbers("an array of the matrix", array) for array in arrays))}
 
     _, dtype = _agreed(comm, prepare)
     return matrix(dtype).factor().solve(rhs, full_output=full_output)
@@ -568,9 +638,9 @@ class PoissonSlabs:
                  removable=0.1, dtype=np.float64):
         shape, _ = _agreed(comm, self._slab, shape, dtype)
         whole = (comm.allreduce(shape[0]), *shape[1:])
-        axes, _ = _agreed(comm, self._prepared, whole, spacing, boundary, grid, coordinates, (shift, mean, removable))
+        (axes, numbers), _ = _agreed(comm, self._prepared, whole, spacing, boundary, grid, coordinates, (shift, mean, removable))
         self.comm, self.shape, self.whole, self.dtype = comm, shape, whole, np.dtype(dtype)
-        box = _Box(len(whole), shift, mean, removable)
+        box = _Box(len(whole), *numbers)
         self._handle = _Handle("bandsolve_mpi_free_poisson", "poisson", _ranks_of(comm), _KINDS[self.dtype], (_Axis * len(axes))(*axes),
                                ctypes.byref(box), shape[0])
 
@@ -579,21 +649,21 @@ class PoissonSlabs:
         shape = _checked_shape(shape)
         if np.dtype(dtype).char not in "fd":
             raise ValueError(f"dtype is {np.dtype(dtype)}, expected float32 or float64")
-        _library()
         return shape, {"number of axes": len(shape), "shape of a plane": shape[1:], "dtype of u": np.dtype(dtype).name, "dtype": dtype}
 
     @staticmethod
     def _prepared(whole, spacing, boundary, grid, coordinates, numbers):
-        axes, told = [], {"shift, mean and removable": tuple(map(float, numbers)), "dtype": np.float64}
+        numbers = tuple(map(float, numbers))
+        axes, told = [], {"shift, mean and removable": numbers, "dtype": np.float64}
         for k, (n, axis) in enumerate(zip(whole, _axes(whole, spacing, boundary, grid, coordinates))):
             for what, known in (("grid", _GRIDS), ("boundary", _BOUNDARIES)):
                 for name in axis["kinds"] if what == "boundary" else [axis[what]]:
                     if name not in known:
                         raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
-            values = [np.ascontiguousarray(side, np.float64).reshape(-1) for side in axis["values"]]
+            values = [_in_memory(side, np.float64).reshape(-1) for side in axis["values"]]
             if any(kind == "periodic" and side.any() for kind, side in zip(axis["kinds"], values)):
                 raise ValueError("a periodic side has no value")
-            points = axis["coordinates"]
+            points = axis["coordinates"] if axis["coordinates"] is None else _in_memory(axis["coordinates"], np.float64)
             made = _Axis(n, _GRIDS.index(axis["grid"]), tuple(map(_BOUNDARIES.index, axis["kinds"])), axis["spacing"])
             made.coordinates, made.n_coordinates = (None, 0) if points is None else (points.ctypes.data, len(points))
             made.values, made.n_values = tuple(side.ctypes.data for side in values), tuple(map(len, values))
@@ -603,7 +673,7 @@ class PoissonSlabs:
             given = [np.zeros(0) if points is None else points, *values]
             # Ranks that mean other boxes would not fit together, or wait for ever.
             told[f"axis {k}"] = (axis["grid"], *axis["kinds"], axis["spacing"], *(_digest(array) for array in given))
-        return axes, told
+        return (axes, numbers), told
 
     def solve(self, f, *, full_output=False):
         """Solve for one right-hand side, or for many. Collective.
@@ -630,14 +700,15 @@ class PoissonSlabs:
             The problem is singular and f does not balance what is given at the sides, or no answer was accurate enough.
         """
         def prepare():
-            own = _real("f", f)
+            own = _real("f", _numbers("f", f))
             if own.shape != self.shape and own.shape[1:] != self.shape:
                 raise ValueError(f"f has the shape {own.shape}, expected {self.shape}, or one more axis in front of it")
             columns = 1 if own.shape == self.shape else len(own)
-            return (np.array(own, self.dtype, order="C"), columns), {"number of right-hand sides": columns, "dtype": self.dtype}
+            room = np.array(own, self.dtype, order="C"), np.full(columns, np.nan)
+            return (*room, columns), {"number of right-hand sides": columns, "dtype": self.dtype}
 
-        (u, columns), _ = _agreed(self.comm, prepare)
-        errors, solved = np.full(columns, np.nan), _PoissonSolved()
+        (u, errors, columns), _ = _agreed(self.comm, prepare)
+        solved = _PoissonSolved()
         _call("poisson_solve", self._handle, u.size, u.ctypes.data, columns, errors.ctypes.data, ctypes.byref(solved))
         if not full_output:
             return u
@@ -677,7 +748,7 @@ def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift
         Of the shape of `f`; single precision if `f` is on all ranks.
     """
     def prepare():
-        own = _real("f", f)
+        own = _real("f", _numbers("f", f))
         return own.shape, {"dtype": _number(own.dtype)}
 
     shape, dtype = _agreed(comm, prepare)
@@ -688,31 +759,47 @@ def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift
 def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, return_eigenvectors=True, full_output=False):
     """Eigenvalues of a real symmetric or complex Hermitian matrix, or pencil, that are nearest to `sigma`, by shift-and-invert. Collective.
 
+    Defaults and errors are those of `bandsolve.eigen.eigsh`.
+
     Parameters
     ----------
     A, M : Blocks
         Matrices that are not periodic, spread alike over the ranks and of one type; M positive definite, or None for I. That they are
         Hermitian is not checked.
     k : int
-        How many.
+        How many, at most the number of rows.
     sigma : float
         The number to which they are nearest.
-    ncv, tol, maxiter
-        As for `scipy.sparse.linalg.eigsh`.
+    ncv : int, optional
+        Maximum number of vectors of the Krylov space; by default max(2*k + 6, 16).
+    tol : float
+        Relative accuracy of the operator's eigenvalues, below 1; 0 for that of the number type.
+    maxiter : int, optional
+        Maximum number of restarts; by default 10 times the number of rows.
     seed : int
-        Of the random start vector.
+        Of the random start vector, the same on all ranks.
     return_eigenvectors, full_output : bool
         What is returned.
 
     Returns
     -------
     w : ndarray
-        Eigenvalues, ascending, as many as were found.
+        Eigenvalues, ascending.
     v : ndarray
         With `return_eigenvectors`: own rows of the eigenvectors, one a column.
     info : dict
         With `full_output`: 'offsets' (w - sigma to full precision), 'residuals', 'restarts', 'solves', 'complete' (whether counts prove that
         none is missing), 'converged'.
+
+    Raises
+    ------
+    ValueError
+        A parameter is wrong, on any rank.
+    numpy.linalg.LinAlgError
+        M is not positive definite, or no shift near `sigma` can be solved with.
+    scipy.sparse.linalg.ArpackNoConvergence
+        Fewer than k eigenvalues were found. Its attributes ``eigenvalues`` and ``eigenvectors`` (own rows) are those found. Without SciPy
+        it is a `RuntimeError` with the same attributes.
     """
     def prepare():
         for name, matrix in (("A", A), ("M", M)):
@@ -720,22 +807,55 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
                 raise TypeError(f"{name} is no Blocks")
         if M is not None and (M._own != A._own or M.dtype != A.dtype):
             raise ValueError("A and M are not spread alike, or of different types")
-        return None, {"dtype": A.dtype, "k": int(k), "M": M is None, "sigma": float(sigma), "ncv": ncv, "tol": float(tol),
-                      "maxiter": maxiter}
+        if not np.isfinite(float(sigma)):
+            raise ValueError(f"sigma is {sigma!r}, expected a finite number")
+        if not _tolerance("tol", tol) < 1:
+            raise ValueError(f"tol is {tol!r}, expected a number from 0 to below 1")
+        if _whole_number("seed", seed, 0) >= 1 << 64:
+            raise ValueError(f"seed is {seed!r}, expected a number below 2**64")
+        optional = {name: 0 if given is None else _whole_number(name, given, 1) for name, given in (("ncv", ncv), ("maxiter", maxiter))}
+        for name, given in optional.items():
+            if given >= 1 << 63:
+                raise ValueError(f"{name} is {given}, expected a number below 2**63")
+        told = {"k": _whole_number("k", k, 1), "M": M is None, "sigma": float(sigma), "tol": float(tol), "seed": int(seed), **optional}
+        return told, {"dtype": A.dtype, **told}
 
     if not isinstance(A, Blocks):
         raise TypeError("A is no Blocks")
-    _agreed(A.comm, prepare)
-    asked = _Eigen(float(sigma), float(tol), int(k), ncv or 0, maxiter or 0, seed + A.comm.rank)
-    values, offsets, residuals = (np.empty(int(k)) for _ in range(3))
-    vectors = np.empty((int(k), A._rows), A.dtype)
+    told, _ = _agreed(A.comm, prepare)
+    rows = A.comm.allreduce(A._rows)
+    if told["k"] > rows:
+        raise ValueError(f"k is {told['k']}, expected at most n = {rows}")
+    asked = _Eigen(told["sigma"], told["tol"], told["k"], told["ncv"], told["maxiter"] or 10 * rows, told["seed"])
+
+    def room():
+        numbers = [np.empty(asked.k) for _ in range(3)]
+        vectors = np.empty((asked.k, A._rows), A.dtype)
+        return (numbers, vectors, np.empty((A._rows, asked.k), A.dtype)), {"dtype": A.dtype}
+
+    ((values, offsets, residuals), vectors, v), _ = _agreed(A.comm, room)
     _call("eigsh", A._handle, M and M._handle, ctypes.byref(asked), values.ctypes.data, offsets.ctypes.data,
           residuals.ctypes.data, vectors.size, vectors.ctypes.data)
     order = np.argsort(offsets[: asked.found], kind="stable")
-    found = [values[order]]
-    if return_eigenvectors:
-        found.append(np.ascontiguousarray(vectors[order].T))
+    w, v = values[order], v[:, : asked.found]
+    for column, place in enumerate(order):
+        v[:, column] = vectors[place]
+    if not asked.converged:
+        ending = asked.ending.decode(errors="replace")
+        raise _no_convergence(f"{asked.found} of {asked.k} eigenvalues found: {ending} after {asked.restarts} restarts", w, v)
+    found = [w, v] if return_eigenvectors else [w]
     if full_output:
         found.append({"offsets": offsets[order], "residuals": residuals[order], "restarts": asked.restarts,
                       "solves": asked.solves, "complete": bool(asked.complete), "converged": bool(asked.converged)})
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _no_convergence(message, w, v):
+    """The exception of `bandsolve.eigen.eigsh`, with what was found."""
+    try:
+        from scipy.sparse.linalg import ArpackNoConvergence
+    except ImportError:
+        error = RuntimeError(message)
+        error.eigenvalues, error.eigenvectors = w, v
+        return error
+    return ArpackNoConvergence(message, w, v)

@@ -39,15 +39,25 @@ macro_rules! of_kind {
 /// # Safety
 /// There are so many numbers, which nobody writes for `'a`; or none.
 pub(crate) unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) -> &'a [T] {
-    // SAFETY: the caller's promise; an empty slice needs no address.
-    if len == 0 { &[] } else { unsafe { slice::from_raw_parts(start.cast(), len) } }
+    if len == 0 {
+        return &[];
+    }
+    let start = start.cast::<T>();
+    assert!(start.is_aligned() && !start.is_null(), "numbers at an address that is no multiple of their size");
+    // SAFETY: the caller's promise; the address was looked at.
+    unsafe { slice::from_raw_parts(start, len) }
 }
 
 /// # Safety
 /// There are so many numbers, which nobody else reads or writes for `'a`; or none.
 pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) -> &'a mut [T] {
-    // SAFETY: the caller's promise; an empty slice needs no address.
-    if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(start.cast(), len) } }
+    if len == 0 {
+        return &mut [];
+    }
+    let start = start.cast::<T>();
+    assert!(start.is_aligned() && !start.is_null(), "numbers at an address that is no multiple of their size");
+    // SAFETY: the caller's promise; the address was looked at.
+    unsafe { slice::from_raw_parts_mut(start, len) }
 }
 
 /// y, a product with x.
@@ -132,10 +142,7 @@ impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
             Some(None) => return Err(RankFailure::argument("A and M are not of one kind and number type".into())),
         };
         let below = |shift: f64| self.eigenvalues_below(mass, shift).map_err(|error| error.error);
-        let mut solver = EigenSolver::new(eigen.k).seed(eigen.seed).communicator(ranks).count(&below);
-        if eigen.tol > 0.0 {
-            solver = solver.tol(eigen.tol);
-        }
+        let mut solver = EigenSolver::new(eigen.k).tol(eigen.tol).seed(eigen.seed).communicator(ranks).count(&below);
         if eigen.ncv > 0 {
             solver = solver.ncv(eigen.ncv);
         }
@@ -154,6 +161,7 @@ impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
         (eigen.restarts, eigen.solves) = (found.report.restarts, found.report.solves);
         (eigen.complete, eigen.converged) =
             (i32::from(found.report.complete == Some(true)), i32::from(found.converged()));
+        eigen.ending = crate::text(&found.report.ending.to_string());
         Ok(())
     }
 

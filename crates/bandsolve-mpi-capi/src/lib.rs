@@ -58,7 +58,7 @@ pub struct bandsolve_mpi_report_t {
 pub struct bandsolve_mpi_eigen_t {
     /// The eigenvalues nearest to this number are wanted.
     pub target: f64,
-    /// Tolerance; 0: that of the solver.
+    /// Tolerance; 0: the accuracy of the number type.
     pub tol: f64,
     /// How many.
     pub k: usize,
@@ -66,7 +66,7 @@ pub struct bandsolve_mpi_eigen_t {
     pub ncv: usize,
     /// Most restarts; 0: as many as the solver takes.
     pub max_restarts: usize,
-    /// Of the random start vector, of this rank.
+    /// Of the random start vector, the same on all ranks.
     pub seed: u64,
     /// How many were found.
     pub found: usize,
@@ -78,6 +78,8 @@ pub struct bandsolve_mpi_eigen_t {
     pub complete: i32,
     /// Whether as many were found as were asked for.
     pub converged: i32,
+    /// How the search ended, in words.
+    pub ending: [c_char; 64],
 }
 
 /// The version of this library.
@@ -432,7 +434,7 @@ unsafe fn free<V>(held: *mut V) {
 }
 
 /// A text of at most so many bytes, ended by a zero; the last character is cut where it does not fit.
-fn text<const N: usize>(text: &str) -> [c_char; N] {
+pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut to = [0; N];
     let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);
     to.iter_mut().zip(text.bytes().take(most)).for_each(|(to, byte)| *to = byte as c_char);

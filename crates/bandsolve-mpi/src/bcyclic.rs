@@ -150,8 +150,7 @@ impl RankLevel {
         while self.rows > 1 {
             self.ring &= self.rows > 2;
             let own = self.places().len();
-            let memory =
-                LevelMemory { rows: reserved(own)?, left: reserved(own)?, inner: reserved(own / 2 + 1)? };
+            let memory = LevelMemory { rows: reserved(own)?, left: reserved(own)?, inner: reserved(own / 2 + 1)? };
             levels.push((self.clone(), memory));
             self = Self { shift: self.shift + 1, rows: self.rows.div_ceil(2), ..self };
         }

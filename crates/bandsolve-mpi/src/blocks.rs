@@ -295,8 +295,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         let spread = |a: &Self| (a.block(), a.periodic, a.ranges.clone());
         let same = b.is_none_or(|b| spread(b) == spread(self));
         let got = b.map_or(0, |b| b.ranges.rows());
-        let same =
-            if same { Ok(()) } else { Err(Error::Shape { what: "block", expected: self.ranges.rows(), got }) };
+        let same = if same { Ok(()) } else { Err(Error::Shape { what: "block", expected: self.ranges.rows(), got }) };
         let options = [sigma.re().to_f64().to_bits(), sigma.im().to_f64().to_bits(), u64::from(b.is_some())];
         let shifted = agree_alike(self.ranks(), same.and_then(|()| self.subtracted(sigma, b)), options)?;
         Self::build(self.ranks(), self.block(), shifted.each_ref().map(Vec::as_slice), self.periodic)

@@ -19,9 +19,9 @@ pub struct RankEigArgs {
     /// The eigenvalues nearest to this number are wanted, by shift-and-invert
     #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
-    /// How many eigenvalues
-    #[arg(short, default_value_t = 5)]
-    k: usize,
+    /// How many eigenvalues, at most the number of rows [default: 5, or all of fewer rows]
+    #[arg(short)]
+    k: Option<usize>,
     /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long)]
     ncv: Option<usize>,
@@ -50,11 +50,20 @@ struct RankEigenvalues {
 pub fn run(ranks: &Ranks, args: &RankEigArgs) -> Result<(), Failure> {
     let mut input = Ok(None);
     if ranks.rank() == 0 {
-        input = read((&args.matrix, None), (args.block, false)).map(|mut input| {
+        let read = read((&args.matrix, None), (args.block, false)).map(|mut input| {
             if args.block.is_none() {
                 input.shape = RowsShape::Blocks(smallest_block(&input.matrix), false);
             }
-            Some(input)
+            input
+        });
+        input = read.and_then(|input| {
+            let n = input.matrix.n_rows;
+            match args.k {
+                Some(k) if k == 0 || k > n => {
+                    Err(Failure::Usage(format!("-k {k}: the matrix has {n} eigenvalues; take a number from 1 to {n}")))
+                }
+                _ => Ok(Some(input)),
+            }
         });
     }
     let Some(system) = announce(ranks, input)? else { return Ok(()) };
@@ -68,13 +77,16 @@ fn find<T: Scalar>(
     of: impl Fn(Complex64) -> T,
 ) -> Result<(), Failure> {
     let RowsShape::Blocks(block, _) = system.shape else { unreachable!("matrices are read as blocks") };
-    let all = system.rows(&of);
+    let all = system.rows(ranks, &of).map_err(failure)?;
     let hermitian = ranks.all_gather(&[u8::from(is_hermitian(&all, block))])[0] == 1;
     let started = Instant::now();
-    let a = blocks(ranks, (block, false), &system.scatter(ranks, &all)).map_err(failure)?;
+    let own = system.scatter(ranks, &all).map_err(failure)?;
     drop(all);
+    let a = blocks(ranks, (block, false), &own).map_err(failure)?;
+    drop(own);
+    let k = args.k.unwrap_or(5.min(system.n));
     // Random vectors differ from rank to rank.
-    let mut solver = EigenSolver::new(args.k).tol(args.tol).seed(ranks.rank() as u64).communicator(ranks);
+    let mut solver = EigenSolver::new(k).tol(args.tol).seed(ranks.rank() as u64).communicator(ranks);
     if let Some(ncv) = args.ncv {
         solver = solver.ncv(ncv);
     }
@@ -90,7 +102,7 @@ fn find<T: Scalar>(
     };
     let seconds = started.elapsed().as_secs_f64();
     if ranks.rank() == 0 {
-        print(args, (ranks.size(), system.n, block), &found, seconds);
+        print(args, (ranks.size(), system.n, block), &found, seconds)?;
     }
     if found.report.ending == bandsolve_eigen::EigenEnding::Converged {
         return Ok(());
@@ -99,7 +111,12 @@ fn find<T: Scalar>(
     Err(Failure::Unsolved(format!("{got} of {wanted} eigenvalues found ({}); try a larger --ncv", found.report.ending)))
 }
 
-fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &RankEigenvalues, seconds: f64) {
+fn print(
+    args: &RankEigArgs,
+    (ranks, n, block): (usize, usize, usize),
+    found: &RankEigenvalues,
+    seconds: f64,
+) -> Result<(), Failure> {
     let RankEigenvalues { values, offsets, report } = found;
     if args.json {
         let complex = values.iter().any(|value| value.im != 0.0);
@@ -115,7 +132,7 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
             "solves": report.solves, "complete": report.complete, "seconds": seconds,
         });
         say!("{json}");
-        return;
+        return Ok(());
     }
     say!("{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts", report.solves, report.restarts);
     for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
@@ -131,14 +148,16 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
         say!("  {what}");
     }
     say!("time  {seconds:.3} s");
+    Ok(())
 }
 
 /// Whether block rows, each with its left, own and right block, are those of a Hermitian matrix.
 fn is_hermitian<T: Scalar>(rows: &[T], block: usize) -> bool {
-    let (square, rows): (usize, Vec<&[T]>) = (block * block, rows.chunks_exact(3 * block * block).collect());
+    let square = block * block;
     let adjoint = |a: &[T], b: &[T]| (0..square).all(|k| a[k] == Scalar::conj(b[k % block * block + k / block]));
-    rows.iter().enumerate().all(|(i, row)| {
+    let below = rows.chunks_exact(3 * square).skip(1).map(Some).chain([None]);
+    rows.chunks_exact(3 * square).zip(below).all(|(row, below)| {
         let (diag, right) = (&row[square..2 * square], &row[2 * square..]);
-        adjoint(diag, diag) && rows.get(i + 1).is_none_or(|below| adjoint(right, &below[..square]))
+        adjoint(diag, diag) && below.is_none_or(|below| adjoint(right, &below[..square]))
     })
 }

@@ -182,10 +182,8 @@ impl<T: Scalar> DistributedFactors<T> {
         let (n_rhs, ()) = matrix.columns(("rhs", rhs), (false, Op::Plain), |_| Ok(()))?;
         let (expected, got) = (rhs.len(), x.len());
         let same = if expected == got { Ok(()) } else { Err(Error::Shape { what: "x", expected, got }) };
-        let d = agree(
-            &matrix.ranks,
-            same.and_then(|()| matrix.reserve(n_rhs)).and_then(|()| matrix.padded(rhs, n_rhs)),
-        )?;
+        let d =
+            agree(&matrix.ranks, same.and_then(|()| matrix.reserve(n_rhs)).and_then(|()| matrix.padded(rhs, n_rhs)))?;
         Ok(matrix.errors(&d, x, n_rhs))
     }
 

@@ -1,9 +1,10 @@
 //! What rank 0 reads, and all others are told of it.
 
+use bandsolve::memory::{copied, zeroed};
 use bandsolve::{Complex64, Scalar};
 use bandsolve_cli::exit::Failure;
 use bandsolve_cli::io::{DenseArray, Triplets, read_matrix, read_rhs};
-use bandsolve_mpi::{RankRanges, Ranks};
+use bandsolve_mpi::{RankError, RankRanges, Ranks};
 use std::path::Path;
 
 /// What rank 0 has read.
@@ -125,17 +126,17 @@ impl RankSystem {
     }
 
     /// Numbers of whole vectors on rank 0, for each rank.
-    pub fn cut<T: Scalar>(ranges: &RankRanges, values: &[T], each: usize) -> Vec<Vec<T>> {
+    fn cut<T: Scalar>(ranges: &RankRanges, values: &[T], each: usize) -> bandsolve::Result<Vec<Vec<T>>> {
         (0..ranges.ranks())
-            .map(|rank| values[ranges.range(rank).start * each..ranges.range(rank).end * each].to_vec())
+            .map(|rank| copied(&values[ranges.range(rank).start * each..ranges.range(rank).end * each]))
             .collect()
     }
 
     /// All rows, on rank 0; nothing elsewhere.
-    pub fn rows<T: Scalar>(&self, of: &impl Fn(Complex64) -> T) -> Vec<T> {
-        let Some(input) = &self.input else { return Vec::new() };
+    fn whole_rows<T: Scalar>(&self, of: &impl Fn(Complex64) -> T) -> bandsolve::Result<Vec<T>> {
+        let Some(input) = &self.input else { return Ok(Vec::new()) };
         let (unknowns, numbers) = self.shape.row();
-        let mut rows = vec![T::ZERO; self.n / unknowns * numbers];
+        let mut rows = zeroed((self.n / unknowns).saturating_mul(numbers))?;
         let count = self.n / unknowns;
         input.matrix.for_each(|i, j, v| {
             let place = match self.shape {
@@ -155,13 +156,32 @@ impl RankSystem {
             };
             rows[place] += of(v);
         });
-        rows
+        Ok(rows)
+    }
+
+    /// All rows, on rank 0; nothing elsewhere. Collective.
+    ///
+    /// # Errors
+    /// `OutOfMemory` on rank 0.
+    pub fn rows<T: Scalar>(&self, ranks: &Ranks, of: &impl Fn(Complex64) -> T) -> Result<Vec<T>, RankError> {
+        ranks.agree(self.whole_rows(of))
     }
 
     /// The own rows of all that rank 0 has. Collective.
-    pub fn scatter<T: Scalar>(&self, ranks: &Ranks, rows: &[T]) -> Vec<T> {
-        let (ranges, numbers) = (self.ranges(ranks), self.shape.row().1);
-        let parts = if self.input.is_some() { Self::cut(&ranges, rows, numbers) } else { Vec::new() };
-        ranks.scatter(parts, ranges.range(ranks.rank()).len() * numbers)
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn scatter<T: Scalar>(&self, ranks: &Ranks, rows: &[T]) -> Result<Vec<T>, RankError> {
+        self.deal(ranks, rows, self.shape.row().1)
+    }
+
+    /// The own part of what rank 0 has, with so many numbers for each (block) row. Collective.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn deal<T: Scalar>(&self, ranks: &Ranks, whole: &[T], each: usize) -> Result<Vec<T>, RankError> {
+        let ranges = self.ranges(ranks);
+        let parts = if self.input.is_some() { Self::cut(&ranges, whole, each) } else { Ok(Vec::new()) };
+        ranks.scatter(ranks.agree(parts)?, ranges.range(ranks.rank()).len() * each)
     }
 }

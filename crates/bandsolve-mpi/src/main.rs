@@ -1,9 +1,9 @@
 //! The program `bandsolve-mpi`: solves a system, or finds eigenvalues, over the processes that `mpirun` starts, and measures how that scales.
 
-/// A line on standard output; a closed pipe is no error.
+/// A line on standard output; a closed pipe is no error, a full device is.
 macro_rules! say {
     ($($words:tt)*) => {
-        _ = std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($words)*)))
+        bandsolve_cli::report::print(&format!("{}\n", format_args!($($words)*)))?
     };
 }
 

@@ -155,6 +155,14 @@ impl Ranks {
         self.transport.abort(message)
     }
 
+    /// What this rank has made, if all ranks have; else the error of the first rank that has one, on all ranks. Collective.
+    ///
+    /// # Errors
+    /// That.
+    pub fn agree<V>(&self, own: Result<V>) -> Result<V, RankError> {
+        agree(self, own)
+    }
+
     /// Adds up what all ranks hold, in the order of the ranks; all get the same bits. Collective.
     pub fn sum(&self, values: &mut [f64]) {
         self.fold(values, |sum, value| sum + value);

@@ -96,7 +96,7 @@ pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let a = DistributedBatch::new(ranks, (systems, Layout::Interleaved), arrays.each_ref().map(Vec::as_slice));
     let (a, rhs) = (a.map_err(told)?, vec![1.0; rows * systems]);
     let model = ScalingModel::Batch(BatchCostModel::of(&a));
-    time(ranks, &model, || a.factor(), |factors| factors.solve(&rhs).map(|x| x.report)).map_err(told)
+    time(ranks, &model, || a.factor(), |factors| factors.solve(&rhs).map(|x| x.report))
 }
 
 fn measure_system(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
@@ -113,7 +113,7 @@ fn measure_system(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let a = DistributedBlocks::new(ranks, args.block, [&off, &diag, &off]).map_err(told)?;
     let rhs = vec![1.0; own.len() * args.block];
     let model = ScalingModel::System(CostModel::of(&a, method));
-    time(ranks, &model, || a.factor_by(method), |factors| factors.solve(&rhs).map(|x| x.report)).map_err(told)
+    time(ranks, &model, || a.factor_by(method), |factors| factors.solve(&rhs).map(|x| x.report))
 }
 
 /// Times factors and a solve; rank 0 prints a line of JSON. Collective.
@@ -122,14 +122,15 @@ fn time<F>(
     model: &ScalingModel,
     factor: impl Fn() -> Result<F, RankError>,
     solve: impl Fn(&F) -> Result<Report, RankError>,
-) -> Result<(), RankError> {
+) -> Result<(), Failure> {
+    let told = |error: RankError| Failure::Unsolved(error.to_string());
     let (mut seconds, mut traffic) = ([f64::INFINITY; 2], [Traffic::default(); 2]);
     for _ in 0..ROUNDS {
         ranks.sum(&mut [0.0]);
         let (started, before) = (Instant::now(), ranks.traffic());
-        let factors = factor()?;
+        let factors = factor().map_err(told)?;
         let (between, factored) = (started.elapsed().as_secs_f64(), ranks.traffic());
-        let report = solve(&factors)?;
+        let report = solve(&factors).map_err(told)?;
         let mut slowest = [between, started.elapsed().as_secs_f64() - between];
         let measured_once = report.refinement_steps == 0 && report.backward_error <= 4.0 * f64::EPSILON;
         traffic = [factored - before, if measured_once { ranks.traffic() - factored } else { Traffic::default() }];
@@ -219,8 +220,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
     say!(
         "\nefficiency: weak t(first)/t, strong t(first)·first/(t·ranks); messages and bytes: of the rank with most, factors and solve"
     );
-    project(args, rate);
-    Ok(())
+    project(args, rate)
 }
 
 fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> ScalingModel {
@@ -233,7 +233,7 @@ fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> ScalingModel {
 }
 
 /// What the model says of more ranks than there are.
-fn project(args: &ScalingArgs, rate: Option<f64>) {
+fn project(args: &ScalingArgs, rate: Option<f64>) -> Result<(), Failure> {
     let (flops, whose) = rate.map_or((1e10, "assumed"), |rate| (rate, "of one rank here"));
     let figures = NetworkFigures { latency: args.latency, bandwidth: args.bandwidth, flops };
     say!(
@@ -257,6 +257,7 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
             most(|t| t.bytes)
         );
     }
+    Ok(())
 }
 
 /// Times of so many ranks, in processes of their own.

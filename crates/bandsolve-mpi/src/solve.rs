@@ -1,12 +1,13 @@
 //! `bandsolve-mpi solve`: rank 0 reads and writes, all solve.
 
 use crate::input::{RankInput, RankSystem, RowsShape, announce, read};
+use bandsolve::memory::{allocate, reserved};
 use bandsolve::{Complex64, Method, RealScalar, Report, Scalar};
 use bandsolve_cli::exit::Failure;
-use bandsolve_cli::io::output::{Format, check, write_solution};
+use bandsolve_cli::io::output::{Format, check_all, write_solution};
 use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, Ranks, Traffic};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What may be typed.
@@ -29,9 +30,19 @@ pub struct RankSolveArgs {
     /// With --block: the corner blocks count, too
     #[arg(long, requires = "block")]
     periodic: bool,
-    /// With --block: bcyclic or block-spike [default: bcyclic, of one row spike]
-    #[arg(long, requires = "block")]
-    method: Option<String>,
+    /// With --block: auto, bcyclic, spike, block-spike or spike-truncated [default: bcyclic; spike for blocks of one row]
+    #[arg(long, requires = "block", value_parser = rank_method)]
+    method: Option<Method>,
+}
+
+/// A method over ranks, by its name.
+fn rank_method(name: &str) -> Result<Method, String> {
+    const METHODS: [Method; 5] =
+        [Method::Auto, Method::Bcyclic, Method::Spike, Method::BlockSpike, Method::SpikeTruncated];
+    let found = METHODS.into_iter().find(|method| method.name() == name);
+    found.ok_or_else(|| {
+        format!("there is no such method over ranks; there are {}", METHODS.map(Method::name).join(", "))
+    })
 }
 
 /// Solves as the command line asks. Collective.
@@ -54,8 +65,9 @@ pub fn run(ranks: &Ranks, args: &RankSolveArgs) -> Result<(), Failure> {
 fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
-        check(out)?;
     }
+    let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
+    check_all(&[("--out", &args.out)], &inputs)?;
     read((&args.matrix, args.rhs.as_deref()), (args.block, args.periodic))
 }
 
@@ -72,27 +84,31 @@ impl RankTask<'_> {
         let (ranges, (unknowns, _)) = (system.ranges(ranks), system.shape.row());
         let (own, first) = (ranges.range(ranks.rank()).len(), ranks.rank() == 0);
         let given = system.input.as_ref().and_then(|input| input.rhs.as_ref());
-        let rhs: Vec<T> =
-            given.map_or(Vec::new(), |rhs| (0..rhs.values.len()).map(|k| of(rhs.values.get(k))).collect());
+        let rhs = given.map_or(Ok(Vec::new()), |rhs| {
+            let mut values = reserved(rhs.values.len())?;
+            values.extend((0..rhs.values.len()).map(|k| of(rhs.values.get(k))));
+            Ok(values)
+        });
+        let rhs: Vec<T> = ranks.agree(rhs).map_err(failure)?;
         let ones = ranks.all_gather(&[u8::from(given.is_none())])[0] == 1;
-        let rows = system.scatter(ranks, &system.rows(&of));
+        let rows = system.rows(ranks, &of).and_then(|rows| system.scatter(ranks, &rows)).map_err(failure)?;
         let started = Instant::now();
         let before = ranks.traffic();
         let (factors, product) = self.factor(&rows, own).map_err(failure)?;
         let mut x = if ones {
             product
         } else {
-            let mut x = Vec::with_capacity(own * unknowns * system.columns);
+            let mut x = ranks.agree(reserved(own * unknowns * system.columns)).map_err(failure)?;
             for k in 0..system.columns {
-                let column = |rhs: &[T]| RankSystem::cut(&ranges, &rhs[k * system.n..][..system.n], unknowns);
-                x.extend(ranks.scatter(if first { column(&rhs) } else { Vec::new() }, own * unknowns));
+                let column = if first { &rhs[k * system.n..][..system.n] } else { &[] };
+                x.extend(system.deal(ranks, column, unknowns).map_err(failure)?);
             }
             x
         };
         let report = factors.solve_in_place(&mut x).map_err(failure)?;
         let (seconds, traffic) = (started.elapsed().as_secs_f64(), ranks.traffic() - before);
         let len = |rank: usize| ranges.range(rank).len() * unknowns * system.columns;
-        let parts = ranks.gather(x, len);
+        let parts = ranks.gather(x, len).map_err(failure)?;
         if first { self.finish(&parts, (&report, seconds, traffic), ones) } else { Ok(()) }
     }
 
@@ -101,12 +117,12 @@ impl RankTask<'_> {
         match self.system.shape {
             RowsShape::Bands(lower, upper) => {
                 let a = DistributedBanded::new(self.ranks, (lower, upper), rows)?;
-                Ok((a.factor()?, a.apply(&vec![T::ONE; own])?))
+                Ok((a.factor()?, a.apply(&ones(self.ranks, own)?)?))
             }
             RowsShape::Blocks(b, periodic) => {
                 let a = blocks(self.ranks, (b, periodic), rows)?;
-                let method = self.args.method.as_deref().and_then(Method::from_name).unwrap_or(Method::Auto);
-                Ok((a.factor_by(method)?, a.apply(&vec![T::ONE; own * b])?))
+                let method = self.args.method.unwrap_or(Method::Auto);
+                Ok((a.factor_by(method)?, a.apply(&ones(self.ranks, own * b)?)?))
             }
         }
     }
@@ -118,7 +134,7 @@ impl RankTask<'_> {
         (report, seconds, traffic): (&Report, f64, Traffic),
         ones: bool,
     ) -> Result<(), Failure> {
-        let mut x = Vec::with_capacity(self.system.n * self.system.columns);
+        let mut x = reserved(self.system.n * self.system.columns)?;
         for k in 0..self.system.columns {
             for part in parts {
                 let rows = part.len() / self.system.columns;
@@ -149,14 +165,24 @@ impl RankTask<'_> {
     }
 }
 
+/// So many ones on each rank. Collective.
+fn ones<T: Scalar>(ranks: &Ranks, len: usize) -> Result<Vec<T>, RankError> {
+    ranks.agree(allocate(len, T::ONE))
+}
+
 /// The own block rows as a matrix. Collective.
 pub fn blocks<T: Scalar>(
     ranks: &Ranks,
     (block, periodic): (usize, bool),
     rows: &[T],
 ) -> Result<DistributedBlocks<T>, RankError> {
-    let array = |k: usize| rows.chunks_exact(block * block).skip(k).step_by(3).flatten().copied().collect();
-    let arrays: [Vec<T>; 3] = [0, 1, 2].map(array);
+    let array = |k: usize| {
+        let mut array = reserved(rows.len() / 3)?;
+        array.extend(rows.chunks_exact(block * block).skip(k).step_by(3).flatten());
+        Ok(array)
+    };
+    let arrays = array(0).and_then(|sub| Ok([sub, array(1)?, array(2)?]));
+    let arrays: [Vec<T>; 3] = ranks.agree(arrays)?;
     let new = if periodic { DistributedBlocks::periodic } else { DistributedBlocks::new };
     new(ranks, block, arrays.each_ref().map(Vec::as_slice))
 }

@@ -8,6 +8,7 @@ use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
 use crate::transform::{ALIGNED, aligned};
+use bandsolve::memory::reserved;
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;

@@ -41,10 +41,7 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
     let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
     let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
     let shift: Option<Complex64> = problem.shift().map(widen);
-    agree_alike(
-        solver.communicator,
-        digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)),
-    )?;
+    agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
     Ok(rows)
 }
 

@@ -62,11 +62,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     ///
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
-    pub fn interleaved_from_vecs(
-        count: usize,
-        n: usize,
-        arrays: [Vec<T>; 3],
-    ) -> Result<TridiagonalBatch<'static, T>> {
+    pub fn interleaved_from_vecs(count: usize, n: usize, arrays: [Vec<T>; 3]) -> Result<TridiagonalBatch<'static, T>> {
         let [sub, diag, sup] = &arrays;
         TridiagonalBatch::interleaved(count, n, sub, diag, sup)?;
         let [sub, diag, sup] = arrays.map(Cow::Owned);
