@@ -313,6 +313,99 @@ def signals_that_leave_files():
             run.communicate()
             assert run.returncode == -number and not os.listdir(folder), (run.returncode, os.listdir(folder))
 
+# -- Over ranks -------------------------------------------------------------------------------------------------------
+
+
+def rank_program(*arguments, **options):
+    """`bandsolve-mpi` on one rank; None where it is not compiled because there is no MPI."""
+    path = TARGET / "bandsolve-mpi"
+    if not path.exists():
+        print("bandsolve-mpi is not compiled: there is no MPI")
+        return None
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([path, *map(str, arguments)], text=True, timeout=60, env=environment, **options)
+
+
+def small_matrix(folder, n=5, symmetric=True):
+    """A Matrix Market file of the tridiagonal matrix (-1, 2, -1)."""
+    entries = [(i, j, 2 if i == j else -1) for i in range(1, n + 1) for j in range(max(1, i - 1), (i if symmetric else min(n, i + 1)) + 1)]
+    kind = "symmetric" if symmetric else "general"
+    path = Path(folder) / "A.mtx"
+    lines = "".join(f"{i} {j} {v}\n" for i, j, v in entries)
+    path.write_text(f"%%MatrixMarket matrix coordinate real {kind}\n{n} {n} {len(entries)}\n{lines}")
+    return path
+
+
+@defect
+def inputs_that_the_program_over_ranks_replaced():
+    """`bandsolve-mpi solve A.mtx --out A.mtx` replaced the matrix by the solution, also through a link or as the right-hand side."""
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = small_matrix(folder)
+        rhs = Path(folder) / "b.mtx"
+        rhs.write_text("%%MatrixMarket matrix array real general\n5 1\n1\n2\n3\n4\n5\n")
+        hard, soft = Path(folder) / "hard.mtx", Path(folder) / "soft.mtx"
+        os.link(matrix, hard)
+        soft.symlink_to(rhs)
+        before = matrix.read_bytes(), rhs.read_bytes()
+        for out in (matrix, rhs, hard, soft):
+            run = rank_program("solve", matrix, "--rhs", rhs, "--out", out)
+            if run is None:
+                return
+            assert run.returncode == 2 and "also an input" in run.stderr, (out, run)
+            assert (matrix.read_bytes(), rhs.read_bytes()) == before
+        # What is replaced keeps its permissions.
+        out = Path(folder) / "x.mtx"
+        out.write_text("")
+        out.chmod(0o640)
+        assert rank_program("solve", matrix, "--rhs", rhs, "--out", out).returncode == 0
+        assert out.stat().st_mode & 0o777 == 0o640, oct(out.stat().st_mode)
+
+
+@defect
+def reports_over_ranks_that_are_lost():
+    """A report that could not be written was no error."""
+    with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w") as full:
+        matrix = small_matrix(folder)
+        for arguments in (["solve", matrix], ["solve", matrix, "--json"], ["eig", matrix, "-k", 2], ["eig", matrix, "-k", 2, "--json"]):
+            run = rank_program(*arguments, stdout=full)
+            assert run is None or run.returncode == 1 and "cannot be written" in run.stderr, (arguments, run)
+
+
+@defect
+def options_over_ranks_that_make_no_sense():
+    """`--method bogus` meant auto, `-k 0` was proved complete, `-k 7` of 5 rows looked for more than there are."""
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = small_matrix(folder)
+        for arguments, said in (
+            (["solve", matrix, "--block", 1, "--method", "bogus"], "no such method"),
+            (["eig", matrix, "-k", 0], "from 1 to 5"),
+            (["eig", matrix, "-k", 7], "from 1 to 5"),
+            (["eig", matrix, "-k", 2, "--tol", 2], "below 1"),
+        ):
+            run = rank_program(*arguments)
+            assert run is None or run.returncode == 2 and said in run.stderr, (arguments, run)
+
+
+@defect
+def singular_matrices_over_ranks():
+    """`bandsolve-mpi solve` returned an x without a correct digit, and said nothing of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Rows [1 1; 1 1 + 2 epsilon], and others.
+        matrix, rhs = Path(folder) / "A.mtx", Path(folder) / "b.mtx"
+        matrix.write_text("%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n1 2 1\n2 1 1\n2 2 1.0000000000000004\n3 3 2\n4 4 5\n")
+        rhs.write_text("%%MatrixMarket matrix array real general\n4 1\n1\n0.5\n1\n1\n")
+        run = rank_program("solve", matrix, "--rhs", rhs)
+        if run is None:
+            return
+        assert run.returncode == 0 and "attention" in run.stdout and "no correct digit" in run.stdout, run
+        import json
+
+        report = json.loads(rank_program("solve", matrix, "--rhs", rhs, "--json").stdout)
+        assert "no correct digit" in report["attention"] and report["rcond"] < 1e-15, report
+        fine = json.loads(rank_program("solve", small_matrix(folder), "--json").stdout)
+        assert fine["attention"] is None and fine["rcond"] > 1e-2, fine
+
 # -- Advice -----------------------------------------------------------------------------------------------------------
 
 

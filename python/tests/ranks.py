@@ -3,7 +3,10 @@
 usage: mpirun -n RANKS python ranks.py
 """
 
+import concurrent.futures
+import resource
 import sys
+import warnings
 
 import numpy as np
 from conftest import backward_error, dense, random
@@ -219,6 +222,100 @@ def errors():
         refused(ValueError, "shape of blocks", ours.Blocks, COMM, block, block, block)
 
 
+def lossy():
+    """Conversions that would lose something are errors; arrays that only lie awkwardly in memory are copied."""
+    last, m = COMM.size - 1, 5
+    off, diag = np.full(m, -1.0), np.full(m, 3.0)
+    # The imaginary parts used to be dropped.
+    one, real = diag + 2j if COMM.rank == last else diag, {"dtype": np.float64}
+    refused(ValueError, f"rank {last}: diag is complex, but dtype is float64", ours.Blocks, COMM, off, one, off, **real)
+    rows = np.ones((m, 3), complex if COMM.rank == last else float)
+    refused(ValueError, f"rank {last}: rows is complex", ours.Banded, COMM, (1, 1), rows, **real)
+    refused(ValueError, f"rank {last}: sup is complex", ours.Batch, COMM, off, diag, one, **real)
+    # The mask used to be dropped, and what stood under it was used.
+    masked = np.ma.masked_array(diag, mask=np.arange(m) == 2) if COMM.rank == last else diag
+    for call in (
+        lambda: ours.Blocks(COMM, off, masked, off),
+        lambda: ours.solve_tridiagonal(COMM, off, diag, off, masked),
+        lambda: ours.solve_tridiagonal(COMM, masked, diag, off, diag),
+        lambda: ours.solve_batch(COMM, off, masked, off, diag),
+        lambda: ours.Blocks(COMM, off, diag, off) @ masked,
+        lambda: ours.solve_poisson(COMM, masked),
+    ):
+        refused(ValueError, f"rank {last}", call)
+    # Numbers at addresses that are no multiples of their size.
+    def unaligned(array):
+        room = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+        room[...] = array
+        assert not room.flags.aligned
+        return room
+    expected = ours.solve_tridiagonal(COMM, off, diag, off, diag)
+    assert np.array_equal(ours.solve_tridiagonal(COMM, *map(unaligned, (off, diag, off, diag))), expected)
+    field = np.stack([diag, 2 * diag], axis=1)
+    assert np.array_equal(ours.solve_batch(COMM, *map(unaligned, (0 * field, field, 0 * field, field))), np.ones((m, 2)))
+    assert np.array_equal(ours.solve_poisson(COMM, unaligned(field)), ours.solve_poisson(COMM, field))
+    points = np.arange(m * COMM.size + 2.0)
+    coordinates = [(points, None), (unaligned(points), None)]
+    first, second = (ours.solve_poisson(COMM, field, coordinates=given) for given in coordinates)
+    assert np.array_equal(first, second)
+
+
+def alone():
+    """What fails on one rank alone: all ranks raise, and none waits for the others."""
+    last, m = COMM.size - 1, 5
+    off, diag = np.full(m, -1.0), np.full(m, 3.0)
+    a = ours.Blocks(COMM, off, diag, off)
+    factors, mine = a.factor(), COMM.rank == last
+    # Warnings that are errors on one rank.
+    huge = np.full(m, 1e300 if mine else 3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if mine else "ignore")
+        refused(RuntimeError, f"rank {last}: overflow", ours.Blocks, COMM, off, huge, off, dtype=np.float32)
+    # Arguments of the wrong kind.
+    class Unwilling:
+        def __reduce__(self):
+            raise TypeError("it is not sent")
+    for what, options in [("seed", {"seed": "7"}), ("seed", {"seed": -1}), ("ncv", {"ncv": Unwilling()}), ("maxiter", {"maxiter": 0}),
+                          ("tol", {"tol": 1}), ("sigma", {"sigma": np.nan}), ("k is 0", {"k": 0})]:
+        options = options if mine else {name: {"k": 2, "sigma": 1.0, "tol": 0, "seed": 0}.get(name) for name in options}
+        refused(ValueError, f"rank {last}: {what}", ours.eigsh, a, **{"k": 2, **options})
+    refused(ValueError, f"k is {m * COMM.size + 1}, expected at most n = {m * COMM.size}", ours.eigsh, a, k=m * COMM.size + 1)
+    if COMM.size > 1:
+        refused(ValueError, f"rank {last}: seed is {last}", ours.eigsh, a, k=2, seed=COMM.rank if mine else 0)
+        refused(ValueError, f"rank {last}: call is", a.__matmul__ if mine else factors.solve, diag)
+    # The memory of a Krylov space: 144 GB on one rank, and nothing on the others.
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 36, hard))
+    rows = 1_500_000 if mine else 0
+    large = ours.Blocks(COMM, np.full(rows, -1.0), np.full(rows, 2.5), np.full(rows, -1.0))
+    refused(MemoryError, "out of memory", ours.eigsh, large, k=4, sigma=1.0, ncv=12000)
+    # A call of another thread than the first.
+    if MPI.Query_thread() >= MPI.THREAD_SERIALIZED:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            def elsewhere():
+                return pool.submit(a.factor).result() if mine else a.factor()
+            refused(RuntimeError, "in another thread", elsewhere)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    assert np.allclose(factors.solve(a @ diag), diag)
+
+
+def conditions():
+    """Reports say where x may have no correct digit, however small the backward error is."""
+    n, mine = 40, own(40, ())
+    m = mine.stop - mine.start
+    off, diag = np.full(m, -1.0), np.full(m, 2.0)
+    _, report = ours.Blocks(COMM, off, diag, off).factor().solve(diag, full_output=True)
+    # κ = 2·‖A⁻¹·diag(Σ|aᵢⱼ|)‖∞ with A⁻¹ of row sums n²/8: between n²/8 and n²/2.
+    assert report.attention is None and 2 / n**2 <= report.rcond <= 24 / n**2, report
+    # Rows [1 1; 1 1 + 2ε]: x solves the equations to rounding, and has no correct digit.
+    even = np.arange(mine.start, mine.stop) % 2 == 0
+    sub, sup = np.where(even, 0.0, 1.0), np.where(even, 1.0, 0.0)
+    a = ours.Blocks(COMM, sub, np.where(even, 1.0, 1 + 2.0**-51), sup)
+    _, report = a.factor().solve(np.ones(m), full_output=True)
+    assert report.backward_error <= 2e-15 and "no correct digit" in report.attention, report
+    same_on_all(report)
+
+
 def eigenvalues(empty):
     n, mine = 200, own(200, empty)
     m = mine.stop - mine.start
@@ -229,6 +326,20 @@ def eigenvalues(empty):
     nearest = np.sort(exact[np.argsort(abs(exact - 1))[:4]])
     assert np.allclose(w, nearest, rtol=1e-12) and info["complete"] and info["converged"], (w, info)
     assert np.allclose(whole(a @ v), whole(v) * w, atol=1e-8) and np.allclose(whole(v).T @ whole(v), np.eye(4), atol=1e-10)
+    # The accuracy of the number type by default, as of bandsolve.eigen.eigsh: it was 1e-8.
+    tight, loose = (ours.eigsh(a, 4, sigma=1.0, tol=tol, full_output=True)[2] for tol in (0, 1e-2))
+    assert tight["residuals"].max() <= 1e-12 and tight["solves"] >= loose["solves"], (tight, loose)
+    # Too few restarts: an exception with what was found.
+    try:
+        ours.eigsh(a, 30, sigma=1.0, ncv=32, maxiter=1)
+    except RuntimeError as raised:
+        assert type(raised).__name__ == "ArpackNoConvergence" and "of 30 eigenvalues found" in str(raised), raised
+        assert len(raised.eigenvalues) < 30 and raised.eigenvectors.shape == (m, len(raised.eigenvalues))
+    else:
+        raise AssertionError("30 eigenvalues after one restart")
+    # An M that is not definite: a negative entry that no random vector sees.
+    hidden = np.where(np.arange(mine.start, mine.stop) == 77, -1e-9, 1.0)
+    refused(np.linalg.LinAlgError, "positive definite", ours.eigsh, a, 2, ours.Blocks(COMM, 0 * off, hidden, 0 * off), sigma=1.0)
     # A pencil: B = 2.
     two = ours.Blocks(COMM, 0 * off, diag, 0 * off)
     assert np.allclose(ours.eigsh(a, 4, two, sigma=0.5, return_eigenvectors=False), nearest / 2, rtol=1e-12)
@@ -261,6 +372,9 @@ def main():
         eigenvalues(empty)
     types()
     errors()
+    lossy()
+    alone()
+    conditions()
     split()
     if COMM.rank == 0:
         print(f"{COMM.size} ranks: all checks passed")

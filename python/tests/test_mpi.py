@@ -51,3 +51,44 @@ def test_without_its_library_it_says_how_to_build_it():
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert "cargo build --release -p bandsolve-mpi-capi" in done.stderr and "/no/such/library.so" in done.stderr, done.stderr
+
+
+FAILING_GATHER = """
+#include <mpi.h>
+int fail = 0;
+int MPI_Allgather(const void *s, int sc, MPI_Datatype st, void *r, int rc, MPI_Datatype rt, MPI_Comm c) {
+    if (!fail || c == MPI_COMM_WORLD) return PMPI_Allgather(s, sc, st, r, rc, rt, c);
+    PMPI_Comm_call_errhandler(c, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+}
+"""
+
+SOLVES_WHILE_GATHERS_FAIL = """
+import ctypes
+import numpy as np
+import bandsolve.mpi
+from mpi4py import MPI
+off, diag = np.full(50, -1.0), np.full(50, 2.1)
+factors = bandsolve.mpi.Blocks(MPI.COMM_WORLD, off, diag, off).factor()
+x = factors.solve(np.ones(50))
+print("solved", flush=True)
+ctypes.c_int.in_dll(ctypes.CDLL(None), "fail").value = 1
+wrong = factors.solve(np.ones(50))
+print("went on, x differs by", abs(wrong - x).max(), flush=True)
+"""
+
+
+@needs_mpi
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no mpicc")
+def test_errors_of_mpi_end_the_job(tmp_path):
+    """mpi4py has MPI return its errors, and nobody looked: an unsolved x was reported as verified."""
+    (tmp_path / "failing.c").write_text(FAILING_GATHER)
+    (tmp_path / "solve.py").write_text(SOLVES_WHILE_GATHERS_FAIL)
+    library = tmp_path / "failing.so"
+    subprocess.run(["mpicc", "-shared", "-fPIC", tmp_path / "failing.c", "-o", library], check=True)
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    command = ["mpirun", "-n", "2", "env", f"LD_PRELOAD={library}", sys.executable, tmp_path / "solve.py"]
+    job = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert "solved" in job.stdout, job.stderr
+    assert job.returncode != 0 and "went on" not in job.stdout, job.stdout

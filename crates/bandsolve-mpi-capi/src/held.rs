@@ -2,7 +2,7 @@
 
 use crate::bandsolve_mpi_eigen_t;
 use crate::status::{RankFailure, RankResult};
-use bandsolve::{Complex32, Complex64, Layout, LinearOperator, Method, Op, Report, Scalar};
+use bandsolve::{Complex32, Complex64, Layout, LinearOperator, Method, Op, RealScalar, Report, Scalar};
 use bandsolve_eigen::EigenSolver;
 use bandsolve_mpi::{
     DistributedBanded, DistributedBatch, DistributedBatchFactors, DistributedBlocks, DistributedFactors, RankError,
@@ -109,12 +109,24 @@ pub(crate) trait RankHeldFactors {
     /// # Safety
     /// x has `len` numbers of the type of the matrix.
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report>;
+
+    /// The reciprocal condition, and in words whether x of that backward error may have no correct digit.
+    fn condition(&self, backward_error: f64) -> RankResult<(f64, Option<String>)>;
+}
+
+/// The same of a number type.
+fn condition<T: Scalar>(rcond: f64, backward_error: f64) -> (f64, Option<String>) {
+    (rcond, bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), backward_error, None))
 }
 
 impl<T: Scalar> RankHeldFactors for DistributedFactors<T> {
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report> {
         // SAFETY: the caller's promise.
         Ok(self.solve_in_place_with(op, unsafe { numbers_mut(x, len) })?)
+    }
+
+    fn condition(&self, backward_error: f64) -> RankResult<(f64, Option<String>)> {
+        Ok(condition::<T>(self.rcond()?, backward_error))
     }
 }
 
@@ -189,6 +201,10 @@ impl<T: Scalar> RankHeldFactors for DistributedBatchFactors<T> {
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report> {
         // SAFETY: the caller's promise.
         Ok(self.solve_in_place_with(op, unsafe { numbers_mut(x, len) })?)
+    }
+
+    fn condition(&self, backward_error: f64) -> RankResult<(f64, Option<String>)> {
+        Ok(condition::<T>(self.rcond()?, backward_error))
     }
 }
 

@@ -343,6 +343,35 @@ pub unsafe extern "C" fn bandsolve_mpi_solve(
     })
 }
 
+/// The condition of the matrix of factors, and whether x of a solve with this backward error may have no correct digit.
+#[repr(C)]
+pub struct bandsolve_mpi_condition_t {
+    /// Of the solve.
+    pub backward_error: f64,
+    /// An estimate of the reciprocal condition.
+    pub rcond: f64,
+    /// In words; empty if nothing suggests that.
+    pub attention: [c_char; 256],
+}
+
+/// Estimates the condition, and says whether x may have no correct digit.
+///
+/// # Safety
+/// `factors` are of this library; `condition` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_condition(
+    factors: *const bandsolve_mpi_factors_t,
+    condition: *mut bandsolve_mpi_condition_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let (factors, condition) = unsafe { (&*factors, &mut *condition) };
+    guard(Some(&factors.ranks), || {
+        let (rcond, attention) = factors.held.condition(condition.backward_error)?;
+        (condition.rcond, condition.attention) = (rcond, text(&attention.unwrap_or_default()));
+        Ok(())
+    })
+}
+
 /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, their distances from it, own rows of their vectors, and
 /// residuals. Of block tridiagonal matrices that are not periodic.
 ///

@@ -10,7 +10,7 @@ use crate::ranks::{Ranks, collected};
 use crate::spike::RankSpike;
 use bandsolve::distributed::{error_of, residual_of};
 use bandsolve::memory::{copied, zeroed};
-use bandsolve::{Banded, Error, Factor, Method, Op, Plan, Scalar};
+use bandsolve::{Banded, Error, Factor, Method, Op, Plan, RealScalar, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -83,6 +83,12 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
             let matrix = from_rows((upper, lower), &[&rows], halo, extended_len(own, halo) - own)?;
             Ok(Box::new(Self { matrix, rows }) as _)
         }))
+    }
+
+    fn sums(&self) -> bandsolve::Result<Vec<f64>> {
+        let wide = self.matrix.lower() + self.matrix.upper() + 1;
+        let rows = self.rows.chunks_exact(wide);
+        collected(rows.len(), rows.map(|row| row.iter().map(|v| Scalar::abs(*v).to_f64()).sum()))
     }
 
     fn entries(&self) -> bandsolve::Result<Vec<T>> {

@@ -96,6 +96,20 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         Ok(rows.map(|rows| Box::new(Self { rows: Arc::new(rows), periodic: self.periodic }) as _))
     }
 
+    fn sums(&self) -> bandsolve::Result<Vec<f64>> {
+        let (b, square) = (self.rows.block(), self.rows.block().pow(2));
+        let end = (self.rows.block_rows() - 2) * square;
+        let mut sums = zeroed((end - square) / b)?;
+        for array in self.rows.arrays() {
+            for (sums, block) in sums.chunks_exact_mut(b).zip(array[square..end].chunks_exact(square)) {
+                for column in block.chunks_exact(b) {
+                    sums.iter_mut().zip(column).for_each(|(sum, v)| *sum += Scalar::abs(*v).to_f64());
+                }
+            }
+        }
+        Ok(sums)
+    }
+
     fn entries(&self) -> bandsolve::Result<Vec<T>> {
         let (arrays, square) = (self.rows.arrays(), self.rows.block().pow(2));
         let rows = 1..self.rows.block_rows() - 2;

@@ -1,6 +1,7 @@
 //! Solves over ranks under the accuracy contract: measured, refined, solved again by the pivoted method on one rank.
 
 use crate::agreement::{RankError, agree};
+use crate::condition;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::collected;
 use bandsolve::memory::{copied, zeroed};
@@ -38,6 +39,8 @@ pub struct DistributedFactors<T: Scalar> {
     reason: &'static str,
     /// When they were needed.
     careful: OnceLock<Option<Box<dyn RankSolver<T>>>>,
+    /// When it was asked for.
+    rcond: OnceLock<f64>,
     /// On rank 0, when it was needed; why not, where it could not be made.
     whole: OnceLock<Result<Option<Box<dyn Factor<T>>>, RankError>>,
 }
@@ -54,7 +57,15 @@ impl<T: Scalar> DistributedFactors<T> {
         solver: Box<dyn RankSolver<T>>,
         (method, reason): (Method, &'static str),
     ) -> Self {
-        Self { matrix, solver, method, reason, careful: OnceLock::new(), whole: OnceLock::new() }
+        Self {
+            matrix,
+            solver,
+            method,
+            reason,
+            careful: OnceLock::new(),
+            rcond: OnceLock::new(),
+            whole: OnceLock::new(),
+        }
     }
 
     pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
@@ -142,9 +153,11 @@ impl<T: Scalar> DistributedFactors<T> {
         let values = rhs.as_deref().unwrap_or_default();
         let (n_rhs, d) = matrix.columns(("rhs", values), (true, op), |n_rhs| {
             rhs.as_ref().map_err(|error| error.clone())?;
+            // It is held while the rest is reserved, so that nothing is reserved twice in one place.
+            let d = matrix.padded(values, n_rhs)?;
             self.solver().reserve(n_rhs)?;
             matrix.reserve(n_rhs)?;
-            matrix.padded(values, n_rhs)
+            Ok(d)
         })?;
         let Ok(rhs) = rhs else { unreachable!("agreed on") };
         // A rank without rows learns of the columns from others.
@@ -182,9 +195,60 @@ impl<T: Scalar> DistributedFactors<T> {
         let (n_rhs, ()) = matrix.columns(("rhs", rhs), (false, Op::Plain), |_| Ok(()))?;
         let (expected, got) = (rhs.len(), x.len());
         let same = if expected == got { Ok(()) } else { Err(Error::Shape { what: "x", expected, got }) };
-        let d =
-            agree(&matrix.ranks, same.and_then(|()| matrix.reserve(n_rhs)).and_then(|()| matrix.padded(rhs, n_rhs)))?;
+        let memory = || {
+            let d = matrix.padded(rhs, n_rhs)?;
+            matrix.reserve(n_rhs).map(|()| d)
+        };
+        let d = agree(&matrix.ranks, same.and_then(|()| memory()))?;
         Ok(matrix.errors(&d, x, n_rhs))
+    }
+
+    /// An estimate of the reciprocal of the row-wise condition κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞; 0 where the factors have no pivot. Collective.
+    ///
+    /// A backward error of η allows x an error of about η·κ, relative to its largest entry: see [`attention`](Self::attention).
+    /// The first call estimates; the factors keep the number.
+    ///
+    /// # Cost
+    /// At most 12 solves.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    ///
+    /// # Source
+    /// N. J. Higham, ACM Trans. Math. Softw. 14 (1988).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_mpi::{DistributedBanded, Ranks};
+    /// // [1 1    ]
+    /// // [1 1+1e-9]
+    /// let a = DistributedBanded::new(&Ranks::alone(), (1, 1), &[0.0, 1.0, 1.0, 1.0, 1.0 + 1e-9, 0.0])?;
+    /// let rcond = a.factor()?.rcond()?;
+    /// assert!(rcond > 1e-11 && rcond < 1e-9);
+    /// # Ok::<(), bandsolve_mpi::RankError>(())
+    /// ```
+    pub fn rcond(&self) -> Result<f64, RankError> {
+        if let Some(rcond) = self.rcond.get() {
+            return Ok(*rcond);
+        }
+        let (matrix, solver) = (&*self.matrix, self.solver());
+        if solver.is_singular() {
+            return Ok(0.0);
+        }
+        let sums = matrix.rows.sums().and_then(|sums| solver.reserve(1).map(|()| sums));
+        let solve = &mut |transposed: bool, x: &mut [T]| solver.solve(transposed, x, 1);
+        let rcond = condition::rcond((&matrix.ranks, &matrix.ranges), sums, solve)?;
+        Ok(*self.rcond.get_or_init(|| rcond))
+    }
+
+    /// In words, whether x of a solve may have no correct digit, however small the backward error is; `None` if nothing suggests that.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`rcond`](Self::rcond).
+    pub fn attention(&self, report: &Report) -> Result<Option<String>, RankError> {
+        let rcond = self.rcond()?;
+        Ok(bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), report.backward_error, None))
     }
 
     /// Solves for x, which holds the right-hand sides; `d`: those between zeros.

@@ -25,6 +25,7 @@ mod batch;
 mod bcyclic;
 mod blocks;
 mod coarse;
+mod condition;
 mod eigen;
 mod factors;
 mod halo;

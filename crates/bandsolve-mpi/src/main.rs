@@ -68,7 +68,7 @@ fn on_ranks(work: impl FnOnce(&Ranks) -> Result<(), Failure>) -> Result<(), Fail
     let Some((universe, _)) = mpi::initialize_with_threading(mpi::Threading::Funneled) else {
         return Err(Failure::Other("MPI cannot be started".into()));
     };
-    let ranks = Ranks::of(&mpi::traits::Communicator::duplicate(&universe.world()));
+    let ranks = Ranks::of(&universe.world());
     let done = work(&ranks);
     if ranks.rank() == 0 { done } else { Ok(()) }
 }

@@ -38,6 +38,9 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// The same rows of Aᵀ; `Ok(Err)` if they cannot be made on this rank. Collective.
     fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError>;
 
+    /// Σⱼ|aᵢⱼ| of each own row.
+    fn sums(&self) -> bandsolve::Result<Vec<f64>>;
+
     /// All entries, row by row (of blocks).
     fn entries(&self) -> bandsolve::Result<Vec<T>>;
 

@@ -107,9 +107,10 @@ impl RankTask<'_> {
         };
         let report = factors.solve_in_place(&mut x).map_err(failure)?;
         let (seconds, traffic) = (started.elapsed().as_secs_f64(), ranks.traffic() - before);
+        let rcond = factors.rcond().map_err(failure)?;
         let len = |rank: usize| ranges.range(rank).len() * unknowns * system.columns;
         let parts = ranks.gather(x, len).map_err(failure)?;
-        if first { self.finish(&parts, (&report, seconds, traffic), ones) } else { Ok(()) }
+        if first { self.finish(&parts, (&report, rcond), (seconds, traffic), ones) } else { Ok(()) }
     }
 
     /// Factors, and the product of the matrix with ones.
@@ -131,7 +132,8 @@ impl RankTask<'_> {
     fn finish<T: Scalar>(
         &self,
         parts: &[Vec<T>],
-        (report, seconds, traffic): (&Report, f64, Traffic),
+        (report, rcond): (&Report, f64),
+        (seconds, traffic): (f64, Traffic),
         ones: bool,
     ) -> Result<(), Failure> {
         let mut x = reserved(self.system.n * self.system.columns)?;
@@ -142,6 +144,9 @@ impl RankTask<'_> {
             }
         }
         let far = x.iter().map(|x| Scalar::abs(*x - T::ONE).to_f64()).fold(0.0, f64::max);
+        let forward_error = ones.then_some(far);
+        let epsilon = T::Real::EPSILON.to_f64();
+        let attention = bandsolve::attention(epsilon, Some(rcond), report.backward_error, forward_error);
         if let Some(out) = &self.args.out {
             write_solution(out, Format::of(out)?, self.system.n, &x)?;
         }
@@ -150,7 +155,7 @@ impl RankTask<'_> {
                 "ranks": self.ranks.size(), "n": self.system.n, "n_rhs": self.system.columns, "method": report.method.name(),
                 "backward_error": report.backward_error, "refinement_steps": report.refinement_steps,
                 "fallback": report.fallback, "seconds": seconds, "messages": traffic.messages, "bytes": traffic.bytes,
-                "forward_error": ones.then_some(far),
+                "forward_error": forward_error, "rcond": rcond, "attention": attention,
             });
             say!("{json}");
         } else {
@@ -158,6 +163,10 @@ impl RankTask<'_> {
             say!("backward error  {:.1e}, {} refinement steps", report.backward_error, report.refinement_steps);
             if ones {
                 say!("forward error   {far:.1e} (x = 1)");
+            }
+            say!("rcond           {rcond:.1e}");
+            if let Some(attention) = attention {
+                say!("attention       {attention}");
             }
             say!("time            {seconds:.3} s; rank 0 sent {} messages, {} bytes", traffic.messages, traffic.bytes);
         }

@@ -6,11 +6,13 @@ use super::measure::{BatchAnswer, BoundMemory, bounds, reduce_max, residuals};
 use super::repair::solve_alone;
 use super::{BatchRows, agreed_columns, by_rows, turn_into};
 use crate::agreement::{RankError, agree};
+use crate::condition;
 use crate::factors::conjugate_for;
 use crate::ranges::RankRanges;
+use crate::ranks::collected;
 use bandsolve::memory::{copied, zeroed};
-use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, Report, Scalar, Solution, good};
-use std::sync::Arc;
+use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution, good};
+use std::sync::{Arc, OnceLock};
 
 /// Factors of a batch over ranks, for any number of right-hand sides.
 ///
@@ -22,6 +24,8 @@ pub struct DistributedBatchFactors<T: Scalar> {
     layout: Layout,
     inner: InnerFactors<T>,
     interface: InterfaceFactors<T>,
+    /// When it was asked for.
+    rcond: OnceLock<f64>,
 }
 
 /// Why this method.
@@ -36,7 +40,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         };
         let interface = InterfaceFactors::new(&rows, own)?;
         let Ok(inner) = inner else { unreachable!("agreed on") };
-        Ok(Self { rows, layout, inner, interface })
+        Ok(Self { rows, layout, inner, interface, rcond: OnceLock::new() })
     }
 
     /// Solves A·x = rhs for all systems. Collective.
@@ -119,6 +123,48 @@ impl<T: Scalar> DistributedBatchFactors<T> {
             Layout::Interleaved => rhs.copy_from_slice(&x),
         }
         solved
+    }
+
+    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one has no pivot.
+    /// Collective.
+    ///
+    /// # Cost
+    /// At most 12 solves in the first call; the factors keep the number.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    ///
+    /// # Source
+    /// N. J. Higham, ACM Trans. Math. Softw. 14 (1988).
+    pub fn rcond(&self) -> Result<f64, RankError> {
+        if let Some(rcond) = self.rcond.get() {
+            return Ok(*rcond);
+        }
+        let rows = &*self.rows;
+        let memory = || {
+            let spare = zeroed(self.inner.spare(true))?;
+            Ok((SolveMemory { interface: self.interface.memory(1)?, spare }, NeighbourValues::none(rows.count, 1)?))
+        };
+        let (mut memory, mut beside) = agree(&rows.ranks, memory())?;
+        let [sub, diag, sup] = &rows.arrays;
+        let sum = |k: usize| [sub[k], diag[k], sup[k]].map(|v| Scalar::abs(v).to_f64()).iter().sum();
+        let sums = collected(diag.len(), (0..diag.len()).map(sum));
+        let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        let solve = &mut |transposed: bool, x: &mut [T]| {
+            self.solve_unverified(transposed, (x, 1), (&mut memory, &mut beside));
+        };
+        let rcond = condition::rcond((&rows.ranks, &unknowns), sums, solve)?;
+        Ok(*self.rcond.get_or_init(|| rcond))
+    }
+
+    /// In words, whether x of a solve may have no correct digit in a system, however small the backward error is; `None` if nothing suggests
+    /// that. Collective.
+    ///
+    /// # Errors
+    /// As [`rcond`](Self::rcond).
+    pub fn attention(&self, report: &Report) -> Result<Option<String>, RankError> {
+        let rcond = self.rcond()?;
+        Ok(bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), report.backward_error, None))
     }
 
     /// Memory of a solve, in which the right-hand sides stand by rows.

@@ -4,6 +4,7 @@ use super::{Incoming, Outgoing, Transport};
 use crate::ranks::Ranks;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 /// Tag of what is gathered; all others are not negative.
 const GATHERED: i32 = -1;
@@ -34,6 +35,7 @@ pub(crate) struct ThreadRank {
     rank: usize,
     size: usize,
     boxes: Arc<Mailboxes>,
+    thread: ThreadId,
 }
 
 fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
@@ -78,6 +80,10 @@ impl Transport for ThreadRank {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn in_its_thread(&self) -> bool {
+        self.thread == std::thread::current().id()
     }
 
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
@@ -145,7 +151,8 @@ pub fn on_threads<V: Send>(size: usize, work: impl Fn(&Ranks) -> V + Sync) -> Ve
         let start = |rank| {
             scope.spawn(move || {
                 let _end = EndOthers(boxes);
-                work(&Ranks::by(Box::new(ThreadRank { rank, size, boxes: boxes.clone() })))
+                let (boxes, thread) = (boxes.clone(), std::thread::current().id());
+                work(&Ranks::by(Box::new(ThreadRank { rank, size, boxes, thread })))
             })
         };
         let started: Vec<_> = (0..size).map(start).collect();

@@ -1,5 +1,6 @@
 //! What is checked on ranks, whether they are threads or processes. All functions are collective.
 
+mod agreements;
 mod batches;
 mod coarse;
 mod counts;
@@ -17,7 +18,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 32] = [
+pub const CHECKS: [NamedCheck; 36] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -50,6 +51,10 @@ pub const CHECKS: [NamedCheck; 32] = [
     ("singular_blocks", singular_blocks),
     ("errors_are_everyones", errors_are_everyones),
     ("products", products),
+    ("different_options", agreements::different_options),
+    ("other_threads", agreements::other_threads),
+    ("indefinite_pencils", agreements::indefinite_pencils),
+    ("conditions", agreements::conditions),
 ];
 
 /// Numbers without a pattern, the same on all ranks.

@@ -63,6 +63,38 @@ pub const TOLERABLE: f64 = 64.0;
 /// Refinement steps with the same factors.
 pub const MAX_REFINEMENTS: usize = 3;
 
+/// What a report says in words where x may have no correct digit. Every solver, and every door, takes the words and the limits from here.
+///
+/// - `rcond`: an estimate of the reciprocal condition of the matrix, where there is one. An error of x, relative to its largest entry,
+///   can be 2η/rcond, where η is the backward error. With the factor 2 by which estimates of the condition are often too small, x may
+///   have no correct digit where rcond < 4η; and where rcond < ε, because then the rounding of the matrix alone changes all digits.
+/// - `forward_error`: the error of x relative to its largest entry, where the solution is known.
+///
+/// `epsilon` is that of the number type in which the system was solved.
+///
+/// ```
+/// use bandsolve::attention;
+/// assert_eq!(attention(f64::EPSILON, Some(1e-3), 1e-16, None), None);
+/// assert!(attention(f64::EPSILON, Some(1e-17), 1e-16, None).unwrap().contains("no correct digit"));
+/// assert!(attention(f64::EPSILON, None, 1e-16, Some(2.7)).is_some());
+/// ```
+pub fn attention(epsilon: f64, rcond: Option<f64>, backward_error: f64, forward_error: Option<f64>) -> Option<String> {
+    // A backward error that was not measured (NaN) changes nothing.
+    let limit = epsilon.max(4.0 * backward_error);
+    match (rcond, forward_error) {
+        (Some(rcond), _) if rcond < limit => Some(format!(
+            "x may have no correct digit: the matrix is singular to working precision (reciprocal condition {rcond:.1e})"
+        )),
+        (_, Some(error)) if error > HARDLY_A_DIGIT => {
+            Some(format!("x has hardly a correct digit: its error is {error:.1e} of its largest entry"))
+        }
+        _ => None,
+    }
+}
+
+/// The error of x, relative to its largest entry, above which reports say that x has hardly a correct digit.
+const HARDLY_A_DIGIT: f64 = 1e-2;
+
 /// `Err(Scratch)` if `stack` cannot hold `needed`.
 pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     if stack.can_hold(needed) {

@@ -1,0 +1,162 @@
+//! What all ranks have to agree on: options, threads, definite matrices; and conditions.
+
+use super::{Blocks, wave};
+use bandsolve::{Error, Layout, Method, Op};
+use bandsolve_eigen::EigenSolver;
+use bandsolve_mpi::{DistributedBanded, DistributedBatch, DistributedBlocks, DistributedPoisson};
+use bandsolve_mpi::{RankCoarse, RankError, RankRanges, Ranks};
+use bandsolve_poisson::Poisson;
+use bandsolve_sparse::{KrylovMethod, KrylovSolver};
+
+const ROWS: usize = 60;
+
+fn matrix(ranks: &Ranks, block: usize) -> DistributedBlocks<f64> {
+    let rows = ROWS / block;
+    Blocks::new((rows, block), 9.0, false).distributed(ranks, &RankRanges::even(rows, ranks.size())).unwrap()
+}
+
+/// Own numbers of a vector.
+fn own(ranks: &Ranks, n: usize) -> Vec<f64> {
+    RankRanges::even(n, ranks.size()).range(ranks.rank()).map(|i| wave(i, 0.3)).collect()
+}
+
+/// All ranks say that the options of the last one differ.
+fn differs<V>(what: &str, ranks: &Ranks, result: Result<V, RankError>) {
+    let last = ranks.size() - 1;
+    let error = result.err().unwrap_or_else(|| panic!("{what}: no error"));
+    assert!(matches!(error.error, Error::Unsupported { method: "over ranks", .. }), "{what}: {error}");
+    assert_eq!(error.rank, last, "{what}");
+}
+
+/// The last rank passes other options than the others. (Each of these calls used to wait for ever, or to mix messages.)
+pub fn different_options(ranks: &Ranks) {
+    if ranks.size() == 1 {
+        return;
+    }
+    let last = ranks.rank() + 1 == ranks.size();
+    let either = |others: Method, of_last: Method| if last { of_last } else { others };
+    let (a, lines, x) = (matrix(ranks, 4), matrix(ranks, 1), own(ranks, ROWS));
+    differs("methods", ranks, a.factor_by(either(Method::Bcyclic, Method::BlockSpike)));
+    let coarse = if last { RankCoarse::Cyclic } else { RankCoarse::Gathered };
+    differs("coarse systems", ranks, lines.factor_spike(coarse));
+    let factors = lines.factor().unwrap();
+    let op = if last { Op::Transpose } else { Op::Plain };
+    differs("operations", ranks, factors.solve_in_place_with(op, &mut x.clone()));
+    differs("shifts", ranks, lines.shifted(if last { 1.0 } else { 0.5 }, None));
+    differs("pencils", ranks, lines.shifted(0.5, last.then_some(&lines)));
+    differs("counts", ranks, lines.eigenvalues_below(None, if last { 1.0 } else { 0.5 }));
+    let arrays = [&x[..], &x, &x];
+    let new = if last { DistributedBlocks::periodic } else { DistributedBlocks::new };
+    differs("periodic matrices", ranks, new(ranks, 1, arrays));
+    let new = if last { DistributedBatch::periodic } else { DistributedBatch::new };
+    differs("periodic batches", ranks, new(ranks, (1, Layout::Interleaved), arrays));
+    let batch = DistributedBatch::new(ranks, (1, Layout::Interleaved), [&x, &vec![9.0; x.len()], &x]).unwrap();
+    differs("operations of a batch", ranks, batch.factor().unwrap().solve_in_place_with(op, &mut x.clone()));
+    let problem = Poisson::new(&[ROWS, 5]).shift(if last { 1.0 } else { 0.5 });
+    differs("Poisson problems", ranks, DistributedPoisson::<f64>::new(ranks, &problem, x.len()));
+    // The searches agree by sums, which name no rank.
+    let told = |error: Error| assert!(matches!(error, Error::Unsupported { method: "over processes", .. }), "{error}");
+    let solver = EigenSolver::new(if last { 3 } else { 2 }).communicator(ranks);
+    told(solver.hermitian_nearest(&lines, None, 0.5).unwrap_err());
+    let solver = EigenSolver::new(2).tol(if last { 1e-9 } else { 1e-8 }).communicator(ranks);
+    told(solver.hermitian_nearest(&lines, None, 0.5).unwrap_err());
+    let solver = EigenSolver::new(2).tol(if last { 2.0 } else { 1e-8 }).communicator(ranks);
+    assert!(matches!(solver.hermitian_nearest(&lines, None, 0.5), Err(Error::Unsupported { .. })));
+    let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(if last { 1e-9 } else { 1e-8 }).communicator(ranks);
+    told(solver.solve(&lines, None, &x, &mut x.clone()).unwrap_err());
+    // And all goes on afterwards.
+    assert!(factors.solve(&x).is_ok());
+}
+
+/// One rank calls from another thread than the one that made its ranks.
+pub fn other_threads(ranks: &Ranks) {
+    if mpi_of_one_thread() {
+        return;
+    }
+    let (a, x) = (matrix(ranks, 1), own(ranks, ROWS));
+    let factors = a.factor().unwrap();
+    let last = ranks.size() - 1;
+    let solve = || factors.solve(&x).map(|_| ());
+    let solved = match ranks.rank() == last {
+        true => std::thread::scope(|scope| scope.spawn(solve).join().expect("no panic")),
+        false => solve(),
+    };
+    let error = solved.unwrap_err();
+    assert_eq!(error.rank, last);
+    assert!(error.to_string().contains("another thread"), "{error}");
+    assert!(solve().is_ok());
+}
+
+/// Whether MPI was started for calls of one thread: then a call of another ends the process.
+fn mpi_of_one_thread() -> bool {
+    mpi::environment::is_initialized() && mpi::environment::threading_support() < mpi::Threading::Serialized
+}
+
+/// Pencils whose B is not definite, which no product of the search may show.
+pub fn indefinite_pencils(ranks: &Ranks) {
+    let n = ROWS;
+    let range = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    let off = vec![0.0; range.len()];
+    let diag = |value: &dyn Fn(usize) -> f64| range.clone().map(value).collect::<Vec<f64>>();
+    let matrix = |diag: &[f64]| DistributedBlocks::new(ranks, 1, [&off, diag, &off]).unwrap();
+    let a = matrix(&diag(&|i| 1.0 + i as f64));
+    assert_eq!(a.check_definite(), Ok(()));
+    for bad in [0, 17, n - 1] {
+        // So small that xᴴ·B·x of random vectors is positive.
+        let b = matrix(&diag(&|i| if i == bad { -1e-9 } else { 1.0 }));
+        assert_eq!(b.check_definite().unwrap_err().error, Error::NotDefinite { row: bad });
+        let below = |shift: f64| a.eigenvalues_below(Some(&b), shift).map_err(|error| error.error);
+        let solver = EigenSolver::new(2).communicator(ranks).count(&below);
+        assert_eq!(solver.hermitian_nearest(&a, Some(&b), 0.5).err(), Some(Error::NotDefinite { row: bad }));
+    }
+    // A leading minor that couplings make negative, in blocks.
+    let (block, rows) = (4, n / 4);
+    let mut blocks = Blocks::<f64>::new((rows, block), 0.0, false);
+    blocks.arrays.iter_mut().for_each(|array| array.fill(0.0));
+    (0..n).for_each(|i| blocks.arrays[1][i / block * block * block + i % block * (block + 1)] = 1.0);
+    // Rows 9 and 10 are [1 2; 2 1].
+    let place = |i: usize, j: usize| i / block * block * block + i % block + j % block * block;
+    (blocks.arrays[1][place(9, 10)], blocks.arrays[1][place(10, 9)]) = (2.0, 2.0);
+    let b = blocks.distributed(ranks, &RankRanges::even(rows, ranks.size())).unwrap();
+    assert_eq!(b.check_definite().unwrap_err().error, Error::NotDefinite { row: 10 });
+}
+
+/// κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of matrices of which it is known; it does not change with the scale of rows.
+pub fn conditions(ranks: &Ranks) {
+    let n = ROWS;
+    let range = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    for small in [1e-3, 1e-9, 1e-20] {
+        // Blocks of two rows [1 1; 1 1 + small]: κ = (2 + small)·(2 + small)/small at least, and below 3 times that.
+        let scale = |i: usize| 10_f64.powi(i as i32 % 41 - 20);
+        let row = |i: usize| match i % 2 {
+            0 => [0.0, scale(i), scale(i)],
+            _ => [scale(i), scale(i) * (1.0 + small), 0.0],
+        };
+        let rows: Vec<f64> = range.clone().flat_map(row).collect();
+        let array = |k: usize| rows.iter().skip(k).step_by(3).copied().collect::<Vec<f64>>();
+        let arrays = [0, 1, 2].map(array);
+        let parts = arrays.each_ref().map(Vec::as_slice);
+        let lines = DistributedBlocks::new(ranks, 1, parts).unwrap();
+        let bands = DistributedBanded::new(ranks, (1, 1), &rows).unwrap();
+        let batch = DistributedBatch::new(ranks, (1, Layout::Interleaved), parts).unwrap();
+        let found = [
+            lines.factor().unwrap().rcond().unwrap(),
+            bands.factor().unwrap().rcond().unwrap(),
+            batch.factor().unwrap().rcond().unwrap(),
+        ];
+        for rcond in found {
+            // The estimate is a lower bound of κ: of small = 1e-20 the matrix is singular.
+            let expected = small / 4.0;
+            assert!(rcond <= 3.0 * expected.max(f64::EPSILON), "{small}: {rcond}");
+            assert!(small < 1e-15 || rcond >= expected / 8.0, "{small}: {rcond}");
+        }
+        if small > 1e-15 {
+            let factors = lines.factor().unwrap();
+            let report = factors.solve(&vec![1.0; range.len()]).unwrap().report;
+            assert_eq!(factors.attention(&report).unwrap(), None, "{small}");
+        }
+    }
+    let none = vec![0.0; range.len()];
+    let singular = DistributedBlocks::new(ranks, 1, [&none, &none, &none]).unwrap();
+    assert_eq!(singular.factor().unwrap().rcond(), Ok(0.0));
+}
