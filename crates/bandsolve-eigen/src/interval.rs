@@ -110,7 +110,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let tol = if parts.len() > 1 { self.tol.min(1e-12) } else { self.tol };
         for part in parts {
             let (k, target) = (part.count(), part.middle());
-            let solver = Self { k, which: Which::default(), tol, count: None, ..*self };
+            let solver = Self { k, which: Which::default(), tol, count: None, second_look: false, ..*self };
             let mut found = solver.hermitian_nearest(a, b, target)?;
             // As many as were counted, with orthogonal vectors: no other count is needed.
             let inside = |value: &f64| part.ends[0] <= *value && *value < part.ends[1];

@@ -76,7 +76,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let k = if wanted > 0 { wanted + 2 } else { 0 };
         let which = if T::COMPLEX { self.which.of_conjugates() } else { self.which };
         let ncv = self.ncv.map(|ncv| ncv + 2);
-        let theirs = Self { k, which, ncv, start: None, count: None, second_look: false, ..*self }.general(&adjoint)?;
+        let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
         let (n, mut free) = (problem.a.rows(), (0..theirs.values.len()).collect::<Vec<_>>());
         let mut left = found.clone();
         left.vectors.clear();

@@ -7,12 +7,17 @@ use core::fmt::{self, Display, Formatter};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EigenEnding {
-    /// As many as wanted were found; or all, where there are no more.
+    /// As many as wanted were found, or all, where there are no more. A second look ended without finding another one that is wanted
+    /// more, or counts prove that there is none. (Without a [second look](crate::EigenSolver::second_look) and without counts, one of
+    /// several equal eigenvalues may be missing.)
     Converged,
     /// As many restarts as allowed.
     RestartLimit,
     /// Residuals computed from the vectors are far above the tolerance: the inverse that was given is not one, or is too inexact.
     LargeResiduals,
+    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts as allowed, or
+    /// counts say that one is missing, and it was not found.
+    Incomplete,
 }
 
 impl Display for EigenEnding {
@@ -21,6 +26,7 @@ impl Display for EigenEnding {
             Self::Converged => "converged",
             Self::RestartLimit => "restart limit",
             Self::LargeResiduals => "large residuals",
+            Self::Incomplete => "may be incomplete",
         })
     }
 }
@@ -78,14 +84,14 @@ pub struct GeneralEigen {
 }
 
 impl<T> HermitianEigen<T> {
-    /// Whether all that were asked for have been found.
+    /// Whether all that were asked for have been found, and none that is wanted more is missing.
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }
 }
 
 impl GeneralEigen {
-    /// Whether all that were asked for have been found.
+    /// Whether all that were asked for have been found, and none that is wanted more is missing.
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }

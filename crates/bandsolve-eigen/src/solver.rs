@@ -13,7 +13,8 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// The result is the same for any number of threads.
 ///
 /// # Cost
-/// A product with the operator and about 8·n·ncv flops for every vector; n·(2·ncv + 3) numbers, of Hermitian pencils twice as many.
+/// A product with the operator and about 8·n·ncv flops for every vector; n·(2·m + 3) numbers, of Hermitian pencils twice as many, where m is
+/// ncv, for a second look at least k + 16.
 ///
 /// # Source
 /// G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002); K. Wu, H. Simon,
@@ -84,7 +85,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         Self { tol, ..self }
     }
 
-    /// Most restarts. Default: 1000.
+    /// Most restarts, of the search and of each [second look](Self::second_look). Default: 1000.
     pub fn max_restarts(self, restarts: usize) -> Self {
         Self { max_restarts: restarts, ..self }
     }
@@ -115,8 +116,9 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { communicator, ..self }
     }
 
-    /// Counts of eigenvalues, of Hermitian problems: whether the set found is complete is then proved, and what is missing is looked
-    /// for. Default: none.
+    /// Counts of eigenvalues, of Hermitian problems: they prove that the set found is complete, in the place of a
+    /// [second look](Self::second_look), and what is missing is looked for. They have a meaning for the eigenvalues nearest to a shift, and
+    /// without a shift for those at an end of the spectrum and those of largest or smallest magnitude. Default: none.
     pub fn count<'d>(self, below: EigenvaluesBelow<'d>) -> EigenSolver<'d, T>
     where
         'c: 'd,
@@ -124,8 +126,16 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { count: Some(below), ..self }
     }
 
-    /// Whether [`general`](Self::general) looks again, with a random vector orthogonal to what it has found, for eigenvalues that the start
-    /// had nothing of: those of several equal ones. That costs at most as many products as the search, or twice ncv. Default: true.
+    /// Whether the search looks again, with a random vector orthogonal to what it has found, for eigenvalues that the start had nothing
+    /// of: one of several equal eigenvalues is all that a Krylov space has. A look that finds nothing proves that nothing is missing, but
+    /// with a probability of about 10⁻⁸. If it ends by [`max_restarts`](Self::max_restarts), the ending is
+    /// [`Incomplete`](crate::EigenEnding::Incomplete). Counts that prove the set complete take its place.
+    ///
+    /// Without a second look and without counts, equal eigenvalues may be missed. Default: true.
+    ///
+    /// # Cost
+    /// Usually fewer products than the search itself; the search for the next eigenvalue where that has nearly the same modulus. One more look for
+    /// every copy of a multiple eigenvalue.
     pub fn second_look(self, second_look: bool) -> Self {
         Self { second_look, ..self }
     }

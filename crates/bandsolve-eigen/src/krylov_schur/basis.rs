@@ -27,6 +27,8 @@ pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     again: Vec<Complex64>,
     pub h: ProjectedMatrix,
     pub beta: f64,
+    /// The sum of ln β over all steps since it was last set.
+    pub growth: f64,
     pub filled: usize,
     /// Whether there is no vector v: V spans everything.
     pub exhausted: bool,
@@ -59,6 +61,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             again: Vec::new(),
             h: ProjectedMatrix::zeros(0, 0),
             beta: 0.0,
+            growth: 0.0,
             filled: 0,
             exhausted: total == 0,
             solves: 0,
@@ -144,7 +147,8 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(())
     }
 
-    /// Lets the decomposition grow from `from` vectors to `to`, with v at `from`. Where nothing new comes up, with a random vector.
+    /// Lets the decomposition grow from `from` vectors to `to`, with v at `from`. Where nothing new comes up, with a random vector. It may
+    /// grow on from `to`.
     pub fn expand(&mut self, from: usize, to: usize) -> Result<()> {
         self.filled = from;
         for j in from..to {
@@ -173,7 +177,8 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
                 self.beta = norm;
                 self.scale(j + 1, 1.0 / norm);
             }
-            if j + 1 < to {
+            self.growth += self.beta.ln();
+            if j + 1 < self.h.rows() {
                 self.h[(j + 1, j)] = Complex64::from(self.beta);
             }
         }
@@ -252,6 +257,18 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             return Err(Error::Unsupported { method: "hermitian", what: "pencils whose B is not positive definite" });
         }
         Ok(if square.is_nan() { square } else { square.max(0.0).sqrt() })
+    }
+
+    /// ‖A·x‖₂ and ‖x‖₂ of a random vector x, orthogonal to those there are, of norm 1 in the inner product; of zero, if there is none.
+    pub fn norms_of_product(&mut self) -> Result<[f64; 2]> {
+        let at = self.filled;
+        if self.exhausted {
+            return Ok([0.0; 2]);
+        }
+        self.draw(at)?;
+        let x = &self.v[at * self.n..][..self.n];
+        self.problem.a.apply(x, &mut self.spare, self.stack)?;
+        Ok([self.reducer.norm(&self.spare), self.reducer.norm(x)])
     }
 
     fn scale(&mut self, at: usize, by: f64) {

@@ -1,9 +1,9 @@
 //! General problems: Arnoldi's method, restarted with Schur vectors; those found are locked.
 //!
-//! Of several equal eigenvalues a Krylov space has one. So the search looks again: from a random vector orthogonal to what was found,
-//! which has a part of what is missing, until all that comes up is wanted less.
+//! Of several equal eigenvalues a Krylov space has one. So the search looks again (`look.rs`).
 
 use super::basis::KrylovBasis;
+use super::look::{DroppedValues, LEAST_ACTIVE, Look, WantedRegion, looks, next_size};
 use super::verify::{SearchMemory, Verified, check, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::EigenProblem;
@@ -11,8 +11,10 @@ use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen};
 use crate::solver::EigenSolver;
+use bandsolve::memory::reserved;
 use bandsolve::vectors::Reducer;
 use bandsolve::{Complex64, Result, Scalar};
+use core::ops::Range;
 
 /// Ritz values of one restart, those wanted most first.
 struct RitzValues {
@@ -33,6 +35,8 @@ struct GeneralSearch<'a, 's, T: Scalar> {
     basis: KrylovBasis<'a, 's, T>,
     /// Eigenvalues of the operator in that space.
     locked: Vec<Complex64>,
+    /// Rows on all processes.
+    total: usize,
     /// Eigenvalues that are wanted, at most all.
     target: usize,
     capacity: usize,
@@ -48,8 +52,9 @@ enum Pause {
     Limit,
 }
 
-/// Second looks at most: each finds one more of several equal eigenvalues.
-const LOOKS: usize = 16;
+/// How much may stand beside equal eigenvalues in the Schur form, in units of the residual that is allowed: it then counts as zero, so that
+/// their vectors are different. Residuals of [second looks](super::look) leave that much where a condition is 256.
+const BESIDE_EQUAL: f64 = 16.0;
 
 /// Finds eigenvalues of any problem.
 pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
@@ -57,43 +62,39 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     // A pair that is not to be split needs one vector more.
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
     // As many sums as vectors there may ever be.
-    let most = total.min(capacity + 16) + 2;
+    let most = total.min(capacity + LEAST_ACTIVE) + 2;
     let mut memory = SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);
-    let mut search = GeneralSearch { solver, problem, basis, locked: Vec::new(), target, capacity, restarts: 0 };
+    let mut search = GeneralSearch { solver, problem, basis, locked: Vec::new(), total, target, capacity, restarts: 0 };
     search.basis.begin(0, solver.start)?;
-    let all = target == 0 || search.run(None)? == Pause::Found;
+    let all = target == 0 || search.run()? == Pause::Found;
     search.lock_found()?;
-    if all && target > 0 && target < total && solver.second_look {
-        search.look_again(most - 2)?;
-    }
-    search.finish(all)
+    let settled = !(all && target > 0 && solver.second_look) || search.look_again(most - 2)?;
+    search.finish(all, settled)
 }
 
 impl<T: Scalar> GeneralSearch<'_, '_, T> {
-    /// Lets the space grow and restarts it until what is wanted is found. With a number of products, a second look: until
-    /// nothing that comes up is wanted more, or so many products have been formed.
-    fn run(&mut self, products: Option<usize>) -> Result<Pause> {
-        let (mut from, begun) = (self.locked.len(), self.basis.solves);
+    /// Lets the space grow and restarts it until what is wanted is found.
+    fn run(&mut self) -> Result<Pause> {
+        let mut from = self.locked.len();
         loop {
             self.basis.expand(from, self.capacity)?;
             let (l, m) = (self.locked.len(), self.basis.filled);
             let s = self.basis.h.block(l, m);
             let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
             let residuals = ritz.residuals(self.basis.beta);
-            if self.is_found(&ritz, &residuals, products.is_some()) {
+            if self.is_found(&ritz, &residuals) {
                 return Ok(Pause::Found);
             }
-            let spent = products.is_some_and(|products| self.basis.solves - begun >= products);
-            if self.basis.exhausted || spent || self.restarts >= self.solver.max_restarts || m < l + 2 {
+            if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
                 return Ok(Pause::Limit);
             }
             let largest = self.largest(&ritz);
             let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
             let tolerance = |theta: f64| self.solver.allowed(theta, largest);
-            let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance));
+            let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance))?;
             from = self.restart(&restart)?;
         }
     }
@@ -103,25 +104,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         ritz.sizes().chain(self.locked.iter().map(|theta| theta.norm())).fold(0.0, f64::max)
     }
 
-    /// Whether those that are wanted most, of locked and of Ritz values, have been found. For a second look also whether what has not
-    /// converged is certainly wanted less, as its residual tells.
-    fn is_found(&self, ritz: &RitzValues, residuals: &[f64], second: bool) -> bool {
-        let (which, real, l, largest) = (self.solver.which, !T::COMPLEX, self.locked.len(), self.largest(ritz));
-        let own = || ritz.order.iter().map(|at| ritz.form.t[(*at, *at)]);
-        let values: Vec<Complex64> = self.locked.iter().copied().chain(own()).collect();
-        let order = which.order(&values, real, 0);
+    /// Whether those that are wanted most, of locked and of Ritz values, have been found.
+    fn is_found(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
+        let (l, largest) = (self.locked.len(), self.largest(ritz));
+        let values: Vec<Complex64> = self.locked.iter().copied().chain(ritz.values()).collect();
+        let order = self.solver.which.order(&values, !T::COMPLEX, 0);
         let residual = |at: usize| if at < l { 0.0 } else { residuals[at - l] };
         let pairs = order.iter().map(|at| (values[*at].norm(), residual(*at)));
-        if converged(&self.solver, pairs, largest) < self.target && !self.basis.exhausted {
-            return false;
-        }
-        if !second || self.basis.exhausted {
-            return true;
-        }
-        let least = which.key(&values[order[self.target - 1]], real);
-        let open =
-            own().zip(residuals).find(|(theta, residual)| **residual > self.solver.allowed(theta.norm(), largest));
-        open.is_none_or(|(theta, residual)| which.key(&theta, real) + residual < least)
+        self.basis.exhausted || converged(&self.solver, pairs, largest) >= self.target
     }
 
     /// Begins anew with the part of the space that is kept; how many vectors there are then.
@@ -157,16 +147,18 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             return Ok(());
         }
         let s = self.basis.h.block(0, m);
-        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
         let largest = self.largest(&ritz);
         // Of vectors that are locked nothing is in the last row but rounding.
         let beta = if m > l { self.basis.beta } else { 0.0 };
         let residuals = ritz.residuals(beta);
-        let mut found = converged(&self.solver, ritz.sizes().zip(residuals), largest).min(self.target);
-        if found > 0 && found < m && ritz.pair[found - 1] {
-            found += 1;
-        }
-        let Restart { q, h, values } = ritz.restart_with::<T>(&s, found, found);
+        let small: Vec<bool> = ritz
+            .sizes()
+            .zip(residuals)
+            .map(|(theta, residual)| residual <= self.solver.allowed(theta, largest))
+            .collect();
+        let found = ritz.move_forward(&small, self.target);
+        let Restart { q, h, values } = ritz.restart_with::<T>(&s, found, found)?;
         self.basis.compress(0, &q)?;
         for j in 0..found {
             self.basis.h.column_mut(j)[..found].copy_from_slice(h.column(j));
@@ -175,31 +167,77 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    /// Looks for eigenvalues that the first vector had nothing of, with random ones orthogonal to what is locked.
-    fn look_again(&mut self, most: usize) -> Result<()> {
-        let (which, real) = (self.solver.which, !T::COMPLEX);
-        let products = self.basis.solves.max(2 * self.capacity);
-        for _ in 0..LOOKS {
-            let l = self.locked.len();
-            self.grow((l + 8).min(most))?;
-            self.basis.filled = l;
-            self.basis.draw(l)?;
+    /// Looks for eigenvalues that the first vector had nothing of, until none is missing; whether it came so far.
+    fn look_again(&mut self, most: usize) -> Result<bool> {
+        for _ in 0..looks(self.target) {
             if self.basis.exhausted {
-                return Ok(());
+                return Ok(true);
             }
-            let least = self.locked.iter().map(|theta| which.key(theta, real)).fold(f64::INFINITY, f64::min);
-            if self.run(Some(products))? != Pause::Found {
-                // What was found before stays; new values that have converged join it.
-                self.basis.filled = self.locked.len();
+            if self.locked.len() < self.target {
+                // The vectors of what was found before have changed by more than their tolerance.
+                if self.run()? != Pause::Found {
+                    return Ok(false);
+                }
+                self.lock_found()?;
+                continue;
             }
-            self.lock_found()?;
-            let now = self.locked.iter().map(|theta| which.key(theta, real)).fold(f64::INFINITY, f64::min);
-            let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
-            if now <= least + 1e-8 * largest {
-                return Ok(());
+            match self.look(most)? {
+                Look::Ended => return Ok(true),
+                Look::Limit => return Ok(false),
+                Look::Found => self.lock_found()?,
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// Looks with a random vector orthogonal to what is locked for what is wanted more. It is then among the vectors of the basis; else
+    /// those that are locked are left.
+    fn look(&mut self, most: usize) -> Result<Look> {
+        let (l, region) = (self.locked.len(), self.region());
+        if region.is_empty() {
+            return Ok(Look::Ended);
+        }
+        self.grow((l + LEAST_ACTIVE).min(most))?;
+        self.basis.filled = l;
+        self.basis.draw(l)?;
+        if self.basis.exhausted {
+            return Ok(Look::Ended);
+        }
+        let (strict, begun) = (self.solver.stricter(), self.restarts);
+        let (mut from, mut dropped) = (l, DroppedValues::default());
+        self.basis.growth = 0.0;
+        loop {
+            self.basis.expand(from, next_size(l, from, self.capacity))?;
+            let (m, beta) = (self.basis.filled, self.basis.beta);
+            let s = self.basis.h.block(l, m);
+            let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+            let (values, largest): (Vec<Complex64>, f64) = (ritz.values().collect(), self.largest(&ritz));
+            let wanted = values.iter().zip(ritz.residuals(beta)).filter(|(value, _)| region.contains(**value));
+            let mut small =
+                wanted.map(|(value, residual)| residual <= strict.allowed(value.norm(), largest)).peekable();
+            if small.peek().is_some() && small.all(|small| small) {
+                return Ok(Look::Found);
+            }
+            let excluded = || dropped.exclude(&region, &values, (self.basis.growth, self.total));
+            let pause = if self.basis.exhausted || excluded() { Some(Look::Ended) } else { None };
+            let limit = m == self.capacity && self.restarts - begun >= self.solver.max_restarts;
+            if let Some(pause) = pause.or(limit.then_some(Look::Limit)) {
+                self.basis.filled = l;
+                return Ok(pause);
+            }
+            from = m;
+            if m == self.capacity {
+                from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?)?;
+                dropped.add(&values[from - l..])?;
+            }
+        }
+    }
+
+    /// Where eigenvalues of the operator are wanted more than the last one that was found.
+    fn region(&self) -> WantedRegion {
+        let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
+        let distinct = |theta| self.solver.distinct(theta, largest);
+        WantedRegion::beyond((self.solver.which, !T::COMPLEX, false), (&self.locked, self.target), distinct)
     }
 
     /// Room for so many vectors at least; H of the locked ones stays.
@@ -214,24 +252,28 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    fn finish(mut self, all: bool) -> Result<GeneralEigen> {
+    fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
-        let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), Vec::<Complex64>::new());
+        let room = reserved(self.locked.len().min(self.target) * n);
+        let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), self.basis.tools().0.agree_on(room)?);
         let ritz = RitzValues::of(&self.basis.h.block(0, self.locked.len()), solver.which, !T::COMPLEX)?;
         let largest = self.largest(&ritz);
         for k in 0..self.locked.len().min(self.target) {
             if k > 0 && ritz.pair[k - 1] {
                 offsets.push(offsets[k - 1].conj());
-                let conjugate: Vec<Complex64> = vectors[(k - 1) * n..].iter().map(Complex64::conj).collect();
-                vectors.extend(conjugate);
+                let conjugates = vectors.len();
+                vectors.extend_from_within((k - 1) * n..);
+                vectors[conjugates..].iter_mut().for_each(|v| *v = v.conj());
                 continue;
             }
             offsets.push(problem.offset(ritz.value(k, largest)));
-            vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k]))?);
+            let theta = ritz.form.t[(ritz.order[k], ritz.order[k])];
+            let equal = BESIDE_EQUAL * solver.allowed(theta.norm(), largest);
+            vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k], equal))?);
         }
         let checked = verify(&solver, &problem, (&offsets, &vectors), false, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
-        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound);
+        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
         let (restarts, solves) = (self.restarts, self.basis.solves);
         let report =
             EigenReport { ending, wanted: solver.k, residuals, norms, orthogonality, restarts, solves, complete: None };
@@ -280,20 +322,45 @@ impl RitzValues {
         if alone && value.im.abs() <= 1e3 * f64::EPSILON * largest { Complex64::from(value.re) } else { value }
     }
 
+    /// θ, in the order.
+    fn values(&self) -> impl Iterator<Item = Complex64> {
+        self.order.iter().map(|at| self.form.t[(*at, *at)])
+    }
+
     /// |θ|, in the order.
     fn sizes(&self) -> impl Iterator<Item = f64> {
-        self.order.iter().map(|at| self.form.t[(*at, *at)].norm())
+        self.values().map(|theta| theta.norm())
+    }
+
+    /// Puts those at the chosen places of the order before all others, `wanted` of them or one more that is not to be split from its
+    /// conjugate; how many. (Among copies of a value one may not have converged.)
+    fn move_forward(&mut self, chosen: &[bool], wanted: usize) -> usize {
+        let (mut first, mut others, mut k) = (Vec::new(), Vec::new(), 0);
+        while k < self.order.len() {
+            let next = k + 1 + usize::from(self.pair[k]);
+            let to = if chosen[k] && first.len() < wanted { &mut first } else { &mut others };
+            to.extend((k..next).map(|k| (self.order[k], self.pair[k])));
+            k = next;
+        }
+        let count = first.len();
+        (self.order, self.pair) = first.into_iter().chain(others).unzip();
+        count
     }
 
     /// Residuals of the Ritz vectors, in the order.
     fn residuals(&self, beta: f64) -> Vec<f64> {
         let m = self.form.t.rows();
-        self.order.iter().map(|at| beta * self.form.vector(*at)[m - 1].norm()).collect()
+        self.order.iter().map(|at| beta * self.form.vector(*at, 0.0)[m - 1].norm()).collect()
     }
 
     /// What is kept where the first `found` values have converged. Of these are locked as many as have Schur vectors with a small residual,
     /// too: those of nearly defective values need not.
-    fn restart<T: Scalar>(mut self, s: &ProjectedMatrix, found: usize, (beta, allowed): (f64, Allowed<'_>)) -> Restart {
+    fn restart<T: Scalar>(
+        mut self,
+        s: &ProjectedMatrix,
+        found: usize,
+        (beta, allowed): (f64, Allowed<'_>),
+    ) -> Result<Restart> {
         let m = s.rows();
         self.reorder();
         let small = |k: &usize| beta * self.form.u[(m - 1, *k)].norm() <= allowed(self.form.t[(*k, *k)].norm());
@@ -309,7 +376,7 @@ impl RitzValues {
     }
 
     /// The first `keep` vectors, of which the first `lock` are to be locked.
-    fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Restart {
+    fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         self.reorder();
         self.ordered_restart::<T>(s, lock, keep)
     }
@@ -320,30 +387,78 @@ impl RitzValues {
         self.order = (0..self.order.len()).collect();
     }
 
-    fn ordered_restart<T: Scalar>(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Restart {
+    fn ordered_restart<T: Scalar>(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         let (m, t) = (s.rows(), &self.form.t);
         let values = (0..lock).map(|k| t[(k, k)]).collect();
         if T::COMPLEX || keep == 0 {
-            return Restart { q: self.form.u.columns_at(0..keep), h: t.block(0, keep), values };
+            return Ok(Restart { q: self.form.u.columns_at(0..keep), h: t.block(0, keep), values });
         }
         // Q spans an invariant space up to rounding, unless nearly equal values stand on both sides of the cut.
         let allowed = 100.0 * m as f64 * f64::EPSILON * s.norm();
-        let mut best: Option<(f64, ProjectedMatrix, ProjectedMatrix)> = None;
+        let mut best = Projected::of(s, real_basis(&self.form.u, lock, keep));
         let most = if lock == keep { keep + 1 } else { m };
-        for keep in keep..most {
-            let q = real_basis(&self.form.u, lock, keep);
-            let sq = s.times(&q);
-            let h = q.adjoint().times(&sq);
-            let error = difference(&sq, &q.times(&h));
-            if best.as_ref().is_none_or(|(least, ..)| error < *least) {
-                best = Some((error, q, h));
-            }
-            if error <= allowed {
+        for keep in keep + 1..most {
+            if best.error <= allowed {
                 break;
             }
+            let other = Projected::of(s, real_basis(&self.form.u, lock, keep));
+            best = if other.error < best.error { other } else { best };
         }
-        let (_, q, h) = best.expect("at least one part is kept");
-        Restart { q, h, values }
+        if best.error <= allowed {
+            return Ok(Restart { q: best.q, h: best.h, values });
+        }
+        // Or of equal pairs a value and the conjugate of another copy were taken for one.
+        let other = self.deflated_basis(s, keep)?.map(|q| Projected::of(s, q));
+        match other.filter(|other| other.error < best.error) {
+            // Their vectors are not those that were found to be small in the last row.
+            Some(other) if lock < keep => Ok(Restart { q: other.q, h: other.h, values: Vec::new() }),
+            Some(other) => Ok(Restart { q: other.q, h: other.h, values }),
+            None => Ok(Restart { q: best.q, h: best.h, values }),
+        }
+    }
+
+    /// A real basis of an invariant space of `count` dimensions, or one more: the real and imaginary parts of eigenvectors, in the order
+    /// of the form, each of what S is on the complement of those before it. `None` where a vector has only one of both.
+    ///
+    /// # Cost
+    /// A Schur form for each.
+    fn deflated_basis(&self, s: &ProjectedMatrix, count: usize) -> Result<Option<ProjectedMatrix>> {
+        let (m, mut basis, mut k) = (s.rows(), Vec::new(), 0);
+        let units = || ProjectedMatrix::identity(m);
+        while basis.len() < count.min(m) && k < m {
+            let mut all = basis.clone();
+            extend_basis(&mut all, parts(&units(), 0..m), m);
+            let complement = from_columns(m, &all[basis.len()..]);
+            let form = schur(complement.adjoint().times(&s.times(&complement)))?;
+            let distance = |value: &Complex64| (value - self.form.t[(k, k)]).norm();
+            let near = form.values().iter().map(distance).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((at, _)) = near else { break };
+            let mut vector = ProjectedMatrix::zeros(complement.columns(), 1);
+            vector.column_mut(0).copy_from_slice(&form.vector(at, 0.0));
+            let next = 1 + usize::from(self.pair[k]);
+            let reached = basis.len() + next;
+            if reached > m || extend_basis(&mut basis, parts(&complement.times(&vector), 0..1), reached) < 1e-6 {
+                return Ok(None);
+            }
+            k += next;
+        }
+        Ok(Some(from_columns(m, &basis)))
+    }
+}
+
+/// A basis Q, QᴴSQ, and how far its span is from being invariant.
+struct Projected {
+    q: ProjectedMatrix,
+    h: ProjectedMatrix,
+    error: f64,
+}
+
+impl Projected {
+    fn of(s: &ProjectedMatrix, q: ProjectedMatrix) -> Self {
+        let sq = s.times(&q);
+        let h = q.adjoint().times(&sq);
+        let error = difference(&sq, &q.times(&h));
+        Self { q, h, error }
     }
 }
 
@@ -361,33 +476,52 @@ fn difference(a: &ProjectedMatrix, b: &ProjectedMatrix) -> f64 {
 ///
 /// U·Uᴴ is real, so the real and imaginary parts have the singular values 1 and 0: Gram–Schmidt with the largest first finds the span.
 fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> ProjectedMatrix {
-    let m = u.rows();
+    let mut basis = Vec::new();
+    extend_basis(&mut basis, parts(u, 0..lock), lock);
+    extend_basis(&mut basis, parts(u, lock..count), count);
+    from_columns(u.rows(), &basis)
+}
+
+/// Real and imaginary parts of columns.
+fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Vec<Vec<f64>> {
     let part = |j: usize| -> [Vec<f64>; 2] {
         let column = u.column(j);
         [column.iter().map(|u| u.re).collect(), column.iter().map(|u| u.im).collect()]
     };
-    let mut parts: Vec<Vec<f64>> = (0..lock).flat_map(part).collect();
-    let mut q = ProjectedMatrix::zeros(m, count);
-    for k in 0..count {
-        if k == lock {
-            parts = (lock..count).flat_map(part).collect();
-            (0..k).for_each(|j| parts.iter_mut().for_each(|v| subtract_projection(v, q.column(j))));
-        }
-        let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
-        let largest = (0..parts.len()).max_by(|i, j| square(&parts[*i]).total_cmp(&square(&parts[*j])));
-        let mut next = parts.swap_remove(largest.expect("twice as many parts as vectors"));
-        // Once more against those before, so that it is orthogonal at rounding.
-        (0..k).for_each(|j| subtract_projection(&mut next, q.column(j)));
-        let norm = square(&next).sqrt();
-        next.iter_mut().for_each(|v| *v /= norm);
-        q.column_mut(k).iter_mut().zip(&next).for_each(|(q, v)| *q = Complex64::from(*v));
-        parts.iter_mut().for_each(|v| subtract_projection(v, q.column(k)));
-    }
-    q
+    columns.flat_map(part).collect()
 }
 
-/// v ← v − q·qᵀ·v, of a real q.
-fn subtract_projection(v: &mut [f64], q: &[Complex64]) {
-    let dot: f64 = q.iter().zip(&*v).map(|(q, v)| q.re * v).sum();
-    v.iter_mut().zip(q).for_each(|(v, q)| *v -= dot * q.re);
+/// Adds vectors to an orthonormal basis until there are `count`: the part that is largest beside the basis is the next.
+/// Returns the least norm that one of them had beside the basis.
+fn extend_basis(basis: &mut Vec<Vec<f64>>, mut parts: Vec<Vec<f64>>, count: usize) -> f64 {
+    let mut least = f64::INFINITY;
+    let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
+    basis.iter().for_each(|q| parts.iter_mut().for_each(|v| subtract_projection(v, q)));
+    while basis.len() < count {
+        let largest = (0..parts.len()).max_by(|i, j| square(&parts[*i]).total_cmp(&square(&parts[*j])));
+        let mut next = parts.swap_remove(largest.expect("at least as many parts as vectors"));
+        // Once more against those before, so that it is orthogonal at rounding.
+        basis.iter().for_each(|q| subtract_projection(&mut next, q));
+        let norm = square(&next).sqrt();
+        next.iter_mut().for_each(|v| *v /= norm);
+        parts.iter_mut().for_each(|v| subtract_projection(v, &next));
+        basis.push(next);
+        least = least.min(norm);
+    }
+    least
+}
+
+/// Real vectors as the columns of a matrix.
+fn from_columns(rows: usize, columns: &[Vec<f64>]) -> ProjectedMatrix {
+    let mut matrix = ProjectedMatrix::zeros(rows, columns.len());
+    for (j, column) in columns.iter().enumerate() {
+        matrix.column_mut(j).iter_mut().zip(column).for_each(|(to, v)| *to = Complex64::from(*v));
+    }
+    matrix
+}
+
+/// v ← v − q·qᵀ·v.
+fn subtract_projection(v: &mut [f64], q: &[f64]) {
+    let dot: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
+    v.iter_mut().zip(q).for_each(|(v, q)| *v -= dot * q);
 }

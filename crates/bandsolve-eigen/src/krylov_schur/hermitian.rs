@@ -1,14 +1,16 @@
-//! Hermitian problems: thick-restart Lanczos, found vectors locked, completeness proved by counts.
+//! Hermitian problems: thick-restart Lanczos, found vectors locked, then second looks, or counts that prove that none is missing.
 
 use super::basis::KrylovBasis;
+use super::look::{DroppedValues, LEAST_ACTIVE, Look, WantedRegion, looks, next_size};
 use super::verify::{Verified, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::{EigenProblem, Which};
 use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
-use bandsolve::vectors::Reducer;
-use bandsolve::{Complex64, Result, Scalar};
+use bandsolve::memory::{reserved, zeroed};
+use bandsolve::vectors::{Reducer, widen};
+use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
 /// The search: `locked` eigenvalues of the operator, whose vectors are the first of the basis.
 struct HermitianSearch<'a, 's, T: Scalar> {
@@ -16,132 +18,265 @@ struct HermitianSearch<'a, 's, T: Scalar> {
     problem: EigenProblem<'a, T>,
     basis: KrylovBasis<'a, 's, T>,
     locked: Vec<f64>,
+    /// The largest modulus of an eigenvalue of the operator that was seen.
+    largest: f64,
     /// Rows on all processes.
     total: usize,
     capacity: usize,
     restarts: usize,
 }
 
+/// Ritz values θ with the vectors u of the small problem, and their residuals.
+struct HermitianRitz {
+    theta: Vec<f64>,
+    u: ProjectedMatrix,
+    residuals: Vec<f64>,
+    /// Their places, those wanted most first.
+    order: Vec<usize>,
+}
+
+/// What counts say of the eigenvalues that are wanted more than the last one found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// All were found.
+    Proved,
+    /// There are more than were found.
+    Missing,
+    /// There are fewer than were found, or rounding hides them.
+    Unclear,
+    /// Nothing: nobody counts, or counts have no meaning here.
+    Nothing,
+}
+
+/// Looks in vain for what counts say is missing.
+const VAIN: usize = 3;
+
 /// Finds eigenvalues of a Hermitian problem.
 pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
     let total = super::verify::check(&solver, &problem)?;
     let capacity = capacity(&solver, total);
     // As many sums as vectors there may ever be.
-    let most = total.min(8 * capacity + 64) + 2;
+    let most = capacity.max(solver.k.saturating_add(LEAST_ACTIVE)).min(total) + 2;
     let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let weighted = problem.b.is_some();
     let basis = KrylovBasis::new(problem, weighted, (total, capacity), solver.seed, (reducer, stack))?;
-    let mut search = HermitianSearch { solver, problem, basis, locked: Vec::new(), total, capacity, restarts: 0 };
+    let (locked, largest, restarts) = (Vec::new(), 0.0, 0);
+    let mut search = HermitianSearch { solver, problem, basis, locked, largest, total, capacity, restarts };
     search.basis.begin(0, solver.start)?;
-    let mut all = search.run(solver.k)?;
-    let mut complete = None;
-    if let (Some(below), true) = (solver.count, all) {
-        complete = search.complete(below, most - 2)?;
-        all = search.locked.len() >= solver.k.min(total);
-    }
-    search.finish(all, complete)
+    let all = search.run()?;
+    let (settled, complete) = if all { search.settle()? } else { (false, None) };
+    search.finish((all, settled), complete)
 }
 
 impl<T: Scalar> HermitianSearch<'_, '_, T> {
-    /// Lets the space grow and restarts it until `target` pairs are locked; whether they are, or there are no more.
-    fn run(&mut self, target: usize) -> Result<bool> {
-        let mut from = self.locked.len();
+    /// Lets the space grow and restarts it until k pairs are locked; whether they are, or there are no more.
+    fn run(&mut self) -> Result<bool> {
+        let (mut from, target) = (self.locked.len(), self.solver.k);
         while self.locked.len() < target {
             self.basis.expand(from, self.capacity)?;
-            let (l, m) = (self.locked.len(), self.basis.filled);
-            let (theta, u) = hermitian_eigen(hermitian_part(&self.basis.h.block(l, m)))?;
-            let values: Vec<Complex64> = theta.iter().map(|theta| Complex64::from(*theta)).collect();
-            let order = self.solver.which.order(&values, true, l);
-            let active = m - l;
-            let residual = |i: usize| self.basis.beta * u[(active - 1, i)].norm();
-            let largest = theta.iter().chain(&self.locked).map(|theta| theta.abs()).fold(0.0, f64::max);
-            let pairs = order.iter().map(|i| (theta[*i].abs(), residual(*i)));
+            let l = self.locked.len();
+            let ritz = self.ritz(l)?;
+            let (active, largest) = (ritz.theta.len(), self.largest);
+            let pairs = ritz.order.iter().map(|i| (ritz.theta[*i].abs(), ritz.residuals[*i]));
             let found = if active > 0 { converged(&self.solver, pairs, largest) } else { 0 };
-            let ended = l + found >= target || self.basis.exhausted || self.restarts >= self.solver.max_restarts;
-            let keep = if ended { found } else { kept(active, found) };
-            let q = u.columns_at(order[..keep].iter().copied());
-            let beta = self.basis.beta;
-            self.basis.compress(l, &q)?;
-            self.locked.extend(order[..found].iter().map(|i| theta[*i]));
-            if ended {
+            if l + found >= target || self.basis.exhausted || self.restarts >= self.solver.max_restarts {
+                self.lock(&ritz, &ritz.order[..found])?;
                 break;
             }
-            // OP·(V·u) = θ·V·u + β·u_last·v: coefficients of v are a row of H, those of found vectors are dropped.
-            for (k, i) in order[..keep].iter().enumerate().skip(found) {
-                self.basis.h[(l + k, l + k)] = values[*i];
-                self.basis.h[(l + keep, l + k)] = beta * q[(active - 1, k)];
-            }
-            self.restarts += 1;
-            from = l + keep;
+            from = self.restart(&ritz, found)?;
         }
         Ok(self.locked.len() >= target || self.basis.exhausted)
     }
 
-    /// Looks for what is missing until the counts agree; whether they do. `None` where counts say nothing of what is wanted.
-    fn complete(&mut self, below: EigenvaluesBelow<'_>, most: usize) -> Result<Option<bool>> {
-        for attempt in 0..8 {
-            let Some((missing, proved)) = self.missing(below)? else { return Ok(None) };
-            if proved || self.basis.exhausted {
-                return Ok(Some(proved));
-            }
-            let target = self.locked.len() + missing.max(1);
-            self.capacity = self.capacity.max((target + self.capacity / 2).min(most));
-            if target + 2 > self.capacity && self.capacity < most.min(target + 2) || attempt == 7 {
-                break;
-            }
-            let l = self.locked.len();
-            self.basis.grow(self.capacity)?;
-            self.basis.filled = l;
-            self.basis.draw(l)?;
-            self.run(target)?;
-        }
-        Ok(Some(false))
+    /// Ritz values of the vectors that are not locked, in the order of which one is taken after `taken` others.
+    fn ritz(&mut self, taken: usize) -> Result<HermitianRitz> {
+        let (l, m) = (self.locked.len(), self.basis.filled);
+        let (theta, u) = hermitian_eigen(hermitian_part(&self.basis.h.block(l, m)))?;
+        let values: Vec<Complex64> = theta.iter().map(|theta| Complex64::from(*theta)).collect();
+        let order = self.solver.which.order(&values, true, taken);
+        let residuals = (0..m - l).map(|i| self.basis.beta * u[(m - l - 1, i)].norm()).collect();
+        self.largest = theta.iter().fold(self.largest, |largest, theta| largest.max(theta.abs()));
+        Ok(HermitianRitz { theta, u, residuals, order })
     }
 
-    /// How many eigenvalues are wanted more than the last one that is, and have not been found; and whether there is none.
-    fn missing(&self, below: EigenvaluesBelow<'_>) -> Result<Option<(usize, bool)>> {
-        let mut missing = 0;
-        // Not at the eigenvalue itself; a second place, should an eigenvalue be at the first.
-        for margin in [1e-8, 1e-6] {
-            let Some((there, found)) = self.counted(below, margin)? else { return Ok(None) };
-            if there <= found {
-                return Ok(Some((0, there == found)));
-            }
-            missing = there - found;
-        }
-        Ok(Some((missing, false)))
+    /// Locks the pairs at these places, and drops all others.
+    fn lock(&mut self, ritz: &HermitianRitz, places: &[usize]) -> Result<()> {
+        self.basis.compress(self.locked.len(), &ritz.u.columns_at(places.iter().copied()))?;
+        self.locked.extend(places.iter().map(|i| ritz.theta[*i]));
+        Ok(())
     }
 
-    /// How many eigenvalues are wanted more than the last one that is, by more than a margin: there are, and were found.
-    fn counted(&self, below: EigenvaluesBelow<'_>, margin: f64) -> Result<Option<(usize, usize)>> {
-        let offsets = self.offsets();
-        let wanted = &offsets[..offsets.len().min(self.solver.k)];
-        let Some(last) = wanted.last().copied() else { return Ok(Some((0, 0))) };
-        let sigma = self.problem.shift().map_or(0.0, |sigma| bandsolve::vectors::widen(sigma).re);
-        let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
+    /// Locks the first `found` pairs, keeps others, and begins anew with these; how many vectors there are then.
+    fn restart(&mut self, ritz: &HermitianRitz, found: usize) -> Result<usize> {
+        let (l, active, beta) = (self.locked.len(), ritz.theta.len(), self.basis.beta);
+        let keep = kept(active, found);
+        let q = ritz.u.columns_at(ritz.order[..keep].iter().copied());
+        self.basis.compress(l, &q)?;
+        self.locked.extend(ritz.order[..found].iter().map(|i| ritz.theta[*i]));
+        // OP·(V·u) = θ·V·u + β·u_last·v: coefficients of v are a row of H, those of found vectors are dropped.
+        for (k, i) in ritz.order[..keep].iter().enumerate().skip(found) {
+            self.basis.h[(l + k, l + k)] = Complex64::from(ritz.theta[*i]);
+            self.basis.h[(l + keep, l + k)] = beta * q[(active - 1, k)];
+        }
+        self.restarts += 1;
+        Ok(l + keep)
+    }
+
+    /// Looks for what is missing until nothing is; whether it came so far, and whether counts prove it.
+    fn settle(&mut self) -> Result<(bool, Option<bool>)> {
+        let mut in_vain = 0;
+        for _ in 0..looks(self.solver.k) {
+            if !self.basis.exhausted {
+                self.keep_wanted()?;
+            }
+            let counted = self.counted()?;
+            let complete = (counted != Counted::Nothing).then_some(counted == Counted::Proved);
+            let enough = counted == Counted::Proved || counted != Counted::Missing && !self.solver.second_look;
+            if enough || self.basis.exhausted || self.locked.is_empty() {
+                return Ok((true, complete));
+            }
+            match self.look()? {
+                Look::Found => (),
+                Look::Ended if counted == Counted::Missing && in_vain < VAIN => in_vain += 1,
+                Look::Ended => return Ok((counted != Counted::Missing, complete)),
+                Look::Limit => return Ok((false, complete)),
+            }
+        }
+        Ok((false, self.solver.count.map(|_| false)))
+    }
+
+    /// Drops what is locked and not among the k that are wanted most.
+    fn keep_wanted(&mut self) -> Result<()> {
+        let (l, mut order) = (self.locked.len(), self.order());
+        if l > self.solver.k {
+            order.truncate(self.solver.k);
+            self.basis.compress(0, &ProjectedMatrix::identity(l).columns_at(order.iter().copied()))?;
+            self.locked = order.iter().map(|k| self.locked[*k]).collect();
+        }
+        self.basis.filled = self.locked.len();
+        Ok(())
+    }
+
+    /// Looks with a random vector orthogonal to what is locked for what is wanted more, and locks it.
+    fn look(&mut self) -> Result<Look> {
+        let (l, region) = (self.locked.len(), self.region(1.0));
+        if region.is_empty() {
+            return Ok(Look::Ended);
+        }
+        let capacity = self.capacity.max(l + LEAST_ACTIVE).min(self.total);
+        if capacity > self.capacity {
+            self.basis.grow(capacity)?;
+            self.capacity = capacity;
+        }
+        self.basis.draw(l)?;
+        if self.basis.exhausted {
+            return Ok(Look::Ended);
+        }
+        let (strict, begun) = (self.solver.stricter(), self.restarts);
+        let (mut from, mut dropped) = (l, DroppedValues::default());
+        self.basis.growth = 0.0;
+        loop {
+            self.basis.expand(from, next_size(l, from, self.capacity))?;
+            let ritz = self.ritz(0)?;
+            let values: Vec<Complex64> = ritz.order.iter().map(|i| Complex64::from(ritz.theta[*i])).collect();
+            let wanted: Vec<usize> = ritz
+                .order
+                .iter()
+                .copied()
+                .zip(&values)
+                .filter(|(_, value)| region.contains(**value))
+                .map(|(i, _)| i)
+                .collect();
+            let small = |i: &usize| ritz.residuals[*i] <= strict.allowed(ritz.theta[*i].abs(), self.largest);
+            if !wanted.is_empty() && wanted.iter().all(small) {
+                self.lock(&ritz, &wanted)?;
+                return Ok(Look::Found);
+            }
+            if self.basis.exhausted || dropped.exclude(&region, &values, (self.basis.growth, self.total)) {
+                return Ok(Look::Ended);
+            }
+            from = self.basis.filled;
+            if from == self.capacity {
+                if self.restarts - begun >= self.solver.max_restarts {
+                    return Ok(Look::Limit);
+                }
+                from = self.restart(&ritz, 0)?;
+                dropped.add(&values[from - l..])?;
+            }
+        }
+    }
+
+    /// Where eigenvalues of the operator are wanted more than the last of the k that were found, by so many times what may be wrong.
+    fn region(&self, times: f64) -> WantedRegion {
+        let values: Vec<Complex64> = self.locked.iter().map(|theta| Complex64::from(*theta)).collect();
+        let largest = values.iter().fold(self.largest, |largest, theta| largest.max(theta.norm()));
+        let distinct = |theta| times * self.solver.distinct(theta, largest);
+        WantedRegion::beyond((self.solver.which, true, true), (&values, self.solver.k), distinct)
+    }
+
+    /// Counts the eigenvalues that are wanted more than the last one found.
+    fn counted(&mut self) -> Result<Counted> {
+        let Some(below) = self.solver.count else { return Ok(Counted::Nothing) };
+        if self.locked.is_empty() {
+            return Ok(Counted::Proved);
+        }
+        let (mut missing, rounding) = (true, self.rounding()?);
+        // Not at the eigenvalue itself; at a second place, should another one be at the first.
+        for times in [1.0, 2.0] {
+            match self.count_beyond(below, (times, times * rounding))? {
+                None => return Ok(Counted::Nothing),
+                Some((there, found)) if there == found => return Ok(Counted::Proved),
+                Some((there, found)) => missing &= there > found,
+            }
+        }
+        Ok(if missing { Counted::Missing } else { Counted::Unclear })
+    }
+
+    /// What counts may be wrong by: rounding of A − σB, seen in a vector of norm 1 in the inner product.
+    fn rounding(&mut self) -> Result<f64> {
+        let [norm, size] = self.basis.norms_of_product()?;
+        let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
+        let largest = self.offsets().iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
         // (Of a matrix that is zero no distance is rounding.)
-        let rounding = (16.0 * f64::EPSILON * (sigma.abs() + largest)).max(f64::MIN_POSITIVE);
+        Ok((8.0 * T::Real::EPSILON.to_f64() * (norm * size + sigma + largest)).max(f64::MIN_POSITIVE))
+    }
+
+    /// How many eigenvalues there are in the [`region`](Self::region), less rounding, and how many were found; `None` where counts have no
+    /// meaning.
+    fn count_beyond(
+        &self,
+        below: EigenvaluesBelow<'_>,
+        (times, rounding): (f64, f64),
+    ) -> Result<Option<(usize, usize)>> {
+        let (offsets, level) = (self.offsets(), self.region(times).level());
+        let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).re);
         let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
+        let near = |radius: f64| -> Result<Option<(usize, usize)>> {
+            let exact = offsets.get(self.solver.k.min(offsets.len()) - 1) == Some(&0.0);
+            Ok(match radius - rounding {
+                radius if radius > 0.0 => Some((within(radius)?, found(&|offset| offset.abs() < radius))),
+                // Nothing is nearer than an eigenvalue at the target; but rounding hides what is near.
+                _ if exact => Some((0, 0)),
+                _ => Some((0, 1)),
+            })
+        };
         Ok(match (self.solver.which, self.problem.shift()) {
             (_, Some(_)) if !self.problem.is_shifted() => None,
-            (Which::LargestMagnitude, Some(_)) | (Which::SmallestMagnitude, None) => {
-                let radius = last.abs() - (margin * last.abs()).max(rounding);
-                let there = if radius > 0.0 { within(radius)? } else { 0 };
-                Some((there, found(&|offset| offset.abs() < radius)))
-            }
+            (Which::LargestMagnitude, Some(_)) => near(1.0 / level)?,
+            (Which::SmallestMagnitude, None) => near(-level)?,
             (Which::LargestMagnitude, None) => {
-                let radius = last.abs() + (margin * largest).max(rounding);
+                let radius = level + rounding;
                 Some((self.total.saturating_sub(within(radius)?), found(&|value| value.abs() > radius)))
             }
             (Which::LargestReal, None) => {
-                let edge = last + (margin * largest).max(rounding);
+                let edge = level + rounding;
                 Some((self.total.saturating_sub(below(edge)?), found(&|value| value > edge)))
             }
             (Which::SmallestReal, None) => {
-                let edge = last - (margin * largest).max(rounding);
+                let edge = -level - rounding;
                 Some((below(edge)?, found(&|value| value < edge)))
             }
             _ => None,
@@ -158,18 +293,20 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         self.solver.which.order(&values, true, 0)
     }
 
-    fn finish(mut self, all: bool, complete: Option<bool>) -> Result<HermitianEigen<T>> {
+    fn finish(mut self, (all, settled): (bool, bool), complete: Option<bool>) -> Result<HermitianEigen<T>> {
         let order = self.order();
         let chosen = &order[..order.len().min(self.solver.k)];
         let offsets: Vec<Complex64> =
             chosen.iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k]))).collect();
-        let mut vectors = Vec::with_capacity(chosen.len() * self.problem.a.rows());
+        let len = chosen.len() * self.problem.a.rows();
+        let room = reserved(len).and_then(|vectors| Ok((vectors, zeroed(len)?)));
+        let (mut vectors, mut wide): (Vec<T>, Vec<Complex64>) = self.basis.tools().0.agree_on(room)?;
         chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
-        let wide: Vec<Complex64> = vectors.iter().map(|x| bandsolve::vectors::widen(*x)).collect();
+        wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
         let solver = self.solver;
         let checked = verify(&solver, &self.problem, (&offsets, &wide), true, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
-        let ending = EigenEnding::of(all, sound);
+        let ending = EigenEnding::of(all, sound).if_settled(settled);
         let report = EigenReport {
             ending,
             wanted: solver.k,

@@ -8,6 +8,7 @@
 mod basis;
 mod general;
 mod hermitian;
+mod look;
 mod verify;
 
 use crate::problem::EigenProblem;
@@ -73,7 +74,8 @@ pub(crate) fn residuals_of<T: Scalar>(
     let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
     let checked = verify::verify(solver, problem, pairs, false, (&mut reducer, stack))?;
-    let all = report.ending == EigenEnding::Converged;
+    // Vectors belong to values that are given: whether others are missing is of no meaning for them.
+    let all = matches!(report.ending, EigenEnding::Converged | EigenEnding::Incomplete);
     let ending = EigenEnding::of(all, checked.sound);
     let (residuals, norms, orthogonality) = (checked.residuals, checked.norms, checked.orthogonality);
     Ok(EigenReport { ending, residuals, norms, orthogonality, ..report })
@@ -81,8 +83,8 @@ pub(crate) fn residuals_of<T: Scalar>(
 
 /// Vectors that a search keeps: for k eigenvalues of n, as many as asked for where that is enough.
 fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
-    let wished = solver.ncv.unwrap_or_else(|| (2 * solver.k + 6).max(16));
-    wished.max(solver.k + 2).min(total)
+    let wished = solver.ncv.unwrap_or_else(|| solver.k.saturating_mul(2).saturating_add(6).max(16));
+    wished.max(solver.k.saturating_add(2)).min(total)
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
@@ -91,11 +93,30 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let rounding = 4.0 * T::Real::EPSILON.to_f64();
         (self.tol.max(rounding) * theta).max(rounding * largest)
     }
+
+    /// How much an eigenvalue of this modulus has to be wanted more than another in order to be another one: what two of them may be wrong
+    /// by, and the rounding of a few products.
+    fn distinct(&self, theta: f64, largest: f64) -> f64 {
+        let rounding = 32.0 * T::Real::EPSILON.to_f64();
+        ((2.0 * self.tol).max(rounding) * theta).max(rounding * largest)
+    }
+
+    /// The same search with smaller residuals, for second looks.
+    fn stricter(&self) -> Self {
+        Self { tol: self.tol / look::STRICTER, ..*self }
+    }
 }
 
 /// How many of the first pairs (|θ|, residual) are found.
 fn converged<T: Scalar>(solver: &EigenSolver<'_, T>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
     pairs.take_while(|(theta, residual)| *residual <= solver.allowed(*theta, largest)).count()
+}
+
+impl EigenEnding {
+    /// The same, unless others that are wanted more may be missing.
+    fn if_settled(self, settled: bool) -> Self {
+        if self == Self::Converged && !settled { Self::Incomplete } else { self }
+    }
 }
 
 /// Vectors kept of `active` ones, of which the first `found` have converged.

@@ -88,7 +88,8 @@ impl<T: Scalar> BatchRows<T> {
             let [sub, diag, sup] = &self.arrays;
             let [mut below, mut above] = self.halos.fill_both([sup, sub])?;
             // One row further up, one further down.
-            above.copy_within((2 * self.count).min(above.len()).., 0);
+            let first = (2 * self.count).min(above.len());
+            above.copy_within(first.., 0);
             below.truncate(diag.len());
             above.truncate(diag.len());
             let diag = agree(&self.ranks, copied(diag))?;

@@ -4,7 +4,7 @@ use super::{Incoming, Outgoing, Transport};
 use mpi::Threading;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::ffi;
-use mpi::raw::{AsRaw, FromRaw};
+use mpi::raw::FromRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::thread::ThreadId;
