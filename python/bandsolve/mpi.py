@@ -371,7 +371,7 @@ class Blocks(_Distributed):
         self._dimensions = (len(self._own), len(self._own) + 1)
         self._rows = diag.shape[0] * block
         ranks, pointers = _ranks_of(comm), [array.ctypes.data for array in blocks]
-        self._handle = _Handle("bandsolve_mpi_free_matrix", "blocks", ranks, _KINDS[dtype], periodic, block, blocks[1].size, *pointers)
+        self._handle = _Handle("bandsolve_mpi_free_matrix", "blocks", ranks, _KINDS[dtype], bool(periodic), block, blocks[1].size, *pointers)
 
     @staticmethod
     def _prepared(arrays, periodic, dtype):
@@ -447,7 +447,7 @@ class Batch(_Distributed):
         count = math.prod(shape[:axis] + shape[axis + 1 :])
         numbers = _converted(comm, self._as_solved, arrays, dtype)
         pointers = [array.ctypes.data for array in numbers]
-        self._handle = _Handle("bandsolve_mpi_free_matrix", "batch", _ranks_of(comm), _KINDS[dtype], periodic, not self._turned, count,
+        self._handle = _Handle("bandsolve_mpi_free_matrix", "batch", _ranks_of(comm), _KINDS[dtype], bool(periodic), not self._turned, count,
                                self._rows, *pointers)
 
     def _as_solved(self, array):
