@@ -112,6 +112,25 @@ def columns_after_a_bad_one():
         raise AssertionError("no ValueError")
 
 
+# -- Eigenvalues ------------------------------------------------------------------------------------------------------
+
+
+@defect
+def intervals_that_end_at_an_eigenvalue():
+    """eigh_tridiagonal(select="v") took [from, to) or [from, to] for (from, to] where an end was an eigenvalue."""
+    import numpy as np
+    from bandsolve.eigen import eigh_tridiagonal
+
+    # 1 and 3, exactly.
+    d, e = np.array([2.0, 2.0]), np.array([-1.0])
+    for ends, expected in (((1, 3), [3.0]), ((0, 1), [1.0]), ((1, 2), []), ((0, 3), [1.0, 3.0])):
+        w = eigh_tridiagonal(d, e, eigvals_only=True, select="v", select_range=ends)
+        assert w.tolist() == expected, (ends, w)
+
+
+# -- Numbers and threads ----------------------------------------------------------------------------------------------
+
+
 @defect
 def numbers_that_the_caller_flushes_to_zero():
     """Where -ffast-math had been at work, a right-hand side of 1e-310 gave x = 0, with a backward error of 0."""

@@ -31,7 +31,7 @@ def eigh_tridiagonal(
         No eigenvectors.
     select : {"a", "v", "i"}
         All eigenvalues, those in the half-open interval `select_range`, (from, to], or those with the numbers from
-        ``select_range[0]`` to ``select_range[1]``, both included.
+        ``select_range[0]`` to ``select_range[1]``, both included. An end that is an eigenvalue belongs to the interval below it.
     select_range : (2,) array_like
         See `select`.
     check_finite : bool
@@ -75,6 +75,8 @@ def eigh_tridiagonal(
     d, e = d.astype(np.float64, copy=False), e.astype(np.float64, copy=False)
     w, v = _bandsolve.eigh_tridiagonal(d, e, not eigvals_only, part, float(tol))
     w = w.astype(dtype, copy=False)
+    if single and part and part[0] == "v":
+        w = _inside(w, *part[1:])
     return w if v is None else (w, v.reshape(w.size, d.size).T.astype(dtype, copy=False))
 
 
@@ -106,6 +108,13 @@ def _part(select, select_range, n):
     if ends[0] < 0 or ends[1] >= n:
         raise ValueError("select_range out of bounds")
     return "i", float(ends[0]), float(ends[1]) + 1
+
+
+def _inside(w, low, high):
+    """Eigenvalues of (low, high] that were rounded to single precision, perhaps out of the interval: the next number inside."""
+    inf = np.float32(np.inf)
+    w = np.where(w.astype(np.float64) > high, np.nextafter(w, -inf), w)
+    return np.where(w.astype(np.float64) <= low, np.nextafter(w, inf), w)
 
 
 def _check_driver(driver, part, eigvals_only):

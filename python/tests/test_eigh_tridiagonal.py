@@ -74,3 +74,16 @@ def test_what_is_not_finite_is_refused():
     for check_finite in (True, False):
         with pytest.raises(ValueError):
             eigh_tridiagonal([1.0, np.nan], [1.0], check_finite=check_finite)
+
+
+def test_intervals_are_half_open():
+    # 1 and 3, exactly.
+    for dtype in (np.float32, np.float64):
+        d, e = np.full(2, 2, dtype), np.full(1, -1, dtype)
+        for ends, expected in (((1, 3), [3.0]), ((0, 1), [1.0]), ((1, 2), []), ((0, 3), [1.0, 3.0])):
+            w = eigh_tridiagonal(d, e, eigvals_only=True, select="v", select_range=ends)
+            assert w.dtype == dtype and w.tolist() == expected, ends
+            assert eigh_tridiagonal(d, e, select="v", select_range=ends)[0].tolist() == expected
+    # Single precision rounds 0.1 up, out of the interval.
+    w = eigh_tridiagonal(np.array([0.1, 5], np.float32), np.zeros(1, np.float32), True, "v", (0, float(np.float32(0.1))))
+    assert w.tolist() == [float(np.float32(0.1))]

@@ -18,17 +18,15 @@ pub trait HermitianBand: Sync {
     fn block_rows(&self) -> usize {
         self.half_width()
     }
-    /// The entry in row i and column j ≤ i, within the band.
+    /// Whether the first and the last row, or block of rows, are coupled.
+    fn is_periodic(&self) -> bool {
+        false
+    }
+    /// The entry in row i and column j ≤ i, within the band, or in the corner of a periodic matrix.
     fn lower_entry(&self, i: usize, j: usize) -> Self::Scalar;
     /// # Errors
-    /// [`Error::NotFinite`] if an entry is not finite, [`Error::Unsupported`] if the matrix is periodic.
+    /// [`Error::NotFinite`] if an entry is not finite.
     fn check(&self) -> Result<()>;
-}
-
-/// `Err` if a matrix has corners.
-fn refuse_periodic(periodic: bool) -> Result<()> {
-    let refused = Error::Unsupported { method: "eigenvalues_below", what: "periodic matrices" };
-    if periodic { Err(refused) } else { Ok(()) }
 }
 
 impl<T: Scalar> HermitianBand for Tridiagonal<'_, T> {
@@ -43,13 +41,28 @@ impl<T: Scalar> HermitianBand for Tridiagonal<'_, T> {
     }
 
     fn lower_entry(&self, i: usize, j: usize) -> T {
-        let [sub, diag, _] = self.arrays();
-        // `sub` has all n entries or begins with that of row 1.
-        if i == j { diag[i] } else { sub[sub.len() + i - self.n()] }
+        let ([sub, diag, sup], n) = (self.arrays(), self.n());
+        let mut entry = match i - j {
+            0 => diag[i],
+            // `sub` has all n entries or begins with that of row 1.
+            1 => sub[sub.len() + i - n],
+            _ => T::ZERO,
+        };
+        // Of one row and of two rows, corners are added to what is there.
+        if self.is_periodic() && i + 1 == n && j == 0 {
+            entry += sup[i];
+            if n == 1 {
+                entry += sub[0];
+            }
+        }
+        entry
+    }
+
+    fn is_periodic(&self) -> bool {
+        Tridiagonal::is_periodic(self)
     }
 
     fn check(&self) -> Result<()> {
-        refuse_periodic(self.is_periodic())?;
         self.check_finite()
     }
 }
@@ -90,19 +103,31 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
     }
 
     fn lower_entry(&self, i: usize, j: usize) -> T {
-        let (block, [sub, diag, _]) = (self.block(), self.arrays());
+        let (block, [sub, diag, sup]) = (self.block(), self.arrays());
         let inside = i % block + j % block * block;
-        let (square, row) = (block * block, i / block);
-        match row - j / block {
+        let (square, row, column) = (block * block, i / block, j / block);
+        let mut entry = match row - column {
             0 => diag[row * square + inside],
             // `sub` has all blocks or begins with that of block row 1.
             1 => sub[sub.len() + row * square - diag.len() + inside],
             _ => T::ZERO,
+        };
+        // Of one block row and of two, corners are added to what is there.
+        let rows = BlockTridiagonal::block_rows(self);
+        if self.is_periodic() && row + 1 == rows && column == 0 {
+            entry += sup[row * square + inside];
+            if rows == 1 {
+                entry += sub[inside];
+            }
         }
+        entry
+    }
+
+    fn is_periodic(&self) -> bool {
+        BlockTridiagonal::is_periodic(self)
     }
 
     fn check(&self) -> Result<()> {
-        refuse_periodic(self.is_periodic())?;
         self.check_finite()
     }
 }
@@ -116,6 +141,8 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 /// from elimination with exchanges of rows that keeps them: each row is eliminated by those before it, and takes the place of one whose
 /// pivot is smaller, which changes a sign. A minor that is exactly zero is replaced by that of a pivot of ε².
 ///
+/// The blocks of rows of a periodic matrix are taken in the order 0, N − 1, 1, N − 2, …, in which it is a band of twice the width.
+///
 /// The count is that of a matrix which differs from A − σB by roundings; it can be wrong where an eigenvalue is within such a difference
 /// of σ. It is the same for any number of threads.
 ///
@@ -124,10 +151,10 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 ///
 /// # Cost
 /// 2.3·K² flops a row for blocks of K, and for bands with K entries on either side of the diagonal; 4·K² up to 16 of them. Memory:
-/// 8·K² numbers for each of two threads.
+/// 8·K² numbers for each of two threads. A periodic matrix costs four times as much.
 ///
 /// # Errors
-/// [`Error::Shape`] if the orders differ, [`Error::NotFinite`], [`Error::Unsupported`] if a matrix is periodic.
+/// [`Error::Shape`] if the orders differ, or the blocks of periodic matrices, and [`Error::NotFinite`].
 ///
 /// # Source
 /// Fronts: I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations" (1983). Rows: Martin,
@@ -159,15 +186,46 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
         let (of_a, of_b) = (size(a), b.map_or(0, size));
         of_a.max(of_b).min(n.saturating_sub(1))
     };
-    let (width, mut step) = (common(M::half_width), common(M::block_rows));
-    if b.is_some_and(|b| b.block_rows() != a.block_rows()) {
+    let (mut width, mut step) = (common(M::half_width), common(M::block_rows));
+    let alike = b.is_none_or(|b| b.block_rows() == a.block_rows());
+    if !alike {
         step = width;
     }
+    let ring = [Some(a), b].into_iter().flatten().any(M::is_periodic).then(|| Ring { n, block: a.block_rows() });
+    if let Some(Ring { block, .. }) = ring {
+        if !alike {
+            let got = b.map_or(0, M::block_rows);
+            return Err(Error::Shape { what: "a block of B", expected: block, got });
+        }
+        // Blocks that are two apart, whole.
+        (width, step) = ((3 * block - 1).min(n.saturating_sub(1)), 2 * block);
+    }
     let pencil = ShiftedPencil { a, b, shift: <M::Scalar as Scalar>::Real::from_f64(shift) };
-    let entry = |i: usize, j: usize| if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) };
+    let at = |place: usize| ring.map_or(place, |ring| ring.row(place));
+    let entry = |i: usize, j: usize| {
+        let (i, j) = (at(i), at(j));
+        if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) }
+    };
     let simd = Simd::detect();
     let by_fronts = if step > NARROW { front::negatives(n, step, simd, &entry) } else { None };
     Ok(by_fronts.unwrap_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry })))
+}
+
+/// The order of the rows of a periodic matrix in which it is a band: blocks from both ends in turn.
+#[derive(Debug, Clone, Copy)]
+struct Ring {
+    n: usize,
+    block: usize,
+}
+
+impl Ring {
+    /// The row at a place.
+    fn row(self, place: usize) -> usize {
+        let (turn, inside) = (place / self.block, place % self.block);
+        let blocks = self.n / self.block;
+        let block = if turn.is_multiple_of(2) { turn / 2 } else { blocks - 1 - turn / 2 };
+        block * self.block + inside
+    }
 }
 
 /// Entries beside the diagonal, or rows of a block, up to which elimination is by rows.
@@ -183,7 +241,8 @@ struct ShiftedPencil<'a, M: HermitianBand> {
 impl<M: HermitianBand> ShiftedPencil<'_, M> {
     /// The entry in row i and column j ≤ i.
     fn lower_entry(&self, i: usize, j: usize) -> M::Scalar {
-        let entry = |m: &M| if i - j <= m.half_width() { m.lower_entry(i, j) } else { M::Scalar::ZERO };
+        let inside = |m: &M| i - j <= m.half_width() || m.is_periodic();
+        let entry = |m: &M| if inside(m) { m.lower_entry(i, j) } else { M::Scalar::ZERO };
         let b = match self.b {
             Some(b) => entry(b),
             None if i == j => M::Scalar::ONE,

@@ -1,15 +1,25 @@
 //! All eigenvalues of a Hermitian matrix or pencil in an interval, by counts and shift-and-invert.
 
 use crate::inertia::{HermitianBand, eigenvalues_below};
-use crate::matrices::ShiftableMatrix;
+use crate::matrices::{FoundNearest, ShiftableMatrix, eigenvalue_size};
 use crate::problem::Which;
+use crate::random::unit;
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
-use crate::solver::EigenSolver;
-use bandsolve::vectors::widen;
-use bandsolve::{Result, Scalar};
+use crate::solver::{EigenSolver, EigenvaluesBelow};
+use bandsolve::vectors::{narrow, widen};
+use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
 /// Eigenvalues that one shift is for.
 const MOST: usize = 40;
+
+/// Parts that are no wider than so many roundings of their ends are not cut.
+const LEAST_WIDTH: f64 = (1 << 19) as f64;
+
+/// The smallest tolerance, in roundings, where the interval has several parts.
+const TIGHT: f64 = 4096.0;
+
+/// Rounding of eigenvalues and of counts, times ε and the size of eigenvalues.
+const ROUNDING: f64 = 64.0;
 
 /// A part of the interval, and how many eigenvalues it holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +27,8 @@ struct IntervalPart {
     ends: [f64; 2],
     /// Eigenvalues below the ends.
     below: [usize; 2],
+    /// Eigenvalues outside, within rounding of either end.
+    beside: [usize; 2],
 }
 
 impl IntervalPart {
@@ -32,10 +44,53 @@ impl IntervalPart {
         self.ends[0] + 0.5 * self.width()
     }
 
+    /// With the eigenvalues outside that are within about `rounding` of the ends, and others that these cannot be told from.
+    fn with_neighbours(self, rounding: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Self> {
+        let beside = |end: f64, inside: usize, side: f64| -> Result<usize> {
+            let mut there = 0;
+            for times in [1.0, 4.0, 16.0, 64.0] {
+                let more = below(end + side * times * rounding)?.abs_diff(inside);
+                if more == there && times > 1.0 {
+                    break;
+                }
+                there = more;
+            }
+            Ok(there)
+        };
+        let [low, high] = self.ends;
+        Ok(Self { beside: [beside(low, self.below[0], -1.0)?, beside(high, self.below[1], 1.0)?], ..self })
+    }
+
+    /// The places of eigenvalues that are inside, of the found ones nearest to the middle, rising: those that come after as many as are
+    /// beside the lower end. None, if not all of these were found.
+    fn places_inside<T: Scalar>(&self, found: &HermitianEigen<T>) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..found.values.len()).collect();
+        places.sort_by(|i, j| found.offsets[*i].total_cmp(&found.offsets[*j]));
+        if places.len() == self.around() {
+            return places[self.beside[0]..][..self.count()].to_vec();
+        }
+        let inside = |place: &usize| self.ends[0] <= found.values[*place] && found.values[*place] < self.ends[1];
+        places.retain(inside);
+        places.truncate(self.count());
+        places
+    }
+
+    /// Eigenvalues inside and beside the ends.
+    fn around(&self) -> usize {
+        self.count() + self.beside[0] + self.beside[1]
+    }
+
+    /// Whether all that were found are inside or within a few roundings of the ends.
+    fn holds<T: Scalar>(&self, found: &HermitianEigen<T>, rounding: f64) -> bool {
+        let near = |value: &f64| self.ends[0] - 256.0 * rounding <= *value && *value <= self.ends[1] + 256.0 * rounding;
+        found.values.len() == self.around() && found.values.iter().all(near)
+    }
+
     /// Two parts, cut near the middle where no eigenvalue is close; `None` if there is no such place, or the part is too small to be cut.
-    fn cut(&self, below: &impl Fn(f64) -> Result<usize>) -> Result<Option<[Self; 2]>> {
+    fn cut(&self, epsilon: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Option<[Self; 2]>> {
         let (middle, width) = (self.middle(), self.width());
-        if width <= 1e-10 * self.ends[0].abs().max(self.ends[1].abs()) {
+        // The distance from eigenvalues that is looked for is then a few roundings.
+        if width <= LEAST_WIDTH * epsilon * self.ends[0].abs().max(self.ends[1].abs()) {
             return Ok(None);
         }
         for step in [0.0, 0.03, -0.03, 0.07, -0.07, 0.13, -0.13] {
@@ -44,8 +99,8 @@ impl IntervalPart {
             if around[0] == around[1] {
                 let [from, to] = self.ends;
                 return Ok(Some([
-                    Self { ends: [from, at], below: [self.below[0], around[0]] },
-                    Self { ends: [at, to], below: [around[0], self.below[1]] },
+                    Self { ends: [from, at], below: [self.below[0], around[0]], beside: [self.beside[0], 0] },
+                    Self { ends: [at, to], below: [around[0], self.below[1]], beside: [0, self.beside[1]] },
                 ]));
             }
         }
@@ -53,11 +108,11 @@ impl IntervalPart {
     }
 }
 
-/// Parts of at most [`MOST`] eigenvalues where that is possible, in order; none that is empty.
-fn parts(whole: IntervalPart, below: &impl Fn(f64) -> Result<usize>) -> Result<Vec<IntervalPart>> {
+/// Parts of at most [`MOST`] eigenvalues where that is possible, in order; none that is empty. `epsilon`: the rounding of counts.
+fn parts(whole: IntervalPart, epsilon: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Vec<IntervalPart>> {
     let (mut open, mut done) = (vec![whole], Vec::new());
     while let Some(part) = open.pop() {
-        let cut = if part.count() > MOST { part.cut(below)? } else { None };
+        let cut = if part.count() > MOST { part.cut(epsilon, below)? } else { None };
         match cut {
             Some([low, high]) => open.extend([high, low]),
             None if part.count() > 0 => done.push(part),
@@ -73,11 +128,11 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// Counts of eigenvalues below both ends say how many there are; where these are many, the interval is cut between eigenvalues. In
     /// each part the eigenvalues nearest to its middle are found by shift-and-invert, with a tolerance of at most 10⁻¹² if there are several
     /// parts. Where they are not as many inside as were counted, what is missing is looked for. An eigenvalue at an end, within
-    /// rounding, may be taken or not. Offsets are λ − (low + high)/2. How many and which eigenvalues the solver was made for is of no
+    /// rounding, may be taken or not; those that are taken are inside, as numbers. Offsets are λ − (low + high)/2. How many and which eigenvalues the solver was made for is of no
     /// meaning here.
     ///
     /// # Cost
-    /// A factorisation, two counts, and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
+    /// Six counts or more; a factorisation and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
     ///
     /// # Errors
     /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
@@ -98,31 +153,55 @@ impl<T: Scalar> EigenSolver<'_, T> {
         M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>,
     {
         let below = |shift: f64| eigenvalues_below(a, b, shift);
-        let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?] };
+        let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?], beside: [0; 2] };
+        let size = eigenvalue_size([size_of(a)?, b.map_or(Ok(1.0), size_of)?]);
+        let epsilon = T::Real::EPSILON.to_f64();
+        let rounding = ROUNDING * epsilon * low.abs().max(high.abs()).max(size);
+        let whole = if whole.count() > 0 { whole.with_neighbours(rounding, &below)? } else { whole };
         let mut all = HermitianEigen {
             values: Vec::new(),
             offsets: Vec::new(),
             vectors: Vec::new(),
             report: nothing(whole.count()),
         };
-        let parts = parts(whole, &below)?;
+        let parts = parts(whole, epsilon, &below)?;
         // Vectors of different parts are as orthogonal as their residuals are small.
-        let tol = if parts.len() > 1 { self.tol.min(1e-12) } else { self.tol };
+        let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
         for part in parts {
-            let (k, target) = (part.count(), part.middle());
-            let solver = Self { k, which: Which::default(), tol, count: None, second_look: false, ..*self };
-            let mut found = solver.hermitian_nearest(a, b, target)?;
-            // As many as were counted, with orthogonal vectors: no other count is needed.
-            let inside = |value: &f64| part.ends[0] <= *value && *value < part.ends[1];
-            if found.converged() && found.values.len() == k && found.values.iter().all(inside) {
-                found.report.complete = Some(true);
-            } else {
-                found = solver.count(&below).hermitian_nearest(a, b, target)?;
-            }
-            all.append(found, target - whole.middle(), ShiftableMatrix::rows(a));
+            let found = Self { tol, ..*self }.between((a, b), (part, rounding), &below)?;
+            all.append(found, part.middle() - whole.middle(), ShiftableMatrix::rows(a));
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
         Ok(all)
+    }
+
+    /// The eigenvalues of one part: those nearest to its middle, as many as were counted.
+    fn between<M>(
+        &self,
+        (a, b): (&M, Option<&M>),
+        (part, rounding): (IntervalPart, f64),
+        below: EigenvaluesBelow<'_>,
+    ) -> Result<HermitianEigen<T>>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
+        let mut found = solver.hermitian_nearest(a, b, part.middle())?;
+        // As many as were counted, with orthogonal vectors: no other count is needed.
+        if !found.converged() || !part.holds(&found, rounding) {
+            found = solver.count(below).hermitian_nearest(a, b, part.middle())?;
+        }
+        let (places, all) = (part.places_inside(&found), part.holds(&found, rounding));
+        found.select(&places, a.rows());
+        // The largest number below the upper end.
+        let last = part.ends[1].next_down();
+        found.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
+        let report = &mut found.report;
+        report.complete = Some(all && report.ending == EigenEnding::Converged);
+        if !all && report.ending == EigenEnding::Converged {
+            report.ending = EigenEnding::RestartLimit;
+        }
+        Ok(found)
     }
 }
 
@@ -163,6 +242,15 @@ impl<T: Scalar> HermitianEigen<T> {
     }
 }
 
+/// ‖A·x‖/‖x‖ of a random vector.
+fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
+    let x: Vec<M::Scalar> = (0..a.rows()).map(|i| narrow(Complex64::from(unit(1, i as u64)))).collect();
+    let mut image = vec![M::Scalar::ZERO; a.rows()];
+    a.multiply(&x, &mut image)?;
+    let [x, image] = [x, image].map(|x| x.iter().map(|x| widen(*x).norm()).fold(0.0_f64, f64::hypot));
+    Ok(if x > 0.0 { image / x } else { 0.0 })
+}
+
 /// The largest |xᵢᴴ·B·xⱼ| of vectors i < j: those of different parts are orthogonal by their eigenvalues alone.
 fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
     let n = found.vectors.len().checked_div(found.values.len()).unwrap_or(0);
@@ -189,8 +277,8 @@ mod tests {
         // 0, 1, …, 199, and 300 times 100.5.
         let values: Vec<f64> = (0..200).map(f64::from).chain([100.5; 300]).collect();
         let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
-        let whole = IntervalPart { ends: [-10.0, 1000.0], below: [0, 500] };
-        let parts = parts(whole, &below).expect("parts");
+        let whole = IntervalPart { ends: [-10.0, 1000.0], below: [0, 500], beside: [0; 2] };
+        let parts = parts(whole, f64::EPSILON, &below).expect("parts");
         assert_eq!(parts.iter().map(IntervalPart::count).sum::<usize>(), 500);
         assert!(parts.windows(2).all(|pair| pair[0].ends[1] <= pair[1].ends[0]));
         let large: Vec<_> = parts.iter().filter(|part| part.count() > MOST).collect();

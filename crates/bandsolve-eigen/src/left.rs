@@ -7,6 +7,9 @@ use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Complex64, LinearOperator, Op, Result, Scalar};
 
+/// Condition of an eigenvalue up to which its left vector is sound.
+const CONDITION: f64 = 32.0;
+
 /// Aᴴ.
 struct AdjointOperator<'a, T: Scalar>(&'a dyn LinearOperator<T>);
 
@@ -72,8 +75,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
             _ => adjoint,
         };
         let wanted = found.values.len();
+        let mut total = [problem.a.rows() as f64];
+        self.communicator.sum(&mut total);
         // Two more: an equal or conjugate value may take the place of one that is wanted.
-        let k = if wanted > 0 { wanted + 2 } else { 0 };
+        let k = if wanted > 0 { (wanted + 2).min(total[0] as usize) } else { 0 };
         let which = if T::COMPLEX { self.which.of_conjugates() } else { self.which };
         let ncv = self.ncv.map(|ncv| ncv + 2);
         let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
@@ -91,7 +96,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
         left.values.truncate(count);
         left.offsets.truncate(count);
         let conjugates: Vec<Complex64> = left.offsets.iter().map(Complex64::conj).collect();
-        left.report = residuals_of(self, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
+        // λ is that of `found`: it errs by the residual of a right vector times the condition of λ.
+        let solver = Self { tol: CONDITION * self.limit(total[0]), ..*self };
+        left.report = residuals_of(&solver, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
         left.report.wanted = wanted;
         if count < wanted {
             left.report.ending = EigenEnding::RestartLimit;

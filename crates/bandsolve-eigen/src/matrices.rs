@@ -1,11 +1,11 @@
 //! The library's matrices: their products, A − σB, and the eigenvalues nearest to a target by one call.
 
-use crate::problem::EigenProblem;
-use crate::report::{GeneralEigen, HermitianEigen};
+use crate::problem::{EigenProblem, Which};
+use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::memory::{allocate, zeroed};
-use bandsolve::vectors::{agree_on, widen};
+use bandsolve::vectors::{agree_on, narrow, widen};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
     Scalar, Shape, Tridiagonal,
@@ -278,56 +278,125 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
     }
 }
 
-/// How far a shift is moved that is an eigenvalue, relative to the norm that was seen; again four times as far.
-const MOVED: f64 = 1.0 / (1 << 20) as f64;
+/// How far a shift is moved that is an eigenvalue, relative to the norm that was seen; again four times as far. An eigenvalue at the
+/// distance δ‖A‖ from the shift leaves others an error of about ε/δ.
+fn moved_by<T: Scalar>(moves: usize) -> f64 {
+    // 2⁻²⁰ in double precision, 2⁻⁹ in single.
+    let exponent = if size_of::<T::Real>() == size_of::<f64>() { -20 } else { -9 };
+    f64::exp2(f64::from(exponent)) * 4_f64.powi(moves as i32)
+}
 
 /// Times that a shift is moved.
 const MOVES: usize = 3;
 
+/// Eigenvalues that are looked for around a moved shift, beside those that are wanted.
+const BESIDE: usize = 2;
+
+/// Times that the number of these is doubled, until those nearest to the caller's target are certainly among them.
+const DOUBLINGS: usize = 6;
+
+/// Rounding of eigenvalues and of counts, times ε and the size of eigenvalues.
+const ROUNDING: f64 = 64.0;
+
 /// What [`EigenSolver::nearest`] finds.
-trait FoundNearest: Sized {
-    /// The smallest |λ − σ|, and ‖A‖.
-    fn nearest_and_norm(&self) -> (f64, f64);
+pub(crate) trait FoundNearest: Sized {
+    /// λ − σ.
+    fn offsets(&self) -> Vec<Complex64>;
+    fn report(&self) -> &EigenReport;
+    fn report_mut(&mut self) -> &mut EigenReport;
     /// Offsets from another target.
     fn relate(&mut self, moved_by: Complex64);
+    /// These pairs alone, in this order.
+    fn select(&mut self, places: &[usize], n: usize);
 }
 
-impl<T> FoundNearest for HermitianEigen<T> {
-    fn nearest_and_norm(&self) -> (f64, f64) {
-        (self.offsets.iter().fold(f64::INFINITY, |least, offset| least.min(offset.abs())), self.report.norms[0])
+/// The parts of `all` at these places, `len` numbers each.
+fn parts<V: Copy>(all: &[V], places: &[usize], len: usize) -> Vec<V> {
+    places.iter().flat_map(|place| &all[place * len..][..len]).copied().collect()
+}
+
+impl<T: Scalar> FoundNearest for HermitianEigen<T> {
+    fn offsets(&self) -> Vec<Complex64> {
+        self.offsets.iter().map(|offset| Complex64::from(*offset)).collect()
+    }
+
+    fn report(&self) -> &EigenReport {
+        &self.report
+    }
+
+    fn report_mut(&mut self) -> &mut EigenReport {
+        &mut self.report
     }
 
     fn relate(&mut self, moved_by: Complex64) {
         self.offsets.iter_mut().for_each(|offset| *offset += moved_by.re);
     }
+
+    fn select(&mut self, places: &[usize], n: usize) {
+        (self.values, self.offsets) = (parts(&self.values, places, 1), parts(&self.offsets, places, 1));
+        self.vectors = parts(&self.vectors, places, n);
+        self.report.residuals = parts(&self.report.residuals, places, 1);
+    }
 }
 
 impl FoundNearest for GeneralEigen {
-    fn nearest_and_norm(&self) -> (f64, f64) {
-        (self.offsets.iter().fold(f64::INFINITY, |least, offset| least.min(offset.norm())), self.report.norms[0])
+    fn offsets(&self) -> Vec<Complex64> {
+        self.offsets.clone()
+    }
+
+    fn report(&self) -> &EigenReport {
+        &self.report
+    }
+
+    fn report_mut(&mut self) -> &mut EigenReport {
+        &mut self.report
     }
 
     fn relate(&mut self, moved_by: Complex64) {
         self.offsets.iter_mut().for_each(|offset| *offset += moved_by);
     }
+
+    fn select(&mut self, places: &[usize], n: usize) {
+        (self.values, self.offsets) = (parts(&self.values, places, 1), parts(&self.offsets, places, 1));
+        self.vectors = parts(&self.vectors, places, n);
+        self.report.residuals = parts(&self.report.residuals, places, 1);
+    }
+}
+
+/// The caller's target, and the shift that is solved with.
+#[derive(Debug, Clone, Copy)]
+struct MovedTarget<T> {
+    target: Complex64,
+    sigma: T,
+}
+
+impl<T: Scalar> MovedTarget<T> {
+    /// σ less the target.
+    fn by(&self) -> Complex64 {
+        widen(self.sigma) - self.target
+    }
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, by shift-and-invert. A target that is an
-    /// eigenvalue, so that A − σB is singular, is moved by about 10⁻⁶ of ‖A‖ for the solves.
+    /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, by shift-and-invert.
+    ///
+    /// A target that is an eigenvalue, so that A − σB is singular, is moved for the solves, by about 10⁻⁶ of ‖A‖ (in single precision
+    /// 2·10⁻³). More eigenvalues are then looked for, until those nearest to the caller's target are certainly among them. Offsets, order
+    /// and counts are those of the caller's target.
     ///
     /// # Errors
-    /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] where moving did not help.
+    /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] or [`Error::NotConverged`] where moving did not help.
     pub fn hermitian_nearest<M>(&self, a: &M, b: Option<&M>, target: f64) -> Result<HermitianEigen<T>>
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        let target = T::from_parts(T::Real::from_f64(target), T::Real::ZERO);
         b.map_or(Ok(()), M::check_definite)?;
-        self.nearest((a, b), target, |problem| self.hermitian(problem))
+        let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.hermitian(problem);
+        self.nearest((a, b), Complex64::from(target), &search)
     }
 
-    /// The eigenvalues of a matrix or pencil that are nearest to a target, by shift-and-invert.
+    /// The eigenvalues of a matrix or pencil that are nearest to a target, by shift-and-invert. A target that is an eigenvalue is moved as by
+    /// [`hermitian_nearest`](Self::hermitian_nearest).
     ///
     /// # Errors
     /// As [`hermitian_nearest`](Self::hermitian_nearest).
@@ -335,48 +404,148 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        self.nearest((a, b), target, |problem| self.general(problem))
+        let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.general(problem);
+        self.nearest((a, b), widen(target), &search)
     }
 
     fn nearest<M, R: FoundNearest>(
         &self,
-        (a, b): (&M, Option<&M>),
-        target: T,
-        search: impl Fn(&EigenProblem<'_, T>) -> Result<R>,
+        matrices: (&M, Option<&M>),
+        target: Complex64,
+        search: &Searcher<'_, T, R>,
     ) -> Result<R>
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        if !Scalar::is_finite(target) {
+        let mut shift = MovedTarget { target, sigma: narrow(target) };
+        if !Scalar::is_finite(shift.sigma) {
             return Err(Error::NotFinite { array: "shift", index: 0 });
         }
-        let (operator, mass) = (MatrixOperator(a), b.map(MatrixOperator));
-        let mass = mass.as_ref().map(|mass| mass as &dyn LinearOperator<T>);
-        let (mut sigma, mut moves) = (target, 0);
+        let mut moves = 0;
         loop {
-            let found = a.shifted_inverse(sigma, b).and_then(|inverse| {
-                let problem = EigenProblem::new(&operator).shifted(sigma, &inverse);
-                search(&EigenProblem { b: mass, ..problem })
-            });
-            let norm = match found {
-                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => self.size_of(a)?,
-                Err(error) => return Err(error),
-                Ok(mut found) => {
-                    let (nearest, norm) = found.nearest_and_norm();
-                    // Beside such an eigenvalue the others would be lost in rounding.
-                    let lost = nearest <= 1e3 * T::Real::EPSILON.to_f64() * norm;
-                    if !lost || moves >= MOVES {
-                        found.relate(widen(sigma) - widen(target));
-                        return Ok(found);
-                    }
-                    norm
-                }
+            let found = if moves == 0 {
+                self.around(matrices, shift, search)
+            } else {
+                self.around_moved(matrices, shift, search)
             };
-            let size = norm.max(Scalar::abs(target).to_f64());
-            let step = if size > 0.0 { size } else { 1.0 } * MOVED * 4_f64.powi(moves as i32);
-            sigma = target + T::from_parts(T::Real::from_f64(step), T::Real::ZERO);
+            let norm = match found {
+                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => {
+                    self.size_of(matrices.0)?
+                }
+                Err(error) => return Err(error),
+                Ok(found) if moves == MOVES || !lost(&found, shift) => return Ok(found),
+                Ok(found) => eigenvalue_size(found.report().norms),
+            };
+            let size = norm.max(target.norm());
+            let step = if size > 0.0 { size } else { 1.0 } * moved_by::<T>(moves);
+            // Eigenvalues on the side that is wanted stay there.
+            let step = if self.which == Which::LargestReal { -step } else { step };
+            shift.sigma = narrow(target + step);
             moves += 1;
         }
+    }
+
+    /// The eigenvalues nearest to the shift, with offsets from the target.
+    fn around<M, R: FoundNearest>(
+        &self,
+        (a, b): (&M, Option<&M>),
+        shift: MovedTarget<T>,
+        search: &Searcher<'_, T, R>,
+    ) -> Result<R>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        let (operator, mass) = (MatrixOperator(a), b.map(MatrixOperator));
+        let mass = mass.as_ref().map(|mass| mass as &dyn LinearOperator<T>);
+        let inverse = a.shifted_inverse(shift.sigma, b)?;
+        let problem = EigenProblem::new(&operator).shifted(shift.sigma, &inverse);
+        let mut found = search(self, &EigenProblem { b: mass, ..problem })?;
+        found.relate(shift.by());
+        Ok(found)
+    }
+
+    /// The eigenvalues nearest to the target, from those nearest to a shift that was moved away from it.
+    ///
+    /// Where all within the distance R from the shift were found, so were all within R − |σ − τ| from the target τ.
+    fn around_moved<M, R: FoundNearest>(
+        &self,
+        matrices: (&M, Option<&M>),
+        shift: MovedTarget<T>,
+        search: &Searcher<'_, T, R>,
+    ) -> Result<R>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        let n = matrices.0.rows();
+        let mut total = [n as f64];
+        self.communicator.sum(&mut total);
+        let (total, mut doubled) = (total[0] as usize, 0);
+        let mut wanted = self.k.saturating_add(BESIDE).min(total);
+        loop {
+            let mut found = Self { k: wanted, ..*self }.around(matrices, shift, search)?;
+            let offsets = found.offsets();
+            let size = shift.target.norm().max(eigenvalue_size(found.report().norms));
+            let rounding = ROUNDING * T::Real::EPSILON.to_f64() * size;
+            let order = self.which.order_of_offsets(&offsets, !T::COMPLEX, rounding);
+            let chosen = &order[..order.len().min(self.k)];
+            let counted = self.counted_around(shift.target, (&offsets, chosen), rounding)?;
+            let certain = offsets.len() == total || self.is_certain(shift, (&offsets, chosen), rounding);
+            if (certain && counted != Some(false)) || doubled == DOUBLINGS || wanted == total {
+                found.select(chosen, n);
+                let report = found.report_mut();
+                (report.wanted, report.complete) = (self.k, counted);
+                // What was found beside the chosen ones does not matter where counts prove these.
+                let limit = self.limit(total as f64);
+                let sound = chosen.len() == self.k.min(total) && report.residuals.iter().all(|r| *r <= limit);
+                if counted == Some(true) && sound {
+                    report.ending = EigenEnding::Converged;
+                }
+                return Ok(found);
+            }
+            wanted = wanted.saturating_mul(2).min(total);
+            doubled += 1;
+        }
+    }
+
+    /// Whether no eigenvalue that was not found can be wanted more than the chosen ones. Pairs that were found are those nearest to the
+    /// shift.
+    fn is_certain(&self, shift: MovedTarget<T>, (offsets, chosen): (&[Complex64], &[usize]), rounding: f64) -> bool {
+        let by = shift.by();
+        let reach = offsets.iter().map(|offset| (offset - by).norm()).fold(0.0, f64::max);
+        let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
+        let beside = |side: f64| offsets.iter().filter(|offset| side * offset.re >= -rounding).count();
+        match self.which {
+            _ if chosen.len() < self.k => true,
+            Which::LargestMagnitude => last + by.norm() <= reach + rounding,
+            Which::LargestReal => beside(1.0) >= self.k,
+            Which::SmallestReal => beside(-1.0) >= self.k,
+            _ => true,
+        }
+    }
+
+    /// Whether counts prove that no eigenvalue is nearer to a target, by more than rounding, than the last of the chosen ones, which was
+    /// not found.
+    fn counted_around(
+        &self,
+        target: Complex64,
+        (offsets, chosen): (&[Complex64], &[usize]),
+        rounding: f64,
+    ) -> Result<Option<bool>> {
+        let (Some(below), Which::LargestMagnitude) = (self.count, self.which) else { return Ok(None) };
+        let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
+        // Not at the eigenvalue itself; a second place, should another one be at the first.
+        for margin in [1e-8, 1e-6] {
+            let radius = last - (margin * last).max(rounding);
+            if radius <= 0.0 {
+                return Ok(Some(true));
+            }
+            let there = below(target.re + radius)?.saturating_sub(below(target.re - radius)?);
+            let found = offsets.iter().filter(|offset| offset.norm() < radius).count();
+            if there <= found {
+                return Ok(Some(there == found));
+            }
+        }
+        Ok(Some(false))
     }
 
     /// A number of the size of ‖A‖: the largest entry of A·e, added up over the processes; e: ones.
@@ -387,5 +556,36 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let mut largest = [image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max)];
         self.communicator.sum(&mut largest);
         Ok(largest[0])
+    }
+}
+
+/// A search with a number of eigenvalues for a problem.
+type Searcher<'s, T, R> = dyn Fn(&EigenSolver<'_, T>, &EigenProblem<'_, T>) -> Result<R> + 's;
+
+/// Whether an eigenvalue is so near to the shift that others are lost in rounding beside it.
+fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>) -> bool {
+    let nearest = found.offsets().iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));
+    let (epsilon, report) = (T::Real::EPSILON.to_f64(), found.report());
+    let size = eigenvalue_size(report.norms);
+    let near = report.ending == EigenEnding::LargeResiduals && nearest <= epsilon.sqrt() * size;
+    near || nearest <= 1e3 * epsilon * size
+}
+
+/// A number of the size of the largest eigenvalues, of ‖A‖ and ‖B‖.
+pub(crate) fn eigenvalue_size([of_a, of_b]: [f64; 2]) -> f64 {
+    if of_b > 0.0 { of_a / of_b } else { of_a }
+}
+
+impl Which {
+    /// The places of eigenvalues, those that are wanted most first, of which λ − τ is known: by 1/(λ − τ). One that is zero up to rounding is
+    /// wanted as the nearest on either side.
+    fn order_of_offsets(self, offsets: &[Complex64], real: bool, rounding: f64) -> Vec<usize> {
+        let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.norm()));
+        let theta = |offset: &Complex64| match offset.norm() > rounding.max(1e-150 * largest) {
+            true => 1.0 / (offset / largest),
+            false if self == Self::SmallestReal => Complex64::from(-f64::MAX),
+            false => Complex64::from(f64::MAX),
+        };
+        self.order(&offsets.iter().map(theta).collect::<Vec<_>>(), real, 0)
     }
 }

@@ -13,7 +13,8 @@ pub enum EigenEnding {
     Converged,
     /// As many restarts as allowed.
     RestartLimit,
-    /// Residuals computed from the vectors are far above the tolerance: the inverse that was given is not one, or is too inexact.
+    /// Residuals computed from the vectors are above the tolerance, and above rounding: the inverse that was given is not one, or is too
+    /// inexact, or a matrix that was said to be Hermitian is not.
     LargeResiduals,
     /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts as allowed, or
     /// counts say that one is missing, and it was not found.

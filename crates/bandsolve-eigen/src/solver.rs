@@ -8,7 +8,9 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// A search for some eigenvalues by the Krylov–Schur method, and when it ends.
 ///
 /// The space grows to `ncv` vectors; then the part of it that holds the wanted eigenvalues is kept, and it grows again. A pair (θ, x)
-/// of the operator OP is found when ‖OP·x − θ·x‖ ≤ tol·|θ|. Residuals of A·x = λ·B·x are computed from x in the end.
+/// of the operator OP is found when ‖OP·x − θ·x‖ ≤ tol·|θ|. Residuals of A·x = λ·B·x are computed from x in the end. If one is above
+/// tol, the search is repeated with a smaller tolerance for OP. If that does not help, the ending is
+/// [`LargeResiduals`](crate::EigenEnding::LargeResiduals).
 ///
 /// The result is the same for any number of threads.
 ///
@@ -45,13 +47,17 @@ pub struct EigenSolver<'c, T: Scalar> {
     pub(crate) communicator: &'c dyn Communicator,
     pub(crate) count: Option<EigenvaluesBelow<'c>>,
     pub(crate) second_look: bool,
+    /// The tolerance of the search itself, where it is smaller than `tol`, which is that of the residuals.
+    pub(crate) inner: Option<f64>,
+    /// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector, once they are known.
+    pub(crate) probed: Option<[f64; 2]>,
 }
 
 /// A function that says how many eigenvalues are less than a number, as the inertia of A − σB tells.
 pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
 
 impl<T: Scalar> EigenSolver<'static, T> {
-    /// For k eigenvalues, with the defaults of the other functions.
+    /// For k eigenvalues, at most as many as there are rows, with the defaults of the other functions.
     pub fn new(k: usize) -> Self {
         Self {
             k,
@@ -65,6 +71,8 @@ impl<T: Scalar> EigenSolver<'static, T> {
             communicator: &Alone,
             count: None,
             second_look: true,
+            inner: None,
+            probed: None,
         }
     }
 }
@@ -80,7 +88,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         Self { ncv: Some(ncv), ..self }
     }
 
-    /// The part of |θ| that ‖OP·x − θ·x‖ may have. Default: 10⁻⁸. Rounding is allowed for.
+    /// The part of |θ| that ‖OP·x − θ·x‖ may have, and the largest residual of A·x = λ·B·x. Default: 10⁻⁸. Rounding is allowed for:
+    /// 4ε, and residuals of 32·ε·√n.
     pub fn tol(self, tol: f64) -> Self {
         Self { tol, ..self }
     }
@@ -143,7 +152,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// Eigenvalues of a Hermitian problem: A = Aᴴ, B positive definite, σ real.
     ///
     /// # Errors
-    /// [`Error::Shape`](bandsolve::Error::Shape) if sizes do not fit, [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start, the
+    /// [`Error::Shape`](bandsolve::Error::Shape) if sizes do not fit or k is above the number of rows, [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start, the
     /// shift or a product is not finite, [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if xᴴ·B·x < 0 was seen,
     /// [`Error::Unsupported`](bandsolve::Error::Unsupported) for a pencil without an inverse, and those of the operators. To find fewer
     /// than wanted is no error, but an [`EigenEnding`](crate::EigenEnding).

@@ -63,19 +63,30 @@ fn small_and_degenerate_problems() {
     for n in 0..6 {
         let identity = diagonal(&vec![1.0; n]);
         for target in [0.5, 1.0] {
-            let found = EigenSolver::new(3).hermitian_nearest(&identity, None, target).unwrap();
+            let solver = EigenSolver::new(n.min(3));
+            let found = solver.hermitian_nearest(&identity, None, target).unwrap();
             assert_eq!((found.values.len(), found.converged()), (n.min(3), true), "{n} {target}");
             assert!(found.values.iter().all(|value| (value - 1.0).abs() < 1e-14), "{:?}", found.values);
-            let found = EigenSolver::new(3).general_nearest(&identity, None, target).unwrap();
+            let found = solver.general_nearest(&identity, None, target).unwrap();
             assert!(found.values.len() == n.min(3) && found.values.iter().all(|value| (value - 1.0).norm() < 1e-14));
         }
         let zero = diagonal(&vec![0.0; n]);
-        let found = EigenSolver::new(9).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
+        let found = EigenSolver::new(n).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
         assert!(found.values.len() == n && found.values.iter().all(|value| *value == 0.0));
         let found = EigenSolver::new(0).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
         assert!(found.values.is_empty() && found.converged());
     }
+    // More than there are.
     let identity = diagonal(&vec![1.0; 100]);
+    for k in [101, 1 << 40, usize::MAX] {
+        let solver = EigenSolver::new(k);
+        let refused = |error| matches!(error, Error::Shape { expected: 100, got, .. } if got == k);
+        let operator = MatrixOperator(&identity);
+        assert!(refused(solver.hermitian(&EigenProblem::new(&operator)).unwrap_err()));
+        assert!(refused(solver.general(&EigenProblem::new(&operator)).unwrap_err()));
+        assert!(refused(solver.hermitian_nearest(&identity, None, 1.0).unwrap_err()));
+        assert!(refused(solver.general_nearest(&identity, None, 0.5).unwrap_err()));
+    }
     let found = EigenSolver::new(5).hermitian(&EigenProblem::new(&MatrixOperator(&identity))).unwrap();
     assert!(found.converged() && found.values.iter().all(|value| (value - 1.0).abs() < 1e-14));
     assert!(found.report.orthogonality < 1e-13, "{:?}", found.report);
@@ -246,7 +257,7 @@ fn hermitian_pencils_of_complex_and_single_numbers() {
     let indefinite = diagonal(&(0..n).map(|i| Complex64::from(i as f64 - 40.5)).collect::<Vec<_>>());
     assert!(matches!(
         EigenSolver::new(3).hermitian_nearest(&a, Some(&indefinite), 2.0),
-        Err(Error::Unsupported { .. })
+        Err(Error::NotDefinite { row: 0..=40 })
     ));
 }
 
@@ -349,4 +360,155 @@ fn left_vectors_of_all_matrices() {
     check_left(&Banded::from_vec(n, 2, 1, numbers(4 * n)).unwrap(), 0.3);
     let complex: Vec<Complex64> = numbers(8 * n).chunks_exact(2).map(|p| Complex64::new(p[0], p[1])).collect();
     check_left(&Banded::from_vec(n, 2, 1, complex).unwrap(), Complex64::new(0.2, 0.1));
+}
+
+/// A diagonal matrix whose eigenvalues nearest to 0 are others than those nearest to 10⁻⁶ of its norm.
+fn asymmetric(near: [f64; 3]) -> (Tridiagonal<'static, f64>, Vec<f64>) {
+    let values: Vec<f64> = near.into_iter().chain((0..40).map(|i| 50.0 + 50.0 * f64::from(i) / 39.0)).collect();
+    (diagonal(&values), values)
+}
+
+#[test]
+fn a_moved_shift_answers_for_the_target() {
+    for near in [[0.0, -1.0, 1.0 + 1e-5], [0.0, -1.0, 1.0 + 3e-4], [0.0, 1.0, -1.0 - 1e-5], [0.0, -1e-5, 1.00001e-5]] {
+        let (a, values) = asymmetric(near);
+        let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
+        for counted in [false, true] {
+            let solver = EigenSolver::new(2);
+            let solver = if counted { solver.count(&below) } else { solver };
+            let found = solver.hermitian_nearest(&a, None, 0.0).unwrap();
+            assert!(found.converged() && found.report.complete.unwrap_or(counted) == counted, "{:?}", found.report);
+            assert_eq!((found.values.len(), found.report.wanted, found.report.residuals.len()), (2, 2, 2));
+            for (k, expected) in near[..2].iter().enumerate() {
+                assert!((found.values[k] - expected).abs() < 1e-12, "{near:?}: {:?}", found.values);
+                assert!((found.offsets[k] - expected).abs() < 1e-12, "{near:?}: {:?}", found.offsets);
+            }
+        }
+        let found = EigenSolver::new(2).general_nearest(&a, None, 0.0).unwrap();
+        for (k, expected) in near[..2].iter().enumerate() {
+            assert!((found.values[k] - expected).norm() < 1e-12, "{near:?}: {:?}", found.values);
+        }
+        // On one side of the target, which belongs to both.
+        for (which, side) in [(Which::LargestReal, 1.0), (Which::SmallestReal, -1.0)] {
+            let found = EigenSolver::new(1).which(which).hermitian_nearest(&a, None, 0.0).unwrap();
+            assert!(found.values[0].abs() < 1e-12, "{which}: {:?}", found.values);
+            let found = EigenSolver::new(2).which(which).hermitian_nearest(&a, None, 0.0).unwrap();
+            let next =
+                near.into_iter().filter(|value| side * value > 0.0).fold(f64::INFINITY, |least, x| least.min(x.abs()));
+            assert!((side * found.values[1] - next).abs() < 1e-12, "{which} {near:?}: {:?}", found.values);
+        }
+    }
+    // In single precision the shift moves farther.
+    let values: Vec<f32> = [0.0, -1.0, 1.01].into_iter().chain((0..40).map(|i| 50.0 + i as f32)).collect();
+    let found = EigenSolver::new(2).hermitian_nearest(&diagonal(&values), None, 0.0).unwrap();
+    assert!(found.converged() && found.values[0].abs() < 1e-4 && (found.values[1] + 1.0).abs() < 1e-4, "{found:?}");
+}
+
+#[test]
+fn intervals_around_an_eigenvalue_hold_no_other() {
+    let values: Vec<f64> = [1.0, 1.00015].into_iter().chain((81..=100).rev().map(f64::from)).collect();
+    let a = diagonal(&values);
+    for (ends, expected) in [
+        ((0.99999, 1.00001), &[1.0][..]),
+        ((1.0, 1.00015), &[1.0]),
+        ((0.5, 1.0), &[]),
+        ((1.00001, 1.0002), &[1.00015]),
+        ((81.0, 84.0), &[81.0, 82.0, 83.0]),
+    ] {
+        let found = EigenSolver::new(0).hermitian_between(&a, None, ends).unwrap();
+        assert_eq!((found.values.len(), found.report.complete), (expected.len(), Some(true)), "{ends:?}: {found:?}");
+        assert!(found.values.iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-12));
+        assert!(found.values.iter().all(|value| ends.0 <= *value && *value < ends.1));
+    }
+}
+
+#[test]
+fn single_precision_is_verified() {
+    for seed in 0..40 {
+        let (n, mut random) = (60, Random::new(seed));
+        let numbers: Vec<f32> = random.uniform_vec(n * (2 * n - 1), -1.0, 1.0).iter().map(|x| *x as f32).collect();
+        // As if it were Hermitian.
+        let a = Banded::from_vec(n, n - 1, n - 1, numbers).unwrap();
+        for which in [Which::LargestMagnitude, Which::LargestReal] {
+            let solver = EigenSolver::new(4).which(which).tol(0.0).max_restarts(200);
+            let found = solver.hermitian(&EigenProblem::new(&MatrixOperator(&a))).unwrap();
+            let largest = found.report.residuals.iter().fold(0.0_f64, |largest, r| largest.max(*r));
+            assert!(!found.converged() || largest < 1e-3, "{seed} {which}: {:?}", found.report);
+        }
+    }
+    // The spectrum of a matrix that is Hermitian is found, with residuals that rounding explains.
+    let n = 400;
+    let single = Tridiagonal::from_vecs(vec![-1.0_f32; n], vec![2.0; n], vec![-1.0; n], false).unwrap();
+    for target in [0.0, 1.0, 3.99] {
+        let found = EigenSolver::new(4).tol(0.0).hermitian_nearest(&single, None, target).unwrap();
+        assert!(found.converged() && found.report.residuals.iter().all(|r| *r < 1e-4), "{:?}", found.report);
+        let found = EigenSolver::new(4).tol(0.0).general_nearest(&single, None, target as f32).unwrap();
+        assert!(found.converged() && found.report.residuals.iter().all(|r| *r < 1e-4), "{:?}", found.report);
+    }
+    // An inverse that is none.
+    let operator = MatrixOperator(&single);
+    let zero = single.shifted_inverse(-3.0, None).unwrap();
+    let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&operator).shifted(0.1, &zero)).unwrap();
+    assert_eq!(found.report.ending, EigenEnding::LargeResiduals);
+}
+
+#[test]
+fn residuals_are_what_was_asked_for_beside_a_large_entry() {
+    // ‖A‖₂ = 10⁶ is far more than a random vector shows of it.
+    let n = 4000;
+    let mut diag: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
+    diag[7] = 1e6;
+    let off = vec![0.3; n];
+    let a = Tridiagonal::from_vecs(off.clone(), diag, off, false).unwrap();
+    for tol in [1e-4, 1e-6, 1e-8] {
+        let found = EigenSolver::new(5).tol(tol).hermitian_nearest(&a, None, 0.5).unwrap();
+        assert!(found.converged() && found.report.residuals.iter().all(|r| *r <= tol), "{tol}: {:?}", found.report);
+    }
+}
+
+#[test]
+fn problems_of_any_size_are_scaled() {
+    let n = 50;
+    let matrix = |by: f64| Tridiagonal::from_vecs(vec![-by; n], vec![2.5 * by; n], vec![-by; n], false).unwrap();
+    let value = |k: usize| 2.5 - 2.0 * (PI * k as f64 / (n + 1) as f64).cos();
+    let close = |found: f64, k: usize, by: f64| (found / by - value(k)).abs() < 1e-12;
+    for exponent in [-1000, -530, -464, 464, 530, 1000] {
+        let by = f64::exp2(f64::from(exponent));
+        let (a, b) = (matrix(by), diagonal(&vec![4.0 * by; n]));
+        let operator = MatrixOperator(&a);
+        let solver = EigenSolver::new(3).which(Which::LargestReal);
+        let found = solver.hermitian(&EigenProblem::new(&operator)).unwrap();
+        assert!(
+            found.converged() && (0..3).all(|k| close(found.values[k], n - k, by)),
+            "{exponent}: {:?}",
+            found.report
+        );
+        assert!(found.report.norms[0] > by && found.report.norms[0] < 5.0 * by, "{exponent}: {:?}", found.report);
+        let found = solver.general(&EigenProblem::new(&operator)).unwrap();
+        assert!(
+            found.converged() && (0..3).all(|k| close(found.values[k].re, n - k, by)),
+            "{exponent}: {:?}",
+            found.report
+        );
+        let below = |shift: f64| eigenvalues_below(&a, None, shift);
+        let found = EigenSolver::new(3).count(&below).hermitian_nearest(&a, None, 5.0 * by).unwrap();
+        assert!(
+            found.converged() && (0..3).all(|k| close(found.values[k], n - k, by)),
+            "{exponent}: {:?}",
+            found.report
+        );
+        assert_eq!(found.report.complete, Some(true));
+        assert!(found.report.orthogonality < 1e-13);
+        // A pencil of two small or large matrices has usual eigenvalues.
+        let found = EigenSolver::new(3).hermitian_nearest(&a, Some(&b), 5.0 / 4.0).unwrap();
+        assert!(
+            found.converged() && (0..3).all(|k| close(4.0 * found.values[k], n - k, 1.0)),
+            "{exponent}: {:?}",
+            found.report
+        );
+        let norm: f64 = found.vectors[..n].iter().map(|x| 4.0 * (x * by.sqrt()).powi(2)).sum();
+        assert!((norm - 1.0).abs() < 1e-12, "{exponent}: {norm}");
+        let found = EigenSolver::new(0).hermitian_between(&a, None, (value(7) * by * 0.9999, value(9) * by)).unwrap();
+        assert!(found.report.complete == Some(true) && close(found.values[0], 7, by), "{exponent}: {:?}", found.values);
+    }
 }

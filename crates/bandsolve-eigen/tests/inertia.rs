@@ -1,7 +1,7 @@
 //! Counts of eigenvalues below shifts, beside eigenvalues of dense matrices and known ones.
 
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Scalar, Tridiagonal};
-use bandsolve_eigen::{HermitianBand, eigenvalues_below};
+use bandsolve_eigen::{HermitianBand, ShiftableMatrix, eigenvalues_below};
 use bandsolve_gallery::random::Random;
 use std::f64::consts::PI;
 
@@ -187,13 +187,65 @@ fn pencils_are_counted() {
     }
 }
 
+/// The lower triangle of a Hermitian matrix with corners, as dense entries: what a product with unit vectors shows.
+fn check_periodic<M: HermitianBand<Scalar = Complex64> + ShiftableMatrix<Scalar = Complex64>>(name: &str, a: &M) {
+    let n = a.order();
+    let mut dense = vec![vec![0.0; 2 * n]; 2 * n];
+    for j in 0..n {
+        let (mut unit, mut column) = (vec![Complex64::ZERO; n], vec![Complex64::ZERO; n]);
+        unit[j] = Complex64::ONE;
+        a.multiply(&unit, &mut column).expect("a product");
+        for (i, entry) in column.iter().enumerate() {
+            for (p, q, x) in [(i, j, entry.re), (n + i, n + j, entry.re), (n + i, j, entry.im), (i, n + j, -entry.im)] {
+                dense[p][q] = x;
+            }
+        }
+    }
+    let values = jacobi(dense);
+    let shifts = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+    for shift in shifts.chain([values[0] - 1.0, values[values.len() - 1] + 1.0]) {
+        if values.iter().all(|value| (value - shift).abs() > 1e-9) {
+            let expected = values.iter().filter(|value| **value < shift).count() / 2;
+            assert_eq!(eigenvalues_below(a, None, shift), Ok(expected), "{name}, {n} rows, at {shift}");
+        }
+    }
+}
+
+#[test]
+fn periodic_matrices_are_counted() {
+    let mut random = Random::new(4);
+    let mut numbers = |n: usize| -> Vec<Complex64> {
+        (0..n).map(|_| Complex64::new(random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0))).collect()
+    };
+    for n in 1..12 {
+        // sub[i] couples row i with row i − 1.
+        let sub = numbers(n);
+        let sup = (0..n).map(|i| sub[(i + 1) % n].conj()).collect();
+        let diag = numbers(n).iter().map(|x| Complex64::from(x.re)).collect();
+        check_periodic("ring", &Tridiagonal::from_vecs(sub, diag, sup, true).expect("a matrix"));
+    }
+    for (rows, block) in [(1, 2), (2, 3), (3, 2), (4, 1), (5, 3), (3, 10), (4, 9)] {
+        let square = block * block;
+        let adjoint = |blocks: &[Complex64], row: usize| -> Vec<Complex64> {
+            (0..square).map(|at| blocks[row * square + at / block + at % block * block].conj()).collect()
+        };
+        let (sub, diag) = (numbers(rows * square), numbers(rows * square));
+        let sup = (0..rows).flat_map(|row| adjoint(&sub, (row + 1) % rows)).collect();
+        let diag = (0..rows)
+            .flat_map(|row| adjoint(&diag, row).into_iter().zip(diag[row * square..].to_vec()).map(|(a, b)| a + b))
+            .collect();
+        check_periodic(
+            "ring of blocks",
+            &BlockTridiagonal::from_vecs(block, [sub, diag, sup], true).expect("a matrix"),
+        );
+    }
+}
+
 #[test]
 fn bad_input_is_refused() {
     let n = 4;
     let ones = || vec![1.0; n];
     let a = Tridiagonal::from_vecs(ones(), ones(), ones(), false).expect("a matrix");
-    let periodic = Tridiagonal::from_vecs(ones(), ones(), ones(), true).expect("a matrix");
-    assert!(matches!(eigenvalues_below(&periodic, None, 0.0), Err(Error::Unsupported { .. })));
     assert!(matches!(eigenvalues_below(&a, None, f64::NAN), Err(Error::NotFinite { .. })));
     let bad = Tridiagonal::from_vecs(ones(), vec![f64::NAN; n], ones(), false).expect("a matrix");
     assert!(matches!(eigenvalues_below(&bad, None, 0.0), Err(Error::NotFinite { .. })));

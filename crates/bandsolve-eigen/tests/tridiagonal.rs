@@ -146,6 +146,79 @@ fn ranges_are_parts_of_all() {
     }
 }
 
+/// Eigenvalues of a matrix of integers that are at most σ, exactly, and whether σ is one: minors are integers.
+fn exact_count(diag: &[i64], off: &[i64], shift: i64) -> (usize, bool) {
+    let (mut last, mut now, mut negative, mut count) = (0_i128, 1_i128, false, 0);
+    for (k, d) in diag.iter().enumerate() {
+        let coupling = if k > 0 { i128::from(off[k - 1]) } else { 0 };
+        if k > 0 && coupling == 0 {
+            // A matrix of its own: minors begin anew.
+            (last, now, negative) = (0, 1, false);
+        }
+        let next = i128::from(d - shift) * now - coupling * coupling * last;
+        let side = if next == 0 { !negative } else { next < 0 };
+        count += usize::from(side != negative);
+        (last, now, negative) = (now, next, side);
+    }
+    (count, now == 0)
+}
+
+#[test]
+fn intervals_are_half_open_at_exact_eigenvalues() {
+    // 1 and 3.
+    let two = (vec![2.0, 2.0], vec![-1.0]);
+    for (ends, expected) in [
+        ((1.0, 3.0), &[3.0][..]),
+        ((0.0, 1.0), &[1.0]),
+        ((1.0, 2.0), &[]),
+        ((0.0, 3.0), &[1.0, 3.0]),
+        ((3.0, 9.0), &[]),
+    ] {
+        assert_eq!(eigenvalues(&two, EigenvalueRange::Interval(ends.0, ends.1)), expected, "{ends:?}");
+    }
+    // Intervals between integers, of matrices of integers: counts are exact.
+    let mut rng = Random::new(9);
+    let mut at_an_end = 0;
+    for case in 0..400 {
+        let n = 1 + case % 7;
+        let mut integers = |n: usize| rng.uniform_vec(n, -2.9, 2.9).iter().map(|x| *x as i64).collect::<Vec<_>>();
+        let (diag, off) = (integers(n), integers(n - 1));
+        let wide = |x: &[i64]| x.iter().map(|x| *x as f64).collect::<Vec<_>>();
+        let entries = (wide(&diag), wide(&off));
+        let counts: Vec<_> = (-9..=9).map(|shift| exact_count(&diag, &off, shift).0).collect();
+        for from in 0..18 {
+            for to in from + 1..19 {
+                let ends = (from as f64 - 9.0, to as f64 - 9.0);
+                let found = eigenvalues(&entries, EigenvalueRange::Interval(ends.0, ends.1));
+                assert_eq!(found.len(), counts[to] - counts[from], "{entries:?} {ends:?}: {found:?}");
+                assert!(
+                    found.iter().all(|value| ends.0 < *value && *value <= ends.1),
+                    "{entries:?} {ends:?}: {found:?}"
+                );
+                at_an_end += found.iter().filter(|value| **value == ends.1).count();
+            }
+        }
+    }
+    assert!(at_an_end > 400, "{at_an_end}");
+}
+
+#[test]
+fn intervals_that_follow_have_each_eigenvalue_once() {
+    // Ends are computed eigenvalues, so each end is within rounding of an eigenvalue.
+    for entries in [random(60, 6), glued(3, 1e-13), wilkinson(10), (vec![0.0; 31], vec![1.0; 30])] {
+        let mut ends = all(&entries);
+        ends.dedup();
+        ends.insert(0, f64::NEG_INFINITY);
+        ends.push(f64::INFINITY);
+        let inside = |pair: &[f64]| {
+            let found = eigenvalues(&entries, EigenvalueRange::Interval(pair[0], pair[1]));
+            assert!(found.iter().all(|value| pair[0] < *value && *value <= pair[1]), "{pair:?}: {found:?}");
+            found.len()
+        };
+        assert_eq!(ends.windows(2).map(inside).sum::<usize>(), entries.0.len());
+    }
+}
+
 #[test]
 fn looser_tolerances_are_kept() {
     let entries = random(200, 4);

@@ -254,7 +254,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         // Rounding alone makes a definite product negative by this much at most.
         let rounding = 1e3 * T::Real::EPSILON.to_f64() * self.reducer.norm(w) * self.reducer.norm(bw);
         if square < -rounding {
-            return Err(Error::Unsupported { method: "hermitian", what: "pencils whose B is not positive definite" });
+            return Err(Error::NotDefinite { row: self.first + least(w, bw) });
         }
         Ok(if square.is_nan() { square } else { square.max(0.0).sqrt() })
     }
@@ -279,6 +279,12 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             }
         }
     }
+}
+
+/// The row with the least part of xᴴ·y.
+fn least<T: Scalar>(x: &[T], y: &[T]) -> usize {
+    let parts = x.iter().zip(y).map(|(x, y)| (x.conj() * *y).re().to_f64());
+    parts.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(row, _)| row)
 }
 
 /// Zeros.

@@ -6,6 +6,7 @@
 //! G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002).
 
 mod basis;
+mod door;
 mod general;
 mod hermitian;
 mod look;
@@ -33,16 +34,16 @@ impl<'a> ByType for FindHermitian<'a> {
     type Output<T: Scalar> = Result<HermitianEigen<T>>;
 
     fn of_f32(search: Search<'a, f32>) -> Result<HermitianEigen<f32>> {
-        hermitian::find(search)
+        door::hermitian(search)
     }
     fn of_f64(search: Search<'a, f64>) -> Result<HermitianEigen<f64>> {
-        hermitian::find(search)
+        door::hermitian(search)
     }
     fn of_c32(search: Search<'a, Complex32>) -> Result<HermitianEigen<Complex32>> {
-        hermitian::find(search)
+        door::hermitian(search)
     }
     fn of_c64(search: Search<'a, Complex64>) -> Result<HermitianEigen<Complex64>> {
-        hermitian::find(search)
+        door::hermitian(search)
     }
 }
 
@@ -51,16 +52,16 @@ impl<'a> ByType for FindGeneral<'a> {
     type Output<T: Scalar> = Result<GeneralEigen>;
 
     fn of_f32(search: Search<'a, f32>) -> Result<GeneralEigen> {
-        general::find(search)
+        door::general(search)
     }
     fn of_f64(search: Search<'a, f64>) -> Result<GeneralEigen> {
-        general::find(search)
+        door::general(search)
     }
     fn of_c32(search: Search<'a, Complex32>) -> Result<GeneralEigen> {
-        general::find(search)
+        door::general(search)
     }
     fn of_c64(search: Search<'a, Complex64>) -> Result<GeneralEigen> {
-        general::find(search)
+        door::general(search)
     }
 }
 
@@ -91,7 +92,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// The most that ‖OP·x − θ·x‖ may be for an eigenvalue of this modulus: tol·|θ|, or rounding beside the largest of them.
     fn allowed(&self, theta: f64, largest: f64) -> f64 {
         let rounding = 4.0 * T::Real::EPSILON.to_f64();
-        (self.tol.max(rounding) * theta).max(rounding * largest)
+        (self.inner.unwrap_or(self.tol).max(rounding) * theta).max(rounding * largest)
     }
 
     /// How much an eigenvalue of this modulus has to be wanted more than another in order to be another one: what two of them may be wrong

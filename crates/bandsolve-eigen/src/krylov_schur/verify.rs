@@ -28,7 +28,7 @@ impl SearchMemory {
     }
 }
 
-/// Refuses what makes no sense, on all processes; returns the number of rows on all of them.
+/// Refuses what makes no sense, on all processes; returns the number of rows on all of them, of which there are as many eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
     let n = problem.a.rows();
     let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
@@ -36,13 +36,16 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
         false => Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" }),
     };
     let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    let rows = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
+    let total = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
     // What has to be the same on all processes: they would search in other ways, and wait for each other.
     let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
     let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
     let shift: Option<Complex64> = problem.shift().map(widen);
     agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
-    Ok(rows)
+    if solver.k > total {
+        return Err(Error::Shape { what: "the list of eigenvalues asked for", expected: total, got: solver.k });
+    }
+    Ok(total)
 }
 
 fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
@@ -59,8 +62,42 @@ pub(super) struct Verified {
     pub residuals: Vec<f64>,
     pub norms: [f64; 2],
     pub orthogonality: f64,
-    /// Whether residuals are what the tolerance promises.
+    /// Whether residuals are at most [`limit`].
     pub sound: bool,
+}
+
+/// Residuals that rounding explains, times ε·√n.
+const ROUNDING: f64 = 32.0;
+
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// The largest residual, relative to ‖A‖ + |λ|·‖B‖, of a pair that is found, of `total` rows: what was asked for, or what rounding
+    /// explains.
+    ///
+    /// A vector of the type differs from the eigenvector by ε/2 of its norm, and each product, projection and restart adds a few ε. So
+    /// ‖A·x − λ·x‖ is a few ε·‖A‖₂. The norm in the residual is that of a product with a random vector. It can be smaller than ‖A‖₂ by a
+    /// factor of √n.
+    pub(crate) fn limit(&self, total: f64) -> f64 {
+        self.tol.max(ROUNDING * T::Real::EPSILON.to_f64() * total.sqrt())
+    }
+}
+
+/// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector x.
+pub(super) fn probe<T: Scalar>(
+    problem: &EigenProblem<'_, T>,
+    (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
+) -> Result<[f64; 2]> {
+    let n = problem.a.rows();
+    let (mut x, mut image): (Vec<T>, Vec<T>) = reducer.agree_on(zeroed(n).and_then(|x| Ok((x, zeroed(n)?))))?;
+    x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_real(T::Real::from_f64(unit(1, i as u64))));
+    let size = reducer.norm(&x);
+    let mut norms = [0.0, 1.0];
+    for (norm, operator) in norms.iter_mut().zip([Some(problem.a), problem.b]) {
+        let Some(operator) = operator else { continue };
+        operator.apply(&x, &mut image, stack)?;
+        let of_image = reducer.norm(&image);
+        *norm = if size > 0.0 { of_image / size } else { 0.0 };
+    }
+    Ok(norms)
 }
 
 impl EigenEnding {
@@ -84,15 +121,16 @@ pub(super) fn verify<T: Scalar>(
     let n = problem.a.rows();
     let sigma = problem.shift().map_or(ZERO, widen);
     let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
-    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?, zeroed(n)?));
-    let (mut spare, mut products, mut probe): (Vec<T>, Vec<Complex64>, Vec<Complex64>) = reducer.agree_on(memory())?;
-    let mut seen = [0.0_f64; 2];
+    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?));
+    let (mut spare, mut products): (Vec<T>, Vec<Complex64>) = reducer.agree_on(memory())?;
+    let mut seen = match solver.probed {
+        Some(probed) => probed,
+        None => probe(problem, (&mut *reducer, &mut *stack))?,
+    };
     let mut parts = Vec::with_capacity(offsets.len());
     let mut gram = 0.0_f64;
-    probe.iter_mut().enumerate().for_each(|(i, v)| *v = Complex64::from(unit(1, i as u64)));
-    for k in 0..=offsets.len() {
-        // The last vector is a random one, for the norms alone.
-        let x = if k < offsets.len() { &vectors[k * n..][..n] } else { &probe[..] };
+    for k in 0..offsets.len() {
+        let x = &vectors[k * n..][..n];
         let (ax, bx) = products.split_at_mut(n);
         let zero = zero_parts::<T>(x, reducer);
         product(problem.a, (x, zero), ax, &mut spare, stack)?;
@@ -104,9 +142,6 @@ pub(super) fn verify<T: Scalar>(
         if size > 0.0 {
             let own = [reducer.norm(ax) / size, reducer.norm(bx) / size];
             seen.iter_mut().zip(own).for_each(|(seen, own)| *seen = seen.max(own));
-        }
-        if k == offsets.len() {
-            break;
         }
         let inner = if hermitian { &*bx } else { x };
         // Vectors of general problems are not orthogonal.
@@ -123,9 +158,9 @@ pub(super) fn verify<T: Scalar>(
         if scale > 0.0 { residual / scale } else { *residual }
     };
     let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
-    // ‖Ax − λBx‖ ≤ ‖A − σB‖·tol, and norms that were seen are smaller than norms by a factor that is not known.
-    let rounding = 1e4 * T::Real::EPSILON.to_f64();
-    let sound = residuals.iter().all(|residual| *residual <= 1e3 * solver.tol.max(rounding));
+    let mut total = [n as f64];
+    solver.communicator.sum(&mut total);
+    let sound = residuals.iter().all(|residual| *residual <= solver.limit(total[0]));
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 

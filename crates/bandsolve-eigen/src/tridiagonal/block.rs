@@ -1,5 +1,6 @@
 //! A symmetric tridiagonal matrix without negligible couplings, scaled by a power of 2.
 
+use super::precise::count_at_most;
 use super::refine::{self, Wanted};
 use super::sturm::{SturmMatrix, SturmPoint};
 use core::ops::Range;
@@ -62,15 +63,12 @@ impl CoupledRows {
         times_power(x, -self.exponent)
     }
 
-    /// Eigenvalues below a shift in the caller's units.
+    /// Eigenvalues that are at most a shift in the caller's units.
     pub fn count(&self, shift: f64) -> usize {
         if self.n() == 1 {
             return usize::from(self.unscaled(self.diag[0]) <= shift);
         }
-        let shift = self.scaled(shift).clamp(self.ends.0, self.ends.1);
-        let mut points = [SturmPoint::new(shift)];
-        self.matrix.count(&mut points);
-        points[0].count
+        self.count_ends([shift])[0].count
     }
 
     /// Scaled eigenvalues with the wanted numbers in (from, to], whose ends are in the caller's units.
@@ -81,8 +79,27 @@ impl CoupledRows {
             return if inside { vec![self.diag[0]] } else { Vec::new() };
         }
         let tolerance = self.scaled(tolerance).max(f64::EPSILON * self.norm());
-        let clip = |x: f64| self.scaled(x).clamp(self.ends.0, self.ends.1);
-        refine::eigenvalues(&self.matrix, (clip(from), clip(to)), &Wanted { indices, tolerance }).1
+        refine::eigenvalues(&self.matrix, self.count_ends([from, to]), &Wanted { indices, tolerance })
+    }
+
+    /// Points of shifts in the caller's units, with counts that rounding does not decide.
+    ///
+    /// A count is that of a matrix T + E with |E| ≤ 3u(|d_k| + |σ|) on the diagonal and ‖E‖ ≤ 6u‖T‖ beside it, u = ε/2, as three
+    /// roundings disturb each term of the recurrence. So the counts at σ ± 16ε‖T‖ enclose that of T at σ. If they differ, the count at σ
+    /// is repeated in twice the precision.
+    fn count_ends<const N: usize>(&self, shifts: [f64; N]) -> [SturmPoint; N] {
+        let around = 16.0 * f64::EPSILON * self.norm();
+        let shifts = shifts.map(|shift| self.scaled(shift).clamp(self.ends.0, self.ends.1));
+        let mut points = [-around, 0.0, around].map(|by| shifts.map(|shift| SturmPoint::new(shift + by)));
+        self.matrix.count(points.as_flattened_mut());
+        let [below, mut at, above] = points;
+        for k in 0..N {
+            at[k].count = match below[k].count == above[k].count {
+                true => below[k].count,
+                false => count_at_most(&self.diag, &self.off, shifts[k]),
+            };
+        }
+        at
     }
 
     /// All eigenvalues lie between these numbers, in the caller's units.

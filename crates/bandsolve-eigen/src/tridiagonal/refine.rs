@@ -5,10 +5,14 @@
 //! the bracket twice in a row, the middle is next. All brackets move together, so that the lanes are full.
 
 use super::sturm::{SturmMatrix, SturmPoint};
+use bandsolve_kernel::exact::{exponent, pow2};
 use core::ops::Range;
 
 /// Shifts of a round at least, where brackets with several eigenvalues are cut.
 const SHIFTS_AT_LEAST: usize = 32;
+
+/// Bits of a number that an eigenvalue may be exactly.
+const ROUND: i32 = 20;
 
 /// An interval (lower, upper] with upper.count − lower.count eigenvalues.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +68,18 @@ impl Bracket {
         if guess > from && guess < to { guess } else { self.middle() }
     }
 
+    /// A number of few bits in a narrow bracket with a single eigenvalue, which may be the eigenvalue exactly: 0, or one of [`ROUND`] bits.
+    /// Of the brackets of random numbers hardly any holds one.
+    fn round_number(&self) -> Option<f64> {
+        let (from, to) = (self.lower.shift, self.upper.shift);
+        if from < 0.0 && 0.0 <= to {
+            return Some(0.0);
+        }
+        let step = pow2(exponent(from.abs().max(to.abs())) - ROUND);
+        let round = (to / step).floor() * step;
+        (round > from && self.width() < step / 1024.0).then_some(round)
+    }
+
     /// The bracket after a cut of what was `before`.
     fn after(mut self, before: &Bracket) -> Self {
         if before.inside() == 1 {
@@ -92,17 +108,15 @@ pub struct Wanted {
     pub tolerance: f64,
 }
 
-/// Eigenvalues of `matrix` with the wanted numbers in (from, to], ascending; with the number of the first.
-pub fn eigenvalues(matrix: &SturmMatrix, (from, to): (f64, f64), wanted: &Wanted) -> (usize, Vec<f64>) {
-    let mut ends = [from, to].map(SturmPoint::new);
-    matrix.count(&mut ends);
+/// Eigenvalues of `matrix` with the wanted numbers between two points, ascending. The counts at the ends say which are inside.
+pub fn eigenvalues(matrix: &SturmMatrix, ends: [SturmPoint; 2], wanted: &Wanted) -> Vec<f64> {
     let indices = wanted.indices.start.max(ends[0].count)..wanted.indices.end.min(ends[1].count);
     if indices.is_empty() {
-        return (indices.start, Vec::new());
+        return Vec::new();
     }
     let mut values = vec![f64::NAN; indices.len()];
     let mut brackets = vec![Bracket::new(ends[0], ends[1])];
-    let mut points = Vec::new();
+    let (mut points, mut exact) = (Vec::new(), Exact::default());
     while !brackets.is_empty() {
         let cuts = cuts(&brackets, &indices);
         points.clear();
@@ -115,12 +129,38 @@ pub fn eigenvalues(matrix: &SturmMatrix, (from, to): (f64, f64), wanted: &Wanted
             let done = bracket.is_done(wanted.tolerance);
             if done {
                 let place = place(bracket, &indices);
-                values[place.start - indices.start..place.end - indices.start].fill(value(bracket));
+                let place = place.start - indices.start..place.end - indices.start;
+                exact.note(place.start, bracket);
+                values[place].fill(value(bracket));
             }
             !done
         });
     }
-    (indices.start, values)
+    exact.replace(matrix, &mut values);
+    values
+}
+
+/// Round numbers that may be eigenvalues exactly, and the places of these.
+#[derive(Default)]
+struct Exact {
+    places: Vec<usize>,
+    points: Vec<SturmPoint>,
+}
+
+impl Exact {
+    fn note(&mut self, place: usize, bracket: &Bracket) {
+        if let (1, Some(round)) = (bracket.inside(), bracket.round_number()) {
+            self.places.push(place);
+            self.points.push(SturmPoint::new(round));
+        }
+    }
+
+    /// Puts those in their places at which the determinant is zero.
+    fn replace(mut self, matrix: &SturmMatrix, values: &mut [f64]) {
+        matrix.count(&mut self.points);
+        let exact = self.places.iter().zip(&self.points).filter(|(_, point)| point.mantissa == 0.0);
+        exact.for_each(|(place, point)| values[*place] = point.shift);
+    }
 }
 
 /// The wanted numbers in a bracket.

@@ -3,7 +3,7 @@
 //! The leading minors of T − σI follow p₋₁ = 0, p₀ = 1, p_{k+1} = (d_k − σ) p_k − e²_{k−1} p_{k−1}. Each change of sign from p_k to
 //! p_{k+1} is a negative pivot of LDLᵀ, so an eigenvalue below σ. There is no division. Both p are scaled by a power of 2 every
 //! few rows, which loses nothing. The count is that of a matrix whose d_k − σ and e_k differ from the given ones by a few roundings
-//! each.
+//! each. If the last minor is zero, σ is an eigenvalue of that matrix, and counts.
 //!
 //! The last minor is det(T − σI), a function that has the eigenvalues as its zeros: its mantissa and exponent are returned, too.
 
@@ -22,7 +22,7 @@ const WORTH_A_THREAD: usize = 1 << 15;
 pub struct SturmPoint {
     /// σ
     pub shift: f64,
-    /// Eigenvalues below σ.
+    /// Eigenvalues that are at most σ.
     pub count: usize,
     /// |det(T − σI)| is this…
     pub mantissa: f64,
@@ -133,6 +133,7 @@ fn sweep<V: Lanes<Real = f64>, const P: usize>(rows: &[[f64; 2]], numbers: &mut 
             }
         }
         for p in 0..P {
+            state.count_last(p);
             state.count[p].store(numbers[0].as_mut_ptr().add(p * V::W));
             state.now[p].abs().store(numbers[1].as_mut_ptr().add(p * V::W));
             exponent[p].store(numbers[2].as_mut_ptr().add(p * V::W));
@@ -164,6 +165,16 @@ impl<V: Lanes<Real = f64>, const P: usize> SturmMinors<V, P> {
             self.side[p] = side;
         }
     }
+
+    /// Counts an eigenvalue that is the shift. The last minor is then zero and was taken for a positive number, which is a change of sign
+    /// only where the one before is negative. (A zero inside the sequence is one change of sign, whichever sign it gets.)
+    #[inline(always)]
+    fn count_last(&mut self, p: usize) {
+        let (zero, one) = (V::splat(0.0), V::splat(1.0));
+        let missed = V::select(zero.gt(self.last[p]), zero, one);
+        let missed = V::select(zero.gt(self.now[p]), zero, V::select(self.now[p].gt(zero), zero, missed));
+        self.count[p] = self.count[p] + missed;
+    }
 }
 
 #[cfg(test)]
@@ -191,6 +202,9 @@ mod tests {
         let mut points = [0.0, 0.25, 3.0].map(SturmPoint::new);
         matrix.count(&mut points);
         assert_eq!(points.map(|point| point.count), [0, 0, 2]);
+        let mut at = [0.5, 1.0, 1.5].map(SturmPoint::new);
+        matrix.count(&mut at);
+        assert_eq!(at.map(|point| (point.count, point.mantissa == 0.0)), [(1, true), (1, false), (2, true)]);
         assert!((points[0].determinant_ratio(&points[1]) - 0.75 / 0.3125).abs() < 1e-14);
         assert!((points[2].determinant_ratio(&points[0]) - 3.75 / 0.75).abs() < 1e-14);
     }

@@ -1,0 +1,202 @@
+//! What stands around a search: extreme problems are scaled for it, and a search whose residuals are too large is repeated.
+
+use super::verify::{SearchMemory, check, probe};
+use super::{Search, general, hermitian};
+use crate::problem::{EigenProblem, Inverted};
+use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
+use crate::solver::EigenSolver;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::vectors::{Reducer, narrow, widen};
+use bandsolve::{Complex64, LinearOperator, Op, RealScalar, Result, Scalar};
+use bandsolve_kernel::exact::{exponent, ldexp};
+
+/// Finds eigenvalues of a Hermitian problem of any size.
+pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
+    let (solver, scaling) = posed(solver, &problem)?;
+    scaling.scaled(
+        (solver, problem),
+        |search| repeated(hermitian::find, search),
+        |found: &mut HermitianEigen<T>| {
+            let by = scaling.of_values();
+            found.values.iter_mut().chain(&mut found.offsets).for_each(|value| *value = ldexp(*value, by));
+            // xᴴ·B·x = 1.
+            let by = T::Real::from_f64(ldexp(1.0, scaling.b / 2));
+            found.vectors.iter_mut().for_each(|x| *x = x.scale(by));
+        },
+    )
+}
+
+/// Finds eigenvalues of any problem of any size.
+pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
+    let (solver, scaling) = posed(solver, &problem)?;
+    scaling.scaled(
+        (solver, problem),
+        |search| repeated(general::find, search),
+        |found: &mut GeneralEigen| {
+            let by = scaling.of_values();
+            let scaled = |value: Complex64| Complex64::new(ldexp(value.re, by), ldexp(value.im, by));
+            found.values.iter_mut().chain(&mut found.offsets).for_each(|value| *value = scaled(*value));
+        },
+    )
+}
+
+/// What searches find.
+trait Found {
+    fn report(&mut self) -> &mut EigenReport;
+}
+
+impl<T> Found for HermitianEigen<T> {
+    fn report(&mut self) -> &mut EigenReport {
+        &mut self.report
+    }
+}
+
+impl Found for GeneralEigen {
+    fn report(&mut self) -> &mut EigenReport {
+        &mut self.report
+    }
+}
+
+/// Searches; once more with a smaller tolerance for the operator where residuals of A·x = λ·B·x are above what was asked for.
+///
+/// With r = OP·x − θ·x, OP = (A − σB)⁻¹B, the residual is ‖A·x − λ·B·x‖ = ‖(A − σB)·r‖/|θ| ≤ ‖A − σB‖·tol: ‖A − σB‖ may be larger than
+/// the norms that were seen.
+fn repeated<'a, T: Scalar, F: Found>(
+    find: impl Fn(Search<'a, T>) -> Result<F>,
+    (solver, problem): Search<'a, T>,
+) -> Result<F> {
+    let mut found = find((solver, problem))?;
+    let first = found.report().clone();
+    if first.ending != EigenEnding::LargeResiduals {
+        return Ok(found);
+    }
+    let largest = first.residuals.iter().fold(0.0_f64, |largest, residual| largest.max(*residual));
+    let inner = 0.5 * solver.tol * solver.tol / largest;
+    // The least tolerance is a few roundings; and a residual of order one has other reasons.
+    if solver.tol <= 4.0 * T::Real::EPSILON.to_f64() || largest > solver.tol.sqrt() {
+        return Ok(found);
+    }
+    let mut found = find((EigenSolver { inner: Some(inner), ..solver }, problem))?;
+    let report = found.report();
+    (report.solves, report.restarts) = (report.solves + first.solves, report.restarts + first.restarts);
+    Ok(found)
+}
+
+/// The search with the norms that a random vector shows, and what it is scaled by.
+fn posed<'a, T: Scalar>(
+    solver: EigenSolver<'a, T>,
+    problem: &EigenProblem<'_, T>,
+) -> Result<(EigenSolver<'a, T>, Scaling)> {
+    check(&solver, problem)?;
+    let mut memory = SearchMemory::new(&solver, problem, 2)?;
+    let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
+    let probed = probe(problem, (&mut reducer, stack))?;
+    Ok((EigenSolver { probed: Some(probed), ..solver }, Scaling::of::<T>(probed, problem)))
+}
+
+/// Powers of two: the search is for 2^a·A·x' = λ'·2^b·B·x', so λ' = 2^(a−b)·λ and, in the norm of B, x = 2^(b/2)·x'. b is even.
+///
+/// Squares of numbers of the size of A, of θ = 1/(λ − σ) and of their products stay in range then. Problems of a usual size are not
+/// scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scaling {
+    a: i32,
+    b: i32,
+}
+
+impl Scaling {
+    fn of<T: Scalar>([a, b]: [f64; 2], problem: &EigenProblem<'_, T>) -> Self {
+        let sigma = problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
+        // Half of the exponents of the type, less those of a square.
+        let usual = if size_of::<T::Real>() == size_of::<f64>() { 200 } else { 40 };
+        let power = |size: f64| match exponent(size) {
+            exponent if size > 0.0 && size.is_finite() && exponent.abs() > usual => -exponent,
+            _ => 0,
+        };
+        let of_b = if problem.b.is_some() { power(b) } else { 0 };
+        Self { a: power(a.max(sigma * b)), b: of_b - of_b % 2 }
+    }
+
+    /// λ = 2^this·λ'.
+    fn of_values(self) -> i32 {
+        self.b - self.a
+    }
+
+    /// Searches the scaled problem, and scales back what was found by `back`.
+    fn scaled<T: Scalar, F: Found>(
+        self,
+        (solver, problem): Search<'_, T>,
+        search: impl Fn(Search<'_, T>) -> Result<F>,
+        back: impl FnOnce(&mut F),
+    ) -> Result<F> {
+        if self == (Self { a: 0, b: 0 }) {
+            return search((solver, problem));
+        }
+        let norms =
+            |norms: [f64; 2]| [ldexp(norms[0], self.a), ldexp(norms[1], if problem.b.is_some() { self.b } else { 0 })];
+        let a = PowerTimes { operator: problem.a, power: self.a };
+        let b = problem.b.map(|operator| PowerTimes { operator, power: self.b });
+        let sigma = |sigma: T| {
+            let [re, im] = [sigma.re(), sigma.im()].map(|part| ldexp(part.to_f64(), -self.of_values()));
+            narrow(Complex64::new(re, im))
+        };
+        let inverse = problem.inverse.map(|inverse| match inverse {
+            Inverted::Shifted(_, operator) | Inverted::Cayley(_, operator) => PowerTimes { operator, power: -self.a },
+            Inverted::Mass(operator) => PowerTimes { operator, power: -self.b },
+        });
+        let inverted = problem.inverse.zip(inverse.as_ref()).map(|(kind, inverse)| match kind {
+            Inverted::Shifted(shift, _) => Inverted::Shifted(sigma(shift), inverse as &dyn LinearOperator<T>),
+            Inverted::Cayley(shift, _) => Inverted::Cayley(sigma(shift), inverse),
+            Inverted::Mass(_) => Inverted::Mass(inverse),
+        });
+        let scaled = EigenProblem { a: &a, b: b.as_ref().map(|b| b as &dyn LinearOperator<T>), inverse: inverted };
+        let below = |shift: f64| match solver.count {
+            Some(below) => below(ldexp(shift, self.of_values())),
+            None => Ok(0),
+        };
+        let count: Option<crate::EigenvaluesBelow<'_>> = solver.count.map(|_| &below as _);
+        let (probed, given) = (solver.probed.map(norms), solver.norms.map(norms));
+        let mut found = search((EigenSolver { probed, norms: given, count, ..solver }, scaled))?;
+        let [a, b] = &mut found.report().norms;
+        (*a, *b) = (ldexp(*a, -self.a), ldexp(*b, if problem.b.is_some() { -self.b } else { 0 }));
+        back(&mut found);
+        Ok(found)
+    }
+}
+
+/// 2^power·A. Half of the power is in x and half in y, so that A·x of a large or small A neither overflows nor vanishes.
+struct PowerTimes<'a, T: Scalar> {
+    operator: &'a dyn LinearOperator<T>,
+    power: i32,
+}
+
+impl<T: Scalar> LinearOperator<T> for PowerTimes<'_, T> {
+    fn rows(&self) -> usize {
+        self.operator.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.operator.columns()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        StackReq::new::<T>(self.operator.columns()).and(self.operator.apply_scratch())
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        let half = self.power / 2;
+        let [before, after] = [half, self.power - half].map(|power| T::Real::from_f64(ldexp(1.0, power)));
+        let (scaled, stack) = stack.make_raw::<T>(x.len());
+        scaled.iter_mut().zip(x).for_each(|(scaled, x)| *scaled = x.scale(before));
+        match op {
+            Op::Plain => self.operator.apply(scaled, y, stack)?,
+            op => self.operator.apply_op(op, scaled, y, stack)?,
+        }
+        y.iter_mut().for_each(|y| *y = y.scale(after));
+        Ok(())
+    }
+}
