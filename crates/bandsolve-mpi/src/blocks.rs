@@ -99,7 +99,7 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
     fn sums(&self) -> bandsolve::Result<Vec<f64>> {
         let (b, square) = (self.rows.block(), self.rows.block().pow(2));
         let end = (self.rows.block_rows() - 2) * square;
-        let mut sums = zeroed((end - square) / b)?;
+        let mut sums = zeroed::<f64>((end - square) / b)?;
         for array in self.rows.arrays() {
             for (sums, block) in sums.chunks_exact_mut(b).zip(array[square..end].chunks_exact(square)) {
                 for column in block.chunks_exact(b) {
