@@ -662,7 +662,7 @@ class PoissonSlabs:
         shape = _checked_shape(shape)
         if np.dtype(dtype).char not in "fd":
             raise ValueError(f"dtype is {np.dtype(dtype)}, expected float32 or float64")
-        return shape, {"number of axes": len(shape), "shape of a plane": shape[1:], "dtype of u": np.dtype(dtype).name, "dtype": dtype}
+        return shape, {"number of axes": len(shape), "shape of a plane": shape[1:], "dtype of u": np.dtype(dtype).name, "dtype": np.dtype(dtype)}
 
     @staticmethod
     def _prepared(whole, spacing, boundary, grid, coordinates, numbers):
