@@ -448,6 +448,104 @@ def factors_that_made_loops_slower():
 
 
 
+# -- Poisson problems: resonance, means, memory -------------------------------------------------------------------------
+
+
+def finite_elements(n, lumped):
+    """Stiffness and mass of linear elements on [0, 1] with no flow through the ends: A has the null space of constants."""
+    import numpy as np
+
+    h = 1 / (n - 1)
+    end = np.ones(n)
+    end[[0, -1]] = 0.5
+    beside = np.full(n, -1 / h)
+    mass = np.full(n, 0.0 if lumped else h / 6)
+    return (beside, 2 * end / h, beside), (mass, (1 if lumped else 2 / 3) * h * end, mass)
+
+
+@defect
+def poisson_at_resonance():
+    """The shift -4 is an eigenvalue of 31 x 31 nodes: u of 9e15 came back with a backward error of 1.1e-16 and no error."""
+    import numpy as np
+    from bandsolve import poisson
+
+    f = np.random.default_rng(0).normal(size=(31, 31))
+    for method in ("auto", "gemm", "bcr4", "pscr"):
+        raises(np.linalg.LinAlgError, lambda: poisson.solve(f, shift=-4.0, method=method))
+    u, report = poisson.solve(f, shift=-4.01, full_output=True)
+    assert report["attention"] is None and report["rcond"] > 1e-5, report
+
+
+@defect
+def pencils_with_a_null_space():
+    """Finite elements with Neumann sides and no shift have no solution: u of 7.5e15 came back without an error."""
+    import numpy as np
+    from bandsolve import poisson
+
+    rng = np.random.default_rng(0)
+    for shape in ((17,), (17, 17), (33, 20), (9, 9, 9), (50, 60)):
+        for method in ("auto", "pscr"):
+            for lumped in (False, True):
+                pencils = [finite_elements(n, lumped) for n in shape]
+                f = rng.normal(size=shape) + 1
+                raises((np.linalg.LinAlgError, ValueError), lambda: poisson.solve(f, pencils=pencils, method=method))
+    poisson.solve(rng.normal(size=(17, 17)), pencils=[finite_elements(17, False)] * 2, shift=1.0)
+
+
+@defect
+def mean_on_graded_grids():
+    """Asked for the mean 3 on cells of sizes from 1e-2 to 1e2, u had the mean 2.985, and the report said 3."""
+    import numpy as np
+    from bandsolve import poisson
+
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        steps = [10 ** rng.uniform(-2, 2, n) for n in (60, 50)]
+        faces = [np.r_[0, np.cumsum(h)] for h in steps]
+        weights = np.outer(*[np.diff(p) for p in faces])
+        weights /= weights.sum()
+        f = rng.normal(size=(60, 50))
+        for boundary in ("neumann", "periodic"):
+            u, report = poisson.solve(f, boundary=boundary, grid="cell", coordinates=faces, mean=3.0, removable=np.inf, full_output=True)
+            # u and the sum here are rounded: by ε/2 of each of 3000 terms at most, and 13ε is what the solver accepts.
+            bound = (13 + 3000 / 2) * np.finfo(float).eps * ((weights * abs(u)).sum() + 3)
+            assert abs((weights * u).sum() - report["mean"]) <= bound and abs(report["mean"] - 3) <= bound, report
+
+
+@defect
+def one_unknown_that_balances():
+    """f and the flows through the sides of one cell cancel to rounding: the problem was refused."""
+    import numpy as np
+    from bandsolve import poisson
+
+    for dimensions in (1, 2, 3):
+        boundary = [(("neumann", 0.1), ("neumann", 0.2))] + ["neumann"] * (dimensions - 1)
+        f = np.full((1,) * dimensions, -0.3)
+        u = poisson.solve(f, boundary=boundary[0] if dimensions == 1 else boundary, grid="cell", mean=2.0)
+        assert u.ravel()[0] == 2.0, u
+
+
+@defect
+def boxes_beyond_memory():
+    """A box that does not fit into memory aborted the interpreter."""
+    import resource
+
+    import numpy as np
+    from bandsolve import poisson
+
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+    for shape, options in [
+        ((2 * 10**9,), {}),
+        ((10**13,), {}),
+        ((10**10, 1), {}),
+        ((1, 2 * 10**9), {}),
+        ((3 * 10**9,), {"boundary": "neumann", "grid": "cell"}),
+        ((8, 100000), {"coordinates": (np.linspace(0, 1, 10), np.linspace(0, 1, 100002)), "method": "gemm"}),
+        ((200000, 3, 200000), {"coordinates": (np.linspace(0, 1, 200002), None, np.linspace(0, 1, 200002))}),
+    ]:
+        raises(MemoryError, lambda: poisson.Solver(shape, **options))
+
+
 def run_alone(name):
     """Runs one function in a fresh interpreter; returns what it printed if it failed."""
     command = [sys.executable, __file__, "--alone", name]

@@ -48,7 +48,8 @@ _PARAMETERS = """spacing : float, or one for each axis
     method : str
         ``auto, fft, gemm, bcr2, bcr4`` or ``pscr``. The report says what `auto` took, and why.
     mean : float
-        The mean of u, weighted by volumes, where it is free to choose: of singular problems (Neumann or periodic all around, no shift).
+        The mean of u where it is free to choose: of singular problems (Neumann or periodic all around, no shift). It is the mean over the box:
+        each unknown counts by the volume that belongs to it.
     removable : float
         How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry.
     threads : int, optional
@@ -85,14 +86,19 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
         Of the shape and order of `f`; single precision if `f` is.
     report : dict
         With `full_output`: method, reason, shape, backward_error, backward_errors (of each right-hand side), refinement_steps,
-        subproblems (tridiagonal systems that were solved), removed (what was subtracted from f), mean (None unless it was free).
+        subproblems (tridiagonal systems that were solved), removed (what was subtracted from f), mean (that of u as it is returned, weighted by
+        volumes; None unless it was free), rcond (an estimate of the reciprocal condition, NaN where it is not known), attention (says in words
+        where u may have no correct digit, else None).
 
     Raises
     ------
     ValueError
         Shapes or names do not fit, a number is not finite, the method does not solve this problem.
     numpy.linalg.LinAlgError
-        The problem is singular and f does not balance what is given at the sides, or no answer was accurate enough.
+        The problem is singular and f does not balance what is given at the sides; or no answer was accurate enough; or u would have no correct
+        digit, because the shift is an eigenvalue of the matrix up to rounding, or because pencils have a null space.
+    MemoryError
+        The problem does not fit into memory.
 
     Examples
     --------

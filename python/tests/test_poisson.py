@@ -391,3 +391,95 @@ def test_pencils_that_do_not_fit():
     with pytest.raises(ValueError, match="given by axis"):
         poisson.solve(f, pencils=[(a, m)] * 2, method="fft")
     assert poisson.solve(f, pencils=[(a, None), (a, m)]).shape == (5, 5)
+
+
+def precise_error(a, rhs, u):
+    """The backward error, by residuals in extended precision where there is one."""
+    wide = np.longdouble
+    r = abs(rhs.astype(wide) - a.astype(wide) @ u.astype(wide))
+    size = abs(a).sum(axis=1) * abs(u).max() + abs(rhs)
+    return float((r / np.where(r == 0, 1, size)).max())
+
+
+def random_box(rng):
+    """A matrix (dense), what sides add to f, volumes, arguments of `solve`, whether the constant is free."""
+    shape = tuple(int(n) for n in rng.integers(1, [40, 10, 5][(d := int(rng.integers(3)))], d + 1))
+    kinds = [PAIRS[rng.integers(5)] for _ in shape]
+    grids = [GRIDS[rng.integers(2)] for _ in shape]
+    spacings = 10 ** rng.uniform(-1, 1, len(shape))
+    points, given = [], []
+    for n, grid, pair, h in zip(shape, grids, kinds, spacings):
+        own = points_of(n, grid, pair, h)
+        if rng.random() < 0.4:
+            own = np.cumsum(10 ** rng.uniform(-rng.integers(4), 0, len(own)))
+        points.append(own)
+        given.append(None if np.array_equal(own, points_of(n, grid, pair, h)) else own)
+    a, inflow, volumes = assembled(shape, grids, kinds, points)
+    a = a.toarray()
+    free = all(D not in pair for pair in kinds)
+    root = np.sqrt(volumes.ravel())
+    values = np.linalg.eigvalsh((s := a * root[:, None] / root) / 2 + s.T / 2)
+    shift = float(rng.choice([0, 0, 10 ** rng.uniform(-3, 2), -rng.uniform(0, values[-1]), -(v := rng.choice(values)), -v * (1 + 10 ** rng.uniform(-16, -8))]))
+    a += shift * np.eye(len(a))
+    boundary, inflows = [], np.zeros(shape)
+    for axis, pair in enumerate(kinds):
+        sides = [kind if kind == P else (kind, rng.normal()) for kind in pair]
+        inflows += sum(0 if kind == P else inflow(axis, side, sides[side][1]) for side, kind in enumerate(pair))
+        boundary.append(tuple(sides))
+    given = None if all(g is None for g in given) else given
+    return a, inflows, volumes, dict(spacing=list(spacings), boundary=boundary, grid=grids, coordinates=given, shift=shift), free and shift == 0, shape
+
+
+def random_claims(rng):
+    """Solves one random problem; returns which claims were false, and what came of it."""
+    a, inflows, volumes, options, free, shape = random_box(rng)
+    f = rng.normal(size=shape) * 10 ** rng.uniform(-2, 2)
+    method = rng.choice(["auto", "fft", "gemm", "bcr2", "bcr4", "pscr"])
+    mean = float(rng.normal())
+    try:
+        u, report = poisson.solve(f, method=method, mean=mean, removable=np.inf, full_output=True, **options)
+    except np.linalg.LinAlgError:
+        # Only where rounding decides: the least singular value of the matrix, rows scaled.
+        scaled = a / abs(a).sum(axis=1)[:, None]
+        return ["refused"] if options["shift"] >= 0 or np.linalg.svd(scaled)[1][-1] > 1e-13 else [], "refused"
+    except ValueError:
+        return [], "unsupported"
+    rhs, x, false = (f + inflows).ravel() - report["removed"], u.ravel(), []
+    # a has been assembled with other roundings than the solver's: 4ε in each entry, and as much in f.
+    if precise_error(a, rhs, x) > report["backward_error"] + 10 * EPS:
+        false.append("backward error")
+    if free:
+        weights = (volumes / volumes.sum()).ravel()
+        exact = float((weights.astype(np.longdouble) * x).sum())
+        # 13ε is what the solver accepts; the rest is for weights.
+        if abs(exact - report["mean"]) > 16 * EPS * ((weights * abs(x)).sum() + abs(mean)):
+            false.append("mean")
+        return false, "free"
+    if report["attention"] is None:
+        expected = np.linalg.solve(a, rhs)
+        for _ in range(5):
+            expected += np.linalg.solve(a, (rhs - a.astype(np.longdouble) @ expected).astype(float))
+        if not abs(x - expected).max() < abs(expected).max():
+            false.append("no digit")
+    return false, "said" if report["attention"] else "solved"
+
+
+def test_random_problems_claim_nothing_that_is_not_true():
+    rng = np.random.default_rng(37)
+    found = [random_claims(rng) for _ in range(300)]
+    assert [false for false, _ in found if false] == []
+    assert {"free", "solved", "refused"} <= {what for _, what in found}
+
+
+def test_resonance_and_indicators():
+    f = np.random.default_rng(0).normal(size=(31, 31))
+    with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
+        poisson.solve(f, shift=-4.0)
+    report = poisson.solve(f, full_output=True)[1]
+    # The least eigenvalue over the size of the rows.
+    assert np.isclose(report["rcond"], 8 * np.sin(np.pi / 64) ** 2 / 16) and report["attention"] is None
+    report = poisson.solve(f, boundary=N, shift=1e-20, full_output=True)[1]
+    assert "no correct digit" in report["attention"] and report["rcond"] < EPS
+    beside, diag = np.full(9, -1.0), np.r_[1, np.full(7, 2.0), 1]
+    with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
+        poisson.solve(np.ones((9, 9)), pencils=[((beside, diag, beside), None)] * 2)

@@ -254,6 +254,11 @@ typedef struct {
    * Name of the method that was used; empty if nothing was solved.
    */
   char method[32];
+  /**
+   * Says in words where x may have no correct digit, because x is so large that the matrix must be singular to working precision. Else
+   * empty.
+   */
+  char attention[160];
 } bandsolve_report_t;
 
 /**
@@ -584,7 +589,7 @@ typedef struct {
    */
   double removed;
   /**
-   * The mean of u, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+   * The mean of u as it is returned, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
    */
   double mean;
   /**
@@ -595,6 +600,15 @@ typedef struct {
    * Tridiagonal systems that were solved for each right-hand side.
    */
   int64_t subproblems;
+  /**
+   * An estimate of the reciprocal condition: the error of u, relative to its largest entry, can be 2 backward_error / rcond. NaN where it
+   * is not known.
+   */
+  double rcond;
+  /**
+   * Says in words where u may have no correct digit, else empty.
+   */
+  char attention[160];
 } bandsolve_poisson_report_t;
 
 #ifdef __cplusplus

@@ -131,18 +131,37 @@ impl<T: bytemuck::Pod> RawArray<T> {
 /// # Safety
 /// `start` is null or points to a size, and to as many bytes as that says.
 pub(crate) unsafe fn room<S>(name: &str, start: *const S) -> CallResult<usize> {
+    // SAFETY: the caller's promise.
+    unsafe { room_from(name, start, size_of::<S>()) }
+}
+
+/// The same of a structure that had `expected` bytes in the first version of the library: fields were added at the end.
+///
+/// # Safety
+/// As [`room`].
+pub(crate) unsafe fn room_from<S>(name: &str, start: *const S, expected: usize) -> CallResult<usize> {
     if start.is_null() || !start.is_aligned() {
         return Err(CallFailure::argument(format!("{name} is null or not aligned")));
     }
     // SAFETY: not null and aligned; the caller has set the first field.
     let size = unsafe { start.cast::<usize>().read() };
-    let (expected, path) = (size_of::<S>(), core::any::type_name::<S>());
+    let path = core::any::type_name::<S>();
     if size < expected {
         let kind = path.rsplit("::").next().unwrap_or(path);
         let message = format!("{name}->size is {size}, expected sizeof({kind}), which is {expected}");
         return Err(CallFailure::argument(message));
     }
     Ok(size)
+}
+
+/// Writes as much of a structure as the caller has room for.
+///
+/// # Safety
+/// `to` is aligned and has room for `size` bytes.
+pub(crate) unsafe fn write_part<S: Copy>(to: *mut S, value: &S, size: usize) {
+    let bytes = size.min(size_of::<S>());
+    // SAFETY: there is room, as the caller says; a structure of its own lies nowhere in it.
+    unsafe { core::ptr::copy_nonoverlapping(core::ptr::from_ref(value).cast::<u8>(), to.cast::<u8>(), bytes) }
 }
 
 /// Where an array lies.

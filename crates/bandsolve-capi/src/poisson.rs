@@ -6,7 +6,9 @@ pub use pencils::{bandsolve_pencil_t, bandsolve_pencils_problem_t};
 pub(crate) use pencils::{create_pencils, pencils_defaults};
 
 use crate::csr::{destroy, opened};
-use crate::memory::{RawArray, elements, in_scratch, room, scratch_bytes, size, tell_size, text};
+use crate::memory::{
+    RawArray, elements, in_scratch, room, room_from, scratch_bytes, size, tell_size, text, write_part,
+};
 use crate::report;
 use crate::settings::threads_set;
 use crate::status::{CallFailure, CallResult};
@@ -15,6 +17,7 @@ use bandsolve_poisson::{
     Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar, Side,
 };
 use core::ffi::{CStr, c_char, c_void};
+use core::mem::offset_of;
 use std::any::Any;
 use std::ffi::CString;
 
@@ -106,12 +109,17 @@ pub struct bandsolve_poisson_report_t {
     pub backward_error: f64,
     /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
     pub removed: f64,
-    /// The mean of u, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+    /// The mean of u as it is returned, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
     pub mean: f64,
     /// Most refinement steps that a right-hand side took.
     pub refinement_steps: i64,
     /// Tridiagonal systems that were solved for each right-hand side.
     pub subproblems: i64,
+    /// An estimate of the reciprocal condition: the error of u, relative to its largest entry, can be 2 backward_error / rcond. NaN where it
+    /// is not known.
+    pub rcond: f64,
+    /// Says in words where u may have no correct digit, else empty.
+    pub attention: [c_char; 160],
 }
 
 /// A solver of a problem, in one of two number types.
@@ -329,7 +337,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
     let plan = unsafe { held::<T>(solver)? };
     if !out.is_null() {
         // SAFETY: the caller's promise.
-        unsafe { room("report", out)? };
+        unsafe { room_from("report", out, offset_of!(bandsolve_poisson_report_t, rcond))? };
     }
     let count = elements::<T>("f", &[plan.len(), size("n_rhs", n_rhs)?])?;
     let (u, f) = (RawArray::new("u", u, count)?, RawArray::new("f", f, count)?);
@@ -362,21 +370,24 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
 ///
 /// # Safety
 /// `out` is null or has room for a report, as it says itself.
-unsafe fn tell(report: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
+unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     if out.is_null() {
         return;
     }
     // SAFETY: the caller's promise.
-    unsafe {
-        out.write(bandsolve_poisson_report_t {
-            size: (*out).size,
-            backward_error: report.backward_error,
-            removed: report.removed,
-            mean: report.mean.unwrap_or(f64::NAN),
-            refinement_steps: report.refinement_steps as i64,
-            subproblems: report.subproblems as i64,
-        });
-    }
+    let size = unsafe { out.cast::<usize>().read() };
+    let said = bandsolve_poisson_report_t {
+        size,
+        backward_error: solved.backward_error,
+        removed: solved.removed,
+        mean: solved.mean.unwrap_or(f64::NAN),
+        refinement_steps: solved.refinement_steps as i64,
+        subproblems: solved.subproblems as i64,
+        rcond: solved.rcond,
+        attention: report::characters(solved.attention.as_deref().unwrap_or_default()),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { write_part(out, &said, size) };
 }
 
 /// What a handle says of itself; nothing if it is null.

@@ -1,9 +1,10 @@
 //! How the last solve went.
 
-use crate::memory::room;
+use crate::memory::{room_from, write_part};
 use crate::status::CallResult;
 use bandsolve::{Error, Method, Report, Result};
 use core::ffi::c_char;
+use core::mem::offset_of;
 use std::cell::Cell;
 
 /// How a solve went.
@@ -22,6 +23,9 @@ pub struct bandsolve_report_t {
     pub fallback: i32,
     /// Name of the method that was used; empty if nothing was solved.
     pub method: [c_char; 32],
+    /// Says in words where x may have no correct digit, because x is so large that the matrix must be singular to working precision. Else
+    /// empty.
+    pub attention: [c_char; 160],
 }
 
 const NOTHING: bandsolve_report_t = bandsolve_report_t {
@@ -30,6 +34,7 @@ const NOTHING: bandsolve_report_t = bandsolve_report_t {
     refinement_steps: 0,
     fallback: 0,
     method: [0; 32],
+    attention: [0; 160],
 };
 
 thread_local! {
@@ -50,6 +55,7 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
             report.backward_error = solved.backward_error;
             report.refinement_steps = steps(solved.refinement_steps);
             report.fallback = i32::from(solved.fallback);
+            report.attention = characters(solved.attention.as_deref().unwrap_or_default());
             solved.method
         }
         Err(Error::NotConverged { backward_error, refinement_steps }) => {
@@ -61,19 +67,24 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
         Err(Error::Singular { .. }) => method,
         Err(_) => return,
     };
-    // The last character stays zero.
-    let room = report.method.len() - 1;
-    report.method[..room].iter_mut().zip(method.name().bytes()).for_each(|(to, from)| *to = from as c_char);
+    report.method = characters(method.name());
     _ = LAST.try_with(|last| last.set(report));
+}
+
+/// As many characters of a text as have room, and a zero at the end.
+pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
+    let mut characters = [0; N];
+    characters[..N - 1].iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from as c_char);
+    characters
 }
 
 /// # Safety
 /// `report` is null or points to a number of bytes, and to as many as that says.
 pub(crate) unsafe fn last(report: *mut bandsolve_report_t) -> CallResult {
     // SAFETY: the caller's promise.
-    let size = unsafe { room("report", report)? };
+    let size = unsafe { room_from("report", report, offset_of!(bandsolve_report_t, attention))? };
     let last = LAST.try_with(Cell::get).unwrap_or(NOTHING);
     // SAFETY: the caller says that there is room for `size` bytes.
-    unsafe { report.write(bandsolve_report_t { size, ..last }) };
+    unsafe { write_part(report, &bandsolve_report_t { size, ..last }, size) };
     Ok(())
 }

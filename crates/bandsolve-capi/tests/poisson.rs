@@ -81,6 +81,8 @@ fn no_report() -> bandsolve_poisson_report_t {
         mean: -1.0,
         refinement_steps: -1,
         subproblems: -1,
+        rcond: -1.0,
+        attention: [-1; 160],
     }
 }
 
@@ -101,6 +103,7 @@ fn check<T: PoissonApi>(given: &bandsolve_poisson_problem_t, rust: &Poisson, n_r
     assert_eq!((report.backward_error, report.removed), (expected.report.backward_error, expected.report.removed));
     assert_eq!(report.subproblems, expected.report.subproblems as i64);
     assert_eq!(report.refinement_steps, expected.report.refinement_steps as i64);
+    assert_eq!((report.rcond, report.attention), (expected.report.rcond, [0; 160]));
     assert_eq!(Some(report.mean).filter(|mean| !mean.is_nan()), expected.report.mean);
     let (mut buffer, mut x) = (vec![0xff_u8; size + 1], f.clone());
     let pointer = x.as_mut_ptr();
@@ -165,6 +168,35 @@ fn problems<T: PoissonApi>() {
 fn problems_are_solved_as_in_rust() {
     problems::<f32>();
     problems::<f64>();
+}
+
+/// −4 is an eigenvalue of 31 × 31 nodes; a shift of 1e-20 beside Neumann sides leaves the constant to rounding. A report of the first version of
+/// the library is filled, too, and no more than it.
+#[test]
+fn resonance_is_an_error_and_attention_is_said() {
+    let solved = |given: &bandsolve_poisson_problem_t, report: Report| {
+        let (solver, f, mut u) = (solver::<f64>(given), vec![1.0; 31 * 31], vec![0.0; 31 * 31]);
+        // SAFETY: what is handed in is there, and long enough.
+        let status = unsafe { (f64::POISSON.solve)(solver, 1, u.as_mut_ptr(), f.as_ptr(), report, null_mut()) };
+        destroy(solver);
+        status
+    };
+    let (mut given, mut report) = (problem(&[31, 31]), no_report());
+    given.shift = -4.0;
+    assert_ne!(solved(&given, &mut report), OK);
+    assert!(message().contains("singular to working precision"), "{}", message());
+    given.shift = 1e-20;
+    given.axes.iter_mut().for_each(|axis| axis.sides.iter_mut().for_each(|side| side.kind = NEUMANN));
+    assert_eq!(solved(&given, &mut report), OK);
+    // SAFETY: the library ends it with a zero.
+    let attention = unsafe { CStr::from_ptr(report.attention.as_ptr()) }.to_str().unwrap();
+    assert!(attention.contains("no correct digit") && report.rcond < f64::EPSILON, "{attention}");
+    let mut first =
+        bandsolve_poisson_report_t { size: core::mem::offset_of!(bandsolve_poisson_report_t, rcond), ..no_report() };
+    assert_eq!(solved(&given, &mut first), OK);
+    assert!(
+        first.backward_error >= 0.0 && first.subproblems > 0 && first.rcond == -1.0 && first.attention == [-1; 160]
+    );
 }
 
 /// The usual problem of matrices with so many axes.

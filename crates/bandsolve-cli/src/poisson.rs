@@ -218,6 +218,10 @@ impl PoissonOutcome<'_> {
         if let Some(mean) = report.mean {
             lines.push(("singular", format!("{:.3e} was subtracted from f, the mean of u is {mean}", report.removed)));
         }
+        if report.rcond.is_finite() {
+            lines.push(("reciprocal condition", format!("{:.1e}", report.rcond)));
+        }
+        lines.extend(report.attention.iter().map(|text| ("attention", text.clone())));
         lines.push((
             "time",
             format!("{} to plan, {} to solve{per_point}", report::seconds(setup), report::seconds(solve)),
@@ -246,6 +250,8 @@ impl PoissonOutcome<'_> {
             "subproblems": report.subproblems,
             "removed": report.removed,
             "mean": report.mean,
+            "rcond": report.rcond,
+            "attention": report.attention,
             "u_min": self.extent.least,
             "u_max": self.extent.most,
             "u_sum": self.extent.sum,

@@ -8,7 +8,7 @@ use crate::memory::{affordable, filled};
 use crate::renumber::{Renumbering, Reordering};
 use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
 use crate::{progress, report};
-use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar};
+use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar, attention};
 use bandsolve_gallery::Random;
 use bandsolve_gallery::families::System;
 use bandsolve_gallery::oracle::{forward_error, round};
@@ -110,16 +110,9 @@ impl SolveOutcome {
             Dtype::F32 | Dtype::C64 => f64::from(f32::EPSILON),
             Dtype::F64 | Dtype::C128 => f64::EPSILON,
         };
-        let advice = "`bandsolve info` estimates how close to singular the matrix is";
-        match self.forward_error {
-            _ if self.condition * digits > 1.0 => Some(format!(
-                "x is so large that the matrix must be singular to working precision (condition above {:.0e}), and x may \
-                 have no correct digit; {advice}",
-                self.condition
-            )),
-            Some(error) if error > 1e-2 => Some(format!("x has hardly a correct digit; {advice}")),
-            _ => None,
-        }
+        let backward_error = self.solved.as_ref().map_or(f64::NAN, |report| report.backward_error);
+        let text = attention(digits, Some(1.0 / self.condition), backward_error, self.forward_error)?;
+        Some(format!("{text}; `bandsolve info` estimates how close to singular the matrix is"))
     }
 }
 

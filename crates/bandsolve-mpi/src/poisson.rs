@@ -90,7 +90,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let factors = batch.factor()?;
         let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * plane));
         let halos = Halo::new(ranks.clone(), numbers, (plane, parts.is_periodic()));
-        let residual = parts.residual(own);
+        let residual = agree(ranks, parts.residual(own))?;
         Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, halos })
     }
 

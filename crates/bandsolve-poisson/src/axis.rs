@@ -2,6 +2,7 @@
 
 use crate::boundary::{Boundary, BoundaryKind, Grid};
 use crate::transform::AxisSides;
+use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{Error, Result};
 
 /// What the caller says of an axis.
@@ -60,6 +61,13 @@ impl AxisOperator {
         Self { lower, upper, gap, volume: vec![1.0], periodic: false, uniform, inflow: [0.0; 2] }
     }
 
+    /// The same, or `OutOfMemory`.
+    pub fn copied(&self) -> Result<Self> {
+        let (lower, upper, gap) = (copied(&self.lower)?, copied(&self.upper)?, copied(&self.gap)?);
+        let Self { periodic, uniform, inflow, .. } = *self;
+        Ok(Self { lower, upper, gap, volume: copied(&self.volume)?, periodic, uniform, inflow })
+    }
+
     /// Of n unknowns.
     pub fn new(n: usize, spec: &AxisSpec) -> Result<Self> {
         let kinds = spec.sides.map(|side| side.kind);
@@ -74,8 +82,8 @@ impl AxisOperator {
         }
         let steps = steps(n, spec)?;
         let mut axis = match spec.grid {
-            Grid::Node => of_nodes(n, kinds, &steps),
-            Grid::Cell => of_cells(n, kinds, &steps),
+            Grid::Node => of_nodes(n, kinds, &steps)?,
+            Grid::Cell => of_cells(n, kinds, steps)?,
         };
         if periodic && n == 1 {
             // Its neighbour is itself.
@@ -117,7 +125,7 @@ fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
                 what: "spacings that are not positive numbers of a usual size",
             });
         }
-        return Ok(vec![spacing; points.saturating_sub(1)]);
+        return allocate(points.saturating_sub(1), spacing);
     }
     if spec.coordinates.len() != points {
         return Err(Error::Shape { what: "coordinates", expected: points, got: spec.coordinates.len() });
@@ -125,7 +133,7 @@ fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     if let Some(index) = spec.coordinates.iter().position(|x| !x.is_finite()) {
         return Err(Error::NotFinite { array: "coordinates", index });
     }
-    let steps: Vec<f64> = spec.coordinates.windows(2).map(|x| x[1] - x[0]).collect();
+    let steps = collected(spec.coordinates.windows(2).map(|x| x[1] - x[0]))?;
     if steps.iter().all(|step| *step > 0.0) {
         return Ok(steps);
     }
@@ -133,13 +141,12 @@ fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
 }
 
 /// Zeros to be filled.
-fn empty(n: usize, volume: Vec<f64>, periodic: bool) -> AxisOperator {
-    let none = vec![0.0; n];
-    let (lower, upper, gap) = (none.clone(), none.clone(), none);
-    AxisOperator { lower, upper, gap, volume, periodic, uniform: None, inflow: [0.0; 2] }
+fn empty(n: usize, volume: Vec<f64>, periodic: bool) -> Result<AxisOperator> {
+    let (lower, upper, gap) = (allocate(n, 0.0)?, allocate(n, 0.0)?, allocate(n, 0.0)?);
+    Ok(AxisOperator { lower, upper, gap, volume, periodic, uniform: None, inflow: [0.0; 2] })
 }
 
-fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
+fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOperator> {
     let periodic = kinds[0] == BoundaryKind::Periodic;
     let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
     // The distances to the left and to the right of unknown i.
@@ -155,7 +162,7 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
         0.0 => 1.0,
         volume => volume,
     };
-    let mut axis = empty(n, (0..n).map(volume).collect(), periodic);
+    let mut axis = empty(n, collected((0..n).map(volume))?, periodic)?;
     for i in 0..n {
         let couple = |step: Option<f64>| step.map_or(0.0, |step| 1.0 / (step * axis.volume[i]));
         let (below, above) = (couple(left(i)), couple(right(i)));
@@ -169,18 +176,18 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
             }
         }
     }
-    axis
+    Ok(axis)
 }
 
-fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
+fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: Vec<f64>) -> Result<AxisOperator> {
     let periodic = kinds[0] == BoundaryKind::Periodic;
-    let mut axis = empty(n, steps.to_vec(), periodic);
+    let mut axis = empty(n, steps, periodic)?;
     for i in 0..n {
-        let width = steps[i];
+        let width = axis.volume[i];
         for side in 0..2 {
             let inside = if side == 0 { i > 0 } else { i + 1 < n };
             let other = if side == 0 { (i + n - 1) % n } else { (i + 1) % n };
-            let coupling = 2.0 / ((width + steps[other]) * width);
+            let coupling = 2.0 / ((width + axis.volume[other]) * width);
             if inside || periodic {
                 *(if side == 0 { &mut axis.lower[i] } else { &mut axis.upper[i] }) = coupling;
             } else if kinds[side] == BoundaryKind::Dirichlet {
@@ -193,5 +200,5 @@ fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
             }
         }
     }
-    axis
+    Ok(axis)
 }

@@ -18,8 +18,11 @@ mod renewed;
 use crate::axis::AxisOperator;
 use crate::folded::{ChainStep, even_step, folded_rows, odd_step};
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::{allocate, collected, copied, out_of_memory};
 use bandsolve_kernel::view::ViewMut;
 use gap::PivotGap;
+pub(crate) use gap::two_sum;
 use renewed::RenewedChain;
 
 /// Systems whose ρ are stored together.
@@ -78,20 +81,20 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
     /// Of the eigenvalues `lambda` (with the shift), none of them negative. ρ are kept up to `most` bytes.
-    pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Self {
+    pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Result<Self> {
         if axis.uniform.is_some() {
-            let chain = Self::stored(axis, lambda);
+            let chain = Self::stored(axis, lambda)?;
             if chain.bytes() <= most || axis.len() * lambda.len() <= SMALL || axis.len() == 1 {
-                return chain;
+                return Ok(chain);
             }
         }
         let renewed = if axis.is_folded() {
-            RenewedChain::new(folded_rows(axis), false, lambda)
+            RenewedChain::new(folded_rows(axis)?, false, lambda)?
         } else {
-            RenewedChain::new([axis.lower.clone(), axis.upper.clone(), axis.gap.clone()], axis.periodic, lambda)
+            RenewedChain::new([copied(&axis.lower)?, copied(&axis.upper)?, copied(&axis.gap)?], axis.periodic, lambda)?
         };
         let (lanes, meeting) = ([ChainLane::empty(), ChainLane::empty()], Meeting::Apart);
-        Self { n: axis.len(), modes: lambda.len(), lanes, meeting, renewed: Some(renewed) }
+        Ok(Self { n: axis.len(), modes: lambda.len(), lanes, meeting, renewed: Some(renewed) })
     }
 
     /// Whether factors are kept, so that rows can be eliminated one by one.
@@ -100,25 +103,26 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
     }
 
     /// With all factors.
-    fn stored(axis: &AxisOperator, lambda: &[f64]) -> Self {
+    fn stored(axis: &AxisOperator, lambda: &[f64]) -> Result<Self> {
         let n = axis.len();
         let folded = axis.periodic;
         let [first, second] = lengths(n, folded).map(|rows| 0..rows);
         let steps: [Vec<ChainStep>; 2] = if folded {
-            [first.map(|i| even_step(axis, i)).collect(), second.map(|i| odd_step(axis, i + 1)).collect()]
+            [collected(first.map(|i| even_step(axis, i)))?, collected(second.map(|i| odd_step(axis, i + 1)))?]
         } else {
             let up = |i: usize| ChainStep { behind: axis.lower[i], ahead: axis.upper[i], gap: axis.gap[i] };
             let down = |i: usize| ChainStep { behind: axis.upper[i], ahead: axis.lower[i], gap: axis.gap[i] };
-            [first.map(up).collect(), second.map(|i| down(n - 1 - i)).collect()]
+            [collected(first.map(up))?, collected(second.map(|i| down(n - 1 - i)))?]
         };
-        let [(one, q), (two, r)] = steps.each_ref().map(|steps| ChainLane::new(steps, lambda, folded));
+        let [one, two] = steps.each_ref().map(|steps| ChainLane::new(steps, lambda, folded));
+        let ((one, q), (two, r)) = (one?, two?);
         let last = steps.each_ref().map(|steps| steps.last().map_or(0.0, |step| step.ahead));
         let meeting = match n % 2 {
             _ if folded => Meeting::Apart,
-            0 => pair(&q, &r, last),
-            _ => middle(axis, lambda, [&q, &r], last),
+            0 => pair(&q, &r, last)?,
+            _ => middle(axis, lambda, [&q, &r], last)?,
         };
-        Self { n, modes: lambda.len(), lanes: [one, two], meeting, renewed: None }
+        Ok(Self { n, modes: lambda.len(), lanes: [one, two], meeting, renewed: None })
     }
 
     /// Bytes of the factors.
@@ -285,22 +289,23 @@ impl<T: PoissonScalar> ChainLane<T> {
     }
 
     /// Of these steps; with the Q of its last row, less the coupling ahead. A lane that ends by itself (`apart`) ends with its last row.
-    fn new(steps: &[ChainStep], lambda: &[f64], apart: bool) -> (Self, Vec<f64>) {
+    fn new(steps: &[ChainStep], lambda: &[f64], apart: bool) -> Result<(Self, Vec<f64>)> {
         let (modes, regular) = (lambda.len(), steps.len() - usize::from(apart && !steps.is_empty()));
         let ratio = |i: usize| if i > 0 { steps[i].behind / steps[i - 1].ahead } else { 0.0 };
-        let factors = (0..steps.len()).map(|i| [real(ratio(i)), real(1.0 / steps[i].ahead)]).collect();
+        let factors = collected((0..steps.len()).map(|i| [real(ratio(i)), real(1.0 / steps[i].ahead)]))?;
         let groups = modes.div_ceil(GROUP);
-        let mut lane = Self { factors, places: vec![0; regular * groups], pool: Vec::new(), end: Vec::new() };
-        let mut excess = vec![0.0; modes];
+        let places = allocate(regular.saturating_mul(groups), 0)?;
+        let mut lane = Self { factors, places, pool: Vec::new(), end: Vec::new() };
+        let mut excess = allocate(modes, 0.0)?;
         for (group, (lambda, excess)) in lambda.chunks(GROUP).zip(excess.chunks_mut(GROUP)).enumerate() {
-            lane.eliminate(steps, (lambda, excess), (group, groups));
+            lane.eliminate(steps, (lambda, excess), (group, groups))?;
         }
         if apart {
             // A pivot of zero is that of the constant, which is left at zero.
             let inverse = |q: &f64| if *q == 0.0 { T::ZERO } else { real(1.0 / q) };
-            lane.end = if steps.is_empty() { Vec::new() } else { excess.iter().map(inverse).collect() };
+            lane.end = if steps.is_empty() { Vec::new() } else { collected(excess.iter().map(inverse))? };
         }
-        (lane, excess)
+        Ok((lane, excess))
     }
 
     /// ρ of a group of modes; leaves the Q of the last row.
@@ -309,7 +314,7 @@ impl<T: PoissonScalar> ChainLane<T> {
         steps: &[ChainStep],
         (lambda, excess): (&[f64], &mut [f64]),
         (group, groups): (usize, usize),
-    ) {
+    ) -> Result<()> {
         let regular = self.places.len() / groups.max(1);
         let mut fixed = false;
         let mut gaps: [PivotGap; GROUP] =
@@ -335,6 +340,7 @@ impl<T: PoissonScalar> ChainLane<T> {
             }
             self.places[i * groups + group] = u32::try_from(self.pool.len() / GROUP).expect("fewer than 2³² groups");
             let ahead = steps[i].ahead;
+            self.pool.try_reserve(GROUP).map_err(|_| out_of_memory::<T>(self.pool.len() + GROUP))?;
             self.pool.extend(excess.iter().map(|q| real::<T>(ahead / (q + ahead))));
             self.pool.extend(core::iter::repeat_n(T::ZERO, GROUP - excess.len()));
         }
@@ -342,6 +348,7 @@ impl<T: PoissonScalar> ChainLane<T> {
         if group + 1 == groups {
             self.pool.shrink_to_fit();
         }
+        Ok(())
     }
 
     /// Rows that are eliminated and substituted into, without the end.
@@ -408,7 +415,7 @@ impl<T: PoissonScalar> ChainLane<T> {
 }
 
 /// Two last rows with couplings `a` to each other and Q of `q` and `r`.
-fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Meeting<T> {
+fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Result<Meeting<T>> {
     let entry = |which: usize| {
         let of = |(q, r): (&f64, &f64)| {
             // Parts of the pivots, so that nothing overflows; kept[0]·kept[1] is less than 1 by the determinant.
@@ -426,13 +433,13 @@ fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Meeting<T> {
                 _ => kept[1] / (a[0] * determinant),
             }
         };
-        q.iter().zip(r).map(of).map(real).collect()
+        collected(q.iter().zip(r).map(of).map(real))
     };
-    Meeting::Pair([entry(0), entry(1), entry(2), entry(3)])
+    Ok(Meeting::Pair([entry(0)?, entry(1)?, entry(2)?, entry(3)?]))
 }
 
 /// A row between two lanes whose last rows have Q of `q` and couple to it by `a`.
-fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2], a: [f64; 2]) -> Meeting<T> {
+fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2], a: [f64; 2]) -> Result<Meeting<T>> {
     let m = axis.len() / 2;
     let couplings = [axis.lower[m], axis.upper[m]];
     let lanes = m > 0;
@@ -441,7 +448,7 @@ fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2],
         let pivot = axis.gap[m] + lambda + kept(0) + kept(1);
         if pivot == 0.0 { T::ZERO } else { real(1.0 / pivot) }
     };
-    let end = lambda.iter().enumerate().map(inverse).collect();
+    let end = collected(lambda.iter().enumerate().map(inverse))?;
     let ratio = |lane: usize| if lanes { couplings[lane] / a[lane] } else { 0.0 };
-    Meeting::Middle([real(ratio(0)), real(ratio(1))], end)
+    Ok(Meeting::Middle([real(ratio(0)), real(ratio(1))], end))
 }

@@ -13,6 +13,7 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{SHARED, SeparableProblem};
 use crate::transform::AxisSides;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{allocate, collected};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
@@ -57,12 +58,12 @@ impl<T: PoissonScalar> CyclicSolver<T> {
             Some((last, rest)) if has_lines(last) => (*last, rest),
             _ => (&trivial, &coupled[..]),
         };
-        let mut fractions = PartialFractions::line(line(last), simd);
+        let mut fractions = PartialFractions::line(line(last)?, simd)?;
         for (above, axis) in rest.iter().rev().enumerate() {
-            let below = if above == 0 { BelowAxis::Line(line(last)) } else { BelowAxis::Block(Box::new(fractions)) };
+            let below = if above == 0 { BelowAxis::Line(line(last)?) } else { BelowAxis::Block(Box::new(fractions)) };
             fractions = match (method, even_rows(axis)) {
-                (PoissonMethod::Bcr2, Some(rows)) => block_cyclic::plan(2, rows, below, simd),
-                (PoissonMethod::Bcr4, Some(rows)) => block_cyclic::plan(4, rows, below, simd),
+                (PoissonMethod::Bcr2, Some(rows)) => block_cyclic::plan(2, rows, below, simd)?,
+                (PoissonMethod::Bcr4, Some(rows)) => block_cyclic::plan(4, rows, below, simd)?,
                 (_, rows) => of_pencil(axis, rows, below)?.ok_or(Error::Unsupported {
                     method: method.name(),
                     what: "couplings that no eigenvalues could be found of",
@@ -70,11 +71,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
             };
         }
         let alone = problem.axes.iter().filter(|axis| axis.len() == 1).map(|axis| axis.gap[0]).sum::<f64>();
-        let parts = |axis: &AxisOperator| {
-            let total: f64 = axis.volume.iter().sum();
-            axis.volume.iter().map(|volume| volume / total).collect()
-        };
-        let weights = problem.is_singular().then(|| problem.axes.each_ref().map(parts));
+        let weights = problem.weights()?;
         let (shape, folded) = (problem.shape(), last.is_folded().then(|| last.len()));
         let threads = affordable(&fractions, threads);
         Ok(Self { shape, fractions, folded, shift: real(problem.shift + alone), weights, threads })
@@ -119,12 +116,12 @@ fn of_pencil<T: PoissonScalar>(
     let ring = if axis.periodic { Some(ring_spectrum(axis, even)?) } else { None };
     Ok(match even {
         Some(EvenRows { scale, .. }) => {
-            let (same, none) = (vec![scale; n], vec![0.0; n]);
-            pscr::plan(PencilRows { sub: &same, sup: &same, gap: &none }, ring.as_ref(), below, simd)
+            let (same, none) = (allocate(n, scale)?, allocate(n, 0.0)?);
+            pscr::plan(PencilRows { sub: &same, sup: &same, gap: &none }, ring.as_ref(), below, simd)?
         }
         None => {
             let rows = PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap };
-            pscr::plan(rows, ring.as_ref(), below, simd)
+            pscr::plan(rows, ring.as_ref(), below, simd)?
         }
     })
 }
@@ -133,16 +130,16 @@ fn of_pencil<T: PoissonScalar>(
 fn ring_spectrum(axis: &AxisOperator, even: Option<EvenRows>) -> Result<RingSpectrum> {
     let n = axis.len();
     if let Some(EvenRows { scale, .. }) = even {
-        let eigenvalues = (0..=n / 2).map(|j| 4.0 * scale * sine(j, n) * sine(j, n)).collect();
+        let eigenvalues = collected((0..=n / 2).map(|j| 4.0 * scale * sine(j, n) * sine(j, n)))?;
         let share = |j: usize| if j == 0 || 2 * j == n { 1.0 } else { 2.0 } / n as f64;
-        return Ok(RingSpectrum { eigenvalues, squares: (0..=n / 2).map(share).collect() });
+        return Ok(RingSpectrum { eigenvalues, squares: collected((0..=n / 2).map(share))? });
     }
     let AxisModes { values, vectors, .. } = AxisModes::new(axis)?;
-    let squares = vectors.chunks_exact(n).map(|q| q[n - 1] * q[n - 1]).collect();
+    let squares = collected(vectors.chunks_exact(n).map(|q| q[n - 1] * q[n - 1]))?;
     Ok(RingSpectrum { eigenvalues: values, squares })
 }
 
-fn line<T: PoissonScalar>(axis: &AxisOperator) -> ShiftedLine<T> {
+fn line<T: PoissonScalar>(axis: &AxisOperator) -> Result<ShiftedLine<T>> {
     let n = axis.len();
     // The diagonal of an axis with one unknown is in the shift.
     if n == 1 {
@@ -150,10 +147,13 @@ fn line<T: PoissonScalar>(axis: &AxisOperator) -> ShiftedLine<T> {
     }
     match even_rows(axis) {
         Some(EvenRows { ring: true, .. }) => {
-            let [sub, sup, gap] = folded_rows(axis);
+            let [sub, sup, gap] = folded_rows(axis)?;
             ShiftedLine::new(&sub, &sup, &gap)
         }
-        Some(EvenRows { scale, .. }) => ShiftedLine::new(&vec![scale; n], &vec![scale; n], &vec![0.0; n]),
+        Some(EvenRows { scale, .. }) => {
+            let same = allocate(n, scale)?;
+            ShiftedLine::new(&same, &same, &allocate(n, 0.0)?)
+        }
         None => ShiftedLine::new(&axis.lower, &axis.upper, &axis.gap),
     }
 }

@@ -4,9 +4,10 @@
 //! Implicit QL with Wilkinson's shifts (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968); of periodic axes after reflections.
 
 use crate::axis::AxisOperator;
-use crate::reflections::reflected;
+use crate::reflections::{identity, reflected};
 use crate::scalar::{PoissonScalar, real};
 use crate::transform::Transform;
+use bandsolve::memory::{allocate, collected};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
@@ -37,7 +38,7 @@ impl AxisModes {
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
         let (mut values, mut vectors) = if axis.periodic { periodic(axis)? } else { open(axis)? };
-        refine(axis, &mut values, &vectors);
+        refine(axis, &mut values, &vectors)?;
         let mut constant = None;
         if axis.keeps_constants() && n > 0 {
             // Known exactly: the eigenvalue is 0 and the vector W^{1/2}·1.
@@ -55,15 +56,15 @@ impl<T: PoissonScalar> DenseTransform<T> {
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
         if let Some((scale, sides)) = axis.uniform {
-            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
+            return Self::of_transform(&Transform::new(n, sides)?, n, scale);
         }
         let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
         // An axis of one unknown is not multiplied where it is the middle one: its number is its coefficient.
-        let roots: Vec<f64> = if n == 1 { vec![1.0] } else { axis.volume.iter().map(|w| w.sqrt()).collect() };
+        let roots = collected(axis.volume.iter().map(|w| if n == 1 { 1.0 } else { w.sqrt() }))?;
         let constant = constant.map(|place| (place, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
-        let to = (0..n * n).map(|e| entry(e, roots[e % n])).collect();
-        let back = (0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])).collect();
+        let to = collected((0..n * n).map(|e| entry(e, roots[e % n])))?;
+        let back = collected((0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])))?;
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
@@ -74,25 +75,26 @@ impl<T: PoissonScalar> DenseTransform<T> {
 
     /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û. With one matrix for [`multiply_lines`](Self::multiply_lines)
     /// alone, or with two.
-    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Self {
+    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Result<Self> {
         let n = eigenvalues.len();
-        let to = vectors.iter().map(|v| real(*v)).collect();
+        let to = collected(vectors.iter().map(|v| real(*v)))?;
         let turned = |e: usize| real(vectors[(e % n) * n + e / n]);
-        let back = if lines { Vec::new() } else { (0..n * n).map(turned).collect() };
-        Self { n, eigenvalues, constant: None, to, back }
+        let back = if lines { Vec::new() } else { collected((0..n * n).map(turned))? };
+        Ok(Self { n, eigenvalues, constant: None, to, back })
     }
 
     /// The matrix of a transform, whose eigenvalues are known to the last digit.
-    fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Self {
-        let images = [false, true].map(|inverse| {
-            let mut lines: Vec<f64> = (0..n * n).map(|e| f64::from(u8::from(e / n == e % n))).collect();
-            transform.each(Simd::detect(), &mut lines, inverse);
-            lines
-        });
-        // Columns of `to` are rows of the matrix.
-        let [to, back] = images.map(|of| (0..n * n).map(|e| real::<T>(of[e % n * n + e / n])).collect());
-        let eigenvalues = transform.eigenvalues().iter().map(|v| v * scale).collect();
-        Self { n, eigenvalues, constant: transform.constant().map(|place| (place, transform.of_ones())), to, back }
+    fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Result<Self> {
+        let image = |inverse: bool| {
+            let mut lines = identity(n)?;
+            transform.each(Simd::detect(), &mut lines, inverse)?;
+            // Columns of `to` are rows of the matrix.
+            collected((0..n * n).map(|e| real::<T>(lines[e % n * n + e / n])))
+        };
+        let (to, back) = (image(false)?, image(true)?);
+        let mut eigenvalues = transform.eigenvalues()?;
+        eigenvalues.iter_mut().for_each(|v| *v *= scale);
+        Ok(Self { n, eigenvalues, constant: transform.constant()?.map(|place| (place, transform.of_ones())), to, back })
     }
 
     /// out = coefficients of `width` columns of z, both by rows of `width` numbers; or z from coefficients.
@@ -120,33 +122,35 @@ impl<T: PoissonScalar> DenseTransform<T> {
 }
 
 /// W^{1/2} L W^{−1/2}: its diagonal, and the entries to the right of it (around the end last).
-fn symmetric(axis: &AxisOperator) -> (Vec<f64>, Vec<f64>) {
+fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
     let n = axis.len();
-    let diagonal = (0..n).map(|i| axis.lower[i] + axis.upper[i] + axis.gap[i]).collect();
-    let right = (0..n).map(|i| -axis.upper[i] * (axis.volume[i] / axis.volume[(i + 1) % n]).sqrt()).collect();
-    (diagonal, right)
+    let diagonal = collected((0..n).map(|i| axis.lower[i] + axis.upper[i] + axis.gap[i]))?;
+    let right = |i: usize| -axis.upper[i] * (axis.volume[i] / axis.volume[(i + 1) % n]).sqrt();
+    Ok((diagonal, collected((0..n).map(right))?))
 }
 
 /// Eigenvalues again, as Σ coupling (v_i − v_{i+1})² + gap v_i² with v = W^{−1/2}q: small ones to more digits than QL knows them.
-fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) {
+fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()> {
     let n = axis.len();
+    let mut v = allocate(n, 0.0)?;
     for (value, q) in values.iter_mut().zip(vectors.chunks_exact(n)) {
-        let v: Vec<f64> = q.iter().zip(&axis.volume).map(|(q, w)| q / w.sqrt()).collect();
+        v.iter_mut().zip(q.iter().zip(&axis.volume)).for_each(|(v, (q, w))| *v = q / w.sqrt());
         let row = |i: usize| {
             let difference = v[i] - v[(i + 1) % n];
             axis.volume[i] * (axis.upper[i] * difference * difference + axis.gap[i] * v[i] * v[i])
         };
         *value = (0..n).map(row).sum::<f64>() / q.iter().map(|q| q * q).sum::<f64>();
     }
+    Ok(())
 }
 
 /// Eigenvalues and eigenvectors, one after the other.
 pub(crate) type Pairs = (Vec<f64>, Vec<f64>);
 
 fn open(axis: &AxisOperator) -> Result<Pairs> {
-    let (mut d, mut e) = symmetric(axis);
+    let (mut d, mut e) = symmetric(axis)?;
     let n = d.len();
-    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
+    let mut q = identity(n)?;
     if n > 0 {
         e[n - 1] = 0.0;
     }
@@ -210,9 +214,9 @@ fn ql_step(d: &mut [f64], e: &mut [f64], q: &mut [f64], (l, m): (usize, usize)) 
 
 /// By reflections, and as those of an open axis.
 fn periodic(axis: &AxisOperator) -> Result<Pairs> {
-    let (diagonal, right) = symmetric(axis);
+    let (diagonal, right) = symmetric(axis)?;
     let n = diagonal.len();
-    let mut a = vec![0.0; n * n];
+    let mut a = allocate(n.saturating_mul(n), 0.0)?;
     for i in 0..n {
         a[i * n + i] += diagonal[i];
         let j = (i + 1) % n;
@@ -221,7 +225,7 @@ fn periodic(axis: &AxisOperator) -> Result<Pairs> {
             a[j * n + i] += right[i];
         }
     }
-    let (mut d, mut e, mut q) = reflected(a, n);
+    let (mut d, mut e, mut q) = reflected(a, n)?;
     diagonalise(&mut d, &mut e, &mut q)?;
     Ok((d, q))
 }

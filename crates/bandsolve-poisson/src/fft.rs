@@ -50,17 +50,17 @@ impl<T: PoissonScalar> TransformSolver<T> {
     pub fn new(problem: &SeparableProblem, dense: bool, threads: usize) -> Result<Self> {
         let [first, _, last] = &problem.axes;
         let rows = RowTransforms::new(problem, dense)?;
-        let mut lambda = rows.eigenvalues(problem);
+        let mut lambda = rows.eigenvalues(problem)?;
         let indefinite = IndefiniteModes::new(first, &mut lambda)?;
         let constant = if problem.is_singular() {
-            let at = rows.middle.constant().zip(rows.last.constant());
-            at.map(|((j, a), (k, b))| Constant { mode: j * last.len() + k, of_ones: a * b, weights: weights(first) })
+            let (weights, at) = (weights(first)?, rows.middle.constant()?.zip(rows.last.constant()?));
+            at.map(|((j, a), (k, b))| Constant { mode: j * last.len() + k, of_ones: a * b, weights })
         } else {
             None
         };
         let unknowns = first.len() * lambda.len();
         let most = (unknowns * size_of::<T>() / 16 * KEPT).saturating_sub(rows.bytes());
-        let chain = TridiagonalChain::new(first, &lambda, most);
+        let chain = TridiagonalChain::new(first, &lambda, most)?;
         let (shape, folded, simd) = (rows.shape, rows.folded, rows.simd);
         Ok(Self { shape, folded, rows, chain, indefinite, constant, threads, simd })
     }

@@ -5,6 +5,8 @@
 
 use crate::axis::AxisOperator;
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::collected;
 
 /// Couplings of a row to the one behind and the one ahead, in the direction of elimination.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +46,7 @@ pub(crate) fn odd_step(axis: &AxisOperator, i: usize) -> ChainStep {
 }
 
 /// Both lines as one, place by place: couplings to the place before and to the place after, and gaps.
-pub(crate) fn folded_rows(axis: &AxisOperator) -> [Vec<f64>; 3] {
+pub(crate) fn folded_rows(axis: &AxisOperator) -> Result<[Vec<f64>; 3]> {
     let n = axis.len();
     let row = |place: usize| match place {
         _ if place <= n / 2 => even_step(axis, place),
@@ -53,9 +55,8 @@ pub(crate) fn folded_rows(axis: &AxisOperator) -> [Vec<f64>; 3] {
             ChainStep { behind: ahead, ahead: behind, gap }
         }
     };
-    let rows: Vec<ChainStep> = (0..n).map(row).collect();
-    let each = |of: &dyn Fn(&ChainStep) -> f64| rows.iter().map(of).collect();
-    [each(&|row| row.behind), each(&|row| row.ahead), each(&|row| row.gap)]
+    let each = |of: &dyn Fn(ChainStep) -> f64| collected((0..n).map(row).map(of));
+    Ok([each(&|row| row.behind)?, each(&|row| row.ahead)?, each(&|row| row.gap)?])
 }
 
 /// Numbers from half their sums and differences.

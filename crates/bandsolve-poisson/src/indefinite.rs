@@ -4,6 +4,7 @@ use crate::axis::AxisOperator;
 use crate::folded::{fold, unfold};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{collected, push};
 use bandsolve::{AnyFactor, Factor, Method, Op, Plan, Result, Tridiagonal};
 
 /// The systems of some modes, with pivoted factors of each.
@@ -14,31 +15,37 @@ pub(crate) struct IndefiniteModes<T: PoissonScalar> {
     systems: Vec<(usize, AnyFactor<'static, T>)>,
 }
 
+/// Pivoted factors of sub, diag, sup; `periodic`: with corners.
+fn pivoted<T: PoissonScalar>([sub, diag, sup]: [Vec<T>; 3], periodic: bool) -> Result<AnyFactor<'static, T>> {
+    let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
+    Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)
+}
+
 impl<T: PoissonScalar> IndefiniteModes<T> {
     /// Of all negative eigenvalues, which are replaced: what elimination in lockstep does with them is overwritten.
     pub fn new(axis: &AxisOperator, lambda: &mut [f64]) -> Result<Self> {
-        let entries = |of: &dyn Fn(usize) -> f64| (0..axis.len()).map(of).collect::<Vec<f64>>();
+        let entries = |of: &dyn Fn(usize) -> f64| collected((0..axis.len()).map(|i| real::<T>(of(i))));
         let mut systems = Vec::new();
         for (mode, value) in lambda.iter_mut().enumerate().filter(|(_, value)| **value < 0.0) {
-            let diag = entries(&|i| axis.lower[i] + axis.upper[i] + axis.gap[i] + *value);
-            systems.push((mode, [entries(&|i| -axis.lower[i]), diag, entries(&|i| -axis.upper[i])]));
+            let diag = entries(&|i| axis.lower[i] + axis.upper[i] + axis.gap[i] + *value)?;
+            let system = [entries(&|i| -axis.lower[i])?, diag, entries(&|i| -axis.upper[i])?];
+            push(&mut systems, (mode, pivoted(system, axis.periodic)?))?;
             *value = 1.0;
         }
-        Self::of_systems((axis.len(), lambda.len()), [axis.periodic, axis.is_folded()], systems.into_iter())
+        Ok(Self { n: axis.len(), modes: lambda.len(), folded: axis.is_folded(), systems })
     }
 
-    /// Of some of `modes` systems of n rows, each as sub, diag, sup; `periodic`: with corners.
+    /// Of some of `modes` systems of n rows, each as sub, diag, sup.
     pub fn of_systems(
         (n, modes): (usize, usize),
-        [periodic, folded]: [bool; 2],
-        systems: impl Iterator<Item = (usize, [Vec<f64>; 3])>,
+        given: impl Iterator<Item = Result<(usize, [Vec<T>; 3])>>,
     ) -> Result<Self> {
-        let factor = |(mode, entries): (usize, [Vec<f64>; 3])| {
-            let [sub, diag, sup] = entries.map(|x| x.into_iter().map(real).collect::<Vec<T>>());
-            let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
-            Ok((mode, Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)?))
-        };
-        Ok(Self { n, modes, folded, systems: systems.map(factor).collect::<Result<_>>()? })
+        let mut systems = Vec::new();
+        for system in given {
+            let (mode, entries) = system?;
+            push(&mut systems, (mode, pivoted(entries, false)?))?;
+        }
+        Ok(Self { n, modes, folded: false, systems })
     }
 
     /// Numbers that [`take`](Self::take) keeps.

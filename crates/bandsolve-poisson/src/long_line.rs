@@ -17,8 +17,9 @@
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::SeparableProblem;
-use bandsolve::Simd;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{collected, push, reserved};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::vectors::dot;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -33,7 +34,7 @@ const LEAST: usize = 4 * LENGTH;
 const SHARED: usize = 1 << 14;
 
 /// b, a and g of a row.
-type LineRow = [f64; 3];
+pub(crate) type LineRow = [f64; 3];
 
 /// Factors of the rows of a partition.
 struct LineTable<T> {
@@ -67,32 +68,31 @@ impl<T: PoissonScalar> LongLine<T> {
         line && problem.shift >= 0.0 && !problem.is_singular()
     }
 
-    pub fn new(problem: &SeparableProblem, threads: usize) -> Self {
+    pub fn new(problem: &SeparableProblem, threads: usize) -> Result<Self> {
         let axis = &problem.axes[0];
         let shift = problem.axes[1].gap[0] + problem.axes[2].gap[0] + problem.shift;
-        let rows: Vec<LineRow> = (0..axis.len()).map(|i| [axis.lower[i], axis.upper[i], axis.gap[i] + shift]).collect();
+        let rows = collected((0..axis.len()).map(|i| [axis.lower[i], axis.upper[i], axis.gap[i] + shift]))?;
         let between = (rows.len() - 1) / LENGTH;
-        let (mut tables, mut kinds): (Vec<LineTable<T>>, Vec<usize>) = (Vec::new(), Vec::new());
+        let (mut tables, mut kinds): (Vec<LineTable<T>>, Vec<usize>) = (Vec::new(), reserved(between + 1)?);
         let mut before: &[LineRow] = &[];
         for p in 0..=between {
             let end = if p == between { rows.len() } else { (p + 1) * LENGTH - 1 };
             let own = &rows[p * LENGTH..end];
             if own != before {
-                tables.push(LineTable::new(own));
+                push(&mut tables, LineTable::new(own)?)?;
             }
             before = own;
             kinds.push(tables.len() - 1);
         }
-        let coarse: Vec<LineRow> = (0..between)
-            .map(|s| {
-                let [b, a, g] = rows[(s + 1) * LENGTH - 1];
-                let [left, right] = [s, s + 1].map(|p| &tables[kinds[p]].influence);
-                [b * left[0], a * right[1], g + b * left[3] + a * right[2]]
-            })
-            .collect();
-        let coarse = steps(&coarse).map(|x| x.into_iter().map(real).collect());
-        let couplings = (0..between).map(|s| rows[(s + 1) * LENGTH - 1]).map(|[b, a, _]| [real(b), real(a)]).collect();
-        Self { n: rows.len(), tables, kinds, couplings, coarse, threads, simd: Simd::detect() }
+        let coarse: Vec<LineRow> = collected((0..between).map(|s| {
+            let [b, a, g] = rows[(s + 1) * LENGTH - 1];
+            let [left, right] = [s, s + 1].map(|p| &tables[kinds[p]].influence);
+            [b * left[0], a * right[1], g + b * left[3] + a * right[2]]
+        }))?;
+        let coarse = rounded(steps(&coarse)?)?;
+        let ends = (0..between).map(|s| rows[(s + 1) * LENGTH - 1]);
+        let couplings = collected(ends.map(|[b, a, _]| [real(b), real(a)]))?;
+        Ok(Self { n: rows.len(), tables, kinds, couplings, coarse, threads, simd: Simd::detect() })
     }
 
     /// Numbers of scratch: two sums of every partition, and what is between them.
@@ -195,23 +195,31 @@ impl<T: PoissonScalar> SeparableSolver<T> for LongLine<T> {
 }
 
 impl<T: PoissonScalar> LineTable<T> {
-    fn new(rows: &[LineRow]) -> Self {
-        let forwards = steps(rows);
-        let mirrored: Vec<LineRow> = rows.iter().rev().map(|[b, a, g]| [*a, *b, *g]).collect();
-        let last = last_row(&forwards);
-        let mut first = last_row(&steps(&mirrored));
+    fn new(rows: &[LineRow]) -> Result<Self> {
+        let forwards = steps(rows)?;
+        let mirrored: Vec<LineRow> = collected(rows.iter().rev().map(|[b, a, g]| [*a, *b, *g]))?;
+        let last = last_row(&forwards)?;
+        let mut first = last_row(&steps(&mirrored)?)?;
         first.reverse();
         let ends = [rows[0], rows[rows.len() - 1]];
         let kept = |weights: &[f64]| weights.iter().zip(rows).map(|(w, row)| w * row[2]).sum();
         let influence = [last[0] * ends[0][0], first[first.len() - 1] * ends[1][1], kept(&first), kept(&last)];
-        let convert = |x: Vec<f64>| x.into_iter().map(real).collect();
-        Self { steps: forwards.map(convert), weights: [first, last].map(convert), influence }
+        Ok(Self { steps: rounded(forwards)?, weights: rounded([first, last])?, influence })
     }
 }
 
+/// Numbers in the precision of the solver.
+fn rounded<T: PoissonScalar, const N: usize>(arrays: [Vec<f64>; N]) -> Result<[Vec<T>; N]> {
+    let mut made = [const { Vec::new() }; N];
+    for (made, array) in made.iter_mut().zip(arrays) {
+        *made = collected(array.into_iter().map(real))?;
+    }
+    Ok(made)
+}
+
 /// 1/(Q + a), b/(Q + a) and a/(Q + a) of all rows.
-fn steps(rows: &[LineRow]) -> [Vec<f64>; 3] {
-    let mut found = [const { Vec::new() }; 3];
+pub(crate) fn steps(rows: &[LineRow]) -> Result<[Vec<f64>; 3]> {
+    let mut found = [reserved(rows.len())?, reserved(rows.len())?, reserved(rows.len())?];
     let mut before = None;
     for [b, a, g] in rows {
         let q = match before {
@@ -223,24 +231,28 @@ fn steps(rows: &[LineRow]) -> [Vec<f64>; 3] {
             column.push(x / (q + a));
         }
     }
-    found
+    Ok(found)
 }
 
 /// The last row of the inverse.
-fn last_row([pivots, behind, _]: &[Vec<f64>; 3]) -> Vec<f64> {
+fn last_row([pivots, behind, _]: &[Vec<f64>; 3]) -> Result<Vec<f64>> {
     let mut product = 1.0;
-    let mut row: Vec<f64> = Vec::with_capacity(pivots.len());
+    let mut row = reserved(pivots.len())?;
     for (pivot, behind) in pivots.iter().zip(behind).rev() {
         row.push(pivot * product);
         product *= behind;
     }
     row.reverse();
-    row
+    Ok(row)
 }
 
 /// u of partitions of the same length in place of f, in turns; `ends` are the unknowns before and after each.
 #[inline(always)]
-fn substitute<T: PoissonScalar, const N: usize>(steps: [&[Vec<T>; 3]; N], x: [&mut [T]; N], ends: [[T; 2]; N]) {
+pub(crate) fn substitute<T: PoissonScalar, const N: usize>(
+    steps: [&[Vec<T>; 3]; N],
+    x: [&mut [T]; N],
+    ends: [[T; 2]; N],
+) {
     let m = x[0].len();
     let [pivots, behind, ahead] = [0, 1, 2].map(|column| steps.map(|steps| &steps[column][..m]));
     let [mut h, mut u] = [0, 1].map(|side| ends.map(|ends| ends[side]));

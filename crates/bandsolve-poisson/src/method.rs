@@ -1,5 +1,6 @@
 //! The table of methods, and what a method does.
 
+use crate::condition::Condition;
 use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide};
 use bandsolve::dyn_stack::{PodStack, StackReq};
@@ -87,4 +88,9 @@ pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
 
     /// Tridiagonal systems of one solve.
     fn subproblems(&self) -> usize;
+
+    /// How far the problem is from a singular one, where the factors show it.
+    fn condition(&self) -> Option<Condition> {
+        None
+    }
 }

@@ -1,7 +1,9 @@
 //! A problem with the factors of one method: solved, measured, refined.
 
+use crate::condition::Condition;
 use crate::cyclic::CyclicSolver;
 use crate::fft::TransformSolver;
+use crate::level::WeightedMean;
 use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::operator::{SystemCheck, SystemOperator};
@@ -11,13 +13,18 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, Simd, good};
+use bandsolve::{Error, MAX_REFINEMENTS, RealScalar, Result, Scalar, Simd, good};
 use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Accepted after refinement: 64ε.
 const TOLERABLE: f64 = 8.0; // times 8ε
+/// Corrections of the mean of u at most: one does, unless u is many orders of magnitude larger than its mean.
+const LEVELLINGS: usize = 2;
+/// Rounding errors of a mean that is measured, in ε of double precision and parts of the mean of |u|: 8 products are added up, then 8 such sums,
+/// then all in twice the precision, with weights that are products of three quotients. That is less than 24 roundings of ε/2.
+const MEAN_ROUNDING: f64 = 12.0 * f64::EPSILON;
 
 /// A planned problem: transforms, roots and factors are made, right-hand sides can be solved for, again and again.
 ///
@@ -48,7 +55,9 @@ pub(crate) struct PlanCore<T: PoissonScalar> {
     pub order: AxisOrder,
     pub sides: SideTerms<T>,
     pub operator: SystemOperator<T>,
-    pub singular: bool,
+    /// Volumes along each axis as parts of their sum, where the problem is singular.
+    pub weights: Option<[Vec<f64>; 3]>,
+    pub condition: Condition,
     pub solver: Box<dyn SeparableSolver<T>>,
     pub threads: usize,
     pub simd: Simd,
@@ -68,7 +77,7 @@ pub(crate) fn factor<T: PoissonScalar>(
 ) -> Result<Box<dyn SeparableSolver<T>>> {
     match method {
         PoissonMethod::Auto | PoissonMethod::Fft | PoissonMethod::Gemm if LongLine::<T>::takes(problem) => {
-            Ok(Box::new(LongLine::new(problem, threads)))
+            Ok(Box::new(LongLine::new(problem, threads)?))
         }
         PoissonMethod::Auto | PoissonMethod::Fft => Ok(Box::new(TransformSolver::new(problem, false, threads)?)),
         PoissonMethod::Gemm => Ok(Box::new(TransformSolver::new(problem, true, threads)?)),
@@ -108,6 +117,19 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         (self.method, &self.reason)
     }
 
+    /// An estimate of the reciprocal condition, as reports have it; NaN where it is not known.
+    ///
+    /// ```
+    /// use bandsolve_poisson::Poisson;
+    /// // The least eigenvalue of −Δ on n × n nodes is about 2π²/(n + 1)², and rows have the size 16.
+    /// let plan = Poisson::new(&[99, 99]).plan::<f64>()?;
+    /// assert!((plan.rcond() - 1.23e-4).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn rcond(&self) -> f64 {
+        self.core.as_ref().map_or(1.0, |core| core.condition.rcond)
+    }
+
     /// Tridiagonal systems that are solved for each right-hand side.
     pub fn subproblems(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.subproblems())
@@ -143,7 +165,9 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ///
     /// # Errors
     /// [`Error::Shape`]; [`Error::NotFinite`] with the first place in `f`; [`Error::Incompatible`] where the problem is singular and too much would
-    /// have to be removed from f; [`Error::NotConverged`] where no answer reached the accuracy contract.
+    /// have to be removed from f; [`Error::NotConverged`] where no answer reached the accuracy contract, and where u would have no correct
+    /// digit: with a negative shift, or two matrices an axis, so near an eigenvalue that [`rcond`](Self::rcond) is no more than what rounding
+    /// makes of it, 3ε in double and ε/2 in single precision.
     pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>> {
         let mut values =
             bandsolve_kernel::memory::zeros(f.len()).ok_or(Error::OutOfMemory { bytes: size_of_val(f) })?;
@@ -175,7 +199,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             let solved = self.solve_one(core, f, u, stack);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
-        Ok(report)
+        Ok(report.finished(RealScalar::to_f64(T::EPSILON)))
     }
 
     /// u in place of f.
@@ -204,7 +228,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             let solved = self.solve_one(core, f, x, stack);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
-        Ok(report)
+        Ok(report.finished(RealScalar::to_f64(T::EPSILON)))
     }
 
     /// Nothing solved yet.
@@ -218,13 +242,15 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             refinement_steps: 0,
             subproblems: self.subproblems(),
             removed: 0.0,
-            mean: self.core.as_ref().filter(|core| core.singular).map(|_| self.mean),
+            mean: self.core.as_ref().filter(|core| core.weights.is_some()).map(|_| self.mean),
+            rcond: self.rcond(),
+            attention: None,
         }
     }
 
     /// One right-hand side, and u in the caller's order.
     fn solve_one(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
-        let solved = self.solve_scaled(core, f, u, stack);
+        let solved = self.solve_scaled(core, f, u, stack).and_then(|solved| core.decided(solved));
         if !core.order.is_given() {
             let (spare, _) = stack.make_raw::<T>(u.len());
             core.order.give(u, spare, core.threads);
@@ -238,12 +264,15 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let rhs = core.rhs(f, T::ONE);
         let solved = self.attempt(core, rhs, u, stack);
         let Some(scale) = core.rescue(&solved, rhs, stack)? else {
-            return solved.and_then(|solved| core.balanced(solved, rhs, self.removable, stack));
+            let solved = core.balanced(solved?, rhs, self.removable, stack)?;
+            return core.levelled(solved, rhs, (self.mean, u), stack);
         };
         // All times a power of two, so that nothing leaves the range of the type on the way.
         let scaled = core.rhs(f, scale);
         let mut solved = self.attempt(core, scaled, u, stack)?;
         solved = core.balanced(solved, scaled, self.removable, stack)?;
+        solved = core.levelled(solved, scaled, (self.mean * scale.to_f64(), u), stack)?;
+        solved.mean = solved.mean.map(|means| means.map(|mean| mean / scale.to_f64()));
         solved.removed /= scale.to_f64();
         let mut finite = true;
         for x in u {
@@ -272,7 +301,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         loop {
             let accepted = if refinement_steps == MAX_REFINEMENTS { TOLERABLE } else { 1.0 } * good::<T>();
             if error <= accepted {
-                return Ok(Solved { error, removed, refinement_steps });
+                return Ok(Solved { error, removed, refinement_steps, mean: None });
             }
             if refinement_steps == MAX_REFINEMENTS || !error.is_finite() {
                 return Err(Error::NotConverged { backward_error: error, refinement_steps });
@@ -306,7 +335,8 @@ impl<T: PoissonScalar> PlanCore<T> {
     fn scratch(&self) -> StackReq {
         let n = self.operator.shape().iter().product();
         let lines = StackReq::new::<T>(self.operator.words());
-        StackReq::new::<T>(n).and(lines.or(self.solver.scratch()))
+        let level = self.weights.as_ref().map_or(StackReq::EMPTY, WeightedMean::scratch);
+        StackReq::new::<T>(n).and(lines.or(self.solver.scratch())).or(level)
     }
 
     fn check<'a>(&'a self, rhs: RightHandSide<'a, T>, u: &'a [T]) -> SystemCheck<'a, T> {
@@ -356,18 +386,56 @@ impl<T: PoissonScalar> PlanCore<T> {
 
     /// `Err(Incompatible)` if more was removed than this part of the largest entry.
     fn balanced(&self, solved: Solved, rhs: RightHandSide<'_, T>, part: f64, stack: &mut PodStack) -> Result<Solved> {
-        if !self.singular || solved.removed == 0.0 {
+        if self.weights.is_none() || solved.removed == 0.0 {
             return Ok(solved);
         }
         let (line, _) = stack.make_raw::<T>(rhs.shape[2]);
         let allowed = part * rhs.largest(line).to_f64();
-        // What rounding leaves of a sum is never too much.
-        let rounding = good::<T>() * allowed / part.max(f64::MIN_POSITIVE);
-        if solved.removed.abs() <= allowed.max(rounding) {
+        // What rounding leaves of f and of what sides contribute is never too much, even if nothing else is left of their sum.
+        if solved.removed.abs() <= allowed || solved.removed.abs() <= good::<T>() * rhs.largest_term() {
             return Ok(solved);
         }
         let scale = rhs.scale.to_f64();
         Err(Error::Incompatible { removed: solved.removed / scale, allowed: allowed / scale })
+    }
+}
+
+impl<T: PoissonScalar> PlanCore<T> {
+    /// `Err(NotConverged)` where the matrix is singular to working precision, however small the backward error is.
+    fn decided(&self, solved: Solved) -> Result<Solved> {
+        let Solved { error, refinement_steps, .. } = solved;
+        let hopeless = self.condition.is_hopeless::<T>();
+        if hopeless { Err(Error::NotConverged { backward_error: error, refinement_steps }) } else { Ok(solved) }
+    }
+
+    /// Measures the mean of u where it is free, and adds a constant to u where that is not the one asked for.
+    fn levelled(
+        &self,
+        mut solved: Solved,
+        rhs: RightHandSide<'_, T>,
+        (asked, u): (f64, &mut [T]),
+        stack: &mut PodStack,
+    ) -> Result<Solved> {
+        let Some(weights) = &self.weights else { return Ok(solved) };
+        let measure = WeightedMean { weights, threads: self.threads, simd: self.simd };
+        let [mut mean, mut size] = measure.of(u, stack);
+        // u + δ is rounded to T, by ε/2 of itself.
+        let rounding = |size: f64| (RealScalar::to_f64(T::EPSILON) + MEAN_ROUNDING) * (size + asked.abs());
+        for _ in 0..LEVELLINGS {
+            if (mean - asked).abs() <= rounding(size) {
+                break;
+            }
+            let level: T = real(asked - mean);
+            u.iter_mut().for_each(|u| *u += level);
+            [mean, size] = measure.of(u, stack);
+            solved.error = self.error((RightHandSide { removed: real(solved.removed), ..rhs }, None), u, stack);
+        }
+        let reached = (mean - asked).abs() <= rounding(size);
+        solved.mean = Some([asked, if reached { asked } else { mean }]);
+        if solved.error <= TOLERABLE * good::<T>() {
+            return Ok(solved);
+        }
+        Err(Error::NotConverged { backward_error: solved.error, refinement_steps: solved.refinement_steps })
     }
 }
 

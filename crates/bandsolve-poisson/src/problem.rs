@@ -3,6 +3,7 @@
 use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
 use crate::choice::{choose, solving_order};
+use crate::condition::Condition;
 use crate::method::PoissonMethod;
 use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
@@ -11,6 +12,7 @@ use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
 use crate::settings::{ProblemSettings, shared_setters};
 use crate::slab::SlabParts;
+use bandsolve::memory::{collected, copied};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
@@ -58,6 +60,8 @@ pub struct Poisson {
     removable: f64,
     /// The first axis that was named and is not there.
     missing: Option<usize>,
+    /// Bytes of the first array that there was no memory to keep.
+    missing_bytes: Option<usize>,
 }
 
 impl Poisson {
@@ -71,7 +75,16 @@ impl Poisson {
             mean: 0.0,
             removable: 0.1,
             missing: None,
+            missing_bytes: None,
         }
+    }
+
+    /// The caller's numbers, or notes that there is no memory for them.
+    fn kept(&mut self, numbers: &[f64]) -> Vec<f64> {
+        copied(numbers).unwrap_or_else(|_| {
+            self.missing_bytes = self.missing_bytes.or(Some(size_of_val(numbers)));
+            Vec::new()
+        })
     }
 
     /// Changes an axis, or notes that it is not there.
@@ -98,8 +111,9 @@ impl Poisson {
     /// is periodic; of a cell grid the n + 1 faces of its cells.
     ///
     /// Differences are those of finite volumes: (u_i − u_{i−1})/h_{i−½} flows out of a volume, which ends in the middle between nodes.
-    pub fn coordinates(self, axis: usize, points: &[f64]) -> Self {
-        self.axis(axis, |spec| spec.coordinates = points.to_vec())
+    pub fn coordinates(mut self, axis: usize, points: &[f64]) -> Self {
+        let points = self.kept(points);
+        self.axis(axis, |spec| spec.coordinates = points)
     }
 
     /// The same boundary on all sides.
@@ -116,7 +130,8 @@ impl Poisson {
 
     /// Values along a side instead of one: a number for every point of it, in the order of memory.
     pub fn boundary_values(mut self, axis: usize, side: Side, values: &[f64]) -> Self {
-        self.values.push((axis, side, values.to_vec()));
+        let values = self.kept(values);
+        self.values.push((axis, side, values));
         self
     }
 
@@ -138,7 +153,7 @@ impl Poisson {
         method
     }
 
-    /// The mean of u, weighted by volumes, of a singular problem; 0 unless set.
+    /// The mean of u of a singular problem; 0 unless set. It is the mean over the box: each unknown counts by the volume that belongs to it.
     pub fn mean(mut self, mean: f64) -> Self {
         self.mean = mean;
         self
@@ -157,7 +172,7 @@ impl Poisson {
     ///
     /// # Errors
     /// [`Error::Shape`] where sizes do not fit, [`Error::NotFinite`] for coordinates, boundary values and the shift, [`Error::Unsupported`] for
-    /// what the method does not solve.
+    /// what the method does not solve, [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
         self.check()?;
@@ -168,18 +183,16 @@ impl Poisson {
             };
             return Ok(PoissonPlan::new(&self.shape, (method, "nothing to solve".to_owned()), None));
         }
-        let axes: Vec<AxisOperator> =
-            self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect::<Result<_>>()?;
+        let axes = self.operators()?;
         let (shift, threads) = (self.settings.shift, self.settings.threads());
         let (method, reason) = choose(&axes, shift, self.settings.method);
         let order = AxisOrder::new(solving_order(&axes, method), &self.shape);
         let sides = self.sides(&axes, &order)?;
-        let pick = |axis: Option<usize>| axis.map_or_else(AxisOperator::trivial, |axis| axes[axis].clone());
-        let problem = SeparableProblem { axes: order.axes.map(pick), shift };
+        let problem = SeparableProblem { axes: picked(axes, order.axes), shift };
+        let (condition, weights) = (Condition::of(&problem)?, problem.weights()?);
         let solver = T::factor(&problem, method, threads)?;
-        let operator = SystemOperator::Differences(ResidualOperator::new(&problem));
-        let core =
-            PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads, simd: Simd::detect() };
+        let operator = SystemOperator::Differences(ResidualOperator::new(&problem)?);
+        let core = PlanCore { order, sides, operator, weights, condition, solver, threads, simd: Simd::detect() };
         Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))
     }
 
@@ -190,18 +203,24 @@ impl Poisson {
         if self.shape.contains(&0) {
             return Err(Error::Shape { what: "shape", expected: 1, got: 0 });
         }
-        let axes: Vec<AxisOperator> =
-            self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect::<Result<_>>()?;
+        let axes = self.operators()?;
         // Of two axes the second is the last, along which lines lie.
         let places =
             if axes.len() == 2 { [Some(0), None, Some(1)] } else { [0, 1, 2].map(|k| (k < axes.len()).then_some(k)) };
         let sides = self.sides(&axes, &AxisOrder::new(places, &self.shape))?;
-        let pick = |axis: Option<usize>| axis.map_or_else(AxisOperator::trivial, |axis| axes[axis].clone());
-        let problem = SeparableProblem { axes: places.map(pick), shift: self.settings.shift };
+        let problem = SeparableProblem { axes: picked(axes, places), shift: self.settings.shift };
         SlabParts::new(problem, sides, &self.shape, (self.mean, self.removable))
     }
 
+    /// The operators of all axes.
+    fn operators(&self) -> Result<Vec<AxisOperator>> {
+        self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect()
+    }
+
     fn check(&self) -> Result<()> {
+        if let Some(bytes) = self.missing_bytes {
+            return Err(Error::OutOfMemory { bytes });
+        }
         if let Some(axis) =
             self.missing.or(self.values.iter().map(|value| value.0).find(|axis| *axis >= self.shape.len()))
         {
@@ -250,17 +269,23 @@ impl Poisson {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::NotFinite { array: "boundary values", index });
         }
-        Ok(SideTerm::Array(self.reordered(axis, values, order).into_iter().map(convert).collect()))
+        Ok(SideTerm::Array(collected(self.reordered(axis, values, order)?.into_iter().map(convert))?))
     }
 
     /// Values along a side of the caller's `axis`, in solving order.
-    fn reordered(&self, axis: usize, values: &[f64], order: &AxisOrder) -> Vec<f64> {
+    fn reordered(&self, axis: usize, values: &[f64], order: &AxisOrder) -> Result<Vec<f64>> {
         let others: Vec<usize> = order.axes.iter().flatten().copied().filter(|other| *other != axis).collect();
         if others.is_sorted() || others.len() < 2 {
-            return values.to_vec();
+            return copied(values);
         }
         // Two axes, exchanged.
         let (rows, columns) = (self.shape[others[0]], self.shape[others[1]]);
-        (0..rows * columns).map(|e| values[(e % columns) * rows + e / columns]).collect()
+        collected((0..rows * columns).map(|e| values[(e % columns) * rows + e / columns]))
     }
+}
+
+/// The operators of three axes from those of the caller's; axes that are not there have one unknown.
+fn picked(axes: Vec<AxisOperator>, order: [Option<usize>; 3]) -> [AxisOperator; 3] {
+    let mut axes: Vec<Option<AxisOperator>> = axes.into_iter().map(Some).collect();
+    order.map(|axis| axis.and_then(|axis| axes[axis].take()).unwrap_or_else(AxisOperator::trivial))
 }

@@ -3,6 +3,8 @@
 use crate::methods::block_cyclic::{self, EvenRows};
 use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
 use crate::methods::toeplitz::{LANES, LaneSystems, ShiftedLine};
+use bandsolve::Result;
+use bandsolve::memory::allocate;
 use bandsolve_kernel::{RealScalar, Simd, dispatch};
 use std::time::Instant;
 
@@ -41,17 +43,21 @@ impl RadixComparison {
 ///
 /// # Example
 /// ```
-/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1);
+/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1)?;
 /// assert_eq!(rows[0].subproblems, [321, 225]);
+/// # Ok::<(), bandsolve::Error>(())
 /// ```
-pub fn compare_radices(shapes: &[Vec<usize>], runs: usize, threads: usize) -> Vec<RadixComparison> {
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn compare_radices(shapes: &[Vec<usize>], runs: usize, threads: usize) -> Result<Vec<RadixComparison>> {
     shapes.iter().filter(|shape| !shape.is_empty()).map(|shape| compare(shape, runs.max(1), threads)).collect()
 }
 
-fn compare(shape: &[usize], runs: usize, threads: usize) -> RadixComparison {
-    let plans = [2, 4].map(|radix| laplace::<f64>(radix, shape));
+fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparison> {
+    let plans = [laplace::<f64>(2, shape)?, laplace::<f64>(4, shape)?];
     let room = plans.iter().map(|plan| plan.scratch(threads)).max().unwrap_or(0);
-    let (mut scratch, mut u) = (vec![0.0; room], vec![0.0; shape.iter().product()]);
+    let (mut scratch, mut u) = (allocate(room, 0.0)?, allocate(shape.iter().product(), 0.0)?);
     let mut times = [vec![], vec![]];
     for _ in 0..runs {
         for (plan, times) in plans.iter().zip(&mut times) {
@@ -62,12 +68,12 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> RadixComparison {
         }
     }
     times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
-    RadixComparison {
+    Ok(RadixComparison {
         shape: shape.to_vec(),
         subproblems: [0, 1].map(|i| plans[i].counts().last().copied().unwrap_or(0)),
         seconds: [0, 1].map(|i: usize| times[i][0]),
         medians: [0, 1].map(|i: usize| times[i][runs / 2]),
-    }
+    })
 }
 
 /// Seconds for sixteen systems tridiag(−1, 2 + gap, −1) of n unknowns, by cyclic reduction and by elimination: the least of all runs.
@@ -77,11 +83,16 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> RadixComparison {
 ///
 /// # Example
 /// ```
-/// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3);
+/// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3)?;
 /// assert!(reduction > 0.0 && elimination > 0.0);
+/// # Ok::<(), bandsolve::Error>(())
 /// ```
-pub fn compare_line_solvers(n: usize, runs: usize) -> [f64; 2] {
-    let (mut x, mut pivots) = (vec![1.0; n * LANES], vec![0.0; n * LANES]);
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn compare_line_solvers(n: usize, runs: usize) -> Result<[f64; 2]> {
+    let numbers = n.saturating_mul(LANES);
+    let (mut x, mut pivots) = (allocate(numbers, 1.0)?, allocate(numbers, 0.0)?);
     let mut gaps = [0.0; LANES];
     gaps.iter_mut().enumerate().for_each(|(s, gap)| *gap = 4.0 * (s as f64 + 0.5) / LANES as f64);
     let mut least = [f64::INFINITY; 2];
@@ -93,17 +104,18 @@ pub fn compare_line_solvers(n: usize, runs: usize) -> [f64; 2] {
             *least = least.min(start.elapsed().as_secs_f64());
         }
     }
-    least
+    Ok(least)
 }
 
 /// −Δ on a box of spacing 1, u = 0 outside.
-pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> PartialFractions<R> {
+pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> Result<PartialFractions<R>> {
     let (n, simd) = (shape[shape.len() - 1], Simd::detect());
-    let line = ShiftedLine::new(&vec![1.0; n], &vec![1.0; n], &vec![0.0; n]);
+    let ones = allocate(n, 1.0)?;
+    let line = ShiftedLine::new(&ones, &ones, &allocate(n, 0.0)?)?;
     let mut all = None;
     for rows in shape[..shape.len() - 1].iter().rev() {
         let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
-        all = Some(block_cyclic::plan(radix, EvenRows { rows: *rows, scale: 1.0, ring: false }, below, simd));
+        all = Some(block_cyclic::plan(radix, EvenRows { rows: *rows, scale: 1.0, ring: false }, below, simd)?);
     }
-    all.unwrap_or_else(|| PartialFractions::line(line.clone(), simd))
+    all.map_or_else(|| PartialFractions::line(line.clone(), simd), Ok)
 }

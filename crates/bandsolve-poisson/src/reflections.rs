@@ -3,11 +3,13 @@
 //! # Source
 //! R. S. Martin, C. Reinsch, J. H. Wilkinson, Numer. Math. 11 (1968), 181–195.
 
+use bandsolve::Result;
+use bandsolve::memory::{allocate, collected};
+
 /// T = QᵀCQ: its diagonal, the entries beside it, and the columns of Q one after the other.
-pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
-    let mut e = vec![0.0; n];
-    let (mut v, mut p) = (vec![0.0; n], vec![0.0; n]);
+pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let (mut q, mut sums) = (identity(n)?, allocate(n, 0.0)?);
+    let (mut e, mut v, mut p) = (allocate(n, 0.0)?, allocate(n, 0.0)?, allocate(n, 0.0)?);
     for k in 0..n.saturating_sub(1) {
         let norm = (k + 1..n).map(|i| c[i * n + k] * c[i * n + k]).sum::<f64>().sqrt();
         let first = c[(k + 1) * n + k];
@@ -32,19 +34,25 @@ pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f
             let row = &mut c[i * n + k + 1..(i + 1) * n];
             row.iter_mut().zip(&v[k + 1..]).zip(&p[k + 1..]).for_each(|((c, v), p)| *c -= own * p + of_p * v);
         }
-        reflect(&mut q, &v, half, n);
+        reflect(&mut q, &v, half, &mut sums);
     }
-    ((0..n).map(|i| c[i * n + i]).collect(), e, q)
+    Ok((collected((0..n).map(|i| c[i * n + i]))?, e, q))
+}
+
+/// The vectors of unit length along each axis, one after the other.
+pub(crate) fn identity(n: usize) -> Result<Vec<f64>> {
+    collected((0..n.saturating_mul(n)).map(|k| f64::from(u8::from(k / n == k % n))))
 }
 
 /// Q times a reflection.
-fn reflect(q: &mut [f64], v: &[f64], half: f64, n: usize) {
-    let mut sums = vec![0.0; n];
+fn reflect(q: &mut [f64], v: &[f64], half: f64, sums: &mut [f64]) {
+    let n = sums.len();
+    sums.fill(0.0);
     for (column, v) in q.chunks_exact(n).zip(v).filter(|(_, v)| **v != 0.0) {
         sums.iter_mut().zip(column).for_each(|(s, q)| *s += v * q);
     }
     for (column, v) in q.chunks_exact_mut(n).zip(v).filter(|(_, v)| **v != 0.0) {
         let factor = v / half;
-        column.iter_mut().zip(&sums).for_each(|(q, s)| *q -= factor * s);
+        column.iter_mut().zip(&*sums).for_each(|(q, s)| *q -= factor * s);
     }
 }

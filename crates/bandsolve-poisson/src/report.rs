@@ -1,6 +1,7 @@
 //! What a solve reports.
 
 use crate::method::PoissonMethod;
+use bandsolve::attention;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -31,8 +32,16 @@ pub struct PoissonReport {
     pub subproblems: usize,
     /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
     pub removed: f64,
-    /// The mean of u, weighted by volumes, where it was free to choose: of singular problems.
+    /// The mean of u, weighted by the volumes of the unknowns, where it was free to choose: of singular problems. It is measured on the u that
+    /// is returned; if that agrees with the mean that was asked for up to rounding, it is the one asked for. Of several right-hand sides the
+    /// one that is furthest from it.
     pub mean: Option<f64>,
+    /// An estimate of the reciprocal condition: the least |λ| of all eigenvalues over the mean of Σ_j |a_ij|. (Of two matrices an axis that
+    /// of the tridiagonal system nearest to a singular one.) The error of u, relative to its largest entry, can be 2η/rcond. Where a constant
+    /// is left free, its eigenvalue 0 does not count. NaN where it is not known.
+    pub rcond: f64,
+    /// Says in words where u may have no correct digit, see [`attention`](bandsolve::attention).
+    pub attention: Option<String>,
 }
 
 /// A solved problem.
@@ -45,10 +54,13 @@ pub struct PoissonSolution<T> {
 }
 
 /// What is known of a right-hand side that was solved.
+#[derive(Clone, Copy)]
 pub(crate) struct Solved {
     pub error: f64,
     pub removed: f64,
     pub refinement_steps: usize,
+    /// The mean of u that was asked for, and that of u, where it is free to choose.
+    pub mean: Option<[f64; 2]>,
 }
 
 impl PoissonReport {
@@ -59,5 +71,15 @@ impl PoissonReport {
         if solved.removed.abs() > self.removed.abs() {
             self.removed = solved.removed;
         }
+        if let Some([asked, mean]) = solved.mean {
+            let further = self.mean.is_none_or(|other| (mean - asked).abs() > (other - asked).abs());
+            self.mean = if further { Some(mean) } else { self.mean };
+        }
+    }
+
+    /// The report of all right-hand sides, solved in numbers with this ε.
+    pub(crate) fn finished(mut self, epsilon: f64) -> Self {
+        self.attention = attention(epsilon, Some(self.rcond), self.backward_error, None);
+        self
     }
 }

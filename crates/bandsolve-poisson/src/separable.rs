@@ -1,8 +1,10 @@
 //! A discretised problem, its right-hand side line by line, and its residual.
 
 use crate::axis::AxisOperator;
+use crate::level::compensated;
 use crate::scalar::{PoissonScalar, real};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::memory::collected;
+use bandsolve::{RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
 /// Unknowns from which on more than one thread copies.
@@ -31,6 +33,15 @@ impl<T: PoissonScalar> SideTerm<T> {
             SideTerm::None => T::ZERO,
             SideTerm::Constant(value) => *value,
             SideTerm::Array(values) => values[k],
+        }
+    }
+
+    /// The largest modulus.
+    fn largest(&self) -> T {
+        match self {
+            SideTerm::None => T::ZERO,
+            SideTerm::Constant(value) => Scalar::abs(*value),
+            SideTerm::Array(values) => peak(values),
         }
     }
 
@@ -150,6 +161,12 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         });
     }
 
+    /// At most so large are the numbers that are added up to one of these: f, and what each side contributes.
+    pub fn largest_term(&self) -> f64 {
+        let sides = self.sides.0.iter().flatten().map(|side| side.largest().to_f64()).sum::<f64>();
+        (peak(self.f).to_f64() + sides) * self.scale.to_f64()
+    }
+
     /// The largest modulus; `line` is scratch for a line.
     pub fn largest(&self, line: &mut [T]) -> T {
         let [rows, lines, n] = self.shape;
@@ -171,6 +188,20 @@ impl SeparableProblem {
     /// Whether a constant solves it with f = 0.
     pub fn is_singular(&self) -> bool {
         self.shift == 0.0 && self.axes.iter().all(AxisOperator::keeps_constants)
+    }
+
+    /// Volumes along each axis as parts of their sum, where the problem is singular.
+    pub fn weights(&self) -> Result<Option<[Vec<f64>; 3]>> {
+        if !self.is_singular() {
+            return Ok(None);
+        }
+        let parts = |axis: &AxisOperator| {
+            // Rounding errors of a long sum would be errors of the mean.
+            let total = compensated(axis.volume.iter().copied());
+            collected(axis.volume.iter().map(|volume| volume / total))
+        };
+        let [one, two, three] = &self.axes;
+        Ok(Some([parts(one)?, parts(two)?, parts(three)?]))
     }
 }
 
@@ -201,11 +232,11 @@ pub struct ResidualAxis<T> {
 }
 
 impl<T: PoissonScalar> ResidualAxis<T> {
-    fn new(axis: &AxisOperator) -> Self {
-        let convert = |x: &[f64]| x.iter().map(|x| real(*x)).collect();
-        let couplings = axis.lower.iter().zip(&axis.upper).map(|(a, b)| a + b).collect();
-        let (lower, upper, gap) = (convert(&axis.lower), convert(&axis.upper), convert(&axis.gap));
-        Self { lower, upper, gap, couplings, periodic: axis.periodic }
+    fn new(axis: &AxisOperator) -> Result<Self> {
+        let convert = |x: &[f64]| collected(x.iter().map(|x| real(*x)));
+        let couplings = collected(axis.lower.iter().zip(&axis.upper).map(|(a, b)| a + b))?;
+        let (lower, upper, gap) = (convert(&axis.lower)?, convert(&axis.upper)?, convert(&axis.gap)?);
+        Ok(Self { lower, upper, gap, couplings, periodic: axis.periodic })
     }
 
     /// The neighbours of i and the couplings to them; i itself where there is none.
@@ -260,13 +291,13 @@ pub struct ResidualOperator<T> {
 }
 
 impl<T: PoissonScalar> ResidualOperator<T> {
-    pub fn new(problem: &SeparableProblem) -> Self {
-        let axes = problem.axes.each_ref().map(ResidualAxis::new);
-        let last = &problem.axes[2];
-        let along: Vec<_> = (0..last.len()).map(|k| [last.lower[k] + last.upper[k], last.gap[k]]).collect();
+    pub fn new(problem: &SeparableProblem) -> Result<Self> {
+        let [one, two, last] = &problem.axes;
+        let axes = [ResidualAxis::new(one)?, ResidualAxis::new(two)?, ResidualAxis::new(last)?];
+        let along = collected((0..last.len()).map(|k| [last.lower[k] + last.upper[k], last.gap[k]]))?;
         let even = (2..last.len().saturating_sub(1))
             .all(|k| (last.lower[k], last.upper[k], last.gap[k]) == (last.lower[1], last.upper[1], last.gap[1]));
-        Self { axes, shape: problem.shape(), shift: problem.shift, along, even }
+        Ok(Self { axes, shape: problem.shape(), shift: problem.shift, along, even })
     }
 
     /// Σ_j |a_ij| at place k of line (i, j).

@@ -1,6 +1,7 @@
 //! A problem in slabs: what processes need that own consecutive planes (lines, where there are two axes) along the first axis.
 
 use crate::axis::AxisOperator;
+use crate::condition::Condition;
 use crate::fft::{Room, RowJob, RowTransforms};
 use crate::method::PoissonMethod;
 use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
@@ -8,11 +9,12 @@ use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
 use crate::transform::{ALIGNED, aligned};
-use bandsolve::memory::reserved;
-use bandsolve::{Result, Simd};
+use bandsolve::memory::{allocate, reserved};
+use bandsolve::{Error, RealScalar, Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
 use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Transforms along all axes but the first, and the tridiagonal systems along it.
 pub struct SlabParts<T: PoissonScalar> {
@@ -20,6 +22,10 @@ pub struct SlabParts<T: PoissonScalar> {
     sides: SideTerms<T>,
     given: SmallVec<[usize; 3]>,
     rows: RowTransforms<T>,
+    constant: Option<SlabConstant>,
+    condition: Condition,
+    /// Scratch of transforms.
+    room: Mutex<Vec<T>>,
     mean: f64,
     removable: f64,
 }
@@ -38,7 +44,7 @@ pub struct SlabConstant {
     /// What ones become.
     pub of_ones: f64,
     /// Volumes of all planes, with the sum 1.
-    pub weights: Vec<f64>,
+    pub weights: Arc<Vec<f64>>,
 }
 
 impl<T: PoissonScalar> SlabParts<T> {
@@ -51,7 +57,13 @@ impl<T: PoissonScalar> SlabParts<T> {
     ) -> Result<Self> {
         // Pairs of planes are neighbours also where the first axis is a ring.
         let rows = RowTransforms { folded: false, ..RowTransforms::new(&problem, false)? };
-        Ok(Self { problem, sides, given: given.into(), rows, mean, removable })
+        let condition = Condition::of(&problem)?;
+        if condition.is_hopeless::<T>() {
+            return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 });
+        }
+        let constant = constant(&problem, &rows)?;
+        let room = Mutex::new(allocate(rows.scratch() + ALIGNED, T::ZERO)?);
+        Ok(Self { problem, sides, given: given.into(), rows, constant, condition, room, mean, removable })
     }
 
     /// Planes, lines of a plane, unknowns of a line.
@@ -76,13 +88,7 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// The constant, if it solves the problem with f = 0.
     pub fn constant(&self) -> Option<SlabConstant> {
-        let found =
-            self.problem.is_singular().then(|| self.rows.middle.constant().zip(self.rows.last.constant()))??;
-        let ((line, a), (place, b)) = found;
-        let volumes = &self.problem.axes[0].volume;
-        let total: f64 = volumes.iter().sum();
-        let weights = volumes.iter().map(|volume| volume / total).collect();
-        Some(SlabConstant { mode: line * self.shape()[2] + place, of_ones: a * b, weights })
+        self.constant.clone()
     }
 
     /// sub, diag and sup of the tridiagonal systems along the first axis: rows `planes`, one system for every coefficient, row by row.
@@ -90,7 +96,7 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn systems(&self, planes: Range<usize>) -> Result<[Vec<T>; 3]> {
-        let (first, lambda) = (&self.problem.axes[0], self.rows.eigenvalues(&self.problem));
+        let (first, lambda) = (&self.problem.axes[0], self.rows.eigenvalues(&self.problem)?);
         let row = |of: &dyn Fn(usize, f64) -> f64| {
             let mut row = reserved(planes.len().saturating_mul(lambda.len()))?;
             planes.clone().for_each(|i| row.extend(lambda.iter().map(|lambda| real::<T>(of(i, *lambda)))));
@@ -106,7 +112,7 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// Coefficients of planes in their place, or, `inverse`, planes from coefficients.
     pub fn transform(&self, planes: &mut [T], inverse: bool) {
         let (plane, transforms) = (self.plane(), &self.rows);
-        let mut room = vec![T::ZERO; transforms.scratch() + ALIGNED];
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let mut room = Room::new(aligned(&mut room), transforms.words());
         let count = planes.len() / plane.max(1);
         let (paired, last) = planes.split_at_mut(count / 2 * 2 * plane);
@@ -130,21 +136,31 @@ impl<T: PoissonScalar> SlabParts<T> {
     }
 
     /// Residuals of rows `planes`.
-    pub fn residual(&self, planes: Range<usize>) -> SlabResidual<T> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn residual(&self, planes: Range<usize>) -> Result<SlabResidual<T>> {
         let [first, middle, last] = &self.problem.axes;
         // Planes of others before and behind, in whose rows nothing stands.
-        let between = |values: &[f64]| [&[0.0], &values[planes.clone()], &[0.0]].concat();
+        let between = |values: &[f64]| {
+            let mut own = reserved(planes.len().saturating_add(2))?;
+            own.push(0.0);
+            own.extend_from_slice(&values[planes.clone()]);
+            own.push(0.0);
+            Ok(own)
+        };
         let first = AxisOperator {
-            lower: between(&first.lower),
-            upper: between(&first.upper),
-            gap: between(&first.gap),
-            volume: between(&first.volume),
+            lower: between(&first.lower)?,
+            upper: between(&first.upper)?,
+            gap: between(&first.gap)?,
+            volume: between(&first.volume)?,
             periodic: false,
             uniform: None,
             inflow: [0.0; 2],
         };
-        let axes = [first, middle.clone(), last.clone()];
-        SlabResidual { operator: ResidualOperator::new(&SeparableProblem { axes, shift: self.problem.shift }) }
+        let axes = [first, middle.copied()?, last.copied()?];
+        let operator = ResidualOperator::new(&SeparableProblem { axes, shift: self.problem.shift })?;
+        Ok(SlabResidual { operator })
     }
 
     /// What is said of right-hand sides that were solved: error and what was removed of each, and most refinement steps.
@@ -159,12 +175,21 @@ impl<T: PoissonScalar> SlabParts<T> {
             subproblems: self.plane(),
             removed: 0.0,
             mean: self.problem.is_singular().then_some(self.mean),
+            rcond: self.condition.rcond,
+            attention: None,
         };
         for (error, removed) in solved {
-            report.take(Solved { error: *error, removed: *removed, refinement_steps });
+            report.take(Solved { error: *error, removed: *removed, refinement_steps, mean: None });
         }
-        report
+        report.finished(RealScalar::to_f64(T::EPSILON))
     }
+}
+
+/// The constant, if it solves the problem with f = 0.
+fn constant<T: PoissonScalar>(problem: &SeparableProblem, rows: &RowTransforms<T>) -> Result<Option<SlabConstant>> {
+    let Some([weights, ..]) = problem.weights()? else { return Ok(None) };
+    let Some(((line, a), (place, b))) = rows.middle.constant()?.zip(rows.last.constant()?) else { return Ok(None) };
+    Ok(Some(SlabConstant { mode: line * rows.shape[2] + place, of_ones: a * b, weights: Arc::new(weights) }))
 }
 
 /// Residuals of the planes of a slab.

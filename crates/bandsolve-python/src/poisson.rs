@@ -254,5 +254,7 @@ fn dictionary_of<'py>(py: Python<'py>, report: &PoissonReport) -> PyResult<Bound
     dictionary.set_item("subproblems", report.subproblems)?;
     dictionary.set_item("removed", report.removed)?;
     dictionary.set_item("mean", report.mean)?;
+    dictionary.set_item("rcond", report.rcond)?;
+    dictionary.set_item("attention", report.attention.as_deref())?;
     Ok(dictionary)
 }

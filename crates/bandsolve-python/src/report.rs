@@ -58,6 +58,13 @@ impl PyReport {
         self.0.pivot_growth
     }
 
+    /// Says in words where x may have no correct digit, else None: x is so large that the matrix must be singular to working precision.
+    /// `rcond` of factors estimates how close to singular a matrix is.
+    #[getter]
+    fn attention(&self) -> Option<&str> {
+        self.0.attention.as_deref()
+    }
+
     fn __repr__(&self) -> String {
         let Self(report) = self;
         let fallback = if report.fallback { "True" } else { "False" };
@@ -66,6 +73,9 @@ impl PyReport {
         text += &format!(", refinement_steps={}, fallback={fallback}", report.refinement_steps);
         if let Some(growth) = report.pivot_growth {
             text += &format!(", pivot_growth={growth:.2e}");
+        }
+        if let Some(attention) = &report.attention {
+            text += &format!(", attention='{attention}'");
         }
         text + &format!(", reason='{}')", report.reason)
     }

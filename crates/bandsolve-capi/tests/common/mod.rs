@@ -310,8 +310,14 @@ pub fn message() -> String {
 /// The report of the last solve, and the method in it.
 pub fn report() -> (bandsolve_report_t, String) {
     let size = size_of::<bandsolve_report_t>();
-    let mut report =
-        bandsolve_report_t { size, backward_error: 0.0, refinement_steps: -1, fallback: -1, method: [1; 32] };
+    let mut report = bandsolve_report_t {
+        size,
+        backward_error: 0.0,
+        refinement_steps: -1,
+        fallback: -1,
+        method: [1; 32],
+        attention: [1; 160],
+    };
     // SAFETY: a report.
     assert_eq!(unsafe { bandsolveLastReport(&mut report) }, Status::BANDSOLVE_SUCCESS);
     // SAFETY: the library ends it with a zero.

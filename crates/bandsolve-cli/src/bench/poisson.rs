@@ -202,7 +202,7 @@ fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, t
     let (mut found, mut sheets) = (Vec::new(), Vec::new());
     let bar = progress::parts("threads", threads.len());
     for threads in threads {
-        let rows = compare_radices(&shapes, if args.measure.quick { 1 } else { 5 }, *threads);
+        let rows = compare_radices(&shapes, if args.measure.quick { 1 } else { 5 }, *threads)?;
         let sheet = Sheet {
             title: format!("block cyclic reduction, radix 2 beside radix 4, {}", report::counted(*threads, "thread")),
             columns: vec![

@@ -54,7 +54,7 @@ impl PivotGap {
 }
 
 /// The sum and what is lost of it.
-fn two_sum(a: f64, b: f64) -> [f64; 2] {
+pub(crate) fn two_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
     let part = sum - a;
     [sum, (a - (sum - part)) + (b - part)]

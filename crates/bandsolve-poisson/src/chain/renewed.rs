@@ -14,6 +14,8 @@
 
 use super::BLOCK;
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::{allocate, copied};
 use bandsolve_kernel::view::ViewMut;
 
 /// Rows from one of which e and c are kept to the next.
@@ -49,11 +51,11 @@ struct LastRow {
 
 impl RenewedChain {
     /// Of rows by their couplings to the row before and the row after and their gaps; `ring`: the first and the last row couple.
-    pub fn new([lower, upper, gap]: [Vec<f64>; 3], ring: bool, lambda: &[f64]) -> Self {
-        let mut chain = Self { lower, upper, gap, ring, lambda: lambda.to_vec(), checks: Vec::new() };
+    pub fn new([lower, upper, gap]: [Vec<f64>; 3], ring: bool, lambda: &[f64]) -> Result<Self> {
+        let mut chain = Self { lower, upper, gap, ring, lambda: copied(lambda)?, checks: Vec::new() };
         let count = chain.gap.len().saturating_sub(2) / STEP;
         let parts = if ring { 2 } else { 1 };
-        let mut checks = vec![0.0; count * parts * lambda.len()];
+        let mut checks = allocate((count * parts).saturating_mul(lambda.len()), 0.0)?;
         for first in (0..lambda.len()).step_by(BLOCK) {
             let width = BLOCK.min(lambda.len() - first);
             let mut row = chain.start(first, width);
@@ -70,7 +72,7 @@ impl RenewedChain {
             }
         }
         chain.checks = checks;
-        chain
+        Ok(chain)
     }
 
     /// Of what grows with the number of systems.
@@ -236,7 +238,7 @@ mod tests {
                     (rows[0][0], rows[1][n - 1]) = (0.0, 0.0);
                 }
                 let lambda: Vec<f64> = (0..modes).map(|k| 0.01 + 0.1 * k as f64).collect();
-                let chain = RenewedChain::new(rows.clone(), ring, &lambda);
+                let chain = RenewedChain::new(rows.clone(), ring, &lambda).unwrap();
                 let f: Vec<f64> = (0..n * modes).map(|e| number(e) - 1.0).collect();
                 let mut x = f.clone();
                 for first in (0..modes).step_by(BLOCK) {
@@ -267,7 +269,7 @@ mod tests {
             if !ring {
                 (lower[0], upper[n - 1]) = (0.0, 0.0);
             }
-            let chain = RenewedChain::new([lower, upper, vec![0.0; n]], ring, &[0.0]);
+            let chain = RenewedChain::new([lower, upper, vec![0.0; n]], ring, &[0.0]).unwrap();
             let mut x = vec![0.0; n];
             chain.solve(0, ViewMut::new(&mut x, 1, n));
             assert!(x.iter().all(|x| *x == 0.0));

@@ -4,6 +4,7 @@ use crate::axis::AxisOperator;
 use crate::dense::DenseTransform;
 use crate::scalar::PoissonScalar;
 use crate::transform::Transform;
+use bandsolve::memory::copied;
 use bandsolve::{Result, Simd};
 
 /// The transform of one axis.
@@ -16,24 +17,28 @@ pub(crate) enum AxisTransform<T: PoissonScalar> {
 impl<T: PoissonScalar> AxisTransform<T> {
     pub fn new(axis: &AxisOperator, dense: bool) -> Result<Self> {
         match axis.uniform {
-            Some((_, sides)) if !dense => Ok(Self::Fast(Transform::new(axis.len(), sides))),
+            Some((_, sides)) if !dense => Ok(Self::Fast(Transform::new(axis.len(), sides)?)),
             _ => Ok(Self::Dense(DenseTransform::new(axis)?)),
         }
     }
 
-    pub fn eigenvalues(&self, axis: &AxisOperator) -> Vec<f64> {
-        match (self, axis.uniform) {
-            (Self::Fast(transform), Some((scale, _))) => transform.eigenvalues().iter().map(|v| v * scale).collect(),
-            (Self::Fast(transform), None) => transform.eigenvalues(),
-            (Self::Dense(dense), _) => dense.eigenvalues.clone(),
+    pub fn eigenvalues(&self, axis: &AxisOperator) -> Result<Vec<f64>> {
+        match self {
+            Self::Fast(transform) => {
+                let mut values = transform.eigenvalues()?;
+                let scale = axis.uniform.map_or(1.0, |(scale, _)| scale);
+                values.iter_mut().for_each(|v| *v *= scale);
+                Ok(values)
+            }
+            Self::Dense(dense) => copied(&dense.eigenvalues),
         }
     }
 
     /// Where the constant stands, and what ones become there.
-    pub fn constant(&self) -> Option<(usize, f64)> {
+    pub fn constant(&self) -> Result<Option<(usize, f64)>> {
         match self {
-            Self::Fast(transform) => transform.constant().map(|place| (place, transform.of_ones())),
-            Self::Dense(dense) => dense.constant,
+            Self::Fast(transform) => Ok(transform.constant()?.map(|place| (place, transform.of_ones()))),
+            Self::Dense(dense) => Ok(dense.constant),
         }
     }
 

@@ -3,6 +3,8 @@
 use super::TransformSolver;
 use crate::axis::AxisOperator;
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::collected;
 
 /// Where it stands, and what ones become there.
 #[derive(Clone)]
@@ -32,7 +34,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
 }
 
 /// Volumes of the rows as parts of their sum; those of a folded axis stand with the even rows.
-pub(super) fn weights(axis: &AxisOperator) -> Vec<f64> {
+pub(super) fn weights(axis: &AxisOperator) -> Result<Vec<f64>> {
     let n = axis.len();
     let total: f64 = axis.volume.iter().sum();
     let weight = |i: usize| match i {
@@ -41,5 +43,5 @@ pub(super) fn weights(axis: &AxisOperator) -> Vec<f64> {
         _ if i == 0 || 2 * i == n => 1.0 / n as f64,
         _ => 2.0 / n as f64,
     };
-    (0..n).map(weight).collect()
+    collected((0..n).map(weight))
 }

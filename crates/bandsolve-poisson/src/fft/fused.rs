@@ -224,7 +224,7 @@ mod tests {
             let axes = shape.map(|n| AxisOperator::new(n, &AxisSpec::default()).unwrap());
             let [problem, other] = [50.0, 51.0].map(|shift| SeparableProblem { axes: axes.clone(), shift });
             let solver = TransformSolver::<f64>::new(&problem, dense, threads).unwrap();
-            let operator = ResidualOperator::new(&other);
+            let operator = ResidualOperator::new(&other).unwrap();
             let row = shape[1] * shape[2];
             let mut memory = PodBuffer::new(solver.scratch());
             let mut lines = vec![f64::NAN; Verification::<f64>::words(shape)];

@@ -7,6 +7,7 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::RightHandSide;
 use crate::separable::SeparableProblem;
 use crate::transform::{ALIGNED, LaneLines, Transform};
+use bandsolve::memory::reserved;
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes};
 use core::ops::Range;
@@ -88,10 +89,12 @@ impl<T: PoissonScalar> RowTransforms<T> {
     }
 
     /// Sums of the eigenvalues of both axes and the shift, in the order of the coefficients.
-    pub fn eigenvalues(&self, problem: &SeparableProblem) -> Vec<f64> {
+    pub fn eigenvalues(&self, problem: &SeparableProblem) -> Result<Vec<f64>> {
         let [_, middle, last] = &problem.axes;
-        let (a, b) = (self.middle.eigenvalues(middle), self.last.eigenvalues(last));
-        a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)).collect()
+        let (a, b) = (self.middle.eigenvalues(middle)?, self.last.eigenvalues(last)?);
+        let mut sums = reserved(a.len().saturating_mul(b.len()))?;
+        a.iter().for_each(|a| sums.extend(b.iter().map(|b| (a + b) + problem.shift)));
+        Ok(sums)
     }
 
     /// Bytes of matrices.

@@ -18,6 +18,8 @@
 
 use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::sine;
+use bandsolve::Result;
+use bandsolve::memory::{collected, reserved};
 use bandsolve_kernel::{RealScalar, Simd};
 
 /// Block rows that are all coupled by −`scale` to the next.
@@ -35,16 +37,16 @@ pub(crate) fn plan<R: RealScalar>(
     rows: EvenRows,
     below: BelowAxis<R>,
     simd: Simd,
-) -> PartialFractions<R> {
-    let plan = PartialFractions::new(rows.rows, &stages(radix, rows), below, simd);
-    if rows.ring { plan.in_a_ring() } else { plan }
+) -> Result<PartialFractions<R>> {
+    let plan = PartialFractions::new(rows.rows, &stages(radix, rows)?, below, simd)?;
+    Ok(if rows.ring { plan.in_a_ring() } else { plan })
 }
 
 /// Reductions, then substitutions.
-fn stages(radix: usize, of: EvenRows) -> Vec<Vec<NodeGroup>> {
+fn stages(radix: usize, of: EvenRows) -> Result<Vec<Vec<NodeGroup>>> {
     let EvenRows { rows, scale, ring } = of;
     if rows == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let (end, mut steps) = (if ring { rows } else { rows + 1 }, vec![1]);
     while steps[steps.len() - 1] * radix < end {
@@ -52,19 +54,21 @@ fn stages(radix: usize, of: EvenRows) -> Vec<Vec<NodeGroup>> {
     }
     let reduce = steps[1..].iter().map(|step| reduce((*step / radix, *step), end, of));
     let substitute = steps.iter().rev().map(|step| substitute(*step, step * radix, end, scale));
-    let last = if ring { last_of_ring(steps[steps.len() - 1], end, scale) } else { Vec::new() };
-    reduce.chain(last).chain(substitute).filter(|stage| !stage.is_empty()).collect()
+    let last = if ring { last_of_ring(steps[steps.len() - 1], end, scale)? } else { Vec::new() };
+    let mut stages = reduce.chain(last.into_iter().map(Ok)).chain(substitute).collect::<Result<Vec<_>>>()?;
+    stages.retain(|stage| !stage.is_empty());
+    Ok(stages)
 }
 
 /// What is left of a ring: its last row gets what the node of all others gives, and is solved for.
-fn last_of_ring(inner: usize, end: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
+fn last_of_ring(inner: usize, end: usize, scale: f64) -> Result<Vec<Vec<NodeGroup>>> {
     let (node, row) = (SineNode { length: end, inner, scale }, vec![end as isize]);
     let group = |ins: Vec<isize>, roots: Vec<FractionRoot>, keep: bool| {
         let pieces = vec![FractionPiece { ins, roots }];
         NodeGroup { base: 0, stride: end, count: 1, pieces, targets: row.clone(), keep }
     };
     let both = |j: usize| vec![scale * (node.component(j, 1) + node.component(j, end - 1))];
-    let given = (1..end).map(|j| node.root(j, node.values(j), both(j))).collect();
+    let given = collected((1..end).map(|j| node.root(j, node.values(j), both(j))))?;
     // Every root twice but the first and, of an even number of rows, the last.
     let share = |j: usize| if j == 0 || 2 * j == end { 1.0 } else { 2.0 } / end as f64;
     let whole = (0..=end / 2).map(|j| {
@@ -72,18 +76,18 @@ fn last_of_ring(inner: usize, end: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
         FractionRoot { class: 0, root: scale * (4.0 * half * half), coefficients: vec![1.0], weights: vec![share(j)] }
     });
     let of_others = (end > inner).then(|| group(node.points(0), given, true));
-    vec![of_others.into_iter().collect(), vec![group(row.clone(), whole.collect(), false)]]
+    Ok(vec![of_others.into_iter().collect(), vec![group(row.clone(), collected(whole)?, false)]])
 }
 
 /// Every multiple of `step` gets what the nodes to its sides give; of a ring its last row, too.
-fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. }: EvenRows) -> Vec<NodeGroup> {
+fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. }: EvenRows) -> Result<Vec<NodeGroup>> {
     let (kept, whole) = ((end - 1) / step, end / step);
     let right = |length: usize| SineNode { length, inner, scale };
     let mut groups = Vec::new();
     // Both nodes have the same roots: one solve for the two.
     let both = whole - 1 + usize::from(ring && end.is_multiple_of(step));
     if both > 0 {
-        let mut roots = Vec::new();
+        let mut roots = reserved(step)?;
         for j in 1..step {
             let node = right(step);
             let coefficients = [node.mirrored(j), node.values(j)].concat();
@@ -97,23 +101,23 @@ fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. 
     let uneven = |base: usize, [left, own]: [usize; 2]| {
         let piece = |node: SineNode, from: isize, at: usize| {
             let weight = |j: usize| vec![scale * node.component(j, at)];
-            let roots = (1..node.length).map(|j| node.root(j, node.values(j), weight(j))).collect();
-            FractionPiece { ins: node.points(from), roots }
+            let roots = collected((1..node.length).map(|j| node.root(j, node.values(j), weight(j))))?;
+            Ok(FractionPiece { ins: node.points(from), roots })
         };
-        let pieces = vec![piece(right(left), -(left as isize), left - 1), piece(right(own), 0, 1)];
-        NodeGroup { base, stride: step, count: 1, pieces, targets: vec![0], keep: true }
+        let pieces = vec![piece(right(left), -(left as isize), left - 1)?, piece(right(own), 0, 1)?];
+        Ok(NodeGroup { base, stride: step, count: 1, pieces, targets: vec![0], keep: true })
     };
     if both < kept {
-        groups.push(uneven(kept * step, [step, end - kept * step]));
+        groups.push(uneven(kept * step, [step, end - kept * step])?);
     }
     if ring && !end.is_multiple_of(step) {
-        groups.push(uneven(end, [end - whole * step, step]));
+        groups.push(uneven(end, [end - whole * step, step])?);
     }
-    groups
+    Ok(groups)
 }
 
 /// Every multiple of `inner` between two of `step`, from those two.
-fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
+fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Result<Vec<NodeGroup>> {
     let whole = end / step;
     let group = |base: usize, length: usize, count: usize| {
         let node = SineNode { length, inner, scale };
@@ -124,8 +128,9 @@ fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGrou
             let beside = [1, length - 1].map(|i| scale * node.component(j, i));
             node.root(j, [values.clone(), beside.to_vec()].concat(), values)
         });
-        let pieces = vec![FractionPiece { ins: [points.clone(), sides.to_vec()].concat(), roots: roots.collect() }];
-        NodeGroup { base, stride: step, count, pieces, targets: points, keep: false }
+        let ins = [points.clone(), sides.to_vec()].concat();
+        let pieces = vec![FractionPiece { ins, roots: collected(roots)? }];
+        Ok(NodeGroup { base, stride: step, count, pieces, targets: points, keep: false })
     };
     let last = end - whole * step;
     let of_whole = (whole > 0).then(|| group(0, step, whole));

@@ -14,6 +14,7 @@ mod solve;
 mod stages;
 
 use super::toeplitz::ShiftedLine;
+use bandsolve::Result;
 use bandsolve_kernel::shifted::ShiftedSweep;
 use bandsolve_kernel::{RealScalar, Simd, tuning};
 use stages::{NodeStage, RootChunking};
@@ -91,11 +92,12 @@ pub(crate) struct PartialFractions<R> {
 
 impl<R: RealScalar> PartialFractions<R> {
     /// A plan for so many block rows.
-    pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Self {
+    pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Result<Self> {
         // The widest vectors pad roots, and take memory that a small box does not have.
         let simd = if rows * below.len() < WIDE { simd.min(Simd::Avx2) } else { simd };
         let chunking = RootChunking::of(&below, simd);
-        let stages: Vec<NodeStage<R>> = stages.iter().map(|groups| NodeStage::new(groups, chunking)).collect();
+        let stages =
+            stages.iter().map(|groups| NodeStage::new(groups, chunking)).collect::<Result<Vec<NodeStage<R>>>>()?;
         let slots = stages.iter().map(|stage| stage.slots).max().unwrap_or(0);
         let len = below.len();
         let groups = stages.iter().flat_map(|stage| &stage.groups);
@@ -105,7 +107,7 @@ impl<R: RealScalar> PartialFractions<R> {
                 BelowAxis::Line(line) => ShiftedSweep::<R>::work(line.n(), simd),
                 BelowAxis::Block(block) => len + block.scratch(1),
             };
-        Self { rows, ring: false, len, stages, below, simd, slots, own }
+        Ok(Self { rows, ring: false, len, stages, below, simd, slots, own })
     }
 
     /// The same for block rows in a ring: what is said of row 0 is said of the last one, and of row n + i of row i.
@@ -114,7 +116,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// A plan for R alone: one block row, one solve.
-    pub fn line(line: ShiftedLine<R>, simd: Simd) -> Self {
+    pub fn line(line: ShiftedLine<R>, simd: Simd) -> Result<Self> {
         let root = FractionRoot { class: 0, root: 0.0, coefficients: vec![1.0], weights: vec![1.0] };
         let pieces = vec![FractionPiece { ins: vec![1], roots: vec![root] }];
         let group = NodeGroup { base: 0, stride: 1, count: 1, pieces, targets: vec![1], keep: false };

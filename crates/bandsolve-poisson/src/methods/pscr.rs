@@ -19,6 +19,8 @@
 
 use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::{PartialSpectrum, PencilRows};
+use bandsolve::Result;
+use bandsolve::memory::{allocate, collected, reserved};
 use bandsolve_kernel::{RealScalar, Simd};
 
 /// Nodes are cut in so many.
@@ -37,15 +39,16 @@ pub(crate) fn plan<R: RealScalar>(
     ring: Option<&RingSpectrum>,
     below: BelowAxis<R>,
     simd: Simd,
-) -> Option<PartialFractions<R>> {
-    let plan = PartialFractions::new(rows.gap.len(), &stages(rows, ring)?, below, simd);
-    Some(if ring.is_some() { plan.in_a_ring() } else { plan })
+) -> Result<Option<PartialFractions<R>>> {
+    let Some(stages) = stages(rows, ring)? else { return Ok(None) };
+    let plan = PartialFractions::new(rows.gap.len(), &stages, below, simd)?;
+    Ok(Some(if ring.is_some() { plan.in_a_ring() } else { plan }))
 }
 
 /// Reductions, then substitutions.
-fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Option<Vec<Vec<NodeGroup>>> {
+fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Result<Option<Vec<Vec<NodeGroup>>>> {
     if rows.gap.is_empty() {
-        return Some(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     let end = rows.gap.len() + usize::from(ring.is_none());
     let mut levels = 1;
@@ -53,45 +56,57 @@ fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Option<Vec<Vec<NodeG
         levels += 1;
     }
     let (mut reduce, mut substitute) = (Vec::new(), Vec::new());
-    let mut inner = marks(end, levels, 0);
+    let mut inner = marks(end, levels, 0)?;
     for level in 1..=levels {
-        let outer = marks(end, levels, level);
-        let nodes = outer.windows(2).filter(|node| node[1] > node[0] + 1);
-        let nodes: Vec<PencilNode> = nodes
-            .map(|node| PencilNode::new((rows, ring.is_some()), (node[0], node[1]), &inner))
-            .collect::<Option<_>>()?;
+        let outer = marks(end, levels, level)?;
+        let mut nodes: Vec<PencilNode> = reserved(outer.len())?;
+        for node in outer.windows(2).filter(|node| node[1] > node[0] + 1) {
+            match PencilNode::new((rows, ring.is_some()), (node[0], node[1]), &inner)? {
+                Some(node) => nodes.push(node),
+                None => return Ok(None),
+            }
+        }
         // Two nodes that are neighbours add to the same row; the last and the first of a ring may be.
         let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at.is_multiple_of(2);
         for turn in 0..3 {
             let own = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
-            reduce.push(own.filter_map(|(_, node)| node.reduce(rows)).collect::<Vec<NodeGroup>>());
+            let mut stage = reserved(nodes.len())?;
+            for (_, node) in own {
+                stage.extend(node.reduce(rows)?);
+            }
+            reduce.push(stage);
         }
-        substitute.push(nodes.iter().map(|node| node.substitute(rows)).collect());
+        let mut stage = reserved(nodes.len())?;
+        for node in &nodes {
+            stage.push(node.substitute(rows)?);
+        }
+        substitute.push(stage);
         inner = outer;
     }
-    let last = ring.map(|ring| vec![last_of_ring(rows.gap.len(), ring)]);
+    let last = ring.map(|ring| Ok(vec![last_of_ring(rows.gap.len(), ring)?])).transpose()?;
     let stages = reduce.into_iter().chain(last).chain(substitute.into_iter().rev());
-    Some(stages.filter(|stage: &Vec<NodeGroup>| !stage.is_empty()).collect())
+    Ok(Some(stages.filter(|stage: &Vec<NodeGroup>| !stage.is_empty()).collect()))
 }
 
 /// The last row of a ring of n from what is left.
-fn last_of_ring(n: usize, ring: &RingSpectrum) -> NodeGroup {
+fn last_of_ring(n: usize, ring: &RingSpectrum) -> Result<NodeGroup> {
     let roots = ring.eigenvalues.iter().zip(&ring.squares).map(|(root, square)| FractionRoot {
         class: 0,
         root: *root,
         coefficients: vec![1.0],
         weights: vec![*square],
     });
-    let pieces = vec![FractionPiece { ins: vec![n as isize], roots: roots.collect() }];
-    NodeGroup { base: 0, stride: n, count: 1, pieces, targets: vec![n as isize], keep: false }
+    let pieces = vec![FractionPiece { ins: vec![n as isize], roots: collected(roots)? }];
+    Ok(NodeGroup { base: 0, stride: n, count: 1, pieces, targets: vec![n as isize], keep: false })
 }
 
 /// Marks of a level, ascending.
-fn marks(end: usize, levels: u32, level: u32) -> Vec<usize> {
+fn marks(end: usize, levels: u32, level: u32) -> Result<Vec<usize>> {
     let pieces = RADIX.pow(levels - level);
-    let mut marks: Vec<usize> = (0..=pieces).map(|k| k * end / pieces).collect();
+    let mut marks: Vec<usize> = reserved(pieces.saturating_add(1))?;
+    marks.extend((0..=pieces).map(|k| k * end / pieces));
     marks.dedup();
-    marks
+    Ok(marks)
 }
 
 /// Rows a + 1 … b − 1, those that are marks, and the eigenpairs.
@@ -106,19 +121,19 @@ struct PencilNode {
 }
 
 impl PencilNode {
-    fn new((rows, ring): (PencilRows, bool), (a, b): (usize, usize), inner: &[usize]) -> Option<Self> {
+    fn new((rows, ring): (PencilRows, bool), (a, b): (usize, usize), inner: &[usize]) -> Result<Option<Self>> {
         let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
         // Row i of B, counted from 1, has index i − 1.
         let own = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
         let asked: Vec<usize> = [0, b - a - 2].into_iter().chain(marks.iter().map(|mark| mark - a - 1)).collect();
-        let spectrum = PartialSpectrum::of(own, &asked)?;
-        let roots = root_masses(own);
+        let Some(spectrum) = PartialSpectrum::of(own, &asked)? else { return Ok(None) };
+        let roots = root_masses(own)?;
         let scaled = |by: &dyn Fn(usize) -> f64| {
             let of = spectrum.components.iter().zip(&asked);
-            of.map(|(row, at)| row.iter().map(|q| q * by(*at)).collect()).collect::<Vec<Vec<f64>>>()
+            of.map(|(row, at)| collected(row.iter().map(|q| q * by(*at)))).collect::<Result<Vec<Vec<f64>>>>()
         };
-        let (x, y) = (scaled(&|at| 1.0 / roots[at]), scaled(&|at| roots[at]));
-        Some(Self { ends: (a, b), ring, marks, eigenvalues: spectrum.eigenvalues, x, y })
+        let (x, y) = (scaled(&|at| 1.0 / roots[at])?, scaled(&|at| roots[at])?);
+        Ok(Some(Self { ends: (a, b), ring, marks, eigenvalues: spectrum.eigenvalues, x, y }))
     }
 
     fn group(
@@ -127,13 +142,13 @@ impl PencilNode {
         targets: Vec<isize>,
         keep: bool,
         of: &dyn Fn(usize) -> [Vec<f64>; 2],
-    ) -> NodeGroup {
+    ) -> Result<NodeGroup> {
         let roots = self.eigenvalues.iter().enumerate().map(|(j, root)| {
             let [coefficients, weights] = of(j);
             FractionRoot { class: 0, root: *root, coefficients, weights }
         });
-        let pieces = vec![FractionPiece { ins, roots: roots.collect() }];
-        NodeGroup { base: self.ends.0, stride: 1, count: 1, pieces, targets, keep }
+        let pieces = vec![FractionPiece { ins, roots: collected(roots)? }];
+        Ok(NodeGroup { base: self.ends.0, stride: 1, count: 1, pieces, targets, keep })
     }
 
     fn points(&self) -> Vec<isize> {
@@ -146,7 +161,7 @@ impl PencilNode {
     }
 
     /// What the node adds to the rows beside it.
-    fn reduce(&self, rows: PencilRows) -> Option<NodeGroup> {
+    fn reduce(&self, rows: PencilRows) -> Result<Option<NodeGroup>> {
         let ((a, b), n) = (self.ends, rows.gap.len());
         let [before, after] = self.sides(n);
         // The row, what couples it to the node, and the end of the node.
@@ -154,7 +169,7 @@ impl PencilNode {
         let right = after.then(|| ((b - a) as isize, rows.sub[b - 1], 1));
         let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
         if beside.is_empty() {
-            return None;
+            return Ok(None);
         }
         if self.ring && b - a == n {
             // Both are the same row.
@@ -162,17 +177,17 @@ impl PencilNode {
                 let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
                 [coefficients, vec![beside.iter().map(|(_, by, at)| by * self.x[*at][j]).sum()]]
             };
-            return Some(self.group(self.points(), vec![(b - a) as isize], true, &of));
+            return self.group(self.points(), vec![(b - a) as isize], true, &of).map(Some);
         }
         let of = |j: usize| {
             let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
             [coefficients, beside.iter().map(|(_, by, at)| by * self.x[*at][j]).collect()]
         };
-        Some(self.group(self.points(), beside.iter().map(|row| row.0).collect(), true, &of))
+        self.group(self.points(), beside.iter().map(|row| row.0).collect(), true, &of).map(Some)
     }
 
     /// The marks of the node from the rows beside it.
-    fn substitute(&self, rows: PencilRows) -> NodeGroup {
+    fn substitute(&self, rows: PencilRows) -> Result<NodeGroup> {
         let ((a, b), n) = (self.ends, rows.gap.len());
         let [before, after] = self.sides(n);
         let left = before.then(|| (0, rows.sub[a], 0));
@@ -190,19 +205,21 @@ impl PencilNode {
 
 /// The square roots of the masses of rows, up to a common factor: sub_(k+1) m_(k+1) = sup_k m_k. Scaled to a geometric mean of 1, so
 /// that none is near the end of the range sooner than it must be.
-fn root_masses(rows: PencilRows) -> Vec<f64> {
-    let mut logarithms = vec![0.0f64];
+fn root_masses(rows: PencilRows) -> Result<Vec<f64>> {
+    let mut logarithms: Vec<f64> = reserved(rows.gap.len())?;
+    logarithms.push(0.0);
     for k in 1..rows.gap.len() {
         logarithms.push(logarithms[k - 1] + 0.5 * (rows.sup[k - 1] / rows.sub[k]).ln());
     }
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     if logarithms.iter().all(|v| *v == 0.0) {
-        return vec![1.0; logarithms.len()];
+        return allocate(logarithms.len(), 1.0);
     }
     // Products, not exponentials of sums: each step adds a rounding error of its own and no more.
-    let mut masses = vec![(-mean).exp()];
+    let mut masses = reserved(rows.gap.len())?;
+    masses.push((-mean).exp());
     for k in 1..rows.gap.len() {
         masses.push(masses[k - 1] * (rows.sup[k - 1] / rows.sub[k]).sqrt());
     }
-    masses
+    Ok(masses)
 }

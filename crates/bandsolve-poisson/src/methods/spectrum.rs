@@ -6,6 +6,9 @@
 //!
 //! Source: J. Demmel, W. Kahan, *Accurate singular values of bidiagonal matrices*, SIAM J. Sci. Stat. Comput. 11 (1990).
 
+use bandsolve::Result;
+use bandsolve::memory::{allocate, collected, reserved};
+
 /// Rows of a tridiagonal matrix M⁻¹A, A symmetric and M diagonal: −sub_k, sub_k + sup_k + gap_k, −sup_k.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PencilRows<'a> {
@@ -35,33 +38,33 @@ impl PartialSpectrum {
     ///
     /// # Cost
     /// About 3 n² rotations of two rows of as many numbers as rows are asked for; nothing beside sines where all rows are the same.
-    pub fn of(rows: PencilRows, asked: &[usize]) -> Option<Self> {
+    pub fn of(rows: PencilRows, asked: &[usize]) -> Result<Option<Self>> {
         let scale = rows.sub[0];
         let is_scale = |v: &f64| *v == scale;
         if rows.sub.iter().all(is_scale) && rows.sup.iter().all(is_scale) && rows.gap.iter().all(|gap| *gap == 0.0) {
-            return scale.is_finite().then(|| Self::of_sines(scale, rows.gap.len(), asked));
+            return scale.is_finite().then(|| Self::of_sines(scale, rows.gap.len(), asked)).transpose();
         }
         Self::by_rotations(rows, asked)
     }
 
     /// That of scale·tridiag(−1, 2, −1): 4 scale sin²(jπ/2(n + 1)) and (2/(n + 1))^½ sin(ijπ/(n + 1)).
-    fn of_sines(scale: f64, n: usize, asked: &[usize]) -> Self {
+    fn of_sines(scale: f64, n: usize, asked: &[usize]) -> Result<Self> {
         let (end, norm) = (n + 1, (2.0 / (n + 1) as f64).sqrt());
         let eigenvalues = (1..end).map(|j| {
             let half = sine(j, 2 * end);
             scale * (4.0 * half * half)
         });
-        let components = asked.iter().map(|row| (1..end).map(|j| norm * sine((row + 1) * j, end)).collect());
-        Self { eigenvalues: eigenvalues.collect(), components: components.collect() }
+        let components = asked.iter().map(|row| collected((1..end).map(|j| norm * sine((row + 1) * j, end))));
+        Ok(Self { eigenvalues: collected(eigenvalues)?, components: components.collect::<Result<_>>()? })
     }
 
-    fn by_rotations(rows: PencilRows, asked: &[usize]) -> Option<Self> {
+    fn by_rotations(rows: PencilRows, asked: &[usize]) -> Result<Option<Self>> {
         let n = rows.gap.len();
         // A negative gap is lifted, and the lift taken off the eigenvalues again: then they are good to ε of the largest.
         let lowest = rows.gap.iter().fold(0.0, |least: f64, gap| least.min(*gap));
         let lift = -2.0 * lowest;
-        let mut factor =
-            Bidiagonal { diag: vec![], sup: vec![], vectors: vec![0.0; n * asked.len()], columns: asked.len() };
+        let vectors = allocate(n.saturating_mul(asked.len()), 0.0)?;
+        let mut factor = Bidiagonal { diag: reserved(n)?, sup: reserved(n)?, vectors, columns: asked.len() };
         let mut share = 1.0;
         for k in 0..n {
             let t = rows.gap[k] + lift + rows.sub[k] * share;
@@ -75,12 +78,14 @@ impl PartialSpectrum {
         for (column, row) in asked.iter().enumerate() {
             factor.vectors[row * asked.len() + column] = 1.0;
         }
-        factor.diagonalise()?;
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|i, j| factor.diag[*i].abs().total_cmp(&factor.diag[*j].abs()));
-        let eigenvalues = order.iter().map(|j| factor.diag[*j] * factor.diag[*j] - lift).collect();
-        let of_row = |column: usize| order.iter().map(|j| factor.vectors[j * asked.len() + column]).collect();
-        Some(Self { eigenvalues, components: (0..asked.len()).map(of_row).collect() })
+        if factor.diagonalise().is_none() {
+            return Ok(None);
+        }
+        let mut order: Vec<usize> = collected(0..n)?;
+        order.sort_unstable_by(|i, j| factor.diag[*i].abs().total_cmp(&factor.diag[*j].abs()));
+        let eigenvalues = collected(order.iter().map(|j| factor.diag[*j] * factor.diag[*j] - lift))?;
+        let of_row = |column: usize| collected(order.iter().map(|j| factor.vectors[j * asked.len() + column]));
+        Ok(Some(Self { eigenvalues, components: (0..asked.len()).map(of_row).collect::<Result<_>>()? }))
     }
 }
 
@@ -318,7 +323,7 @@ mod tests {
             let sup: Vec<f64> = (0..n).map(|_| random()).collect();
             let gap: Vec<f64> = (0..n).map(|k| if k % 3 == 0 { random() } else { 0.0 }).collect();
             let all: Vec<usize> = (0..n).collect();
-            let found = PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &gap }, &all).unwrap();
+            let found = PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &gap }, &all).unwrap().unwrap();
             for i in 0..n {
                 for k in 0..n {
                     let sum = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
@@ -342,7 +347,8 @@ mod tests {
     fn eigenvalues_are_good_to_their_own_digits() {
         for n in [1usize, 2, 3, 10, 100, 511] {
             let (one, none) = (vec![1.0; n], vec![0.0; n]);
-            let found = PartialSpectrum::by_rotations(PencilRows { sub: &one, sup: &one, gap: &none }, &[0]).unwrap();
+            let found =
+                PartialSpectrum::by_rotations(PencilRows { sub: &one, sup: &one, gap: &none }, &[0]).unwrap().unwrap();
             for (j, got) in found.eigenvalues.iter().enumerate() {
                 let half = (std::f64::consts::FRAC_PI_2 * (j + 1) as f64 / (n + 1) as f64).sin();
                 let (expected, first) = (4.0 * half * half, found.components[0][j].abs());
@@ -362,7 +368,8 @@ mod tests {
         for n in [1usize, 2, 7, 40] {
             let (mut sub, mut sup) = (vec![1.0; n], vec![1.0; n]);
             (sub[0], sup[n - 1]) = (0.0, 0.0);
-            let found = PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &vec![0.0; n] }, &[0]).unwrap();
+            let found =
+                PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &vec![0.0; n] }, &[0]).unwrap().unwrap();
             assert_eq!(found.eigenvalues[0], 0.0, "{n}");
             assert!((found.components[0][0].abs() - (1.0 / n as f64).sqrt()).abs() < 1e-14, "{n}");
         }

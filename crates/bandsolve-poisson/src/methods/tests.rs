@@ -79,7 +79,7 @@ fn golden_numbers() {
         let shape: Vec<usize> = serde_json::from_value(case["shape"].clone()).unwrap();
         let f = lcg(shape.iter().product());
         for radix in [2, 4] {
-            let plan = laplace::<f64>(radix, &shape);
+            let plan = laplace::<f64>(radix, &shape).unwrap();
             let expected = &case[format!("bcr{radix}")]["count"];
             for (axis, count) in plan.counts().iter().enumerate() {
                 assert_eq!(expected[axis.to_string()], *count, "{shape:?} {radix}");
@@ -142,13 +142,13 @@ impl OracleAxis {
 fn partial_solutions<R: RealScalar>(axes: &[OracleAxis]) -> PartialFractions<R> {
     let (last, rest) = axes.split_last().unwrap();
     let PencilRows { sub, sup, gap } = last.rows();
-    let line = ShiftedLine::new(sub, sup, gap);
+    let line = ShiftedLine::new(sub, sup, gap).unwrap();
     let mut all = None;
     for axis in rest.iter().rev() {
         let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
-        all = Some(pscr::plan(axis.rows(), None, below, Simd::detect()).unwrap());
+        all = Some(pscr::plan(axis.rows(), None, below, Simd::detect()).unwrap().unwrap());
     }
-    all.unwrap_or_else(|| PartialFractions::line(line.clone(), Simd::detect()))
+    all.unwrap_or_else(|| PartialFractions::line(line.clone(), Simd::detect()).unwrap())
 }
 
 /// Banded LU of the same, independent of all here.
@@ -196,7 +196,7 @@ fn block_cyclic_reduction_of_any_size() {
     for n in sizes {
         for m in [1, 3, 16] {
             let (first, last) = (OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0));
-            let line = || ShiftedLine::new(last.rows().sub, last.rows().sup, last.rows().gap);
+            let line = || ShiftedLine::new(last.rows().sub, last.rows().sup, last.rows().gap).unwrap();
             let f = lcg(n * m);
             for radix in [2, 4] {
                 let plan = block_cyclic::plan(
@@ -204,7 +204,8 @@ fn block_cyclic_reduction_of_any_size() {
                     EvenRows { rows: n, scale: 2.5, ring: false },
                     BelowAxis::Line(line()),
                     Simd::detect(),
-                );
+                )
+                .unwrap();
                 let axes = [OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0)];
                 for shift in [0.0, 0.3] {
                     let error = apart(&solved_with(&plan, &f, shift), &banded_lu(&axes, shift, &f));
@@ -223,7 +224,7 @@ fn boxes_of_any_size() {
         let f = lcg(shape.iter().product());
         let expected = banded_lu(&axes, 0.0, &f);
         for radix in [2, 4] {
-            let error = apart(&solved(&laplace(radix, &shape), &f, 1), &expected);
+            let error = apart(&solved(&laplace(radix, &shape).unwrap(), &f, 1), &expected);
             assert!(error < CLOSE, "{shape:?}, radix {radix}: {error:e}");
         }
         let error = apart(&solved(&partial_solutions(&axes), &f, 1), &expected);
@@ -253,8 +254,9 @@ fn partial_solutions_on_stretched_axes() {
 
 #[test]
 fn same_bits_for_any_number_of_threads() {
-    let mut plans = vec![laplace(2, &[255, 130]), laplace(4, &[255, 130]), laplace(4, &[511, 77])];
-    plans.extend([laplace(2, &[31, 33, 35]), laplace(4, &[31, 33, 35])]);
+    let mut plans =
+        vec![laplace(2, &[255, 130]).unwrap(), laplace(4, &[255, 130]).unwrap(), laplace(4, &[511, 77]).unwrap()];
+    plans.extend([laplace(2, &[31, 33, 35]).unwrap(), laplace(4, &[31, 33, 35]).unwrap()]);
     let planes = [OracleAxis::stretched(300, 0, false), OracleAxis::stretched(110, 9, true)];
     let boxes =
         [OracleAxis::stretched(30, 0, false), OracleAxis::stretched(29, 9, true), OracleAxis::stretched(33, 4, true)];
@@ -277,9 +279,9 @@ fn single_precision() {
         let single: Vec<f32> = f.iter().map(|v| *v as f32).collect();
         let f: Vec<f64> = single.iter().map(|v| f64::from(*v)).collect();
         for radix in [2, 4] {
-            let exact = solved(&laplace::<f64>(radix, shape), &f, 1);
+            let exact = solved(&laplace::<f64>(radix, shape).unwrap(), &f, 1);
             let got: Vec<f64> =
-                solved(&laplace::<f32>(radix, shape), &single, 1).iter().map(|v| f64::from(*v)).collect();
+                solved(&laplace::<f32>(radix, shape).unwrap(), &single, 1).iter().map(|v| f64::from(*v)).collect();
             let error = apart(&got, &exact);
             assert!(error < 20.0 * f64::from(f32::EPSILON), "{shape:?}, radix {radix}: {error:e}");
         }
@@ -290,6 +292,6 @@ fn single_precision() {
 fn nothing_to_solve() {
     for shape in [&[0, 5][..], &[5, 0], &[0], &[3, 0, 4]] {
         let f = Vec::<f64>::new();
-        assert!(solved(&laplace(4, shape), &f, 1).is_empty());
+        assert!(solved(&laplace(4, shape).unwrap(), &f, 1).is_empty());
     }
 }

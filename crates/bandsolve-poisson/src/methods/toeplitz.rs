@@ -3,6 +3,8 @@
 //! Partial fractions solve by elimination ([`bandsolve_kernel::shifted`]), which forms right-hand sides and sums on the way and reads
 //! its pivots only as long as they change. [`LaneSystems`] has both algorithms on the same arrays, to be compared.
 
+use bandsolve::Result;
+use bandsolve::memory::collected;
 use bandsolve_kernel::shifted::LineRows;
 use bandsolve_kernel::{Job, Lanes, RealScalar};
 
@@ -17,11 +19,11 @@ pub(crate) struct ShiftedLine<R> {
 
 impl<R: RealScalar> ShiftedLine<R> {
     /// From rows in double precision.
-    pub fn new(sub: &[f64], sup: &[f64], gap: &[f64]) -> Self {
-        let of = |v: &[f64]| v.iter().map(|v| R::from_f64(*v)).collect::<Vec<R>>();
+    pub fn new(sub: &[f64], sup: &[f64], gap: &[f64]) -> Result<Self> {
+        let of = |v: &[f64]| collected(v.iter().map(|v| R::from_f64(*v)));
         let same = |v: &[f64]| v.windows(2).all(|pair| pair[0] == pair[1]);
         let uniform = same(sub) && same(sup) && same(gap) && sub.first() == sup.first() && sub.first() > Some(&0.0);
-        Self { sub: of(sub), sup: of(sup), gap: of(gap), uniform }
+        Ok(Self { sub: of(sub)?, sup: of(sup)?, gap: of(gap)?, uniform })
     }
 
     pub fn n(&self) -> usize {

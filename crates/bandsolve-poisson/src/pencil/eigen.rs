@@ -9,25 +9,40 @@ use super::AxisPencil;
 use crate::dense::{Pairs, diagonalise};
 use crate::reflections::reflected;
 use bandsolve::Result;
+use bandsolve::memory::{allocate, reserved};
 
 /// The two diagonals of L, `None` where M is not positive definite.
-fn cholesky(m: &[Vec<f64>; 3]) -> Option<[Vec<f64>; 2]> {
+fn cholesky(m: &[Vec<f64>; 3]) -> Result<Option<[Vec<f64>; 2]>> {
     let n = m[1].len();
-    let (mut diag, mut sub) = (vec![0.0f64; n], vec![0.0; n]);
-    for i in 0..n {
-        sub[i] = if i > 0 { m[0][i] / diag[i - 1] } else { 0.0 };
-        let pivot = m[1][i] - sub[i] * sub[i];
+    let (mut diag, mut sub) = (reserved(n)?, reserved(n)?);
+    for [pivot, beside] in pivots(m) {
         if pivot.is_nan() || pivot <= 0.0 {
-            return None;
+            return Ok(None);
         }
-        diag[i] = pivot.sqrt();
+        diag.push(pivot.sqrt());
+        sub.push(beside);
     }
-    Some([diag, sub])
+    Ok(Some([diag, sub]))
+}
+
+/// The squares of the diagonal of L, and the entries to the left of it.
+fn pivots(m: &[Vec<f64>; 3]) -> impl Iterator<Item = [f64; 2]> + '_ {
+    let mut before = 0.0f64;
+    (0..m[1].len()).map(move |i| {
+        let beside = if i > 0 { m[0][i] / before.sqrt() } else { 0.0 };
+        before = m[1][i] - beside * beside;
+        [before, beside]
+    })
+}
+
+/// Whether M is positive definite.
+pub(super) fn is_definite(m: &[Vec<f64>; 3]) -> bool {
+    pivots(m).all(|[pivot, _]| pivot > 0.0)
 }
 
 /// Whether the axis has eigenvectors that make both matrices diagonal: A symmetric, M positive definite.
 pub(super) fn has_eigenvectors(axis: &AxisPencil) -> bool {
-    axis.is_symmetric() && cholesky(&axis.m).is_some()
+    axis.is_symmetric() && is_definite(&axis.m)
 }
 
 /// Eigenvalues, and V with VᵀAV = Λ, VᵀMV = I, one vector after the other.
@@ -36,8 +51,11 @@ pub(super) fn has_eigenvectors(axis: &AxisPencil) -> bool {
 /// About 6n³ flops.
 pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
     let n = axis.len();
-    let Some([diag, sub]) = cholesky(&axis.m) else { return Ok((vec![f64::NAN; n], vec![f64::NAN; n * n])) };
-    let mut c = vec![0.0; n * n];
+    let entries = n.saturating_mul(n);
+    let Some([diag, sub]) = cholesky(&axis.m)? else {
+        return Ok((allocate(n, f64::NAN)?, allocate(entries, f64::NAN)?));
+    };
+    let mut c = allocate(entries, 0.0)?;
     for i in 0..n {
         c[i * n + i] = axis.a[1][i];
         if i > 0 {
@@ -55,7 +73,7 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
         }
         transpose_square(&mut c, n);
     }
-    let (mut d, mut e, mut q) = reflected(c, n);
+    let (mut d, mut e, mut q) = reflected(c, n)?;
     diagonalise(&mut d, &mut e, &mut q)?;
     for v in q.chunks_exact_mut(n.max(1)) {
         for i in (0..n).rev() {
@@ -63,7 +81,22 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
             v[i] = (v[i] - ahead) / diag[i];
         }
     }
+    refine(axis, &mut d, &q);
     Ok((d, q))
+}
+
+/// Eigenvalues again, as vᵀAv with sums of rows and squares of differences: so small ones are known to more digits than QL knows them, and
+/// that of a constant is no more than what its rows sum up to.
+fn refine(axis: &AxisPencil, values: &mut [f64], vectors: &[f64]) {
+    let (n, [sub, diag, sup]) = (axis.len(), &axis.a);
+    for (value, v) in values.iter_mut().zip(vectors.chunks_exact(n.max(1))) {
+        let row = |i: usize| {
+            let own = (sub[i] + diag[i] + sup[i]) * v[i] * v[i];
+            let ahead = |next: &f64| 0.5 * (sup[i] + sub[i + 1]) * (v[i] - next) * (v[i] - next);
+            own - v.get(i + 1).map_or(0.0, ahead)
+        };
+        *value = (0..n).map(row).sum();
+    }
 }
 
 fn transpose_square(c: &mut [f64], n: usize) {

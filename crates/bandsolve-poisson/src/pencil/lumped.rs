@@ -1,17 +1,22 @@
 //! Diagonal M: M⁻¹A by partial solutions.
 
 use super::AxisPencil;
+use super::condition::{Stability, rcond, size};
 use crate::axis::AxisOperator;
+use crate::condition::Condition;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
+use crate::methods::spectrum::{PartialSpectrum, PencilRows};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::SeparableProblem;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{collected, copied, reserved};
 use bandsolve::{Error, Result};
 
 /// Factors of M⁻¹A, and the diagonals of M.
 pub(super) struct LumpedSolver<T: PoissonScalar> {
     inner: Box<dyn SeparableSolver<T>>,
     masses: [Vec<f64>; 3],
+    condition: Condition,
     threads: usize,
 }
 
@@ -19,7 +24,9 @@ impl<T: PoissonScalar> LumpedSolver<T> {
     pub fn boxed(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<T>>> {
         let problem = SeparableProblem { axes: lumped(axes)?, shift };
         let inner = T::factor(&problem, PoissonMethod::Pscr, threads)?;
-        Ok(Box::new(Self { inner, masses: axes.each_ref().map(|axis| axis.m[1].clone()), threads }))
+        let masses = [copied(&axes[0].m[1])?, copied(&axes[1].m[1])?, copied(&axes[2].m[1])?];
+        let condition = Condition { rcond: condition(axes, &problem)?, cancelling: true };
+        Ok(Box::new(Self { inner, masses, condition, threads }))
     }
 }
 
@@ -47,6 +54,24 @@ impl<T: PoissonScalar> SeparableSolver<T> for LumpedSolver<T> {
     fn subproblems(&self) -> usize {
         self.inner.subproblems()
     }
+
+    fn condition(&self) -> Option<Condition> {
+        Some(self.condition)
+    }
+}
+
+/// The indicator, by the systems along the first axis.
+fn condition(axes: &[AxisPencil; 3], problem: &SeparableProblem) -> Result<f64> {
+    let values = |k: usize| {
+        let axis = &problem.axes[k];
+        let rows = PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap };
+        Ok(PartialSpectrum::of(rows, &[])?.map(|spectrum| spectrum.eigenvalues))
+    };
+    let (Some(a), Some(b)) = (values(1)?, values(2)?) else { return Ok(f64::NAN) };
+    let mut mu = reserved(a.len().saturating_mul(b.len()))?;
+    a.iter().for_each(|a| mu.extend(b.iter().map(|b| (a + b) + problem.shift)));
+    let found = collected(mu.iter().map(|mu| Stability::of(&axes[0], *mu)))?;
+    rcond(&axes[0], (&mu, &found), size(&axes[1]) + size(&axes[2]) + problem.shift.abs())
 }
 
 /// M⁻¹A of axes with diagonal M, as couplings and gaps.
@@ -61,11 +86,11 @@ fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
             let what = "matrices M that are not diagonal and positive, or A that are not symmetric with negative entries beside the diagonal";
             return Err(Error::Unsupported { method: "pscr", what });
         }
-        let over = |of: &dyn Fn(usize) -> f64| (0..n).map(|i| of(i) / axis.m[1][i]).collect::<Vec<f64>>();
+        let over = |of: &dyn Fn(usize) -> f64| collected((0..n).map(|i| of(i) / axis.m[1][i]));
         let mut operator = AxisOperator::trivial();
-        (operator.lower, operator.upper) = (over(&|i| -sub[i]), over(&|i| -sup[i]));
-        operator.gap = over(&|i| sub[i] + diag[i] + sup[i]);
-        (operator.volume, operator.uniform) = (axis.m[1].clone(), None);
+        (operator.lower, operator.upper) = (over(&|i| -sub[i])?, over(&|i| -sup[i])?);
+        operator.gap = over(&|i| sub[i] + diag[i] + sup[i])?;
+        (operator.volume, operator.uniform) = (copied(&axis.m[1])?, None);
         *made = Some(operator);
     }
     Ok(made.map(|axis| axis.expect("made above")))

@@ -1,5 +1,6 @@
 //! The general separable form: two tridiagonal matrices an axis.
 
+mod condition;
 mod eigen;
 mod lumped;
 mod problem;
@@ -12,6 +13,7 @@ pub(crate) use residual::{PencilOperator, PencilResidual};
 use crate::method::SeparableSolver;
 use crate::plan::PoissonPlan;
 use crate::scalar::PoissonScalar;
+use bandsolve::memory::copied;
 use bandsolve::{Error, Result};
 use solver::PencilSolver;
 
@@ -97,9 +99,16 @@ impl AxisPencil {
     }
 
     /// Both with the other sign.
-    fn negated(&self) -> Self {
-        let turn = |x: &[Vec<f64>; 3]| x.each_ref().map(|x| x.iter().map(|x| -x).collect());
-        Self { a: turn(&self.a), m: turn(&self.m) }
+    fn negated(&self) -> Result<Self> {
+        let mut turned = self.copied()?;
+        turned.a.iter_mut().chain(&mut turned.m).flatten().for_each(|x| *x = -*x);
+        Ok(turned)
+    }
+
+    /// The same, or `OutOfMemory`.
+    fn copied(&self) -> Result<Self> {
+        let copy = |[sub, diag, sup]: &[Vec<f64>; 3]| Ok([copied(sub)?, copied(diag)?, copied(sup)?]);
+        Ok(Self { a: copy(&self.a)?, m: copy(&self.m)? })
     }
 
     /// Whether the first matrix is symmetric up to the rounding of its entries.

@@ -3,6 +3,7 @@
 use super::eigen::has_eigenvectors;
 use super::lumped::LumpedSolver;
 use super::{AxisPencil, PencilOperator};
+use crate::condition::Condition;
 use crate::method::PoissonMethod;
 use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
@@ -70,7 +71,8 @@ impl SeparablePencils {
     /// Eigenvectors, once.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::NotFinite`] of the matrices and the shift, [`Error::Unsupported`] for what the method does not solve.
+    /// [`Error::Shape`] and [`Error::NotFinite`] of the matrices and the shift, [`Error::Unsupported`] for what the method does not solve,
+    /// [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
         let shape: Vec<usize> = self.pencils.iter().map(AxisPencil::len).collect();
@@ -88,29 +90,29 @@ impl SeparablePencils {
     fn core<T: PoissonScalar>(&self, method: PoissonMethod, shape: &[usize]) -> Result<PlanCore<T>> {
         let (shift, threads) = (self.settings.shift, self.settings.threads());
         let order = AxisOrder::new(self.order(method)?, shape);
-        let pick = |axis: Option<usize>| axis.map_or_else(AxisPencil::trivial, |axis| self.pencils[axis].clone());
-        let axes = order.axes.map(pick);
+        let pick =
+            |axis: Option<usize>| axis.map_or_else(|| Ok(AxisPencil::trivial()), |axis| self.pencils[axis].copied());
+        let [one, two, three] = order.axes.map(pick);
+        let axes = [one?, two?, three?];
         let solver = match method {
             PoissonMethod::Pscr => LumpedSolver::boxed(&axes, shift, threads)?,
             _ => T::products(&axes, shift, threads)?,
         };
+        let condition = solver.condition().unwrap_or(Condition { rcond: f64::NAN, cancelling: true });
         let operator = SystemOperator::Pencils(PencilOperator { axes, shift });
-        Ok(PlanCore {
-            order,
-            sides: SideTerms::none(),
-            operator,
-            singular: false,
-            solver,
-            threads,
-            simd: Simd::detect(),
-        })
+        let (sides, simd) = (SideTerms::none(), Simd::detect());
+        Ok(PlanCore { order, sides, operator, weights: None, condition, solver, threads, simd })
     }
 
     /// First the axis without eigenvectors, or the longest.
     fn order(&self, method: PoissonMethod) -> Result<[Option<usize>; 3]> {
         let count = self.pencils.len();
-        let suits = |axis: &AxisPencil| has_eigenvectors(axis) || has_eigenvectors(&axis.negated());
-        let others: Vec<usize> = (0..count).filter(|k| !suits(&self.pencils[*k])).collect();
+        let mut others: Vec<usize> = Vec::new();
+        for (k, axis) in self.pencils.iter().enumerate() {
+            if !has_eigenvectors(axis) && !has_eigenvectors(&axis.negated()?) {
+                others.push(k);
+            }
+        }
         let longest = (0..count).rev().max_by_key(|k| self.pencils[*k].len());
         let first = match others[..] {
             _ if method == PoissonMethod::Pscr => Some(0),

@@ -4,14 +4,17 @@
 //! μ = λ₂ + λ₃ + c.
 
 use super::AxisPencil;
+use super::condition::{Stability, rcond, size};
 use super::eigen::{eigenvectors, has_eigenvectors};
 use crate::chain::{BLOCK, block_of};
+use crate::condition::Condition;
 use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::ColumnBlocks;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::{collected, copied, reserved};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
@@ -32,6 +35,7 @@ pub(super) struct PencilSolver<T: PoissonScalar> {
     /// sub, diag and sup of A and M of the first axis, row by row.
     rows: Vec<[[T; 2]; 3]>,
     indefinite: IndefiniteModes<T>,
+    condition: Condition,
     /// Whether f takes the other sign.
     negative: bool,
     threads: usize,
@@ -42,11 +46,13 @@ impl<T: PoissonScalar> PencilSolver<T> {
     pub fn new(given: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Self> {
         // A negative definite M: both matrices with the other sign, and f.
         let mut negative = false;
-        let axes = given.clone().map(|axis| {
-            let turn = !has_eigenvectors(&axis) && has_eigenvectors(&axis.negated());
+        let mut turned = |axis: &AxisPencil| {
+            let other = axis.negated()?;
+            let turn = !has_eigenvectors(axis) && has_eigenvectors(&other);
             negative ^= turn;
-            if turn { axis.negated() } else { axis }
-        });
+            if turn { Ok(other) } else { axis.copied() }
+        };
+        let axes: [AxisPencil; 3] = [turned(&given[0])?, turned(&given[1])?, turned(&given[2])?];
         let shape = axes.each_ref().map(AxisPencil::len);
         // A and M of axes that are not there are 0 and 1.
         let none = |axis: &AxisPencil| axis.len() == 1 && axis.a[1][0] == 0.0 && axis.m[1][0] == 1.0;
@@ -55,17 +61,21 @@ impl<T: PoissonScalar> PencilSolver<T> {
                 return Ok((vec![0.0], None));
             }
             let (values, vectors) = eigenvectors(axis)?;
-            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors, lines))))
+            Ok((copied(&values)?, Some(DenseTransform::of_vectors(values, &vectors, lines)?)))
         };
         let ((a, middle), (b, last)) = (dense(&axes[1], false)?, dense(&axes[2], true)?);
-        let mu: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + shift)).collect();
+        let mut mu: Vec<f64> = reserved(a.len().saturating_mul(b.len()))?;
+        a.iter().for_each(|a| mu.extend(b.iter().map(|b| (a + b) + shift)));
         let first = &axes[0];
-        let weak = mu.iter().enumerate().filter(|(_, mu)| !is_stable(first, **mu));
-        let systems = weak.map(|(mode, mu)| (mode, system(first, *mu)));
-        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len()), [false; 2], systems)?;
+        let found = collected(mu.iter().map(|mu| Stability::of(first, *mu)))?;
+        let weak = mu.iter().zip(&found).enumerate().filter(|(_, (_, found))| **found == Stability::Weak);
+        let systems = weak.map(|(mode, (mu, _))| Ok((mode, system(first, *mu)?)));
+        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len()), systems)?;
+        let rest = size(&axes[1]) + size(&axes[2]) + shift.abs();
+        let condition = Condition { rcond: rcond(first, (&mu, &found), rest)?, cancelling: true };
         let row = |i: usize| core::array::from_fn(|q| [real(first.a[q][i]), real(first.m[q][i])]);
-        let (rows, mu) = ((0..shape[0]).map(row).collect(), mu.into_iter().map(real).collect());
-        Ok(Self { shape, middle, last, mu, rows, indefinite, negative, threads, simd: Simd::detect() })
+        let (rows, mu) = (collected((0..shape[0]).map(row))?, collected(mu.into_iter().map(real))?);
+        Ok(Self { shape, middle, last, mu, rows, indefinite, condition, negative, threads, simd: Simd::detect() })
     }
 
     /// Pieces that the work is cut into: as many as threads, and as have scratch of no more than half of the solution.
@@ -164,31 +174,16 @@ impl<T: PoissonScalar> SeparableSolver<T> for PencilSolver<T> {
     fn subproblems(&self) -> usize {
         self.mu.len()
     }
+
+    fn condition(&self) -> Option<Condition> {
+        Some(self.condition)
+    }
 }
 
 /// A₁ + μM₁ as sub, diag, sup.
-fn system(axis: &AxisPencil, mu: f64) -> [Vec<f64>; 3] {
-    core::array::from_fn(|q| axis.a[q].iter().zip(&axis.m[q]).map(|(a, m)| a + mu * m).collect())
-}
-
-/// Whether elimination without exchanges is stable: the matrix is definite, or no factor is larger than 1.
-fn is_stable(axis: &AxisPencil, mu: f64) -> bool {
-    let symmetric = axis.is_symmetric();
-    let (mut pivot, mut above, mut sign) = (0.0f64, 0.0, 0.0);
-    let (mut definite, mut small) = (symmetric, true);
-    for i in 0..axis.len() {
-        let at = |q: usize| axis.a[q][i] + mu * axis.m[q][i];
-        let factor = if i > 0 { at(0) / pivot } else { 0.0 };
-        pivot = at(1) - factor * above;
-        above = at(2);
-        sign = if i == 0 { pivot.signum() } else { sign };
-        definite &= pivot * sign > 0.0;
-        small &= factor.abs() <= 1.0 && pivot != 0.0;
-        if !definite && !small {
-            return false;
-        }
-    }
-    true
+fn system<T: PoissonScalar>(axis: &AxisPencil, mu: f64) -> Result<[Vec<T>; 3]> {
+    let diagonal = |q: usize| collected(axis.a[q].iter().zip(&axis.m[q]).map(|(a, m)| real(a + mu * m)));
+    Ok([diagonal(0)?, diagonal(1)?, diagonal(2)?])
 }
 
 /// Systems of some columns: Thomas' elimination, in lockstep; reciprocals of the pivots go to scratch.

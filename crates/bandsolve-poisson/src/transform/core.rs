@@ -3,6 +3,8 @@
 use super::fourier::{Fourier, root};
 use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::collected;
 use bandsolve_kernel::Lanes;
 use std::f64::consts::PI;
 
@@ -37,11 +39,11 @@ pub(super) struct Core<T> {
 }
 
 impl<T: PoissonScalar> Core<T> {
-    pub fn new(m: usize, scale: f64) -> Self {
+    pub fn new(m: usize, scale: f64) -> Result<Self> {
         let (half, scale) = (real::<T>(0.5), real::<T>(scale));
-        let before: Vec<_> = (0..=m / 2).map(|j| root::<T>(j, 2 * m).map(|part| part * half)).collect();
-        let after = before.iter().map(|w| w.map(|part| part * scale)).collect();
-        Self { fourier: Fourier::new(m), before, after, scale }
+        let before: Vec<[T; 2]> = collected((0..=m / 2).map(|j| root::<T>(j, 2 * m).map(|part| part * half)))?;
+        let after = collected(before.iter().map(|w| w.map(|part| part * scale)))?;
+        Ok(Self { fourier: Fourier::new(m)?, before, after, scale })
     }
 
     /// The m-th coefficient stands for cos(πj(2m+1)/2M) with the m that this returns for place l.

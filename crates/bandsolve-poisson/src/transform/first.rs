@@ -5,7 +5,8 @@ use super::fourier::Fourier;
 use super::small::SmallMatrix;
 use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
-use bandsolve::Simd;
+use bandsolve::memory::reserved;
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::Lanes;
 
 /// N up to which the matrix is used, and up to which it is where N is odd.
@@ -43,19 +44,19 @@ pub(super) struct Buffers<'a, V> {
 }
 
 impl<T: PoissonScalar> First<T> {
-    pub fn new(parts: usize, cosine: bool) -> Self {
+    pub fn new(parts: usize, cosine: bool) -> Result<Self> {
         // The matrix times itself is N/2.
         let scale = 2.0 / parts as f64;
         let (mut levels, mut left) = (Vec::new(), parts);
         while left % 2 == 0 && left > SMALL {
-            levels.push(Core::new(left / 2, scale));
+            levels.push(Core::new(left / 2, scale)?);
             left /= 2;
         }
         let rest = match left <= SMALL || left % 2 == 1 && left <= SMALL_ODD {
-            true => Rest::Small(SmallMatrix::new(left, cosine)),
-            false => Rest::Odd(Fourier::new(left)),
+            true => Rest::Small(SmallMatrix::new(left, cosine)?),
+            false => Rest::Odd(Fourier::new(left)?),
         };
-        Self { parts, cosine, levels, rest, scale: real::<T>(scale) }
+        Ok(Self { parts, cosine, levels, rest, scale: real::<T>(scale) })
     }
 
     /// Numbers of a line.
@@ -69,8 +70,8 @@ impl<T: PoissonScalar> First<T> {
     }
 
     /// k of every coefficient.
-    pub fn order(&self) -> Vec<usize> {
-        let mut order = Vec::new();
+    pub fn order(&self) -> Result<Vec<usize>> {
+        let mut order = reserved(Self::len(self.parts, self.cosine))?;
         for level in 0..self.levels.len() {
             let m = self.parts >> (level + 1);
             order.extend((0..m).map(|l| (2 * Core::<T>::order(l, m) + 1) << level));
@@ -84,7 +85,7 @@ impl<T: PoissonScalar> First<T> {
             Rest::Odd(_) => last - 2 * (l - count / 2 + first),
         };
         order.extend((0..count).map(|l| of_rest(l) << self.levels.len()));
-        order
+        Ok(order)
     }
 
     /// Vectors of scratch: an array of half the numbers, and what F takes that finds no room elsewhere.

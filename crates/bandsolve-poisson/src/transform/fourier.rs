@@ -7,7 +7,8 @@
 use super::core::half_turns;
 use super::wide::{ComplexLanes, aligned, flat, wide};
 use crate::scalar::{PoissonScalar, real};
-use bandsolve::Simd;
+use bandsolve::memory::{allocate, collected, out_of_memory, reserved};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// The largest prime factor whose sums are formed one by one.
@@ -78,20 +79,22 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
 }
 
 impl<T: PoissonScalar> Fourier<T> {
-    pub fn new(n: usize) -> Self {
+    pub fn new(n: usize) -> Result<Self> {
         let Some(factors) = factors(n.max(1)) else {
-            return Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n))) };
+            return Ok(Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n)?)) });
         };
         let (mut steps, mut left, mut s) = (Vec::new(), n, 1);
         for radix in factors {
             let m = left / radix;
-            let twiddles = (0..m).flat_map(|p| (1..radix).map(move |k| root(2 * p * k, left))).collect();
+            let mut twiddles = reserved(m * (radix - 1))?;
+            (0..m).for_each(|p| twiddles.extend((1..radix).map(|k| root::<T>(2 * p * k, left))));
             let half = if radix > 5 && radix % 2 == 1 { radix / 2 } else { 0 };
-            let sums = (1..=half).flat_map(|k| (1..=half).map(move |j| root(2 * (j * k % radix), radix))).collect();
+            let mut sums = reserved(half * half)?;
+            (1..=half).for_each(|k| sums.extend((1..=half).map(|j| root::<T>(2 * (j * k % radix), radix))));
             steps.push(FourierStep { radix, m, s, twiddles, sums });
             (left, s) = (m, s * radix);
         }
-        Self { n, steps, chirp: None }
+        Ok(Self { n, steps, chirp: None })
     }
 
     /// Whether [`run`](Self::run) leaves the result in `other`.
@@ -273,14 +276,18 @@ fn eight<V: Lanes<Real: PoissonScalar>>(a: [ComplexLanes<V>; 8]) -> [ComplexLane
 }
 
 impl<T: PoissonScalar> Chirp<T> {
-    fn new(n: usize) -> Self {
+    fn new(n: usize) -> Result<Self> {
+        // More than can be allocated: the squares below would leave the range.
+        if n >= 1 << (usize::BITS / 2) {
+            return Err(out_of_memory::<[T; 2]>(n));
+        }
         let length = (0..).map(|k| 1usize << k).flat_map(|k| [4 * k, 5 * k, 6 * k, 7 * k]).find(|m| *m >= 2 * n - 1);
-        let inner = Fourier::new(length.unwrap_or(2 * n));
+        let inner = Fourier::new(length.unwrap_or(2 * n))?;
         let m = inner.n;
-        let chirp: Vec<[T; 2]> = (0..n).map(|j| root(j * j % (2 * n), n)).collect();
+        let chirp: Vec<[T; 2]> = collected((0..n).map(|j| root(j * j % (2 * n), n)))?;
         let simd = Simd::detect();
         let lanes = T::lanes(simd);
-        let mut room = vec![T::ZERO; 4 * lanes * m + ALIGNED_NUMBERS];
+        let mut room = allocate(4 * lanes * m + ALIGNED_NUMBERS, T::ZERO)?;
         let (line, other) = aligned(&mut room).split_at_mut(2 * lanes * m);
         for (j, [re, im]) in chirp.iter().enumerate() {
             for at in [j, (m - j) % m] {
@@ -290,8 +297,8 @@ impl<T: PoissonScalar> Chirp<T> {
         inner.run_flat(simd, line, other);
         let found = if inner.is_moved() { other } else { line };
         let scale = real::<T>(1.0 / m as f64);
-        let kernel = (0..m).map(|k| [0, lanes].map(|part| found[2 * lanes * k + part] * scale)).collect();
-        Self { inner, chirp, kernel }
+        let kernel = collected((0..m).map(|k| [0, lanes].map(|part| found[2 * lanes * k + part] * scale)))?;
+        Ok(Self { inner, chirp, kernel })
     }
 
     fn run(&self, simd: Simd, line: &mut [T], work: &mut [T], other: &mut [T]) {

@@ -5,7 +5,8 @@ use super::first::{Buffers, First};
 use super::fourier::{Fourier, root};
 use super::wide::{ALIGNED, ComplexLanes, aligned, wide};
 use crate::scalar::{PoissonScalar, real};
-use bandsolve::Simd;
+use bandsolve::memory::{allocate, collected};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Boundaries of an axis with one spacing, as the transforms tell them apart.
@@ -51,26 +52,26 @@ pub(crate) struct LaneLines<'a, T> {
 }
 
 impl<T: PoissonScalar> Transform<T> {
-    pub fn new(n: usize, sides: AxisSides) -> Self {
+    pub fn new(n: usize, sides: AxisSides) -> Result<Self> {
         let how = match sides {
             AxisSides::NodeNeumann | AxisSides::CellNeumann | AxisSides::Periodic if n <= 1 => How::Nothing,
-            AxisSides::NodeDirichlet if n > 0 => How::First(First::new(n + 1, false)),
-            AxisSides::NodeNeumann => How::First(First::new(n - 1, true)),
+            AxisSides::NodeDirichlet if n > 0 => How::First(First::new(n + 1, false)?),
+            AxisSides::NodeNeumann => How::First(First::new(n - 1, true)?),
             AxisSides::NodeMixed(_) | AxisSides::CellDirichlet | AxisSides::CellNeumann if n > 0 => {
-                How::Core(Core::new(n, 2.0 / n as f64))
+                How::Core(Core::new(n, 2.0 / n as f64)?)
             }
-            AxisSides::CellMixed(_) if n > 0 => Self::fourth(n),
-            AxisSides::Periodic => How::Periodic(Fourier::new(n)),
+            AxisSides::CellMixed(_) if n > 0 => Self::fourth(n)?,
+            AxisSides::Periodic => How::Periodic(Fourier::new(n)?),
             _ => How::Nothing,
         };
-        Self { n, sides, how }
+        Ok(Self { n, sides, how })
     }
 
-    fn fourth(n: usize) -> How<T> {
+    fn fourth(n: usize) -> Result<How<T>> {
         let half = real::<T>(0.5);
-        let before = (0..n).map(|j| root::<T>(2 * j + 1, 4 * n).map(|part| part * half)).collect();
-        let after = (0..n).map(|l| root::<T>(l, n)).collect();
-        How::Fourth(Fourier::new(n), before, after)
+        let before = collected((0..n).map(|j| root::<T>(2 * j + 1, 4 * n).map(|part| part * half)))?;
+        let after = collected((0..n).map(|l| root::<T>(l, n)))?;
+        Ok(How::Fourth(Fourier::new(n)?, before, after))
     }
 
     /// Vectors of complex numbers of `z` and `out`, and of scratch.
@@ -90,35 +91,35 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     /// Eigenvalues of (−1, 2, −1) with these sides, in the order of the coefficients: 4 sin²(a/2), exactly 0 for the constant.
-    pub fn eigenvalues(&self) -> Vec<f64> {
+    pub fn eigenvalues(&self) -> Result<Vec<f64>> {
         let n = self.n;
         // 4 sin²(π·part/of)
         let value = |part: usize, of: usize| 4.0 * half_turns(part, of).0.powi(2);
         match (&self.how, self.sides) {
-            (How::Nothing, _) => vec![0.0; n],
+            (How::Nothing, _) => allocate(n, 0.0),
             (How::First(first), AxisSides::NodeDirichlet) => {
-                first.order().into_iter().map(|k| value(k, 2 * (n + 1))).collect()
+                collected(first.order()?.into_iter().map(|k| value(k, 2 * (n + 1))))
             }
-            (How::First(first), _) => first.order().into_iter().map(|k| value(k, 2 * (n - 1))).collect(),
+            (How::First(first), _) => collected(first.order()?.into_iter().map(|k| value(k, 2 * (n - 1)))),
             (How::Core(_), AxisSides::NodeMixed(_)) => {
-                (0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)).collect()
+                collected((0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)))
             }
             // Sines stand as n − k.
-            (How::Core(_), AxisSides::CellDirichlet) => (0..n).map(|k| value(n - k, 2 * n)).collect(),
-            (How::Core(_), _) => (0..n).map(|k| value(k, 2 * n)).collect(),
-            (How::Fourth(..), _) => (0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)).collect(),
-            (How::Periodic(_), _) => (0..n).map(|k| value(k.min(n - k), n)).collect(),
+            (How::Core(_), AxisSides::CellDirichlet) => collected((0..n).map(|k| value(n - k, 2 * n))),
+            (How::Core(_), _) => collected((0..n).map(|k| value(k, 2 * n))),
+            (How::Fourth(..), _) => collected((0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n))),
+            (How::Periodic(_), _) => collected((0..n).map(|k| value(k.min(n - k), n))),
         }
     }
 
     /// Where the eigenvalue 0 stands, if there is one.
-    pub fn constant(&self) -> Option<usize> {
-        match (&self.how, self.sides) {
+    pub fn constant(&self) -> Result<Option<usize>> {
+        Ok(match (&self.how, self.sides) {
             (How::Nothing, _) if self.n == 1 => Some(0),
-            (How::First(first), AxisSides::NodeNeumann) => first.order().iter().position(|k| *k == 0),
+            (How::First(first), AxisSides::NodeNeumann) => first.order()?.iter().position(|k| *k == 0),
             (How::Core(_), AxisSides::CellNeumann) | (How::Periodic(_), _) => Some(0),
             _ => None,
-        }
+        })
     }
 
     /// What one in every place becomes, at [`constant`](Self::constant).
@@ -136,9 +137,9 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     /// Coefficients of a few lines or, `inverse`, lines from coefficients.
-    pub fn each(&self, simd: Simd, lines: &mut [T], inverse: bool) {
+    pub fn each(&self, simd: Simd, lines: &mut [T], inverse: bool) -> Result<()> {
         let (n, lanes, [words, scratch]) = (self.n, T::lanes(simd), self.words(simd));
-        let mut room = vec![T::ZERO; 2 * words + scratch + ALIGNED];
+        let mut room = allocate(2 * words + scratch + ALIGNED, T::ZERO)?;
         let (z, room) = aligned(&mut room).split_at_mut(words);
         let (out, room) = room.split_at_mut(words);
         for lines in lines.chunks_mut(n.max(1) * 2 * lanes) {
@@ -148,6 +149,7 @@ impl<T: PoissonScalar> Transform<T> {
             self.run(simd, LaneLines { z: &mut *z, out: &mut *out, scratch: &mut room[..scratch] }, inverse);
             lines.iter_mut().enumerate().for_each(|(k, x)| *x = out[place(k)]);
         }
+        Ok(())
     }
 
     #[inline(always)]
@@ -386,14 +388,14 @@ mod tests {
             (1..=60).chain([64, 100, 101, 102, 127, 128, 129, 130, 250, 251, 255, 256, 257, 262, 263, 509, 526]);
         for n in sizes.chain([1000, 1009, 1023, 1024, 2048]) {
             for sides in ALL {
-                let transform = Transform::<f64>::new(n, sides);
+                let transform = Transform::<f64>::new(n, sides).unwrap();
                 // The same bits in every lane.
                 let z = lines(n);
                 let run = |z: &[f64], inverse: bool| {
                     let found = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
                         let mut all: Vec<f64> =
                             (0..3).flat_map(|k| z.iter().map(move |z| z * [1.0, -0.5, 4.0][k])).collect();
-                        transform.each(*simd, &mut all, inverse);
+                        transform.each(*simd, &mut all, inverse).unwrap();
                         let (one, others) = all.split_at(n);
                         (one.to_vec(), others.to_vec())
                     });
@@ -412,7 +414,7 @@ mod tests {
                 let bound = 1e-15 * (2.0 + (n as f64).log2());
                 let error = largest(back.iter().zip(&z).map(|(a, b)| a - b));
                 assert!(error <= 2.0 * bound, "{sides:?} {n}: back with {error:e}");
-                let expected = coefficients.iter().zip(transform.eigenvalues()).map(|(c, e)| c * e);
+                let expected = coefficients.iter().zip(transform.eigenvalues().unwrap()).map(|(c, e)| c * e);
                 let got = run(&apply(sides, &z), false);
                 let scale = largest(coefficients.iter().copied());
                 let error = largest(got.iter().zip(expected).map(|(a, b)| a - b));
@@ -425,14 +427,15 @@ mod tests {
     fn constants_are_where_they_are_said_to_be() {
         for n in (1..=40).chain([128, 129, 513]) {
             for sides in ALL {
-                let transform = Transform::<f64>::new(n, sides);
-                let Some(place) = transform.constant() else {
-                    assert!(transform.eigenvalues().iter().all(|e| *e > 0.0));
+                let transform = Transform::<f64>::new(n, sides).unwrap();
+                let eigenvalues = transform.eigenvalues().unwrap();
+                let Some(place) = transform.constant().unwrap() else {
+                    assert!(eigenvalues.iter().all(|e| *e > 0.0));
                     continue;
                 };
-                assert!(transform.eigenvalues().iter().enumerate().all(|(k, e)| (*e == 0.0) == (k == place)));
+                assert!(eigenvalues.iter().enumerate().all(|(k, e)| (*e == 0.0) == (k == place)));
                 let mut z = vec![-2.0; n];
-                transform.each(Simd::detect(), &mut z, false);
+                transform.each(Simd::detect(), &mut z, false).unwrap();
                 z[place] += 2.0 * transform.of_ones();
                 assert!(largest(z) <= 1e-14 * n as f64, "{sides:?} {n}");
             }

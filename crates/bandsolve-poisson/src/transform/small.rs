@@ -3,6 +3,8 @@
 use super::core::half_turns;
 use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
+use bandsolve::Result;
+use bandsolve::memory::reserved;
 use bandsolve_kernel::Lanes;
 
 /// sin(πjk/N) or cos(πjk/N) of few numbers: odd and even k have half as many columns, since columns j and N − j differ by a sign.
@@ -16,15 +18,15 @@ pub(super) struct SmallMatrix<T> {
 }
 
 impl<T: PoissonScalar> SmallMatrix<T> {
-    pub fn new(parts: usize, cosine: bool) -> Self {
+    pub fn new(parts: usize, cosine: bool) -> Result<Self> {
         let first = usize::from(!cosine);
         let entry = |k: usize, j: usize| {
             let (sin, cos) = half_turns(j * k, parts);
-            real(if cosine { cos } else { sin })
+            real::<T>(if cosine { cos } else { sin })
         };
-        let rows = first..=parts - first;
-        let entries = rows.flat_map(|k| (first..=parts / 2).map(move |j| entry(k, j))).collect();
-        Self { first, parts, entries }
+        let mut entries = reserved((parts + 1) * (parts / 2 + 1))?;
+        (first..=parts - first).for_each(|k| entries.extend((first..=parts / 2).map(|j| entry(k, j))));
+        Ok(Self { first, parts, entries })
     }
 
     /// out = scale · matrix · z; the matrix is symmetric. z is overwritten.

@@ -9,8 +9,8 @@ use crate::contract::inspect::{Probe, solved_roughly};
 use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, residual};
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{
-    ACCEPTED_AT_ONCE, Facts, Lazy, MAX_REFINEMENTS, Report, TOLERABLE, buffer, check_finite, check_scratch, good,
-    refinement_scratch,
+    ACCEPTED_AT_ONCE, Facts, Lazy, MAX_REFINEMENTS, Report, TOLERABLE, attention, buffer, check_finite, check_scratch,
+    good, refinement_scratch,
 };
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;
@@ -293,6 +293,31 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         (best, steps)
     }
 
+    /// What is to be said of x that is so large that the matrix must be singular to working precision: with Σ_j |a_ij| = s_i,
+    /// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i (|d_i|/s_i).
+    ///
+    /// # Cost
+    /// A pass over x; the rows up to the first that shows that x is not so large, mostly one.
+    fn attention(&self, op: Op, (rhs, x): (&[T], &[T]), backward_error: f64) -> Option<Arc<str>> {
+        let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
+        let (size, epsilon) = (|v: T| Scalar::abs(v).to_f64(), T::Real::EPSILON.to_f64());
+        let of_column = |(rhs, x): (&[T], &[T])| {
+            let largest = x.iter().fold(0.0, |most: f64, x| most.max_nan(size(*x)));
+            let mut ratio: f64 = 0.0;
+            for (i, d) in rhs.iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
+                let mut sum = 0.0;
+                equations.visit_row(i, &mut |_, a| sum += size(a));
+                ratio = ratio.max(size(*d) / sum);
+                if ratio >= epsilon * largest {
+                    return None;
+                }
+            }
+            let rcond = ratio / largest;
+            if rcond > 0.0 { attention(epsilon, Some(rcond), backward_error, None) } else { None }
+        };
+        rhs.chunks_exact(n).zip(x.chunks_exact(n)).find_map(of_column).map(Arc::from)
+    }
+
     /// Solves a system that is too small for the method.
     fn solve_tiny(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>) -> Result<Report> {
         let found = solve_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x)?;
@@ -349,6 +374,10 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(n_rhs)?, Failures::default());
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
         self.own.solve_all(self, op, (rhs, x), &mut outcome)?;
+        // Methods with a fallback look at the size of x by themselves, and leave x that is too large to the fallback.
+        if self.fallback.is_none() || report.fallback {
+            report.attention = self.attention(op, (rhs, x), report.backward_error);
+        }
         failures.unless(report, n_rhs)
     }
 }

@@ -37,6 +37,12 @@ pub struct Report {
     pub fallback: bool,
     /// Largest entry of the factors relative to the largest of the matrix, where the method knows it.
     pub pivot_growth: Option<f64>,
+    /// Says in words where x may have no correct digit, see [`attention`].
+    ///
+    /// It is said if x is so large beside the right-hand side that the matrix must be singular to working precision. This costs nothing, but
+    /// does not find every such matrix: [`Inspect::rcond`](crate::Inspect::rcond) and the error bounds of [`ExpertReport`](crate::ExpertReport)
+    /// do, by a few solves.
+    pub attention: Option<Arc<str>>,
 }
 
 /// A solved system.
@@ -121,6 +127,7 @@ impl Report {
             refinement_steps: 0,
             fallback: false,
             pivot_growth: None,
+            attention: None,
         };
         errors.unwrap_or_default().iter().for_each(|error| report.push(*error));
         report
@@ -141,6 +148,7 @@ impl Report {
             refinement_steps: 0,
             fallback: false,
             pivot_growth: facts.pivot_growth,
+            attention: None,
         }
     }
 
@@ -156,6 +164,7 @@ impl Report {
         self.backward_error = self.backward_error.max_nan(next.backward_error);
         self.refinement_steps = self.refinement_steps.max(next.refinement_steps);
         self.fallback |= next.fallback;
+        self.attention = self.attention.take().or_else(|| next.attention.clone());
     }
 
     /// Takes in the backward error of the next right-hand side.

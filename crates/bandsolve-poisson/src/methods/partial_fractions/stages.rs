@@ -2,6 +2,8 @@
 //! place for everything that waits to be summed.
 
 use super::{BelowAxis, FractionRoot, NodeGroup};
+use bandsolve::Result;
+use bandsolve::memory::{collected, copied, push, reserved};
 use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, ShiftedPack, packs};
 use bandsolve_kernel::{RealScalar, Simd};
 
@@ -105,15 +107,18 @@ impl RootChunking {
 type SignedRows<R> = Vec<(usize, R)>;
 
 /// Rows that are the same up to their sign, for roots of one class.
-fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<SignedRows<R>>, Vec<Vec<f64>>) {
+fn alike<R: RealScalar>(
+    rows: usize,
+    of: &dyn Fn(usize) -> Result<Vec<f64>>,
+) -> Result<(Vec<SignedRows<R>>, Vec<Vec<f64>>)> {
     let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
-        let own = of(row);
+        let own = of(row)?;
         if own.iter().all(|v| *v == 0.0) {
             continue;
         }
-        let opposite: Vec<f64> = own.iter().map(|v| -v).collect();
-        match values.iter().position(|other| *other == own || *other == opposite) {
+        let opposite = |other: &[f64]| other.iter().zip(&own).all(|(a, b)| *a == -b);
+        match values.iter().position(|other| *other == own || opposite(other)) {
             Some(at) => members[at].push((row, if values[at] == own { R::ONE } else { -R::ONE })),
             None => {
                 members.push(vec![(row, R::ONE)]);
@@ -121,26 +126,26 @@ fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<Sig
             }
         }
     }
-    (members, values)
+    Ok((members, values))
 }
 
 impl<R: RealScalar> PlannedGroup<R> {
     /// `alike`: nodes of its stage that may be solved beside its own.
-    fn new(given: &NodeGroup, chunking: RootChunking, alike: usize) -> Self {
+    fn new(given: &NodeGroup, chunking: RootChunking, alike: usize) -> Result<Self> {
         let (mut terms, mut parts) = (Vec::new(), vec![Vec::new(); given.targets.len()]);
         let mut lengths = Vec::new();
         for piece in &given.pieces {
             let used = |root: &&FractionRoot| {
                 root.coefficients.iter().any(|v| *v != 0.0) && root.weights.iter().any(|v| *v != 0.0)
             };
-            let used: Vec<&FractionRoot> = piece.roots.iter().filter(used).collect();
+            let used: Vec<&FractionRoot> = collected(piece.roots.iter().filter(used))?;
             let apart = used.len() > chunking.narrow;
-            let mut classes: Vec<usize> = used.iter().map(|root| if apart { root.class } else { 0 }).collect();
+            let mut classes: Vec<usize> = collected(used.iter().map(|root| if apart { root.class } else { 0 }))?;
             classes.sort_unstable();
             classes.dedup();
             for class in classes {
-                let own: Vec<&FractionRoot> = used.iter().filter(|r| !apart || r.class == class).copied().collect();
-                let (term, outs) = FractionTerm::new(&own, &piece.ins, (given.targets.len(), apart));
+                let own: Vec<&FractionRoot> = collected(used.iter().filter(|r| !apart || r.class == class).copied())?;
+                let (term, outs) = FractionTerm::new(&own, &piece.ins, (given.targets.len(), apart))?;
                 for (out, members) in outs.iter().enumerate() {
                     members.iter().for_each(|(target, sign)| parts[*target].push((terms.len(), out, *sign)));
                 }
@@ -160,11 +165,11 @@ impl<R: RealScalar> PlannedGroup<R> {
         mut terms: Vec<FractionTerm<R>>,
         parts: &[Vec<(usize, usize, R)>],
         (narrow, chunking): (bool, RootChunking),
-    ) -> Self {
+    ) -> Result<Self> {
         let (chunk, lanes) = (if narrow { chunking.narrow } else { chunking.wide }, chunking.lanes);
         let mut slots = 0;
         for term in &mut terms {
-            term.pad(chunk);
+            term.pad(chunk)?;
             term.slot = slots;
             slots += term.outs * if narrow { 1 } else { term.stride / chunk };
         }
@@ -182,11 +187,15 @@ impl<R: RealScalar> PlannedGroup<R> {
                 let chunks = if narrow { 1 } else { term.stride / chunk };
                 (0..chunks).map(move |chunk| ((term.slot + chunk * term.outs + out) as isize, *sign))
             });
-            SumTarget { row: *row, parts: waiting.collect() }
+            let mut all = Vec::new();
+            for part in waiting {
+                push(&mut all, part)?;
+            }
+            Ok(SumTarget { row: *row, parts: all })
         };
-        let targets = given.targets.iter().zip(parts).map(target).collect();
+        let targets = given.targets.iter().zip(parts).map(target).collect::<Result<_>>()?;
         let NodeGroup { base, stride, count, keep, .. } = *given;
-        Self { base, stride, count, terms, targets, keep, slots, narrow, direct }
+        Ok(Self { base, stride, count, terms, targets, keep, slots, narrow, direct })
     }
 
     /// Block rows of memory that a thread needs beside what solves take.
@@ -216,17 +225,25 @@ impl<R: RealScalar> PlannedGroup<R> {
 
 impl<R: RealScalar> FractionTerm<R> {
     /// And of each output the targets that it is part of.
-    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<SignedRows<R>>) {
-        let coefficients = |row: usize| roots.iter().map(|root| root.coefficients[row]).collect::<Vec<f64>>();
-        let weights = |row: usize| roots.iter().map(|root| root.weights[row]).collect::<Vec<f64>>();
-        let apart = |rows: usize, of: &dyn Fn(usize) -> Vec<f64>| {
+    fn new(
+        roots: &[&FractionRoot],
+        ins: &[isize],
+        (targets, merge): (usize, bool),
+    ) -> Result<(Self, Vec<SignedRows<R>>)> {
+        let coefficients = |row: usize| collected(roots.iter().map(|root| root.coefficients[row]));
+        let weights = |row: usize| collected(roots.iter().map(|root| root.weights[row]));
+        let apart = |rows: usize, of: &dyn Fn(usize) -> Result<Vec<f64>>| -> Result<_> {
             let members = (0..rows).map(|row| vec![(row, R::ONE)]).collect();
-            (members, (0..rows).map(of).collect::<Vec<_>>())
+            Ok((members, (0..rows).map(of).collect::<Result<Vec<_>>>()?))
         };
         let (of_ins, coefficients) =
-            if merge { alike(ins.len(), &coefficients) } else { apart(ins.len(), &coefficients) };
-        let (outs, weights) = if merge { alike(targets, &weights) } else { apart(targets, &weights) };
-        let rounded = |rows: Vec<Vec<f64>>| rows.concat().into_iter().map(R::from_f64).collect::<Vec<R>>();
+            if merge { alike(ins.len(), &coefficients)? } else { apart(ins.len(), &coefficients)? };
+        let (outs, weights) = if merge { alike(targets, &weights)? } else { apart(targets, &weights)? };
+        let rounded = |rows: Vec<Vec<f64>>| {
+            let mut all = reserved(rows.iter().map(Vec::len).sum())?;
+            rows.iter().for_each(|row| all.extend(row.iter().map(|v| R::from_f64(*v))));
+            Ok(all)
+        };
         let of_rows = |members: Vec<(usize, R)>| members.into_iter().map(|(row, sign)| (ins[row], sign)).collect();
         let ins: Vec<Vec<(isize, R)>> = of_ins.into_iter().map(of_rows).collect();
         let direct = ins.iter().all(|members| members.len() == 1);
@@ -236,13 +253,13 @@ impl<R: RealScalar> FractionTerm<R> {
             outs: outs.len(),
             count: roots.len(),
             stride: roots.len(),
-            roots: roots.iter().map(|root| R::from_f64(root.root)).collect(),
-            coefficients: rounded(coefficients),
-            weights: rounded(weights),
+            roots: collected(roots.iter().map(|root| R::from_f64(root.root)))?,
+            coefficients: rounded(coefficients)?,
+            weights: rounded(weights)?,
             direct,
             slot: 0,
         };
-        (term, outs)
+        Ok((term, outs))
     }
 
     /// Block rows that its inputs are summed up in.
@@ -251,16 +268,20 @@ impl<R: RealScalar> FractionTerm<R> {
     }
 
     /// Fills the last chunk up.
-    fn pad(&mut self, chunk: usize) {
+    fn pad(&mut self, chunk: usize) -> Result<()> {
         self.stride = self.count.next_multiple_of(chunk);
         let last = self.roots[self.count - 1];
-        self.roots.resize(self.stride, last);
+        let own = core::mem::take(&mut self.roots);
+        self.roots = collected(own.iter().copied().chain(core::iter::repeat_n(last, self.stride - self.count)))?;
         for all in [&mut self.coefficients, &mut self.weights] {
-            let padded = |row: &[R]| {
-                row.iter().copied().chain(core::iter::repeat_n(R::ZERO, self.stride - self.count)).collect()
-            };
-            *all = all.chunks(self.count).map(padded).collect::<Vec<Vec<R>>>().concat();
+            let mut padded = reserved(all.len() / self.count * self.stride)?;
+            for row in all.chunks(self.count) {
+                padded.extend_from_slice(row);
+                padded.extend(core::iter::repeat_n(R::ZERO, self.stride - self.count));
+            }
+            *all = padded;
         }
+        Ok(())
     }
 
     /// Roots from `first` on as a pack, without its rows.
@@ -277,30 +298,40 @@ impl<R: RealScalar> FractionTerm<R> {
 }
 
 impl<R: RealScalar> NodeStage<R> {
-    pub fn new(groups: &[NodeGroup], chunking: RootChunking) -> Self {
+    pub fn new(groups: &[NodeGroup], chunking: RootChunking) -> Result<Self> {
         let single = groups.iter().filter(|group| group.count == 1).count();
         let alike = |group: &NodeGroup| if group.count == 1 { single } else { group.count };
-        let groups: Vec<PlannedGroup<R>> =
-            groups.iter().map(|group| PlannedGroup::new(group, chunking, alike(group))).collect();
-        let groups: Vec<PlannedGroup<R>> = groups.into_iter().filter(|group| !group.terms.is_empty()).collect();
-        let nodes = |narrow: bool| {
-            let of = groups.iter().enumerate().filter(move |(_, group)| group.narrow == narrow);
-            of.flat_map(|(at, group)| (0..group.count).map(move |node| (at, node))).collect::<Vec<NodePlace>>()
+        let mut planned: Vec<PlannedGroup<R>> = reserved(groups.len())?;
+        for group in groups {
+            planned.push(PlannedGroup::new(group, chunking, alike(group))?);
+        }
+        planned.retain(|group| !group.terms.is_empty());
+        let groups = planned;
+        let nodes = |narrow: bool| -> Result<Vec<NodePlace>> {
+            let of = || groups.iter().enumerate().filter(move |(_, group)| group.narrow == narrow);
+            let mut nodes = reserved(of().map(|(_, group)| group.count).sum())?;
+            of().for_each(|(at, group)| nodes.extend((0..group.count).map(|node| (at, node))));
+            Ok(nodes)
         };
-        let mut side_by_side = nodes(true);
-        side_by_side.sort_by_key(|node| groups[node.0].likeness());
+        let mut side_by_side = nodes(true)?;
+        side_by_side.sort_unstable_by_key(|node| (groups[node.0].likeness(), *node));
         let same = side_by_side.chunk_by(|a, b| groups[a.0].likeness() == groups[b.0].likeness());
-        let narrow = same.flat_map(|same| same.chunks(chunking.nodes).map(<[NodePlace]>::to_vec)).collect();
+        let mut narrow = reserved(side_by_side.len())?;
+        for some in same.flat_map(|same| same.chunks(chunking.nodes)) {
+            narrow.push(copied(some)?);
+        }
         let (mut wide, mut sums, mut slots) = (Vec::new(), Vec::new(), 0);
-        for node in nodes(false) {
+        for node in nodes(false)? {
             let group = &groups[node.0];
             for (term, of) in group.terms.iter().enumerate() {
                 let chunks = 0..of.stride / chunking.wide;
-                wide.extend(chunks.map(|chunk| RootChunk { node, term, chunk, slots }));
+                for chunk in chunks {
+                    push(&mut wide, RootChunk { node, term, chunk, slots })?;
+                }
             }
-            sums.push((node, slots));
+            push(&mut sums, (node, slots))?;
             slots += group.slots;
         }
-        Self { groups, narrow, wide, sums, slots }
+        Ok(Self { groups, narrow, wide, sums, slots })
     }
 }

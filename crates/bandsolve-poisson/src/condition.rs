@@ -1,0 +1,288 @@
+//! How far a separable problem is from one without a unique solution.
+//!
+//! The matrix is L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c. Every L is symmetric if the unknowns are weighted by their volumes, so that the
+//! eigenvalues of the matrix are the sums λ₁ + λ₂ + λ₃ + c. The indicator is
+//!
+//! rcond = min |λ₁ + λ₂ + λ₃ + c| / S,
+//!
+//! where S is the mean of Σ_j |a_ij|, weighted by volumes. (The largest Σ_j |a_ij| would overstate the condition of grids with a few small
+//! cells: the accuracy contract measures each row by its own size.) Where a constant is left free, its eigenvalue 0 does not count.
+//!
+//! With one spacing λ is known in closed form. Where the spacing varies and c ≥ 0, λ is estimated by 1/‖L⁻¹·1‖∞, which is at most the least
+//! eigenvalue, and less than twice smaller. Where c < 0, the eigenvalues of all axes but one are computed, and each system along that one
+//! has its condition estimated.
+
+use crate::axis::AxisOperator;
+use crate::dense::AxisModes;
+use crate::long_line::{LineRow, steps, substitute};
+use crate::methods::spectrum::{PartialSpectrum, PencilRows, sine};
+use crate::scalar::PoissonScalar;
+use crate::separable::SeparableProblem;
+use crate::transform::AxisSides;
+use bandsolve::memory::{allocate, collected, reserved};
+use bandsolve::{Error, Inspect, Method, Norm, Plan, RealScalar, Result, Tridiagonal};
+
+/// How far a problem is from a singular one, and whether it is too near.
+#[derive(Debug, Clone, Copy)]
+pub struct Condition {
+    /// An estimate of the reciprocal condition; NaN where it is not known.
+    pub rcond: f64,
+    /// Whether the least eigenvalue is a difference of larger numbers, so that rounding decides about it.
+    pub cancelling: bool,
+}
+
+impl Condition {
+    /// Of −Δ + c.
+    pub fn of(problem: &SeparableProblem) -> Result<Self> {
+        Ok(Self { rcond: rcond(problem)?, cancelling: problem.shift < 0.0 })
+    }
+
+    /// Whether no digit is left.
+    ///
+    /// Coefficients are rounded to `T`, which changes eigenvalues by ε_T/2 · S at most. They are found in double precision, from closed forms
+    /// that are good to 5ε of themselves, which is 2.5ε · S where λ₁ + λ₂ + λ₃ and −c, the sum of which is at most S, are equal. An eigenvalue
+    /// below the sum of both bounds may have either sign.
+    pub fn is_hopeless<T: PoissonScalar>(&self) -> bool {
+        let limit = 0.5 * RealScalar::to_f64(T::EPSILON) + 2.5 * f64::EPSILON;
+        self.cancelling && self.rcond <= limit
+    }
+}
+
+/// Eigenvalues at the lower end of an axis, and the size of its rows.
+struct AxisRange {
+    /// The least eigenvalue, or a lower bound of it; exactly 0 where a constant is mapped to zero.
+    first: f64,
+    /// The second one, where the first is 0.
+    second: f64,
+    /// The mean of Σ_j |a_ij|, weighted by volumes.
+    size: f64,
+}
+
+impl AxisRange {
+    fn of(axis: &AxisOperator) -> Result<Self> {
+        let (n, total) = (axis.len(), axis.volume.iter().sum::<f64>());
+        let row = |i: usize| 2.0 * (axis.lower[i] + axis.upper[i]) + axis.gap[i];
+        let size = (0..n).map(|i| axis.volume[i] / total * row(i)).sum();
+        if let Some((scale, sides)) = axis.uniform {
+            let value = |k: usize| if k < n { scale * eigenvalue(k, n, sides) } else { f64::INFINITY };
+            return Ok(Self { first: value(0), second: value(1), size });
+        }
+        if !axis.keeps_constants() {
+            let first = least_eigenvalue(rows(axis, 0..n)?)?;
+            return Ok(Self { first, second: first, size });
+        }
+        // With u = 0 in one place, the least eigenvalue is at most the second one of the axis: a ring is cut anywhere, a line in its middle.
+        let mut below = 0.0;
+        let cut = match axis.periodic {
+            true => 0,
+            false => axis
+                .volume
+                .iter()
+                .position(|volume| {
+                    below += volume;
+                    below >= 0.5 * total
+                })
+                .unwrap_or(0),
+        };
+        let parts = [rows(axis, 0..cut)?, rows(axis, cut + 1..n)?]
+            .map(|part| if part.is_empty() { Ok(f64::INFINITY) } else { least_eigenvalue(part) });
+        let [one, two] = parts;
+        Ok(Self { first: 0.0, second: one?.min(two?), size })
+    }
+}
+
+fn rows(axis: &AxisOperator, places: core::ops::Range<usize>) -> Result<Vec<LineRow>> {
+    collected(places.map(|i| [axis.lower[i], axis.upper[i], axis.gap[i]]))
+}
+
+/// 1/‖L⁻¹·1‖∞ of a line, u being 0 where its first and its last row couple to.
+fn least_eigenvalue(line: Vec<LineRow>) -> Result<f64> {
+    let (steps, mut x) = (steps(&line)?, allocate(line.len(), 1.0)?);
+    substitute([&steps], [&mut x], [[0.0; 2]]);
+    Ok(1.0 / x.into_iter().fold(0.0, f64::max))
+}
+
+/// Eigenvalue k of (−1, 2, −1) with these sides, in ascending order from k = 0.
+fn eigenvalue(k: usize, n: usize, sides: AxisSides) -> f64 {
+    let (part, of) = match sides {
+        AxisSides::NodeDirichlet => (k + 1, 2 * (n + 1)),
+        AxisSides::NodeNeumann if n > 1 => (k, 2 * (n - 1)),
+        AxisSides::NodeNeumann | AxisSides::CellNeumann => (k, 2 * n),
+        AxisSides::CellDirichlet => (k + 1, 2 * n),
+        AxisSides::NodeMixed(_) | AxisSides::CellMixed(_) => (2 * k + 1, 4 * n),
+        AxisSides::Periodic => (k.div_ceil(2), n),
+    };
+    let half = sine(part, of);
+    4.0 * half * half
+}
+
+/// The indicator of a problem.
+pub(crate) fn rcond(problem: &SeparableProblem) -> Result<f64> {
+    let [one, two, three] = &problem.axes;
+    let ranges = [AxisRange::of(one)?, AxisRange::of(two)?, AxisRange::of(three)?];
+    let (shift, sum) = (problem.shift, |of: fn(&AxisRange) -> f64| ranges.iter().map(of).sum::<f64>());
+    let (first, size) = (sum(|range| range.first), sum(|range| range.size) + shift.abs());
+    if size == 0.0 {
+        return Ok(1.0);
+    }
+    // Lower bounds will do unless they cancel.
+    let smallest = if problem.is_singular() {
+        ranges.iter().map(|range| range.second).fold(f64::INFINITY, f64::min)
+    } else if first >= -2.0 * shift {
+        first + shift
+    } else {
+        return indefinite(problem, &ranges, size);
+    };
+    Ok(if size.is_finite() { (smallest / size).min(1.0) } else { f64::NAN })
+}
+
+/// The indicator where c is near the eigenvalues of −Δ, or among them.
+fn indefinite(problem: &SeparableProblem, ranges: &[AxisRange; 3], size: f64) -> Result<f64> {
+    // An axis whose spacing varies is taken as it is, the longest of them: the eigenvalues of a long one would take long.
+    let length = |k: &usize| (problem.axes[*k].uniform.is_none(), problem.axes[*k].len());
+    let own = (0..3).max_by_key(length).unwrap_or(0);
+    let [a, b] = [(own + 1) % 3, (own + 2) % 3].map(|k| eigenvalues(&problem.axes[k]));
+    let (Some(a), Some(b)) = (a?, b?) else { return Ok(f64::NAN) };
+    let (axis, first) = (&problem.axes[own], ranges[own].first);
+    let closed = if axis.uniform.is_some() { eigenvalues(axis)? } else { None };
+    let mut ratio = 1.0f64;
+    for mu in a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)) {
+        ratio = ratio.min(match &closed {
+            // Lower bounds will do unless they cancel.
+            None if first >= -2.0 * mu => (first + mu) / size,
+            None => of_system(axis, mu, size - ranges[own].size)?,
+            Some(values) => distance(values, -mu) / size,
+        });
+    }
+    Ok(ratio)
+}
+
+/// How far a number is from the nearest of some that ascend.
+fn distance(values: &[f64], from: f64) -> f64 {
+    let above = values.partition_point(|value| *value < from);
+    let near = &values[above.saturating_sub(1)..values.len().min(above + 1)];
+    near.iter().map(|value| (value - from).abs()).fold(f64::INFINITY, f64::min)
+}
+
+/// Eigenvalues of an axis, ascending where it has one spacing; `None` where they could not be found.
+fn eigenvalues(axis: &AxisOperator) -> Result<Option<Vec<f64>>> {
+    if let Some((scale, sides)) = axis.uniform {
+        let n = axis.len();
+        return collected((0..n).map(|k| scale * eigenvalue(k, n, sides))).map(Some);
+    }
+    if axis.periodic {
+        return Ok(Some(AxisModes::new(axis)?.values));
+    }
+    let rows = PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap };
+    Ok(PartialSpectrum::of(rows, &[])?.map(|spectrum| spectrum.eigenvalues))
+}
+
+/// The indicator of L + μ, rows of which are measured by Σ_j |a_ij| and `rest`, the size of the other axes.
+fn of_system(axis: &AxisOperator, mu: f64, rest: f64) -> Result<f64> {
+    let n = axis.len();
+    let (mut sub, mut diag, mut sup) = (reserved(n)?, reserved(n)?, reserved(n)?);
+    for i in 0..n {
+        let (lower, upper, gap) = (axis.lower[i], axis.upper[i], axis.gap[i]);
+        let size = 2.0 * (lower + upper) + gap.abs() + rest;
+        sub.push(-lower / size);
+        diag.push((lower + upper + gap + mu) / size);
+        sup.push(-upper / size);
+    }
+    of_scaled_system([sub, diag, sup], axis.periodic)
+}
+
+/// 1/‖B⁻¹‖∞ of sub, diag and sup, whose rows have been divided by their sizes: the reciprocal of the row-wise condition.
+pub(crate) fn of_scaled_system([sub, diag, sup]: [Vec<f64>; 3], periodic: bool) -> Result<f64> {
+    let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
+    match Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a) {
+        Ok(factor) => Ok(factor.rcond(Norm::Infinity)? * factor.norm(Norm::Infinity)),
+        Err(Error::Singular { .. }) => Ok(0.0),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::AxisSpec;
+    use crate::{Boundary, BoundaryKind, Grid};
+
+    const KINDS: [BoundaryKind; 2] = [BoundaryKind::Dirichlet, BoundaryKind::Neumann];
+
+    /// All kinds of axes, with one spacing and (`varying`) with others.
+    fn axes(n: usize, varying: bool) -> Vec<AxisOperator> {
+        let mut all = Vec::new();
+        for grid in [Grid::Node, Grid::Cell] {
+            let pairs = KINDS.iter().flat_map(|low| KINDS.iter().map(move |high| [*low, *high]));
+            for kinds in pairs.chain([[BoundaryKind::Periodic; 2]]) {
+                let beyond = kinds.iter().filter(|kind| **kind == BoundaryKind::Dirichlet).count();
+                let node = grid == Grid::Node && kinds[0] != BoundaryKind::Periodic;
+                let points = if node { n + beyond } else { n + 1 };
+                let at = |i: usize| i as f64 + if varying { 0.4 * (i as f64 * 0.9).sin() } else { 0.0 };
+                let coordinates = if varying { (0..points).map(at).collect() } else { Vec::new() };
+                let spec = AxisSpec { grid, sides: kinds.map(Boundary::from), spacing: 0.5, coordinates };
+                all.push(AxisOperator::new(n, &spec).unwrap());
+            }
+        }
+        all
+    }
+
+    /// All eigenvalues, by QL and reflections.
+    fn known(axis: &AxisOperator) -> Vec<f64> {
+        let mut values = AxisModes::new(axis).unwrap().values;
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    #[test]
+    fn closed_forms_are_the_eigenvalues() {
+        for n in [1, 2, 3, 8, 13] {
+            for axis in axes(n, false) {
+                let (values, most) = (eigenvalues(&axis).unwrap().unwrap(), known(&axis)[n - 1].max(1.0));
+                let apart = values.iter().zip(known(&axis)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(apart <= 1e-14 * n as f64 * most, "{axis:?}: {apart:e}");
+            }
+        }
+    }
+
+    /// Lower bounds of the least eigenvalues, and by a factor of 5 at most: 4 where a ring is cut, and some for grids of a few cells.
+    #[test]
+    fn bounds_of_the_least_eigenvalues_are_near_them() {
+        for n in [2, 3, 8, 40] {
+            for axis in axes(n, true) {
+                let (range, values) = (AxisRange::of(&axis).unwrap(), known(&axis));
+                let constant = axis.keeps_constants();
+                let (bound, value) = if constant { (range.second, values[1]) } else { (range.first, values[0]) };
+                assert!(bound <= value * (1.0 + 1e-12) && value <= 5.0 * bound, "{axis:?}: {bound:e} {value:e}");
+                assert_eq!(range.first == 0.0, constant);
+            }
+        }
+    }
+
+    /// Beside all sums of eigenvalues, with shifts between them and on one of them.
+    #[test]
+    fn the_indicator_is_the_least_eigenvalue_beside_the_rows() {
+        for varying in [false, true] {
+            for one in axes(9, varying) {
+                for two in axes(6, false) {
+                    let (a, b) = (known(&one), known(&two));
+                    for shift in [0.7, 0.0, -0.31, -2.2, -(a[2] + b[3])] {
+                        let problem =
+                            SeparableProblem { axes: [one.clone(), AxisOperator::trivial(), two.clone()], shift };
+                        let sums = a.iter().flat_map(|a| b.iter().map(move |b| (a + b + shift).abs()));
+                        let mut sums: Vec<f64> = sums.collect();
+                        sums.sort_by(f64::total_cmp);
+                        let least = sums[usize::from(problem.is_singular())];
+                        let size = AxisRange::of(&one).unwrap().size + AxisRange::of(&two).unwrap().size + shift.abs();
+                        let (found, expected) = (rcond(&problem).unwrap(), least / size);
+                        // Norms of inverses, estimated, differ from the reciprocal of the least eigenvalue by the shape of eigenvectors.
+                        let fits = found <= 4.0 * expected + 1e-15 && expected <= 8.0 * found + 1e-15;
+                        assert!(fits, "{one:?} {two:?} {shift}: {found:e} {expected:e}");
+                        let on_it = shift == -(a[2] + b[3]);
+                        assert_eq!(Condition::of(&problem).unwrap().is_hopeless::<f64>(), on_it, "{found:e}");
+                    }
+                }
+            }
+        }
+    }
+}

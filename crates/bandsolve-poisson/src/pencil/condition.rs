@@ -1,0 +1,80 @@
+//! How far a problem with two matrices an axis is from a singular one: by the systems along the first axis.
+
+use super::AxisPencil;
+use super::eigen::is_definite;
+use crate::condition::of_scaled_system;
+use bandsolve::Result;
+use bandsolve::memory::collected;
+
+/// What elimination without exchanges finds of A + μM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stability {
+    /// Symmetric and positive definite.
+    Positive,
+    /// Symmetric and negative definite.
+    Negative,
+    /// No factor is larger than 1.
+    Bounded,
+    /// Elimination needs exchanges.
+    Weak,
+}
+
+impl Stability {
+    pub fn of(axis: &AxisPencil, mu: f64) -> Self {
+        let (mut pivot, mut above) = (0.0f64, 0.0);
+        let (mut positive, mut negative, mut bounded) = (axis.is_symmetric(), axis.is_symmetric(), true);
+        for i in 0..axis.len() {
+            let at = |q: usize| axis.a[q][i] + mu * axis.m[q][i];
+            let factor = if i > 0 { at(0) / pivot } else { 0.0 };
+            pivot = at(1) - factor * above;
+            above = at(2);
+            positive &= pivot > 0.0;
+            negative &= pivot < 0.0;
+            bounded &= factor.abs() <= 1.0 && pivot != 0.0;
+            if !positive && !negative && !bounded {
+                return Self::Weak;
+            }
+        }
+        match (positive, negative) {
+            (true, _) => Self::Positive,
+            (_, true) => Self::Negative,
+            _ => Self::Bounded,
+        }
+    }
+}
+
+/// The size of the rows of M⁻¹A: Σ |a_ij| / Σ |m_ij|.
+pub(super) fn size(axis: &AxisPencil) -> f64 {
+    let sum = |matrix: &[Vec<f64>; 3]| matrix.iter().flatten().map(|x| x.abs()).sum::<f64>();
+    sum(&axis.a) / sum(&axis.m)
+}
+
+/// The least 1/‖B⁻¹‖∞ of A + μM for all μ, each row divided by its size, to which the other axes and the shift contribute `rest` times that of
+/// M. Of the systems that are definite those with the least or the largest μ are the nearest to singular ones; all others are looked at.
+pub(super) fn rcond(axis: &AxisPencil, (mu, found): (&[f64], &[Stability]), rest: f64) -> Result<f64> {
+    if !mu.iter().all(|mu| mu.is_finite()) || !rest.is_finite() {
+        return Ok(f64::NAN);
+    }
+    // A + μM rises with μ where M is positive definite.
+    let ordered = is_definite(&axis.m);
+    let (mut least, mut ends) = (1.0f64, [None::<f64>; 2]);
+    for (mu, found) in mu.iter().zip(found) {
+        match found {
+            Stability::Positive if ordered => ends[0] = Some(ends[0].map_or(*mu, |end| end.min(*mu))),
+            Stability::Negative if ordered => ends[1] = Some(ends[1].map_or(*mu, |end| end.max(*mu))),
+            _ => least = least.min(of_system(axis, *mu, rest)?),
+        }
+    }
+    for mu in ends.into_iter().flatten() {
+        least = least.min(of_system(axis, mu, rest)?);
+    }
+    Ok(least)
+}
+
+fn of_system(axis: &AxisPencil, mu: f64, rest: f64) -> Result<f64> {
+    let row = |matrix: &[Vec<f64>; 3], i: usize| matrix.iter().map(|x| x[i].abs()).sum::<f64>();
+    // A row of zeros is as large as it is small.
+    let size = |i: usize| Some(row(&axis.a, i) + rest * row(&axis.m, i)).filter(|size| *size > 0.0).unwrap_or(1.0);
+    let diagonal = |q: usize| collected((0..axis.len()).map(|i| (axis.a[q][i] + mu * axis.m[q][i]) / size(i)));
+    of_scaled_system([diagonal(0)?, diagonal(1)?, diagonal(2)?], false)
+}

@@ -1,0 +1,129 @@
+//! Memory that is not there is an error: each allocation that grows with a problem is made to fail.
+
+use bandsolve::Error;
+use bandsolve_poisson::{AxisPencil, BoundaryKind, Grid, Poisson, PoissonMethod, SeparablePencils, Side};
+use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
+
+#[global_allocator]
+static MEMORY: WatchedMemory = WatchedMemory;
+
+/// Arrays that grow have more bytes: one number for each of at least 130 unknowns along an axis.
+const BYTES: usize = 1024;
+
+fn graded(n: usize) -> Vec<f64> {
+    (0..n).map(|i| i as f64 + 0.4 * (i as f64 * 0.9).sin()).collect()
+}
+
+/// Plans the problem and solves for one right-hand side, with every allocation of either failing once.
+fn check(what: &str, problem: &Poisson, f: &[f64]) {
+    let refused = fail_each(what, BYTES, || problem.plan::<f64>()?.solve(f));
+    assert!(refused > 1, "{what}");
+}
+
+#[test]
+fn differences() {
+    let methods =
+        [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
+    for shape in [&[1300usize][..], &[131, 137], &[4, 5, 160]] {
+        let f: Vec<f64> = (0..shape.iter().product()).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
+        for kind in BoundaryKind::ALL {
+            for grid in [Grid::Node, Grid::Cell] {
+                for method in methods {
+                    let problem =
+                        Poisson::new(shape).boundary(kind).grid(grid).method(method).threads(1).removable(1e300);
+                    if problem.plan::<f64>().is_err() {
+                        continue;
+                    }
+                    let what = format!("{shape:?} {kind:?} {grid:?} {method:?}");
+                    check(&what, &problem, &f);
+                    check(&format!("{what}, shifted"), &problem.shift(-0.37), &f);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn spacings_that_vary_and_values_along_sides() {
+    let shape = [131, 140];
+    let f: Vec<f64> = (0..131 * 140).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
+    for kind in BoundaryKind::ALL {
+        for method in [PoissonMethod::Auto, PoissonMethod::Gemm, PoissonMethod::Pscr] {
+            let points = shape.map(|n| graded(n + 1));
+            let problem =
+                Poisson::new(&shape).boundary(kind).grid(Grid::Cell).method(method).threads(1).removable(1e300);
+            let what = format!("{kind:?} {method:?}");
+            let (one, values) = (problem.coordinates(1, &points[1]), vec![0.25; 140]);
+            check(&format!("{what}, one axis"), &one, &f);
+            let two = one.clone().coordinates(0, &points[0]);
+            check(&format!("{what}, two axes"), &two, &f);
+            check(&format!("{what}, shifted"), &two.shift(-0.2), &f);
+            if kind != BoundaryKind::Periodic {
+                check(&format!("{what}, values"), &one.boundary_values(0, Side::Low, &values), &f);
+            }
+        }
+    }
+    let line = Poisson::new(&[2000]).grid(Grid::Cell).coordinates(0, &graded(2001)).threads(1);
+    check("a line", &line, &vec![1.0; 2000]);
+    let values = fail_each("copies of the caller's arrays", BYTES, || {
+        Poisson::new(&shape).coordinates(1, &graded(142)).boundary_values(0, Side::Low, &[1.0; 140]).plan::<f64>()
+    });
+    assert!(values > 2);
+}
+
+#[test]
+fn two_matrices_an_axis() {
+    for lumped in [false, true] {
+        for shape in [&[200usize][..], &[131, 135], &[4, 5, 140]] {
+            let pencil = |n: &usize| {
+                let (beside, mass) = (vec![-1.0; *n], vec![if lumped { 0.0 } else { 1.0 }; *n]);
+                AxisPencil::new([&beside, &vec![2.0; *n], &beside], [&mass, &vec![4.0; *n], &mass])
+            };
+            let axes: Vec<_> = shape.iter().map(pencil).collect();
+            let f = vec![1.0; shape.iter().product()];
+            for shift in [0.0, -0.07] {
+                for method in [PoissonMethod::Gemm, PoissonMethod::Pscr] {
+                    let problem = SeparablePencils::new(&axes).method(method).shift(shift).threads(1);
+                    if method == PoissonMethod::Pscr && !lumped {
+                        continue;
+                    }
+                    let what = format!("pencils {shape:?} {lumped} {shift} {method:?}");
+                    assert!(fail_each(&what, BYTES, || problem.plan::<f64>()?.solve(&f)) > 1, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn slabs() {
+    for kind in BoundaryKind::ALL {
+        let problem = Poisson::new(&[130, 140]).boundary(kind).threads(1);
+        let refused = fail_each(&format!("slabs {kind:?}"), BYTES, || {
+            let parts = problem.slabs::<f64>()?;
+            parts.systems(3..40)?;
+            parts.residual(3..40).map(|_| ())
+        });
+        assert!(refused > 1);
+    }
+}
+
+/// Sizes beyond the addresses that there are, and beyond what can be counted.
+#[test]
+fn boxes_that_are_too_large() {
+    let shapes = [
+        &[1usize << 45][..],
+        &[1 << 60],
+        &[1 << 45, 1],
+        &[1, 1 << 45],
+        &[1 << 40, 1 << 40],
+        &[usize::MAX, 2],
+        &[1 << 21; 3],
+    ];
+    for shape in shapes {
+        for kind in BoundaryKind::ALL {
+            let plan = Poisson::new(shape).boundary(kind).plan::<f64>();
+            assert!(matches!(plan, Err(Error::OutOfMemory { .. })), "{shape:?} {kind:?}");
+        }
+    }
+}
