@@ -410,10 +410,10 @@ def options_over_ranks_that_make_no_sense():
 def singular_matrices_over_ranks():
     """`bandsolve-mpi solve` returned an x without a correct digit, and said nothing of it."""
     with tempfile.TemporaryDirectory() as folder:
-        # Rows [1 1; 1 1 + 2 epsilon], and others.
+        # Rows [1 1; 1 1 + epsilon], and others.
         matrix, rhs = Path(folder) / "A.mtx", Path(folder) / "b.mtx"
-        matrix.write_text("%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n1 2 1\n2 1 1\n2 2 1.0000000000000004\n3 3 2\n4 4 5\n")
-        rhs.write_text("%%MatrixMarket matrix array real general\n4 1\n1\n0.5\n1\n1\n")
+        matrix.write_text("%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n1 2 1\n2 1 1\n2 2 1.0000000000000002\n3 3 2\n4 4 5\n")
+        rhs.write_text("%%MatrixMarket matrix array real general\n4 1\n1\n-1\n1\n1\n")
         run = rank_program("solve", matrix, "--rhs", rhs)
         if run is None:
             return

@@ -98,7 +98,8 @@ class _Box(ctypes.Structure):
 
 class _PoissonSolved(ctypes.Structure):
     _fields_ = [("removed", ctypes.c_double), ("mean", ctypes.c_double), ("refinement_steps", ctypes.c_size_t),
-                ("subproblems", ctypes.c_size_t), ("method", ctypes.c_char * 32), ("reason", ctypes.c_char * 160)]
+                ("subproblems", ctypes.c_size_t), ("rcond", ctypes.c_double), ("attention", ctypes.c_char * 256),
+                ("method", ctypes.c_char * 32), ("reason", ctypes.c_char * 160)]
 
 
 @functools.cache
@@ -728,7 +729,8 @@ class PoissonSlabs:
         worst = float(errors.max()) if columns else 0.0
         return u, {"method": solved.method.decode(), "reason": solved.reason.decode(), "shape": self.whole, "backward_error": worst,
                    "backward_errors": errors.tolist(), "refinement_steps": solved.refinement_steps, "subproblems": solved.subproblems,
-                   "removed": solved.removed, "mean": None if math.isnan(solved.mean) else solved.mean}
+                   "removed": solved.removed, "mean": None if math.isnan(solved.mean) else solved.mean, "rcond": solved.rcond,
+                   "attention": solved.attention.decode(errors="replace") or None}
 
     def __repr__(self):
         return f"PoissonSlabs(shape={self.shape}, whole={self.whole}, dtype={self.dtype})"

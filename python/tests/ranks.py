@@ -307,11 +307,11 @@ def conditions():
     _, report = ours.Blocks(COMM, off, diag, off).factor().solve(diag, full_output=True)
     # κ = 2·‖A⁻¹·diag(Σ|aᵢⱼ|)‖∞ with A⁻¹ of row sums n²/8: between n²/8 and n²/2.
     assert report.attention is None and 2 / n**2 <= report.rcond <= 24 / n**2, report
-    # Rows [1 1; 1 1 + 2ε]: x solves the equations to rounding, and has no correct digit.
+    # Rows [1 1; 1 1 + ε]: x solves the equations to rounding, and has no correct digit.
     even = np.arange(mine.start, mine.stop) % 2 == 0
     sub, sup = np.where(even, 0.0, 1.0), np.where(even, 1.0, 0.0)
-    a = ours.Blocks(COMM, sub, np.where(even, 1.0, 1 + 2.0**-51), sup)
-    _, report = a.factor().solve(np.ones(m), full_output=True)
+    a = ours.Blocks(COMM, sub, np.where(even, 1.0, 1 + 2.0**-52), sup)
+    _, report = a.factor().solve(np.where(even, 1.0, -1.0), full_output=True)
     assert report.backward_error <= 2e-15 and "no correct digit" in report.attention, report
     same_on_all(report)
 

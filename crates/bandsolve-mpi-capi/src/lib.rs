@@ -261,6 +261,8 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
             mean: solved.mean.unwrap_or(f64::NAN),
             refinement_steps: solved.refinement_steps,
             subproblems: solved.subproblems,
+            rcond: solved.rcond,
+            attention: text(solved.attention.as_deref().unwrap_or_default()),
             method: text(solved.method.name()),
             reason: text(&solved.reason),
         };

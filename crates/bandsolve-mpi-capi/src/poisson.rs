@@ -51,6 +51,10 @@ pub struct bandsolve_mpi_poisson_report_t {
     pub refinement_steps: usize,
     /// Tridiagonal systems of a right-hand side, on all ranks.
     pub subproblems: usize,
+    /// An estimate of the reciprocal condition; NaN where it is not known.
+    pub rcond: f64,
+    /// In words, whether u may have no correct digit; empty if nothing suggests that.
+    pub attention: [core::ffi::c_char; 256],
     /// Name of the method.
     pub method: [core::ffi::c_char; 32],
     /// Why this method.

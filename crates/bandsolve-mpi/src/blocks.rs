@@ -96,18 +96,13 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         Ok(rows.map(|rows| Box::new(Self { rows: Arc::new(rows), periodic: self.periodic }) as _))
     }
 
-    fn sums(&self) -> bandsolve::Result<Vec<f64>> {
+    fn sum(&self, i: usize) -> f64 {
         let (b, square) = (self.rows.block(), self.rows.block().pow(2));
-        let end = (self.rows.block_rows() - 2) * square;
-        let mut sums = zeroed::<f64>((end - square) / b)?;
-        for array in self.rows.arrays() {
-            for (sums, block) in sums.chunks_exact_mut(b).zip(array[square..end].chunks_exact(square)) {
-                for column in block.chunks_exact(b) {
-                    sums.iter_mut().zip(column).for_each(|(sum, v)| *sum += Scalar::abs(*v).to_f64());
-                }
-            }
-        }
-        Ok(sums)
+        let own = |array: &[T]| {
+            let row = array[(i / b + 1) * square + i % b..].iter().step_by(b).take(b);
+            row.map(|v| Scalar::abs(*v).to_f64()).sum::<f64>()
+        };
+        self.rows.arrays().map(own).iter().sum()
     }
 
     fn entries(&self) -> bandsolve::Result<Vec<T>> {

@@ -235,13 +235,14 @@ impl<T: Scalar> DistributedFactors<T> {
         if solver.is_singular() {
             return Ok(0.0);
         }
-        let sums = matrix.rows.sums().and_then(|sums| solver.reserve(1).map(|()| sums));
+        let sums = matrix.sums().and_then(|sums| solver.reserve(1).map(|()| sums));
         let solve = &mut |transposed: bool, x: &mut [T]| solver.solve(transposed, x, 1);
         let rcond = condition::rcond((&matrix.ranks, &matrix.ranges), sums, solve)?;
         Ok(*self.rcond.get_or_init(|| rcond))
     }
 
     /// In words, whether x of a solve may have no correct digit, however small the backward error is; `None` if nothing suggests that.
+    /// `report.attention` says the same where the size of x shows it, at no cost; this finds all such matrices, by [`rcond`](Self::rcond).
     /// Collective.
     ///
     /// # Errors
@@ -259,21 +260,28 @@ impl<T: Scalar> DistributedFactors<T> {
         n_rhs: usize,
     ) -> Result<Report, RankError> {
         let (matrix, transposed) = rows;
-        let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
+        let (mut errors, mut bounds, mut steps) = (vec![f64::NAN; n_rhs], vec![f64::NAN; n_rhs], 0);
         let solver = self.solver();
         if !solver.is_singular() {
             solver.solve(transposed, x, n_rhs);
-            errors = matrix.errors(d, x, n_rhs);
+            (errors, bounds) = matrix.measured(d, x, n_rhs);
         }
-        if !errors.iter().all(|eta| *eta <= good::<T>()) {
+        let good = errors.iter().all(|eta| *eta <= good::<T>());
+        if !good {
             (errors, steps) = self.solve_with_care(rows, (d, x), errors)?;
         }
         let open = missed::<T>(&errors);
         if !open.is_empty() {
             self.solve_on_first((d, transposed), x, (&open, &mut errors))?;
         }
+        if !good {
+            bounds = matrix.measured(d, x, n_rhs).1;
+        }
         let mut report = Report::external(self.method, self.reason, Some(&errors));
         (report.refinement_steps, report.fallback) = (steps, !open.is_empty());
+        let least = bounds.into_iter().filter(|bound| *bound > 0.0).fold(1.0, f64::min);
+        let epsilon = T::Real::EPSILON.to_f64();
+        report.attention = bandsolve::attention(epsilon, Some(least), report.backward_error, None).map(Arc::from);
         Ok(report)
     }
 

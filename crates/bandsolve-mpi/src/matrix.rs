@@ -7,7 +7,7 @@
 use crate::agreement::{OwnColumns, RankError, agree};
 use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, collected};
 use bandsolve::distributed::inner_error_of;
 use bandsolve::{Error, Factor, Op, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
@@ -38,8 +38,8 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// The same rows of Aᵀ; `Ok(Err)` if they cannot be made on this rank. Collective.
     fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError>;
 
-    /// Σⱼ|aᵢⱼ| of each own row.
-    fn sums(&self) -> bandsolve::Result<Vec<f64>>;
+    /// Σⱼ|aᵢⱼ| of own row i.
+    fn sum(&self, i: usize) -> f64;
 
     /// All entries, row by row (of blocks).
     fn entries(&self) -> bandsolve::Result<Vec<T>>;
@@ -206,34 +206,61 @@ impl<T: Scalar> DistributedMatrix<T> {
         norms
     }
 
+    /// Σⱼ|aᵢⱼ| of each own row.
+    pub fn sums(&self) -> bandsolve::Result<Vec<f64>> {
+        collected(self.own(), (0..self.own()).map(|i| self.rows.sum(i)))
+    }
+
     /// Own unknowns with halos, and ‖x‖∞ of all ranks behind them. Collective.
-    fn to_measure(&self, x: &[T], n_rhs: usize) -> Array<T> {
-        let (mut extended, len) = (self.with_halo(x, n_rhs), self.extended());
-        let norms = self.norms(x, n_rhs);
+    fn to_measure(&self, x: &[T], norms: &[f64]) -> Array<T> {
+        let (mut extended, len) = (self.with_halo(x, norms.len()), self.extended());
         for (x, norm) in extended.chunks_exact_mut(len).zip(norms) {
-            x[len - 1] = T::from_real(T::Real::from_f64(norm));
+            x[len - 1] = T::from_real(T::Real::from_f64(*norm));
         }
         extended
     }
 
-    /// η of every column; `d` is [`padded`](Self::padded). Collective.
-    pub fn errors(&self, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
-        let mut errors = match self.rows.lines() {
-            Some(lines) => self.errors_of_lines(&lines, d, x, n_rhs),
+    /// η of every column, and a bound from above of the reciprocal condition that x shows; `d` is [`padded`](Self::padded). Collective.
+    ///
+    /// x = A⁻¹·d shows that ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ), where sᵢ = Σⱼ|aᵢⱼ|. Rows are looked at up to the first that
+    /// shows that x is not so large: then the bound is above ε, and says nothing.
+    pub fn measured(&self, d: &[T], x: &[T], n_rhs: usize) -> (Vec<f64>, Vec<f64>) {
+        let norms = self.norms(x, n_rhs);
+        let mut all = match self.rows.lines() {
+            Some(lines) => self.errors_of_lines(&lines, d, x, &norms),
             None => {
-                let (x, len) = (self.to_measure(x, n_rhs), self.extended());
+                let (x, len) = (self.to_measure(x, &norms), self.extended());
                 let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
                 columns.map(|(d, x)| self.rows.error(d, x)).collect()
             }
         };
-        self.ranks.max(&mut errors);
-        errors
+        all.extend(d.chunks_exact(self.extended()).zip(&norms).map(|(d, norm)| self.ratio(d, *norm)));
+        self.ranks.max(&mut all);
+        let bounds = all.split_off(n_rhs).into_iter().zip(norms).map(|(ratio, norm)| ratio / norm).collect();
+        (all, bounds)
+    }
+
+    /// maxᵢ(|dᵢ|/sᵢ) of own rows, or of as many as show that it is at least ε·norm.
+    fn ratio(&self, d: &[T], norm: f64) -> f64 {
+        let (mut ratio, enough) = (0.0_f64, T::Real::EPSILON.to_f64() * norm);
+        for (i, d) in d[self.inside()].iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
+            ratio = ratio.max(Scalar::abs(*d).to_f64() / self.rows.sum(i));
+            if ratio >= enough {
+                break;
+            }
+        }
+        ratio
+    }
+
+    /// η of every column; `d` is [`padded`](Self::padded). Collective.
+    pub fn errors(&self, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
+        self.measured(d, x, n_rhs).0
     }
 
     /// The same on this rank, of a tridiagonal matrix: x is measured where it stands, and the first and the last row by themselves. Collective.
-    fn errors_of_lines(&self, lines: &Tridiagonal<'_, T>, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
-        let (own, sides) = (self.own(), self.halos.sides(x, n_rhs, || ()));
-        let norms = self.norms(x, n_rhs);
+    fn errors_of_lines(&self, lines: &Tridiagonal<'_, T>, d: &[T], x: &[T], norms: &[f64]) -> Vec<f64> {
+        let (own, n_rhs) = (self.own(), norms.len());
+        let sides = self.halos.sides(x, n_rhs, || ());
         if own == 0 {
             return vec![0.0; n_rhs];
         }
@@ -260,7 +287,8 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// The same with the residuals of own rows, formed in twice the working precision. Collective.
     pub fn residuals(&self, d: &[T], x: &[T], r: &mut [T]) -> Vec<f64> {
         let len = self.extended();
-        let x = self.to_measure(x, d.len() / len);
+        let norms = self.norms(x, d.len() / len);
+        let x = self.to_measure(x, &norms);
         let (mut whole, own) = (self.memory::<T>(len), self.own());
         let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
         let mut errors = Vec::with_capacity(d.len() / len);

@@ -191,7 +191,9 @@ impl CostModel {
         }
         // x of the neighbours, ‖x‖∞ and η.
         cost.send(self.halo_sends(rank), chunk);
-        cost.gather(2 * several, NUMBER * n_rhs as u64);
+        // η comes with what the size of x says of the condition.
+        cost.gather(several, NUMBER * n_rhs as u64);
+        cost.gather(several, 2 * NUMBER * n_rhs as u64);
         cost.flops += 6.0 * self.ranges.range(rank).len() as f64 * b * b * columns;
         cost
     }

@@ -154,7 +154,18 @@ pub fn conditions(ranks: &Ranks) {
             let factors = lines.factor().unwrap();
             let report = factors.solve(&vec![1.0; range.len()]).unwrap().report;
             assert_eq!(factors.attention(&report).unwrap(), None, "{small}");
+            assert_eq!(report.attention, None, "{small}");
         }
+    }
+    // Rows [1 1; 1 1 + ε]: of the right-hand side 1, −1, … x is 2/ε, without a correct digit: ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ) = 4/ε.
+    let [sub, sup] = [1, 0].map(|odd| range.clone().map(|i| f64::from(u8::from(i % 2 == odd))).collect::<Vec<f64>>());
+    let diag: Vec<f64> = range.clone().map(|i| if i % 2 == 0 { 1.0 } else { 1.0 + f64::EPSILON }).collect();
+    let a = DistributedBlocks::new(ranks, 1, [&sub, &diag, &sup]).unwrap();
+    let rhs: Vec<f64> = range.clone().map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    for method in [Method::Spike, Method::Bcyclic] {
+        let report = a.factor_by(method).unwrap().solve(&rhs).unwrap().report;
+        assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
+        assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{method:?}");
     }
     let none = vec![0.0; range.len()];
     let singular = DistributedBlocks::new(ranks, 1, [&none, &none, &none]).unwrap();
