@@ -254,7 +254,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
-        let room = reserved(self.locked.len().min(self.target) * n);
+        let room = reserved::<Complex64>(self.locked.len().min(self.target) * n);
         let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), self.basis.tools().0.agree_on(room)?);
         let ritz = RitzValues::of(&self.basis.h.block(0, self.locked.len()), solver.which, !T::COMPLEX)?;
         let largest = self.largest(&ritz);
