@@ -128,6 +128,64 @@ def intervals_that_end_at_an_eigenvalue():
         assert w.tolist() == expected, (ends, w)
 
 
+@defect
+def targets_that_are_eigenvalues():
+    """A target that is an eigenvalue was moved, and those nearest to the moved one were returned, as proved complete."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve.eigen import eigs, eigsh
+
+    d = np.r_[0.0, -1.0, 1 + 1e-5, np.linspace(50, 100, 40)]
+    a = sp.diags_array(d).tocsr()
+    for call in (dict(sigma=0.0, complete=True), dict(which="SM", complete=True), dict(sigma=0.0)):
+        w = eigsh(a, 2, return_eigenvectors=False, **call)
+        assert np.allclose(w, [-1, 0], atol=1e-9), (call, w)
+    w = eigs(a, 2, sigma=0.0, return_eigenvectors=False)
+    assert np.allclose(np.sort(w.real), [-1, 0], atol=1e-9), w
+
+
+@defect
+def single_precision_that_nobody_verified():
+    """Eigenvalues of f32 matrices that are not symmetric were "converged" with residuals above 0.01."""
+    import numpy as np
+    from bandsolve.eigen import eigsh
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        try:
+            _, _, report = eigsh(rng.normal(size=(100, 100)).astype("f4"), 2, full_output=True, maxiter=300)
+        except ArpackNoConvergence:
+            continue
+        assert report["residuals"].max() < 1e-3, report
+
+
+@defect
+def eigenvalues_of_large_and_small_matrices():
+    """eigsh of a matrix times 1e160 or 1e-160: "(A x)[0] is not finite"."""
+    import numpy as np
+    import scipy.sparse as sp
+    from bandsolve.eigen import eigs, eigsh
+
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50)).tocsr()
+    exact = np.linalg.eigvalsh(a.toarray())[-3:]
+    for scale in (1e-300, 1e-160, 1e160, 1e300):
+        for w in (eigsh(a * scale, 3, which="LA")[0], eigs(a * scale, 3, which="LR")[0].real, eigsh(a * scale, 3, sigma=5 * scale)[0]):
+            assert np.allclose(np.sort(w) / scale, exact, rtol=1e-9), (scale, w)
+
+
+@defect
+def more_eigenvalues_than_rows():
+    """`eig -k 18446744073709551615` ended in a panic, `-k 100000` of 1000 rows ran for minutes."""
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = Path(folder) / "A.mtx"
+        program(["generate", "random", "1000", "--out", matrix]).communicate(timeout=SECONDS)
+        for k in ("1001", "100000", str(2**64 - 1)):
+            run = program(["eig", matrix, "-k", k])
+            _, error = run.communicate(timeout=20)
+            assert run.returncode == 2 and "has 1000 rows" in error, error
+
+
 # -- Numbers and threads ----------------------------------------------------------------------------------------------
 
 

@@ -104,18 +104,23 @@ def _iterative(a, m, dtype, tol, hermitian=False):
     rtol = max(tol / _TIGHTER, epsilon**0.8)
     a = PreparedProduct(a) if _is_matrix(a) else a
     signs = np.random.default_rng(0).choice([-1.0, 1.0], a.shape[0]).astype(dtype)
+    image = a.matvec(signs)
+    scale = _power(image)
+    a = a if scale == 1 else _scaled(a, scale)
     # At most the norm of A, and about of its size.
-    size = np.linalg.norm(a.matvec(signs)) / max(np.linalg.norm(signs), 1.0)
+    size = np.linalg.norm(scale * image) / max(np.linalg.norm(signs), 1.0)
     methods = [partial(gmres, restart=150 if m is None else 60)]
     if hermitian and m is not None:
         methods.append(partial(cg, maxiter=_MOST_STEPS))
 
     def solve(b):
+        by = _power(b)
+        b = b if by == 1 else by * b
         while True:
             x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
             rounding = 8 * epsilon * (size * np.linalg.norm(x) + np.linalg.norm(b))
             if report["converged"] or report["residual_norm"] <= rounding:
-                return x
+                return x if scale == by else x / by * scale
             if len(methods) == 1:
                 break
             # The matrix is not definite, or the preconditioner is not Hermitian.
@@ -125,6 +130,21 @@ def _iterative(a, m, dtype, tol, hermitian=False):
 
     solve.rtol = rtol
     return solve
+
+
+def _power(x):
+    """A power of two that brings the largest number of an array near to 1, if squares of such numbers may leave the range of the type;
+    else 1."""
+    largest = np.abs(x).max(initial=0)
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+    usual = 200 if np.finfo(_number(x.dtype)).eps < 1e-10 else 40
+    return 1.0 if abs(exponent) < usual else float(np.ldexp(1.0, -max(min(exponent, 1000), -1000)))
+
+
+def _scaled(a, by):
+    from scipy.sparse.linalg import LinearOperator
+
+    return LinearOperator(a.shape, matvec=lambda x: by * a.matvec(x), dtype=a.dtype)
 
 
 def _outer(tol, inverse):

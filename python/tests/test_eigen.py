@@ -320,3 +320,60 @@ def test_none_of_a_cluster_is_missed_over_100_starts(size):
             theirs = error.eigenvalues
         missed += (abs(theirs) < 1e-6).sum() < size
     print(f"{size} equal eigenvalues: SciPy misses one in {missed} of 100 starts")
+
+
+def test_a_target_that_is_an_eigenvalue():
+    """The shift that is solved with is moved; the answer is that of the target."""
+    for near in ([0.0, -1.0, 1 + 1e-5], [0.0, 1.0, -1 - 1e-5], [0.0, -1.0, 1.0002]):
+        d = np.array(near + list(np.linspace(50, 100, 40)))
+        a = sp.diags_array(d).tocsr()
+        for call in (dict(sigma=0.0, complete=True), dict(which="SM", complete=True), dict(sigma=0.0)):
+            w, _, report = eigsh(a, 2, full_output=True, **call)
+            assert np.allclose(w, np.sort(near[:2]), atol=1e-9) and report["complete"] in (None, True)
+            assert len(report["residuals"]) == 2 and np.allclose(report["offsets"], w, atol=1e-12)
+        w = eigs(a, 2, sigma=0.0, return_eigenvectors=False)
+        assert np.allclose(np.sort(w.real), np.sort(near[:2]), atol=1e-9)
+
+
+def test_single_precision_is_verified():
+    rng = np.random.default_rng(0)
+    ended = 0
+    for _ in range(20):
+        a = rng.normal(size=(100, 100)).astype("f4")
+        try:
+            _, _, report = eigsh(a, 3, full_output=True, maxiter=300)
+            assert report["residuals"].max() < 1e-3
+        except linalg.ArpackNoConvergence:
+            ended += 1
+    assert ended > 0
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(200, 200), dtype="f4").tocsr()
+    no_inverse = linalg.LinearOperator(a.shape, matvec=lambda x: x, dtype="f4")
+    with pytest.raises(linalg.ArpackNoConvergence, match="large residuals"):
+        eigsh(a, 3, sigma=1.0, OPinv=no_inverse)
+    w, v, report = eigsh(a, 3, sigma=1.0, full_output=True)
+    assert report["residuals"].max() < 1e-4 and np.abs(a @ v - v * w).max() < 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e-140, 1e140, 1e160, 1e300])
+def test_matrices_of_any_size(scale):
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50)).tocsr()
+    exact = np.linalg.eigvalsh(a.toarray())[-3:]
+    scaled = a * scale
+    operator = linalg.aslinearoperator(scaled)
+    found = [eigsh(scaled, 3, which="LA")[0], np.sort(eigs(scaled, 3, which="LR")[0].real), eigsh(scaled, 3, sigma=5 * scale)[0],
+             eigsh(operator, 3, which="LA")[0], eigsh(operator, 3, sigma=5 * scale)[0]]
+    for w in found:
+        assert np.allclose(w / scale, exact, rtol=1e-12, atol=0)
+    _, _, report = eigsh(scaled, 3, which="LA", full_output=True)
+    assert report["residuals"].max() < 1e-12 and 1 < report["norms"][0] / scale < 5
+
+
+def test_errors_name_what_is_wrong():
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(30, 30)).tocsr()
+    m = sp.diags_array(np.where(np.arange(30) == 7, -1.0, 1.0)).tocsr()
+    with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite"):
+        eigsh(a, 3, M=m, sigma=0.1)
+    # A Jordan block: solves near its eigenvalue have no digit.
+    jordan = sp.diags_array([np.full(400, 2.0), np.ones(399)], offsets=[0, 1]).tocsr()
+    with pytest.raises(np.linalg.LinAlgError, match="sigma = 2"):
+        eigs(jordan, 3, sigma=2.0)

@@ -36,6 +36,10 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
         let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
         return Err(Failure::in_file(&io::name(path), why));
     }
+    if let Some(k) = args.k.filter(|k| *k > a.n_rows) {
+        let (name, n) = (io::name(&args.matrix), a.n_rows);
+        return Err(Failure::Usage(format!("-k {k}: {name} has {n} rows and so many eigenvalues; pass a K up to {n}")));
+    }
     let complex = [Some(&a), b.as_ref()].into_iter().flatten().any(|matrix| matrix.values.is_complex());
     if complex || task.target.is_some_and(|target| target.im != 0.0) {
         task.run::<Complex64>(&a, b.as_ref())
@@ -55,6 +59,9 @@ fn target(args: &EigArgs) -> Result<Option<Complex64>, Failure> {
         (_, target) => Ok(target),
     }
 }
+
+/// Eigenvalues that are looked for if nobody says how many.
+const DEFAULT_K: usize = 5;
 
 struct EigTask<'a> {
     args: &'a EigArgs,
@@ -110,7 +117,10 @@ impl EigTask<'_> {
         hermitian: bool,
     ) -> Result<EigOutcome, Failure> {
         let (args, started) = (self.args, Instant::now());
-        let mut solver = EigenSolver::new(args.k).tol(args.tol).max_restarts(args.max_restarts).seed(args.seed);
+        let mut solver = EigenSolver::new(args.k.unwrap_or_else(|| a.rows().min(DEFAULT_K)))
+            .tol(args.tol)
+            .max_restarts(args.max_restarts)
+            .seed(args.seed);
         if let Some(ncv) = args.ncv {
             solver = solver.ncv(ncv);
         }
@@ -164,13 +174,37 @@ impl EigTask<'_> {
                 row + 1
             )),
             (bandsolve::Error::Singular { row }, _) => Failure::Unsolved(format!(
-                "{name}: the shifted matrix is singular, no pivot in row {}; try another --target",
+                "{name}: the matrix less {} is singular, no pivot in row {}; try another --target",
+                self.shift(),
                 row + 1
             )),
+            (bandsolve::Error::NotConverged { .. }, _) if self.is_inverted() => Failure::Unsolved(format!(
+                "{name}: the matrix less {} is singular to working precision; try another --target",
+                self.shift()
+            )),
+            (bandsolve::Error::Unsupported { what, .. }, _) => {
+                Failure::Input(format!("{name}: eigenvalues are not found of {what}"))
+            }
             (bandsolve::Error::NotFinite { .. }, _) => Failure::Input(format!(
                 "{name}: the entries are too large: a product with the matrix overflows; scale it"
             )),
             (error, _) => Failure::from(error),
+        }
+    }
+
+    /// Whether eigenvalues are found by solves with a shifted matrix.
+    fn is_inverted(&self) -> bool {
+        self.target.is_some() || self.args.interval.is_some()
+    }
+
+    /// What is subtracted, in words.
+    fn shift(&self) -> String {
+        let times = if self.args.mass.is_some() { "B" } else { "I" };
+        match (self.target, &self.args.interval) {
+            (Some(target), _) if target.im == 0.0 => format!("{} {times}", target.re),
+            (Some(target), _) => format!("({target}) {times}"),
+            (None, Some(ends)) => format!("a shift between {} and {} times {times}", ends[0], ends[1]),
+            (None, None) => format!("0 {times}"),
         }
     }
 
@@ -229,7 +263,7 @@ impl EigTask<'_> {
 
     fn text(&self, outcome: &EigOutcome, n: usize) -> String {
         let report = &outcome.report;
-        let inverted = self.target.is_some() || self.args.interval.is_some();
+        let inverted = self.is_inverted();
         let mut text = format!(
             "{} {}\n  {}, {}, {}, {}, {}\n",
             report.ending,

@@ -211,6 +211,40 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
     Ok(by_fronts.unwrap_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry })))
 }
 
+/// Refuses a matrix B that has negative eigenvalues, as counted. One that is singular and has none passes.
+///
+/// # Errors
+/// [`Error::NotDefinite`] with the row of the first leading minor that is negative, and those of [`eigenvalues_below`].
+///
+/// # Example
+/// ```
+/// use bandsolve::{Error, Tridiagonal};
+/// use bandsolve_eigen::check_definite;
+/// let b = Tridiagonal::from_vecs(vec![0.0; 3], vec![2.0, -1.0, 3.0], vec![0.0; 3], false)?;
+/// assert_eq!(check_definite(&b), Err(Error::NotDefinite { row: 1 }));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
+    if eigenvalues_below(b, None, 0.0)? == 0 {
+        return Ok(());
+    }
+    let entry = |i: usize, j: usize| {
+        let (i, j, conj) = if i < j { (j, i, true) } else { (i, j, false) };
+        let inside = i - j <= b.half_width() || b.is_periodic();
+        let entry = if inside { b.lower_entry(i, j) } else { M::Scalar::ZERO };
+        if conj { entry.conj() } else { entry }
+    };
+    // Minors of leading rows, of which some have negative eigenvalues; of a ring the band of the last row is as wide as the matrix.
+    let width = if b.is_periodic() { b.order() } else { b.half_width() }.min(b.order().saturating_sub(1));
+    let negatives = |n: usize| dispatch::<M::Scalar, _>(Simd::detect(), SignChanges { n, width, entry: &entry });
+    let (mut none, mut some) = (0, b.order());
+    while some - none > 1 {
+        let middle = none + (some - none) / 2;
+        if negatives(middle) == 0 { none = middle } else { some = middle }
+    }
+    Err(Error::NotDefinite { row: some - 1 })
+}
+
 /// The order of the rows of a periodic matrix in which it is a band: blocks from both ends in turn.
 #[derive(Debug, Clone, Copy)]
 struct Ring {

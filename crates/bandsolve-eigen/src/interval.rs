@@ -1,6 +1,6 @@
 //! All eigenvalues of a Hermitian matrix or pencil in an interval, by counts and shift-and-invert.
 
-use crate::inertia::{HermitianBand, eigenvalues_below};
+use crate::inertia::{HermitianBand, check_definite, eigenvalues_below};
 use crate::matrices::{FoundNearest, ShiftableMatrix, eigenvalue_size};
 use crate::problem::Which;
 use crate::random::unit;
@@ -135,7 +135,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// Six counts or more; a factorisation and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
     ///
     /// # Errors
-    /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
+    /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, [`NotDefinite`](bandsolve::Error::NotDefinite) if B has negative
+    /// eigenvalues, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
     /// [`eigenvalues_below`].
     ///
     /// # Example
@@ -152,6 +153,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>,
     {
+        b.map_or(Ok(()), check_definite)?;
         let below = |shift: f64| eigenvalues_below(a, b, shift);
         let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?], beside: [0; 2] };
         let size = eigenvalue_size([size_of(a)?, b.map_or(Ok(1.0), size_of)?]);

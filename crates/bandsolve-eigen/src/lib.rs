@@ -30,7 +30,7 @@ pub mod distributed {
     pub use crate::front::{InertiaPart, InertiaRows};
 }
 
-pub use inertia::{HermitianBand, eigenvalues_below};
+pub use inertia::{HermitianBand, check_definite, eigenvalues_below};
 pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix, block_rows};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};

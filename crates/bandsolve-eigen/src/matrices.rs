@@ -269,16 +269,17 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
     }
 }
 
-/// How far a shift is moved that is an eigenvalue, relative to the norm that was seen; again four times as far. An eigenvalue at the
-/// distance δ‖A‖ from the shift leaves others an error of about ε/δ.
-fn moved_by<T: Scalar>(moves: usize) -> f64 {
+/// How far a shift is moved that is an eigenvalue, of matrices with eigenvalues of this size; again four times as far. An eigenvalue at the
+/// distance δ from the shift leaves those at the distance d an error of about ε·d/δ.
+fn moved_by<T: Scalar>(moves: usize, size: f64) -> f64 {
     // 2⁻²⁰ in double precision, 2⁻⁹ in single.
     let exponent = if size_of::<T::Real>() == size_of::<f64>() { -20 } else { -9 };
-    f64::exp2(f64::from(exponent)) * 4_f64.powi(moves as i32)
+    let size = if size > 0.0 { size } else { 1.0 };
+    size * f64::exp2(f64::from(exponent)) * 4_f64.powi(moves as i32)
 }
 
 /// Times that a shift is moved.
-const MOVES: usize = 3;
+const MOVES: usize = 4;
 
 /// Eigenvalues that are looked for around a moved shift, beside those that are wanted.
 const BESIDE: usize = 2;
@@ -418,16 +419,17 @@ impl<T: Scalar> EigenSolver<'_, T> {
             } else {
                 self.around_moved(matrices, shift, search)
             };
-            let norm = match found {
+            let step = match found {
                 Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => {
-                    self.size_of(matrices.0)?
+                    let of_b = matrices.1.map_or(Ok(1.0), |b| self.size_of(b))?;
+                    moved_by::<T>(moves, target.norm().max(eigenvalue_size([self.size_of(matrices.0)?, of_b])))
                 }
                 Err(error) => return Err(error),
-                Ok(found) if moves == MOVES || !lost(&found, shift) => return Ok(found),
-                Ok(found) => eigenvalue_size(found.report().norms),
+                Ok(found) => match lost(&found, shift, moves) {
+                    Some(step) if moves < MOVES => step,
+                    _ => return Ok(found),
+                },
             };
-            let size = norm.max(target.norm());
-            let step = if size > 0.0 { size } else { 1.0 } * moved_by::<T>(moves);
             // Eigenvalues on the side that is wanted stay there.
             let step = if self.which == Which::LargestReal { -step } else { step };
             shift.sigma = narrow(target + step);
@@ -472,7 +474,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let (total, mut doubled) = (total[0] as usize, 0);
         let mut wanted = self.k.saturating_add(BESIDE).min(total);
         loop {
-            let mut found = Self { k: wanted, ..*self }.around(matrices, shift, search)?;
+            // Residuals are judged of the chosen pairs alone.
+            let solver = Self { k: wanted, judged: false, inner: Some(self.tol / 64.0), ..*self };
+            let mut found = solver.around(matrices, shift, search)?;
             let offsets = found.offsets();
             let size = shift.target.norm().max(eigenvalue_size(found.report().norms));
             let rounding = ROUNDING * T::Real::EPSILON.to_f64() * size;
@@ -484,12 +488,15 @@ impl<T: Scalar> EigenSolver<'_, T> {
                 found.select(chosen, n);
                 let report = found.report_mut();
                 (report.wanted, report.complete) = (self.k, counted);
-                // What was found beside the chosen ones does not matter where counts prove these.
+                let (proved, all) = (counted == Some(true), chosen.len() == self.k.min(total));
                 let limit = self.limit(total as f64);
-                let sound = chosen.len() == self.k.min(total) && report.residuals.iter().all(|r| *r <= limit);
-                if counted == Some(true) && sound {
-                    report.ending = EigenEnding::Converged;
-                }
+                report.ending = match report.residuals.iter().all(|residual| *residual <= limit) {
+                    false => EigenEnding::LargeResiduals,
+                    // What was found beside the chosen ones does not matter where counts prove these.
+                    true if proved && all => EigenEnding::Converged,
+                    true if report.ending == EigenEnding::Converged && !certain => EigenEnding::RestartLimit,
+                    true => report.ending,
+                };
                 return Ok(found);
             }
             wanted = wanted.saturating_mul(2).min(total);
@@ -513,7 +520,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         }
     }
 
-    /// Whether counts prove that no eigenvalue is nearer to a target, by more than rounding, than the last of the chosen ones, which was
+    /// Whether counts prove that no eigenvalue is nearer to a target, by more than the tolerance, than the last of the chosen ones, which was
     /// not found.
     fn counted_around(
         &self,
@@ -523,9 +530,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
     ) -> Result<Option<bool>> {
         let (Some(below), Which::LargestMagnitude) = (self.count, self.which) else { return Ok(None) };
         let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
-        // Not at the eigenvalue itself; a second place, should another one be at the first.
-        for margin in [1e-8, 1e-6] {
-            let radius = last - (margin * last).max(rounding);
+        // Not at the eigenvalue itself, which is known to the tolerance; a second place, should another one be at the first.
+        for times in [1.0, 2.0] {
+            let radius = last - times * (self.tol * last).max(rounding);
             if radius <= 0.0 {
                 return Ok(Some(true));
             }
@@ -551,13 +558,19 @@ impl<T: Scalar> EigenSolver<'_, T> {
 /// A search with a number of eigenvalues for a problem.
 type Searcher<'s, T, R> = dyn Fn(&EigenSolver<'_, T>, &EigenProblem<'_, T>) -> Result<R> + 's;
 
-/// Whether an eigenvalue is so near to the shift that others are lost in rounding beside it.
-fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>) -> bool {
-    let nearest = found.offsets().iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));
+/// How far the shift is to be moved, if an eigenvalue is so near to it that others are lost in rounding beside it.
+fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usize) -> Option<f64> {
+    let offsets = found.offsets();
+    let nearest = offsets.iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));
+    let farthest = offsets.iter().fold(0.0, |most: f64, offset| most.max(offset.norm()));
     let (epsilon, report) = (T::Real::EPSILON.to_f64(), found.report());
-    let size = eigenvalue_size(report.norms);
-    let near = report.ending == EigenEnding::LargeResiduals && nearest <= epsilon.sqrt() * size;
-    near || nearest <= 1e3 * epsilon * size
+    let size = eigenvalue_size(report.norms).max(shift.target.norm());
+    if nearest <= 1e3 * epsilon * size {
+        return Some(moved_by::<T>(moves, size));
+    }
+    // By a part of the distance of the last one that is wanted, errors are a few roundings.
+    let part = 0.1 * farthest * (1.0 + 0.3 * moves as f64);
+    (report.ending == EigenEnding::LargeResiduals && nearest < 0.5 * part).then_some(part)
 }
 
 /// A number of the size of the largest eigenvalues, of ‖A‖ and ‖B‖.

@@ -49,6 +49,8 @@ pub struct EigenSolver<'c, T: Scalar> {
     pub(crate) second_look: bool,
     /// The tolerance of the search itself, where it is smaller than `tol`, which is that of the residuals.
     pub(crate) inner: Option<f64>,
+    /// Whether residuals decide on the ending.
+    pub(crate) judged: bool,
     /// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector, once they are known.
     pub(crate) probed: Option<[f64; 2]>,
 }
@@ -72,6 +74,7 @@ impl<T: Scalar> EigenSolver<'static, T> {
             count: None,
             second_look: true,
             inner: None,
+            judged: true,
             probed: None,
         }
     }

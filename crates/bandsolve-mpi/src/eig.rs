@@ -19,9 +19,9 @@ pub struct RankEigArgs {
     /// The eigenvalues nearest to this number are wanted, by shift-and-invert
     #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
-    /// How many eigenvalues
-    #[arg(short, default_value_t = 5)]
-    k: usize,
+    /// How many eigenvalues, at most as many as there are rows [default: 5, or all if there are fewer]
+    #[arg(short)]
+    k: Option<usize>,
     /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long)]
     ncv: Option<usize>,
@@ -74,7 +74,10 @@ fn find<T: Scalar>(
     let a = blocks(ranks, (block, false), &system.scatter(ranks, &all)).map_err(failure)?;
     drop(all);
     // Random vectors differ from rank to rank.
-    let mut solver = EigenSolver::new(args.k).tol(args.tol).seed(ranks.rank() as u64).communicator(ranks);
+    let mut solver = EigenSolver::new(args.k.unwrap_or_else(|| system.n.min(5)))
+        .tol(args.tol)
+        .seed(ranks.rank() as u64)
+        .communicator(ranks);
     if let Some(ncv) = args.ncv {
         solver = solver.ncv(ncv);
     }

@@ -1,14 +1,14 @@
 //! Eigenvalues: matrices and inverses as arrays by rows or as functions; of matrices in a band by factors, with counts.
 
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
-use crate::errors::exception;
+use crate::errors::{exception, lin_alg_error};
 use crate::sparse::{Arrays, PyOperator, owned};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::narrow;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Scalar};
 use bandsolve_eigen::{
     EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
-    Which, block_rows, eigenvalues_below,
+    Which, block_rows, check_definite, eigenvalues_below,
 };
 use bandsolve_sparse::Csr;
 use numpy::PyArray1;
@@ -228,14 +228,23 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
     options: &EigenOptions,
 ) -> PyResult<Found<'py>> {
     let (re, im) = options.sigma.unwrap_or_default();
+    let failed = |error: Error| match error.cause() {
+        Error::Singular { .. } | Error::NotConverged { .. } => {
+            let sigma = if im == 0.0 { format!("{re}") } else { format!("{}", Complex64::new(re, im)) };
+            let text = "A - sigma M is singular to working precision, there and at shifts nearby; pass another sigma";
+            lin_alg_error(py, format!("sigma = {sigma}: {text} ({error})"))
+        }
+        _ => exception(py, &error),
+    };
     if !options.hermitian {
         let found = py.detach(|| solver.general_nearest(a, b, narrow(Complex64::new(re, im))));
-        return general(py, a.rows(), found.map_err(|error| exception(py, &error))?);
+        return general(py, a.rows(), found.map_err(failed)?);
     }
+    py.detach(|| b.map_or(Ok(()), check_definite)).map_err(failed)?;
     let below = |shift: f64| eigenvalues_below(a, b, shift);
     let solver = if options.complete { solver.count(&below) } else { *solver };
     let found = py.detach(|| solver.hermitian_nearest(a, b, re));
-    hermitian(py, a.rows(), found.map_err(|error| exception(py, &error))?)
+    hermitian(py, a.rows(), found.map_err(failed)?)
 }
 
 /// A matrix by rows as a band; entries at the same place add up.

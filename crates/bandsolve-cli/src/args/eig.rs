@@ -31,9 +31,9 @@ pub struct EigArgs {
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_hyphen_values = true, value_parser = finite,
         conflicts_with_all = ["target", "which", "k"])]
     pub interval: Option<Vec<f64>>,
-    /// How many eigenvalues
-    #[arg(short, default_value_t = 5, value_name = "K")]
-    pub k: usize,
+    /// How many eigenvalues, at most as many as there are rows [default: 5, or all if there are fewer]
+    #[arg(short, value_name = "K")]
+    pub k: Option<usize>,
     /// Which eigenvalues: nearest (to --target), largest-magnitude, smallest-magnitude, largest-real, smallest-real,
     /// largest-imaginary, smallest-imaginary, both-ends; or as SciPy names them: LM, SM, LR, SR, LI, SI, LA, SA, BE
     /// [default: nearest with --target, else largest-magnitude]

@@ -115,11 +115,55 @@ fn what_cannot_be_found_says_so() {
     for tolerance in ["1", "-1", "nan"] {
         bandsolve(&["eig", &a, "--tol", tolerance]).fails(2, "not a number from 0 to below 1");
     }
-    let huge = folder.file("huge.mtx", matrix_market(2, &[(1, 1, 1e300), (1, 2, 1e300), (2, 2, 1e300)]));
-    bandsolve(&["eig", &huge]).fails(3, "overflows");
+    // A row of a product is beyond the largest number.
+    let huge = folder.file("huge.mtx", matrix_market(2, &[(1, 1, 1.7e308), (1, 2, 1.7e308), (2, 2, 1.7e308)]));
+    bandsolve(&["eig", &huge, "--which", "largest-real"]).fails(3, "overflows");
+    for k in ["401", "100000", "18446744073709551615"] {
+        for options in [&["--target", "0.5"][..], &["--which", "largest-real"]] {
+            bandsolve(&[&["eig", &a, "-k", k], options].concat()).fails(2, "has 400 rows");
+        }
+    }
     let singular = folder.file("S.mtx", matrix_market(2, &[(1, 1, 1.0)]));
     let two = folder.file("two.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 3.0)]));
     bandsolve(&["eig", &two, &singular]).fails(4, "S.mtx: is singular");
     let b = folder.file("B.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     bandsolve(&["eig", &a, &b, "--target", "1"]).fails(3, "has 1 rows");
+}
+
+#[test]
+fn intervals_of_full_matrices_and_rings() {
+    let folder = Folder::new();
+    let expected = |name: &str, ends: [&str; 2], values: &[f64]| {
+        let json = bandsolve(&["eig", name, "--interval", ends[0], ends[1], "--json"]).exits(0).json();
+        let found = numbers(&json["eigenvalues"]);
+        assert_eq!((found.len(), &json["complete"]), (values.len(), &true.into()), "{json}");
+        assert!(found.iter().zip(values).all(|(found, value)| (found - value).abs() < 1e-12), "{json}");
+    };
+    // 1 everywhere and 2 more on the diagonal: 2, 2, …, n + 2.
+    for n in [1, 2, 3, 4, 12] {
+        let entries: Vec<_> =
+            (0..n * n).map(|at| (at / n + 1, at % n + 1, if at / n == at % n { 3.0 } else { 1.0 })).collect();
+        let full = folder.file("full.mtx", matrix_market(n, &entries));
+        expected(&full, ["1.9", "2.1"], &vec![2.0; n - 1]);
+        expected(&full, ["2.1", "100"], &[n as f64 + 2.0]);
+        expected(&full, ["2.5", "2.75"], &[]);
+    }
+    // 2 on the diagonal of a ring, −1 beside it: 2 − 2·cos(2π·k/12).
+    let n = 12;
+    let ring = |i: usize| [(i + 1, i + 1, 2.0), (i + 1, (i + 1) % n + 1, -1.0), ((i + 1) % n + 1, i + 1, -1.0)];
+    let ring = folder.file("ring.mtx", matrix_market(n, &(0..n).flat_map(ring).collect::<Vec<_>>()));
+    expected(&ring, ["0.5", "2.5"], &[1.0, 1.0, 2.0, 2.0]);
+    expected(&ring, ["-1", "0.2"], &[0.0]);
+    let json = bandsolve(&["eig", &ring, "--target", "0.9", "-k", "4", "--json"]).exits(0).json();
+    assert_eq!(json["complete"], true, "{json}");
+}
+
+#[test]
+fn an_interval_around_an_eigenvalue_holds_no_other() {
+    let folder = Folder::new();
+    let values: Vec<f64> = [1.0, 1.00015].into_iter().chain((81..=100).rev().map(f64::from)).collect();
+    let entries: Vec<_> = values.iter().enumerate().map(|(i, value)| (i + 1, i + 1, *value)).collect();
+    let a = folder.file("A.mtx", matrix_market(values.len(), &entries));
+    let json = bandsolve(&["eig", &a, "--interval", "0.99999", "1.00001", "--json"]).exits(0).json();
+    assert_eq!((numbers(&json["eigenvalues"]), &json["complete"]), (vec![1.0], &true.into()), "{json}");
 }
