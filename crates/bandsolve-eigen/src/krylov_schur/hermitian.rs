@@ -9,6 +9,8 @@ use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
 use bandsolve::memory::{reserved, zeroed};
+
+
 use bandsolve::vectors::{Reducer, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
