@@ -274,11 +274,15 @@ pub(super) fn choose<'a, T: Scalar>(
     if counts.weak * 20 > 19 * n {
         kinds.push(PreconditionerKind::AmgLines(1));
     }
-    kinds.extend([
-        PreconditionerKind::ProductDiagonal(0),
-        PreconditionerKind::AltInner(0),
-        PreconditionerKind::ForestBlock,
-    ]);
+    // Products of forests are not Hermitian, and would cost the method that needs least.
+    kinds.extend(match trials.definite {
+        true => vec![PreconditionerKind::Forest, PreconditionerKind::ForestBlock],
+        false => vec![
+            PreconditionerKind::ProductDiagonal(0),
+            PreconditionerKind::AltInner(0),
+            PreconditionerKind::ForestBlock,
+        ],
+    });
     raced(&trials, &kinds, said)
 }
 
