@@ -711,6 +711,63 @@ def signals_that_leave_files():
             run.communicate()
             assert run.returncode == -number and not os.listdir(folder), (run.returncode, os.listdir(folder))
 
+# -- What never ended, or could not be stopped ------------------------------------------------------------------------
+
+
+@defect
+def ctrl_c_in_eigsh():
+    """Ctrl-C was not seen in `eigsh` until the search had ended. (This one would take far longer than a test may.)"""
+    code = """
+import scipy.sparse as sp
+from bandsolve.eigen import eigsh
+a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(200_000, 200_000)).tocsr()
+print("begun", flush=True)
+try:
+    eigsh(a, 6, which="SA", maxiter=10**6)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    default = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)
+    run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, preexec_fn=default)
+    try:
+        assert run.stdout.readline() == "begun\n"
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        assert run.communicate()[0] == "interrupted\n"
+    finally:
+        run.kill()
+
+
+@defect
+def forests_with_rounds_without_a_bound():
+    """Rounds that change nothing were made as often as was asked for: 2^63 - 1 times."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from bandsolve.sparse import factor_graph, forest
+
+    line = sp.diags_array([-1.0, 4.0, -1.0], offsets=[-1, 0, 1], shape=(32, 32)).tocsr()
+    for rounds in (10**6, 2**63 - 1):
+        assert forest(line, rounds=rounds)["coverage"] == 1.0
+        assert np.asarray(factor_graph(line, 1, rounds=rounds)["partners"]).shape[0] == 32
+
+
+@defect
+def incomplete_factors_of_a_star():
+    """ILU(0) of a star whose hub comes first took n^2 steps, and could not be interrupted: ten minutes for a million rows."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from bandsolve.sparse import Preconditioner
+
+    n = 1_000_000
+    leaves = sp.coo_array((np.ones(n - 1), (np.arange(1, n), np.zeros(n - 1, int))), shape=(n, n))
+    graph = (leaves + leaves.T).tocsr()
+    a = sp.csr_array(sp.diags_array(graph.sum(axis=1) + 1e-3) - graph)
+    for kind in ("ilu0", "ilu-isai:1"):
+        assert np.isfinite(Preconditioner(a, kind) @ np.ones(n)).all()
+
+
 # -- The border of Python ---------------------------------------------------------------------------------------------
 
 

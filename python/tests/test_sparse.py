@@ -325,13 +325,13 @@ def test_solve_takes_what_suits():
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(60, 60))
     grid = sp.csr_array(sp.kronsum(line, line))
     wind = sp.csr_array(grid + sp.kron(sp.eye_array(60), sp.diags_array([-1.0, 1.0], offsets=[-1, 0], shape=(60, 60))))
-    for a, method in ((grid, "cg"), (wind, "gmres:30")):
+    for a, methods in ((grid, ["cg"]), (wind, ["gmres:30", "idr:4"])):
         b = np.ones(a.shape[0])
         x, report = sparse.solve(a, b, rtol=1e-9, full_output=True)
         assert report["converged"] and np.linalg.norm(b - a @ x) <= 1e-9 * np.linalg.norm(b)
         m = sparse.Preconditioner(a)
         assert (m.method, m.kind) == (report["method"], report["preconditioner"])
-        assert m.method.startswith(method[:2]) and m.kind in m.reason
+        assert m.method in methods and m.kind in m.reason
         assert sparse.solve(a, b, M=m)[1] == 0 and sparse.solve(a, b, M=sparse.Preconditioner(a, "ilu0"))[1] == 0
     assert sparse.Preconditioner(grid, "ilu0").method is None
 

@@ -546,7 +546,7 @@ fn wrong_matrices<T: CsrApi>() {
     broken(&|a| a.indices[3] = -1, "col_indices[3] is no valid index");
     broken(&|a| a.pointers[0] = 1, "row_ptrs[0]");
     broken(&|a| a.pointers[4] = 1000, "row_ptrs[");
-    broken(&|a| a.pointers[20] -= 1, "row_ptrs[");
+    broken(&|a| a.pointers[20] += 1, "row_ptrs[20]");
     let mut arrays = Arrays::<T>::random(20, 10);
     let mut matrix = null_mut();
     let (values, indices, pointers) = (arrays.values.as_ptr(), arrays.indices.as_ptr(), arrays.pointers.as_mut_ptr());

@@ -2,11 +2,10 @@
 
 use crate::csr::Csr;
 use crate::multiply::{RowTerms, sum_rows};
-use crate::rows::{SMALL_TASK as TASK, each_row};
+use crate::rows::each_row;
 use bandsolve::memory::{allocate, collected};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{RealScalar, Result, Scalar};
-use bandsolve_kernel::spread::chunks;
 
 /// No aggregate yet.
 const NONE: u32 = u32::MAX;
@@ -91,10 +90,6 @@ impl<T: Scalar> RowFacts<T> {
 const MANY: usize = 128;
 const TIMES_MEAN: usize = 16;
 
-/// Most multiply-adds of Pᴴ·A·P for each entry of A: nine points take 16, and 27 points 64 on the first level. Matrices without a geometry may
-/// take far more, and their next one may be full; their prolongation is not smoothed.
-const FILL: usize = 256;
-
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row. Couplings of the diagonal's sign are
     /// none, if there are others: along them, errors that are left have no reason to be equal.
@@ -167,8 +162,12 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
 
     /// P = (I − ω·D⁻¹·Ā)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level. Ā is A with
     /// couplings that join no aggregates added to the diagonal, so that P has no entries that hardly matter; D are the sums of moduli of its
-    /// rows. Where P would fill the next matrix, it is T.
-    pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
+    /// rows. Not `smoothed`, P is T.
+    pub fn prolongation(
+        &self,
+        (aggregates, candidate): (&Aggregates, &[T]),
+        smoothed: bool,
+    ) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
         let (n, count) = (self.a.rows(), aggregates.count);
         let mut norms = allocate(count, 0.0)?;
         for (k, value) in aggregates.own.iter().zip(candidate).filter(|(k, _)| **k != NONE) {
@@ -183,23 +182,9 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        let rows = |smoothed| SmoothedRows { graph: self, tentative: &tentative, smoothed };
-        let mut prolongation = sum_rows((n, count), n * 3, false, &rows(true))?;
-        if self.products(&prolongation) > FILL * self.a.entries() {
-            prolongation = sum_rows((n, count), n, false, &rows(false))?;
-        }
+        let rows = SmoothedRows { graph: self, tentative: &tentative, smoothed };
+        let prolongation = sum_rows((n, count), if smoothed { n * 3 } else { n }, false, &rows)?;
         Ok((prolongation, collected(norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))))?))
-    }
-}
-
-impl<T: Scalar> CoarseningGraph<'_, T> {
-    /// The multiply-adds that Pᴴ·A·P takes at most.
-    fn products(&self, prolongation: &Csr<'_, T, u32>) -> usize {
-        let (n, columns) = (self.a.rows(), prolongation.columns());
-        let entries = |i: usize| prolongation.range(i).len();
-        let of_row = |i: usize| entries(i) * self.a.row(i).map(|(j, _)| entries(j)).sum::<usize>().min(columns);
-        let of_task = |task: usize, ()| (task * TASK..((task + 1) * TASK).min(n)).map(of_row).sum::<usize>();
-        chunks((n.div_ceil(TASK), 2), (), &of_task, (0, &|a, b| a + b))
     }
 }
 

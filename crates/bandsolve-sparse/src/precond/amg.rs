@@ -161,6 +161,29 @@ fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     (sorted.into_inner(), fits.into_inner())
 }
 
+/// Most entries of the next matrix for each entry of a matrix: of grids it has fewer than the matrix itself. Those of graphs without a geometry would
+/// be full after some levels; their prolongation is not smoothed, so that no level has more entries than the one before.
+const FILL: usize = 2;
+
+/// Columns of the next matrix that are looked at.
+const SAMPLES: usize = 64;
+
+/// About how many entries R·A·P has, by some of its rows.
+fn entries_of_next<T: Scalar>(a: &Csr<'_, T, u32>, r: &Csr<'_, T, u32>, p: &Csr<'_, T, u32>) -> Result<usize> {
+    let count = r.rows();
+    let samples = (count / 16).clamp(1, SAMPLES);
+    let (mut marks, mut found) = (allocate(count, 0_u32)?, 0);
+    for sample in 0..samples {
+        let mark = sample as u32 + 1;
+        let columns = r.row(count * sample / samples).flat_map(|(i, _)| a.row(i)).flat_map(|(j, _)| p.row(j));
+        for (column, _) in columns {
+            found += usize::from(marks[column] != mark);
+            marks[column] = mark;
+        }
+    }
+    Ok(found * count / samples)
+}
+
 /// By what the sweeps of a single forest are multiplied.
 const DAMPING: f64 = 0.8;
 
@@ -312,8 +335,12 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             };
             return Ok(None);
         }
-        let (prolongation, candidate) = graph.prolongation(&aggregates, &candidate)?;
-        let restriction = adjoint(&prolongation)?;
+        let (mut prolongation, mut left) = graph.prolongation((&aggregates, &candidate), true)?;
+        let mut restriction = adjoint(&prolongation)?;
+        if entries_of_next(a, &restriction, &prolongation)? > FILL * a.entries() {
+            (prolongation, left) = graph.prolongation((&aggregates, &candidate), false)?;
+            restriction = adjoint(&prolongation)?;
+        }
         let next = if mutual {
             galerkin((a, &sliced), &restriction, &prolongation)?
         } else {
@@ -321,7 +348,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
         };
         let (prolongation, restriction) = (prolongation.rounded()?, restriction.rounded()?);
         self.levels.push(MultigridLevel { lines, prolongation, restriction });
-        Ok(Some(CoarseProblem { a: next, candidate }))
+        Ok(Some(CoarseProblem { a: next, candidate: left }))
     }
 
     fn unknowns(&self, level: usize) -> usize {

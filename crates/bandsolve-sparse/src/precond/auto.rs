@@ -10,10 +10,13 @@ use crate::krylov::{KrylovMethod, KrylovSolver, buffer, stack};
 use crate::random::mixed;
 use bandsolve::memory::zeroed;
 use bandsolve::{Error, LinearOperator, RealScalar, Result, Scalar};
+use core::cmp::Ordering;
 
 /// Part of the residual at which a trial is over, and the most steps that it has.
 const LEFT: f64 = 1e-2;
 const STEPS: usize = 12;
+/// The most steps of a second trial, of the two best where the first has not ended: beginnings say little of iterations that take long.
+const LONGER: usize = 8 * STEPS;
 /// Part of the residual to which the time is predicted.
 const WANTED: f64 = 1e-8;
 /// Iterations of which the predicted number is not worth telling apart.
@@ -86,6 +89,16 @@ struct Trial<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Trial<'_, T> {
+    /// By predicted traffic; where no end is in sight, by what is left of the residual.
+    fn order(&self, other: &Self) -> Ordering {
+        let rank = |trial: &Self| {
+            let endless = trial.iterations >= MANY;
+            (endless, if endless { trial.left } else { trial.traffic })
+        };
+        let (own, other) = (rank(self), rank(other));
+        own.0.cmp(&other.0).then(own.1.total_cmp(&other.1))
+    }
+
     /// In words.
     fn said(&self) -> String {
         let predicted = if self.iterations < MANY {
@@ -157,9 +170,9 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
-    fn of(&self, made: Preconditioner<'a, T>) -> Result<Trial<'a, T>> {
+    fn of(&self, made: Preconditioner<'a, T>, most: usize) -> Result<Trial<'a, T>> {
         let method = self.method(made.kind);
-        let solver = KrylovSolver::new(method).rtol(LEFT).max_iterations(STEPS);
+        let solver = KrylovSolver::new(method).rtol(LEFT).max_iterations(most);
         let mut x = zeroed(self.rhs.len())?;
         let (steps, left, rate) = match solver.solve(self.a, Some(&made), &self.rhs, &mut x) {
             Ok(report) => (report.iterations, report.relative_residual(), rate(&report.history)),
@@ -274,11 +287,15 @@ pub(super) fn choose<'a, T: Scalar>(
     if counts.weak * 20 > 19 * n {
         kinds.push(PreconditionerKind::AmgLines(1));
     }
-    kinds.extend([
-        PreconditionerKind::ProductDiagonal(0),
-        PreconditionerKind::AltInner(0),
-        PreconditionerKind::ForestBlock,
-    ]);
+    // Products of forests are not Hermitian, and would cost the method that needs least.
+    kinds.extend(match trials.definite {
+        true => vec![PreconditionerKind::Forest, PreconditionerKind::ForestBlock],
+        false => vec![
+            PreconditionerKind::ProductDiagonal(0),
+            PreconditionerKind::AltInner(0),
+            PreconditionerKind::ForestBlock,
+        ],
+    });
     raced(&trials, &kinds, said)
 }
 
@@ -291,7 +308,8 @@ fn raced<'a, T: Scalar>(
     kinds: &[PreconditionerKind],
     mut said: Vec<String>,
 ) -> Result<Preconditioner<'a, T>> {
-    let mut best: Option<Trial<'a, T>> = None;
+    // The best, and the second.
+    let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(3);
     for kind in kinds {
         // As many forests as are worth it: one at least.
         let least = match *kind {
@@ -300,7 +318,7 @@ fn raced<'a, T: Scalar>(
             kind => kind,
         };
         let [setup, application] = trials.costs(least);
-        if best.as_ref().is_some_and(|best| setup + FEW * (trials.product + application) >= best.traffic) {
+        if found.first().is_some_and(|best| setup + FEW * (trials.product + application) >= best.traffic) {
             continue;
         }
         let made = match trials.make(*kind)? {
@@ -310,19 +328,19 @@ fn raced<'a, T: Scalar>(
                 continue;
             }
         };
-        let trial = trials.of(made)?;
+        let trial = trials.of(made, STEPS)?;
         said.push(trial.said());
-        let rank = |trial: &Trial<'_, T>| {
-            (trial.iterations >= MANY, if trial.iterations >= MANY { trial.left } else { trial.traffic })
-        };
-        let is_better = best.as_ref().is_none_or(|best| {
-            let (own, other) = (rank(&trial), rank(best));
-            own.0.cmp(&other.0).then(own.1.total_cmp(&other.1)).is_lt()
-        });
-        if is_better {
-            best = Some(trial);
-        }
+        found.push(trial);
+        found.sort_by(Trial::order);
+        found.truncate(2);
     }
+    if found.len() == 2 && found[0].left > LEFT {
+        let longer = found.into_iter().map(|trial| trials.of(trial.made, LONGER)).collect::<Result<Vec<_>>>();
+        found = longer?;
+        said.extend(found.iter().map(Trial::said));
+        found.sort_by(Trial::order);
+    }
+    let best = if found.is_empty() { None } else { Some(found.swap_remove(0)) };
     match best {
         Some(best) => Ok(best.made.because(said.join("; ")).with_method(best.method)),
         None => {

@@ -57,13 +57,28 @@ impl<T: Scalar> PathFactors<T> {
 
 /// The largest elements of a row; of equal ones those of the lower columns.
 struct LargestOfRow<T> {
+    /// In order, if they are few; if they are many, up to twice as many as are kept, in none.
     own: Vec<(f64, u32, T)>,
     most: usize,
+    /// Of many: those that are kept are not smaller.
+    bound: f64,
 }
 
+/// Elements that are too many to be kept in order: each new one would move half of them.
+const MANY: usize = 64;
+
 impl<T: Scalar> LargestOfRow<T> {
+    fn new(most: usize) -> Result<Self> {
+        // Room for the diagonal entry, too.
+        let room = if most > MANY { 2 * most } else { most };
+        Ok(Self { own: reserved(room + 1)?, most, bound: 0.0 })
+    }
+
     /// What is smaller is not among them.
     fn least(&self) -> f64 {
+        if self.most > MANY {
+            return self.bound;
+        }
         if self.own.len() < self.most { 0.0 } else { self.own.last().map_or(f64::INFINITY, |last| last.0) }
     }
 
@@ -72,6 +87,12 @@ impl<T: Scalar> LargestOfRow<T> {
         if modulus == 0.0 || modulus < self.least() || self.most == 0 {
             return;
         }
+        if self.most > MANY {
+            if self.own.len() == 2 * self.most {
+                self.shrink();
+            }
+            return self.own.push((modulus, column, value));
+        }
         let before = |other: &(f64, u32, T)| other.0 > modulus || (other.0 == modulus && other.1 < column);
         let place = self.own.iter().rposition(before).map_or(0, |last| last + 1);
         if place == self.most {
@@ -79,6 +100,16 @@ impl<T: Scalar> LargestOfRow<T> {
         }
         self.own.truncate(self.most - 1);
         self.own.insert(place, (modulus, column, value));
+    }
+
+    /// Leaves no more than are kept.
+    fn shrink(&mut self) {
+        if self.own.len() > self.most {
+            let order = |a: &(f64, u32, T), b: &(f64, u32, T)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+            self.own.select_nth_unstable_by(self.most - 1, order);
+            self.own.truncate(self.most);
+            self.bound = self.own[self.most - 1].0;
+        }
     }
 }
 
@@ -101,9 +132,7 @@ pub(super) fn incomplete_product<T: Scalar>(
         let mut sources = Vec::<(u32, T)>::new();
         let mut space = PathRuns { y: vec![], runs: vec![], failed: None };
         for i in rows {
-            let most = kept[i] as usize;
-            // Room for the diagonal entry, too.
-            let mut largest = LargestOfRow { own: reserved(most + 1)?, most };
+            let mut largest = LargestOfRow::new(kept[i] as usize)?;
             let mut diagonal = T::ZERO;
             refill(&mut sources, b.row(i).map(|(j, value)| (places[j], value)))?;
             sources.sort_unstable_by_key(|(place, _)| *place);
@@ -121,6 +150,7 @@ pub(super) fn incomplete_product<T: Scalar>(
             if let Some(error) = space.failed.take() {
                 return Err(error);
             }
+            largest.shrink();
             let mut row = largest.own;
             row.push((0.0, i as u32, diagonal));
             row.sort_unstable_by_key(|(_, column, _)| *column);
