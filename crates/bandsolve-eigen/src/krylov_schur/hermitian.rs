@@ -10,7 +10,6 @@ use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
 use bandsolve::memory::{reserved, zeroed};
 
-
 use bandsolve::vectors::{Reducer, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
