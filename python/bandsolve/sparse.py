@@ -470,7 +470,8 @@ _PARAMETERS = """
         the best x so far, with the ending ``cancelled``.
     full_output : bool
         Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), iterations, restarts, residual_norm,
-        rhs_norm, tolerance, and history (norms of residuals).{more}
+        rhs_norm, tolerance, history (norms of residuals), and attention (says in words where x is so large that the matrix must be
+        singular to working precision, else None).{more}
 
     Returns
     -------

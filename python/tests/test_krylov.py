@@ -113,6 +113,13 @@ def test_whatever_scipy_takes(ours):
             ours(a, b, **wrong)
 
 
+def test_solutions_without_a_digit_are_named():
+    b = np.ones(2)
+    for least, said in ((1e-17, True), (1e-3, False)):
+        x, report = sparse.gmres(sp.diags_array([1.0, least]), b, full_output=True)
+        assert report["converged"] and ("no correct digit" in (report["attention"] or "")) == said, report
+
+
 def test_callbacks():
     a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50)).tocsr()
     b = np.arange(50.0)

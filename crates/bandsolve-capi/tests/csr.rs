@@ -444,6 +444,7 @@ fn no_report() -> bandsolve_iteration_report_t {
         residual_norm: -1.0,
         rhs_norm: -1.0,
         tolerance: -1.0,
+        attention: [1; 160],
     }
 }
 
@@ -478,6 +479,7 @@ fn iterations<T: CsrApi>() {
             let norms = (report.residual_norm, report.rhs_norm, report.tolerance);
             assert_eq!(norms, (found.residual_norm, found.rhs_norm, found.tolerance));
             assert!(found.converged() || side == 0, "{method:?}: {}", found.ending);
+            assert_eq!(report.attention, [0; 160]);
             assert!(common::report().0.backward_error.is_nan(), "of solves by factors");
         }
     }

@@ -9,7 +9,7 @@ use crate::plot::{self, Axis, Picture, Svg};
 use crate::structure::{convert, out_of_range};
 use crate::{progress, report};
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::{Complex64, LinearOperator, Scalar};
+use bandsolve::{Complex64, LinearOperator, Scalar, attention};
 use bandsolve_gallery::oracle::forward_error;
 use bandsolve_sparse::{
     Csr, DoubleScalar, Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Preconditioner,
@@ -79,6 +79,13 @@ struct IterateOutcome {
     /// Iterations in single precision, of refinement.
     inner_iterations: Option<usize>,
     seconds: [f64; 2],
+}
+
+impl IterateOutcome {
+    /// What no residual shows.
+    fn attention(&self) -> Option<String> {
+        self.report.attention.clone().or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))
+    }
 }
 
 /// An approximate inverse, or none.
@@ -281,6 +288,7 @@ impl IterateTask<'_> {
         if let Some(error) = outcome.forward_error {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
         }
+        lines.extend(outcome.attention().map(|text| ("attention", text)));
         lines.push(("time", format!("{setup} to set up, {solve} to solve")));
         format!("{} {}\n{}", report.ending, io::name(&self.args.matrix), report::columns(&lines))
     }
@@ -319,6 +327,7 @@ impl IterateTask<'_> {
             "rhs_norm": report.rhs_norm,
             "tolerance": report.tolerance,
             "forward_error": outcome.forward_error,
+            "attention": outcome.attention(),
             "seconds_setup": outcome.seconds[0],
             "seconds_solve": outcome.seconds[1],
             "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),

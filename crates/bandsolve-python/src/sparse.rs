@@ -545,6 +545,7 @@ fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, 
     dictionary.set_item("rhs_norm", report.rhs_norm)?;
     dictionary.set_item("tolerance", report.tolerance)?;
     dictionary.set_item("history", report.history)?;
+    dictionary.set_item("attention", report.attention)?;
     Ok(dictionary)
 }
 

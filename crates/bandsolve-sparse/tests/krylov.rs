@@ -247,6 +247,21 @@ fn nan_and_breakdowns_are_named() {
     }
 }
 
+/// x may be so large that the matrix is singular to working precision; a small x, and a large one of a large right-hand side, are not.
+#[test]
+fn solutions_without_a_digit_are_named() {
+    for (least, expected) in [(1e-17, true), (1e-13, false), (1.0, false)] {
+        let a = Csr::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, least)]).unwrap();
+        for scale in [1.0, 1e200, 1e-200] {
+            let mut x = [0.0; 2];
+            let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 2 }).rtol(1e-6);
+            let report = solver.solve(&a, None, &[scale, scale], &mut x).unwrap();
+            assert!(report.converged(), "{least} {scale} {report:?}");
+            assert_eq!(report.attention.is_some(), expected, "{least} {scale} {report:?}");
+        }
+    }
+}
+
 #[test]
 fn the_caller_ends_every_method() {
     let rhs: Vec<f64> = (0..50).map(|i| (i as f64 * 0.7).sin()).collect();

@@ -2,13 +2,14 @@
 
 use super::precond::{HeldPreconditioner, bandsolve_precond_t, buffer, parsed, preconditioner};
 use super::{HeldCsr, bandsolve_csr_t, held};
-use crate::memory::{RawArray, elements, in_scratch, room, size, tell_size};
+use crate::memory::{RawArray, elements, in_scratch, room, room_from, size, tell_size, write_part};
 use crate::report;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::Scalar;
 use bandsolve::dyn_stack::StackReq;
 use bandsolve_sparse::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
 use core::ffi::{c_char, c_void};
+use core::mem::offset_of;
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -103,6 +104,9 @@ pub struct bandsolve_iteration_report_t {
     pub rhs_norm: f64,
     /// The larger of `rtol` times `rhs_norm` and `atol`: what `residual_norm` was to be below.
     pub tolerance: f64,
+    /// Says where x is so large beside rhs that the matrix must be singular to working precision, and x may have no correct digit; else
+    /// empty.
+    pub attention: [c_char; 160],
 }
 
 /// Writes the options that are taken where there are none.
@@ -248,7 +252,7 @@ impl IterationCall {
         let solver = options.solver(iteration.method)?;
         if !out.is_null() {
             // SAFETY: the caller's promise.
-            unsafe { room("report", out)? };
+            unsafe { room_from("report", out, offset_of!(bandsolve_iteration_report_t, attention))? };
         }
         let Iteration { matrix, preconditioner, .. } = &iteration;
         let n = elements::<T>("x", &[matrix.sizes().0])?;
@@ -279,8 +283,9 @@ unsafe fn tell(report: &IterationReport, out: *mut bandsolve_iteration_report_t)
     }
     // SAFETY: the caller's promise.
     unsafe {
-        out.write(bandsolve_iteration_report_t {
-            size: (*out).size,
+        let size = (*out).size;
+        let filled = bandsolve_iteration_report_t {
+            size,
             iterations: report.iterations as i64,
             restarts: report.restarts as i64,
             converged: i32::from(report.converged()),
@@ -288,7 +293,9 @@ unsafe fn tell(report: &IterationReport, out: *mut bandsolve_iteration_report_t)
             residual_norm: report.residual_norm,
             rhs_norm: report.rhs_norm,
             tolerance: report.tolerance,
-        });
+            attention: report::characters(report.attention.as_deref().unwrap_or_default()),
+        };
+        write_part(out, &filled, size);
     }
 }
 

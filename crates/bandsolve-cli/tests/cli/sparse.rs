@@ -38,7 +38,12 @@ fn right_hand_sides_are_read_and_what_does_not_converge_says_so() {
     let json = bandsolve(&["iterate", &a, "--rhs", &rhs, "--solver", "cg", "--precond", "none", "--json", "-"])
         .exits(0)
         .json();
-    assert!(json["forward_error"].is_null() && json["side"].is_null(), "{json}");
+    assert!(json["forward_error"].is_null() && json["side"].is_null() && json["attention"].is_null(), "{json}");
+    let singular = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1e-17\n";
+    let singular = folder.file("singular.mtx", singular);
+    let ones = folder.file("ones.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    let run = bandsolve(&["iterate", &singular, "--rhs", &ones, "--solver", "gmres", "--precond", "none"]).exits(0);
+    assert!(run.stdout.contains("attention") && run.stdout.contains("no correct digit"), "{run:#?}");
     let run = bandsolve(&["iterate", &a, "--rhs", &rhs, "--precond", "jacobi", "--max-iterations", "2"]).exits(4);
     assert!(run.stderr.contains("iteration limit") && run.stdout.contains("2, 0 restarts"), "{run:#?}");
     let complex = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 4 0\n2 2 4 0\n2 1 1 1\n";

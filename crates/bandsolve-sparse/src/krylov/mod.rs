@@ -13,7 +13,7 @@ use crate::instances::SolveSystem;
 use crate::random::mixed;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, Reducer, agree};
-use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, RealScalar, Result, Scalar, interrupt};
+use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, RealScalar, Result, Scalar, attention, interrupt};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
@@ -164,6 +164,8 @@ pub struct IterationReport {
     /// The residual's norm at first and after each iteration, as the method itself knows it; of a left preconditioner's system, scaled
     /// so that it begins with that of A·x = rhs.
     pub history: Vec<f64>,
+    /// Says in words where x is so large beside rhs that A must be singular to working precision, and x may have no correct digit.
+    pub attention: Option<String>,
     /// The units in which it was computed, and in these ‖rhs − A·x‖₂ and ‖rhs‖₂.
     scaled: (Units, [f64; 2]),
 }
@@ -543,6 +545,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let known = if x_norm == 0.0 { Known::Zero } else { Known::Nothing };
         let ended = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), known, stack);
         let ended = ended.and_then(|ended| run.finish(&mut monitor, ended, (x, r, spare), stack));
+        let attention = ended.as_ref().ok().and_then(|(_, residual)| run.attention(x, *residual));
         // Also where an operator has failed: x is the caller's.
         units.unscale(x);
         let (ending, residual) = ended?;
@@ -556,6 +559,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
             rhs_norm: units.unscaled(rhs_norm),
             tolerance: units.unscaled(tolerance),
             history: monitor.history,
+            attention,
             scaled: (units, [residual, rhs_norm]),
         })
     }
@@ -795,6 +799,14 @@ impl<T: Scalar> KrylovRun<'_, T> {
         }
         self.a.apply(p, image, stack)?;
         Ok(unit * (self.reducer.norm(image) + self.rhs_norm))
+    }
+
+    /// What is to be said of an x whose size shows that A is singular to working precision: as ‖A‖₂ ≥ `size` and ‖A⁻¹‖₂ ≥ ‖x‖₂/‖A·x‖₂,
+    /// the reciprocal condition of A is at most (‖rhs‖₂ + ‖rhs − A·x‖₂)/(`size`·‖x‖₂).
+    fn attention(&mut self, x: &[T], residual: f64) -> Option<String> {
+        let rcond = (self.rhs_norm + residual) / (self.size * self.reducer.norm(x));
+        // A right-hand side 0 has no x that is too large.
+        (self.rhs_norm > 0.0).then(|| attention(T::Real::EPSILON.to_f64(), Some(rcond), f64::NAN, None))?
     }
 
     /// Leaves the better of x and what was kept in x, where the iteration ended with this norm of the residual of x; returns why it ended
