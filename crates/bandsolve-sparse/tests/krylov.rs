@@ -251,7 +251,7 @@ fn nan_and_breakdowns_are_named() {
 #[test]
 fn solutions_without_a_digit_are_named() {
     for (least, expected) in [(1e-17, true), (1e-13, false), (1.0, false)] {
-        let a = Csr::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, least)]).unwrap();
+        let a = Csr::<_, i32>::from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, least)]).unwrap();
         for scale in [1.0, 1e200, 1e-200] {
             let mut x = [0.0; 2];
             let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 2 }).rtol(1e-6);

@@ -13,7 +13,9 @@ use crate::instances::SolveSystem;
 use crate::random::mixed;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, Reducer, agree};
-use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, RealScalar, Result, Scalar, attention, interrupt};
+use bandsolve::{
+    Alone, Communicator, Complex64, Error, LinearOperator, RealScalar, Result, Scalar, attention, interrupt,
+};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
