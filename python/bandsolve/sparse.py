@@ -607,6 +607,10 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
         M = Preconditioner(A)
     method = getattr(M, "method", None) or "gmres:30"
     x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
+    if method == "cg" and report["ending"] == "breakdown":
+        # A few steps did not show that the matrix is indefinite; all of them did.
+        method = "gmres:30"
+        x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
     if full_output:
         report.update(method=method, preconditioner=getattr(M, "kind", None))
     return _answer(x, report, full_output)
@@ -618,7 +622,7 @@ def forest(a, *, rounds=5, seed=0):
     Parameters
     ----------
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
-        Those by rows (csr) or columns (csc) are taken as they are, without a copy.
+        Of those by rows (csr) or columns (csc), indices are copied, values are not.
     rounds : int
         Most rounds of proposals. The search ends earlier if no edge can be added.
     seed : int

@@ -156,15 +156,15 @@ impl IterateTask<'_> {
         let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-        let chosen = if args.solver == SolverName::Auto { SolverName::Krylov(m.method()) } else { args.solver };
+        let mut chosen = if args.solver == SolverName::Auto { SolverName::Krylov(m.method()) } else { args.solver };
         let method = match chosen {
             SolverName::Krylov(method) => method,
             _ => KrylovMethod::Richardson { damping: 1.0 },
         };
-        let mut solver = KrylovSolver::new(method).rtol(args.tol).side(side);
-        if let Some(limit) = args.max_iterations {
-            solver = solver.max_iterations(limit);
-        }
+        let solver = |method| {
+            let solver = KrylovSolver::new(method).rtol(args.tol).side(side);
+            args.max_iterations.map_or(solver, |limit| solver.max_iterations(limit))
+        };
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {
@@ -176,7 +176,15 @@ impl IterateTask<'_> {
             ControlFlow::Continue(())
         };
         let started = Instant::now();
-        let solved = solver.solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
+        let mut solved = solver(method).solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
+        let is_breakdown = matches!(&solved, Ok(report) if report.ending == Ending::Breakdown);
+        if args.solver == SolverName::Auto && method == KrylovMethod::Cg && is_breakdown {
+            // A few steps did not show that the matrix is indefinite; all of them did.
+            let method = KrylovMethod::Gmres { restart: 30 };
+            chosen = SolverName::Krylov(method);
+            x.fill(T::ZERO);
+            solved = solver(method).solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
+        }
         let solve = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;

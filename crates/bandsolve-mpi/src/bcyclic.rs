@@ -131,7 +131,7 @@ pub(crate) struct RankBcyclic<T: Scalar> {
 }
 
 /// Own rows on their way through the levels.
-struct Rows<T> {
+struct HeldRows<T> {
     chain: Vec<ChainRow<T>>,
     levels: Vec<(RankLevel, LevelMemory<T>)>,
 }
@@ -188,8 +188,8 @@ impl<T: Scalar> RankBcyclic<T> {
     ) -> Result<Self, RankError> {
         let team = Team { block, threads: 1, simd: Simd::detect(), invert };
         let first = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
-        let own = chain.and_then(|(chain, scale)| Ok((Rows { chain, levels: first.with_memory()? }, scale)));
-        let ((Rows { mut chain, levels: planned }, scale), _) =
+        let own = chain.and_then(|(chain, scale)| Ok((HeldRows { chain, levels: first.with_memory()? }, scale)));
+        let ((HeldRows { mut chain, levels: planned }, scale), _) =
             agree_on_method(ranks, own, (METHOD + u64::from(invert), false))?;
         let (mut levels, mut trouble) = (Vec::with_capacity(planned.len()), Trouble::default());
         for (level, memory) in planned {

@@ -67,7 +67,17 @@ fn bands(ranks: &Ranks) -> Result<DistributedBanded<f64>, RankError> {
     DistributedBanded::new(ranks, (2, 1), &BANDS)
 }
 
+/// One test: while an allocation is to fail, no other test makes any.
 #[test]
+fn every_allocation_may_fail() {
+    matrices();
+    factors();
+    solves();
+    batches();
+    slabs();
+    searches();
+}
+
 fn matrices() {
     fails("lines", |ranks| lines(ranks).map(|_| ()));
     fails("blocks", |ranks| blocks(ranks).map(|_| ()));
@@ -78,7 +88,6 @@ fn matrices() {
     fails("counts", |ranks| lines(ranks)?.eigenvalues_below(None, 0.5).map(|_| ()));
 }
 
-#[test]
 fn factors() {
     for method in [Method::Spike, Method::SpikeTruncated] {
         fails(method.name(), |ranks| lines(ranks)?.factor_by(method).map(|_| ()));
@@ -90,7 +99,6 @@ fn factors() {
     fails("block-spike", |ranks| blocks(ranks)?.factor_by(Method::BlockSpike).map(|_| ()));
 }
 
-#[test]
 fn solves() {
     for op in [Op::Plain, Op::Transpose] {
         fails("solve by spike", |ranks| lines(ranks)?.factor()?.solve_in_place_with(op, &mut [1.0; ROWS]).map(|_| ()));
@@ -106,7 +114,6 @@ fn solves() {
     });
 }
 
-#[test]
 fn batches() {
     for layout in [Layout::Interleaved, Layout::Contiguous] {
         for op in [Op::Plain, Op::Transpose] {
@@ -120,13 +127,11 @@ fn batches() {
     }
 }
 
-#[test]
 fn slabs() {
     let problem = Poisson::new(&[RANKS * ROWS / 16, 16]);
     fails("slabs", |ranks| DistributedPoisson::<f64>::new(ranks, &problem, ROWS / 16)?.solve(&[1.0; ROWS]).map(|_| ()));
 }
 
-#[test]
 fn searches() {
     fails("nearest eigenvalues", |ranks| {
         let a = lines(ranks)?;

@@ -37,6 +37,13 @@ impl Condition {
         Ok(Self { rcond: rcond(problem)?, cancelling: problem.shift < 0.0 })
     }
 
+    /// The part of each row by which its coefficients may differ from those of the problem that was given, where the least eigenvalue is a
+    /// difference. Coefficients of spacings that vary have four roundings; three axes and c are added up in four more; and they are rounded to
+    /// `T`. (Where nothing cancels, rounding changes the least eigenvalue by no more than a part of itself.)
+    pub fn rounding<T: PoissonScalar>(&self) -> f64 {
+        if self.cancelling { 0.5 * RealScalar::to_f64(T::EPSILON) + 4.0 * f64::EPSILON } else { 0.0 }
+    }
+
     /// Whether no digit is left.
     ///
     /// Coefficients are rounded to `T`, which changes eigenvalues by ε_T/2 · S at most. They are found in double precision, from closed forms

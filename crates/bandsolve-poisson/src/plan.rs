@@ -199,7 +199,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             let solved = self.solve_one(core, f, u, stack);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
-        Ok(report.finished(RealScalar::to_f64(T::EPSILON)))
+        Ok(report.finished::<T>(&core.condition))
     }
 
     /// u in place of f.
@@ -228,7 +228,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             let solved = self.solve_one(core, f, x, stack);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
-        Ok(report.finished(RealScalar::to_f64(T::EPSILON)))
+        Ok(report.finished::<T>(&core.condition))
     }
 
     /// Nothing solved yet.

@@ -1,7 +1,9 @@
 //! What a solve reports.
 
+use crate::condition::Condition;
 use crate::method::PoissonMethod;
-use bandsolve::attention;
+use crate::scalar::PoissonScalar;
+use bandsolve::{RealScalar, attention};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -77,9 +79,10 @@ impl PoissonReport {
         }
     }
 
-    /// The report of all right-hand sides, solved in numbers with this ε.
-    pub(crate) fn finished(mut self, epsilon: f64) -> Self {
-        self.attention = attention(epsilon, Some(self.rcond), self.backward_error, None);
+    /// The report of all right-hand sides, solved in numbers of type `T`.
+    pub(crate) fn finished<T: PoissonScalar>(mut self, condition: &Condition) -> Self {
+        let error = self.backward_error + condition.rounding::<T>();
+        self.attention = attention(RealScalar::to_f64(T::EPSILON), Some(self.rcond), error, None);
         self
     }
 }

@@ -10,7 +10,7 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
 use crate::transform::{ALIGNED, aligned};
 use bandsolve::memory::{allocate, reserved};
-use bandsolve::{Error, RealScalar, Result, Simd};
+use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -181,7 +181,7 @@ impl<T: PoissonScalar> SlabParts<T> {
         for (error, removed) in solved {
             report.take(Solved { error: *error, removed: *removed, refinement_steps, mean: None });
         }
-        report.finished(RealScalar::to_f64(T::EPSILON))
+        report.finished::<T>(&self.condition)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::csr::{Csr, cast};
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::zeroed;
 use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve::{RealScalar, Result, Scalar};
 use bandsolve_kernel::scalar::peak;
@@ -27,8 +28,8 @@ impl RowScale {
     }
 
     /// One for all rows, if each of them then has an entry that is far above the smallest normal number of single precision.
-    pub(crate) fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Self {
-        let mut largest = vec![0.0; a.rows()];
+    pub(crate) fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Self> {
+        let mut largest = zeroed(a.rows())?;
         each_row(&mut largest, &|i, largest| {
             *largest = a.row(i).map(|(_, value)| peak(value).to_f64()).fold(0.0, f64::max);
             0
@@ -36,10 +37,10 @@ impl RowScale {
         let rows = || largest.iter().copied().filter(|largest| *largest > 0.0);
         let all = rows().fold(0.0, f64::max).equilibrate();
         if rows().all(|largest| largest * all >= 2.0_f64.powi(-100)) {
-            return Self::All(all);
+            return Ok(Self::All(all));
         }
         largest.iter_mut().for_each(|largest| *largest = largest.equilibrate());
-        Self::Each(largest)
+        Ok(Self::Each(largest))
     }
 
     /// The largest modulus of a vector whose rows are scaled and that is multiplied by a number.

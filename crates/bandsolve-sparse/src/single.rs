@@ -9,6 +9,7 @@ use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions};
 use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::memory::{copied, reserved};
 use bandsolve::{Complex32, Complex64, LinearOperator, Result, Scalar};
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
@@ -77,14 +78,15 @@ impl<T: DoubleScalar> SingleInverse<T> {
     pub fn new<I: Index>(a: &Csr<'_, T, I>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
         check("columns of a square matrix", a.rows(), a.columns())?;
         let a = a.narrow()?;
-        let scale = RowScale::of(&a);
+        let scale = RowScale::of(&a)?;
         let (pointers, columns, _) = a.parts();
-        let values = (0..a.rows()).flat_map(|i| {
+        let mut values = reserved(a.entries())?;
+        for i in 0..a.rows() {
             let scale = scale.at(i);
-            a.row(i).map(move |(_, value)| cast(value.scale(scale)))
-        });
-        let single = Csr::from_rows(a.columns(), pointers.to_vec(), columns.to_vec(), values.collect());
-        let preconditioner = Preconditioner::from_csr(single.clone(), kind, options)?;
+            values.extend(a.row(i).map(|(_, value)| cast::<_, T::Single>(value.scale(scale))));
+        }
+        let single = Csr::from_rows(a.columns(), copied(pointers)?, copied(columns)?, values);
+        let preconditioner = Preconditioner::from_csr(single.duplicated()?, kind, options)?;
         Ok(Self { scale, a: single, preconditioner, solver: None, iterations: AtomicUsize::new(0) })
     }
 

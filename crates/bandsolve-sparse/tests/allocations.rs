@@ -6,34 +6,12 @@ use bandsolve_sparse::{
     IterationProgress, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, PreparedProduct,
     SingleInverse, nine_point,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use bandsolve_testkit::allocations::{WatchedMemory, allocations};
 use std::ops::ControlFlow;
 use std::process::Command;
 
-/// The system's memory, counting what this thread asks for.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: all is left to the system's allocator; the counter itself allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
-static MEMORY: Counting = Counting;
+static MEMORY: WatchedMemory = WatchedMemory;
 
 /// All that is counted by [`count_allocations`] in processes of their own: what a process reads once, as the name of the instruction set,
 /// each of them reads anew.
@@ -82,11 +60,11 @@ fn count_allocations(kinds: &str) {
                     for limit in [3, 40, 41] {
                         let (solver, mut x) = (solver.max_iterations(limit), vec![0.0; rhs.len()]);
                         let watch = &mut |_: IterationProgress<'_, f64>| ControlFlow::Continue(());
-                        let before = COUNT.get();
+                        let before = allocations();
                         let stack = PodStack::new(&mut memory);
                         let operator = if limit == 40 { &a as &dyn LinearOperator<f64> } else { &product };
                         let report = solver.solve_with(operator, Some(m), &rhs, &mut x, watch, stack).unwrap();
-                        let (count, steps) = (COUNT.get() - before, report.iterations + report.restarts + 1);
+                        let (count, steps) = (allocations() - before, report.iterations + report.restarts + 1);
                         assert!(count <= 1 + inner * steps, "{kind} {method}, {steps} steps: {count}");
                     }
                 }

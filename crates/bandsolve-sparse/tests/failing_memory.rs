@@ -4,7 +4,7 @@ use bandsolve::{Csc, Op};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
     Csr, Forest, Graph, GraphFactor, GraphFactorOptions, KrylovMethod, KrylovSolver, Preconditioner,
-    PreconditionerOptions, PreparedProduct, greedy, nine_point,
+    PreconditionerOptions, PreparedProduct, SingleInverse, greedy, nine_point,
 };
 use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
 
@@ -33,7 +33,15 @@ fn lopsided() -> Matrix {
     Csr::from_triplets(n, n, &entries).unwrap()
 }
 
+/// One test: while an allocation is to fail, no other test makes any.
 #[test]
+fn every_allocation_may_fail() {
+    matrices_and_products();
+    graphs_and_forests();
+    preconditioners();
+    iterations();
+}
+
 fn matrices_and_products() {
     let a = grid();
     let n = a.rows();
@@ -63,7 +71,6 @@ fn matrices_and_products() {
     assert!(fail_each("panels", 1 << 14, || PreparedProduct::new(&a)) > 3);
 }
 
-#[test]
 fn graphs_and_forests() {
     for a in [grid(), lopsided()] {
         assert!(fail_each("graph", BYTES, || Graph::of(&a)) > 1);
@@ -83,7 +90,6 @@ fn graphs_and_forests() {
     }
 }
 
-#[test]
 fn preconditioners() {
     let kinds = [
         "none",
@@ -111,10 +117,11 @@ fn preconditioners() {
             let refused = fail_each(name, BYTES, || Preconditioner::new(&a, kind, &options));
             assert!(refused > 0 || name == "none", "{name}");
         }
+        let kind = "jacobi".parse().unwrap();
+        assert!(fail_each("in single precision", BYTES, || SingleInverse::new(&a, kind, &Default::default())) > 4);
     }
 }
 
-#[test]
 fn iterations() {
     let a = grid();
     let (n, options) = (a.rows(), PreconditionerOptions::default());

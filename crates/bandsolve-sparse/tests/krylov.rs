@@ -57,10 +57,6 @@ fn every_method_solves<T: Scalar>(rtol: f64) {
         let m = preconditioner(&a, "alt-i:1");
         for method in METHODS {
             for side in [PreconditionerSide::Right, PreconditionerSide::Left] {
-                // CG wants a Hermitian product.
-                if (method, side) == (KrylovMethod::Cg, PreconditionerSide::Left) {
-                    continue;
-                }
                 for m in [None, Some(&m as &dyn LinearOperator<T>)] {
                     // 3·x of a matrix with 3 on its diagonal goes too far without a preconditioner.
                     if m.is_none() && matches!(method, KrylovMethod::Richardson { .. }) {
@@ -262,6 +258,22 @@ fn solutions_without_a_digit_are_named() {
     }
 }
 
+/// With M on the left the residual of M⁻¹·A·x = M⁻¹·b is the smaller one by 1e5; in single precision its units change on the way.
+#[test]
+fn small_residuals_on_the_left_are_not_stagnation() {
+    let n = 300;
+    let entries =
+        (0..n).flat_map(|i| [(i, i, 1e5 * (2.0 + (i % 7) as f32)), (i, (i + 1) % n, -2e5), ((i + 1) % n, i, 1e4)]);
+    let a: Csr<'_, f32, i32> = Csr::from_triplets(n, n, &entries.collect::<Vec<_>>()).unwrap();
+    let m = preconditioner(&a, "jacobi");
+    let rhs: Vec<f32> = (0..n).map(|i| (i as f32 * 0.7).sin()).collect();
+    for method in [KrylovMethod::Gmres { restart: 4 }, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
+        let solver = KrylovSolver::new(method).rtol(1e-5).side(PreconditionerSide::Left);
+        let report = solver.solve(&a, Some(&m), &rhs, &mut vec![0.0; n]).unwrap();
+        assert!(report.converged(), "{method}: {report:?}");
+    }
+}
+
 #[test]
 fn the_caller_ends_every_method() {
     let rhs: Vec<f64> = (0..50).map(|i| (i as f64 * 0.7).sin()).collect();
@@ -365,9 +377,9 @@ fn scaled_systems_are_solved_alike<T: Scalar>((of_b, of_a): (i32, i32), rtol: f6
     let (rhs, start) = (vector::<T>(n, &mut random), vector::<T>(n, &mut random));
     for (method, side) in METHODS.iter().flat_map(|m| [(*m, PreconditionerSide::Right), (*m, PreconditionerSide::Left)])
     {
-        let wants_another = (method, side) == (KrylovMethod::Cg, PreconditionerSide::Left);
-        for (kind, begin) in ["none", "jacobi", "alt-i:1"].iter().flat_map(|kind| [(*kind, 0.0), (*kind, 1.0)]) {
-            if wants_another || (kind == "none" && matches!(method, KrylovMethod::Richardson { .. })) {
+        for (kind, begin) in ["none", "jacobi", "alt-i:1", "ilu0"].iter().flat_map(|kind| [(*kind, 0.0), (*kind, 1.0)])
+        {
+            if kind == "none" && matches!(method, KrylovMethod::Richardson { .. }) {
                 continue;
             }
             let solve = |(of_b, of_a): (i32, i32)| {

@@ -78,15 +78,15 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// [`Failure::Usage`], and those of [`check()`].
 pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
     let files: Vec<PathBuf> = inputs.iter().map(|input| super::file_of(input)).collect();
-    let read: Vec<Place> = files.iter().map(|file| Place::of_input(file)).collect();
-    if read.iter().filter(|place| **place == Place::StandardInput).count() > 1 {
+    let read: Vec<FilePlace> = files.iter().map(|file| FilePlace::of_input(file)).collect();
+    if read.iter().filter(|place| **place == FilePlace::StandardInput).count() > 1 {
         return Err(Failure::Usage("standard input can be only one of the inputs".into()));
     }
     let standard_output = ("standard output", Path::new("-"));
     let named = options.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?)));
     // What the command prints goes to standard output in any case.
     let all: Vec<_> = named.filter(|(_, path)| !is_stdout(path)).chain([standard_output]).collect();
-    let written: Vec<Place> = all.iter().map(|(_, path)| Place::of_output(path)).collect();
+    let written: Vec<FilePlace> = all.iter().map(|(_, path)| FilePlace::of_output(path)).collect();
     for (k, (name, path)) in all.iter().enumerate() {
         if let Some(input) = read.iter().position(|place| *place == written[k]) {
             let (output, input) = (path.display(), super::name(inputs[input]));
@@ -112,7 +112,7 @@ pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Resu
 
 /// What tells a file from all others, whatever name leads to it.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum FilePlace {
     /// Device and inode of a regular file.
     Inode(u64, u64),
     /// The name without links, where there is no regular file.
@@ -123,7 +123,7 @@ enum Place {
     StandardOutput,
 }
 
-impl Place {
+impl FilePlace {
     fn of_input(path: &Path) -> Self {
         match path.as_os_str() == "-" {
             true => Self::of_stream(&io::stdin()).unwrap_or(Self::StandardInput),

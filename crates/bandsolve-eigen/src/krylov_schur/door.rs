@@ -41,17 +41,17 @@ pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Gen
 }
 
 /// What searches find.
-trait Found {
+trait SearchAnswer {
     fn report(&mut self) -> &mut EigenReport;
 }
 
-impl<T> Found for HermitianEigen<T> {
+impl<T> SearchAnswer for HermitianEigen<T> {
     fn report(&mut self) -> &mut EigenReport {
         &mut self.report
     }
 }
 
-impl Found for GeneralEigen {
+impl SearchAnswer for GeneralEigen {
     fn report(&mut self) -> &mut EigenReport {
         &mut self.report
     }
@@ -61,7 +61,7 @@ impl Found for GeneralEigen {
 ///
 /// With r = OP·x − θ·x, OP = (A − σB)⁻¹B, the residual is ‖A·x − λ·B·x‖ = ‖(A − σB)·r‖/|θ| ≤ ‖A − σB‖·tol: ‖A − σB‖ may be larger than
 /// the norms that were seen.
-fn repeated<'a, T: Scalar, F: Found>(
+fn repeated<'a, T: Scalar, F: SearchAnswer>(
     find: impl Fn(Search<'a, T>) -> Result<F>,
     (solver, problem): Search<'a, T>,
 ) -> Result<F> {
@@ -86,12 +86,12 @@ fn repeated<'a, T: Scalar, F: Found>(
 fn posed<'a, T: Scalar>(
     solver: EigenSolver<'a, T>,
     problem: &EigenProblem<'_, T>,
-) -> Result<(EigenSolver<'a, T>, Scaling)> {
+) -> Result<(EigenSolver<'a, T>, ProblemScaling)> {
     check(&solver, problem)?;
     let mut memory = SearchMemory::new(&solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
     let probed = probe(problem, (&mut reducer, stack))?;
-    Ok((EigenSolver { probed: Some(probed), ..solver }, Scaling::of::<T>(probed, problem)))
+    Ok((EigenSolver { probed: Some(probed), ..solver }, ProblemScaling::of::<T>(probed, problem)))
 }
 
 /// Powers of two: the search is for 2^a·A·x' = λ'·2^b·B·x', so λ' = 2^(a−b)·λ and, in the norm of B, x = 2^(b/2)·x'. b is even.
@@ -99,12 +99,12 @@ fn posed<'a, T: Scalar>(
 /// Squares of numbers of the size of A, of θ = 1/(λ − σ) and of their products stay in range then. Problems of a usual size are not
 /// scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Scaling {
+struct ProblemScaling {
     a: i32,
     b: i32,
 }
 
-impl Scaling {
+impl ProblemScaling {
     fn of<T: Scalar>([a, b]: [f64; 2], problem: &EigenProblem<'_, T>) -> Self {
         let sigma = problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
         // Half of the exponents of the type, less those of a square.
@@ -123,7 +123,7 @@ impl Scaling {
     }
 
     /// Searches the scaled problem, and scales back what was found by `back`.
-    fn scaled<T: Scalar, F: Found>(
+    fn scaled<T: Scalar, F: SearchAnswer>(
         self,
         (solver, problem): Search<'_, T>,
         search: impl Fn(Search<'_, T>) -> Result<F>,

@@ -3,7 +3,7 @@
 //! Of several equal eigenvalues a Krylov space has one. So the search looks again (`look.rs`).
 
 use super::basis::KrylovBasis;
-use super::look::{DroppedValues, LEAST_ACTIVE, Look, LookLimit, WantedRegion, looks, next_size};
+use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{SearchMemory, Verified, check, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::EigenProblem;
@@ -183,9 +183,9 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 continue;
             }
             match self.look(most, limit)? {
-                Look::Ended => return Ok(true),
-                Look::Limit => return Ok(false),
-                Look::Found => self.lock_found()?,
+                LookOutcome::Ended => return Ok(true),
+                LookOutcome::Limit => return Ok(false),
+                LookOutcome::Found => self.lock_found()?,
             }
         }
         Ok(false)
@@ -193,16 +193,16 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     /// Looks with a random vector orthogonal to what is locked for what is wanted more. It is then among the vectors of the basis; else
     /// those that are locked are left.
-    fn look(&mut self, most: usize, limit: LookLimit) -> Result<Look> {
+    fn look(&mut self, most: usize, limit: LookLimit) -> Result<LookOutcome> {
         let (l, region) = (self.locked.len(), self.region());
         if region.is_empty() {
-            return Ok(Look::Ended);
+            return Ok(LookOutcome::Ended);
         }
         self.grow((l + LEAST_ACTIVE).min(most))?;
         self.basis.filled = l;
         self.basis.draw(l)?;
         if self.basis.exhausted {
-            return Ok(Look::Ended);
+            return Ok(LookOutcome::Ended);
         }
         let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
@@ -217,12 +217,12 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let mut small =
                 wanted.map(|(value, residual)| residual <= strict.allowed(value.norm(), largest)).peekable();
             if small.peek().is_some() && small.all(|small| small) {
-                return Ok(Look::Found);
+                return Ok(LookOutcome::Found);
             }
             let excluded = || dropped.exclude(&region, &values, (self.basis.growth, self.total));
-            let pause = if self.basis.exhausted || excluded() { Some(Look::Ended) } else { None };
+            let pause = if self.basis.exhausted || excluded() { Some(LookOutcome::Ended) } else { None };
             let limited = m == self.capacity && limit.is_reached((self.restarts, self.basis.solves));
-            if let Some(pause) = pause.or(limited.then_some(Look::Limit)) {
+            if let Some(pause) = pause.or(limited.then_some(LookOutcome::Limit)) {
                 self.basis.filled = l;
                 return Ok(pause);
             }

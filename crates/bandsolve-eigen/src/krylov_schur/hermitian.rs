@@ -1,7 +1,7 @@
 //! Hermitian problems: thick-restart Lanczos, found vectors locked, then second looks, or counts that prove that none is missing.
 
 use super::basis::KrylovBasis;
-use super::look::{DroppedValues, LEAST_ACTIVE, Look, LookLimit, WantedRegion, looks, next_size};
+use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{Verified, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::{EigenProblem, Which};
@@ -38,7 +38,7 @@ struct HermitianRitz {
 
 /// What counts say of the eigenvalues that are wanted more than the last one found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum CountOutcome {
     /// All were found.
     Proved,
     /// There are more than were found.
@@ -132,16 +132,17 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
                 self.keep_wanted()?;
             }
             let counted = self.counted()?;
-            let complete = (counted != Counted::Nothing).then_some(counted == Counted::Proved);
-            let enough = counted == Counted::Proved || counted != Counted::Missing && !self.solver.second_look;
+            let complete = (counted != CountOutcome::Nothing).then_some(counted == CountOutcome::Proved);
+            let enough =
+                counted == CountOutcome::Proved || counted != CountOutcome::Missing && !self.solver.second_look;
             if enough || self.basis.exhausted || self.locked.is_empty() {
                 return Ok((true, complete));
             }
             match self.look(limit)? {
-                Look::Found => (),
-                Look::Ended if counted == Counted::Missing && in_vain < VAIN => in_vain += 1,
-                Look::Ended => return Ok((counted != Counted::Missing, complete)),
-                Look::Limit => return Ok((false, complete)),
+                LookOutcome::Found => (),
+                LookOutcome::Ended if counted == CountOutcome::Missing && in_vain < VAIN => in_vain += 1,
+                LookOutcome::Ended => return Ok((counted != CountOutcome::Missing, complete)),
+                LookOutcome::Limit => return Ok((false, complete)),
             }
         }
         Ok((false, self.solver.count.map(|_| false)))
@@ -160,10 +161,10 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     }
 
     /// Looks with a random vector orthogonal to what is locked for what is wanted more, and locks it.
-    fn look(&mut self, limit: LookLimit) -> Result<Look> {
+    fn look(&mut self, limit: LookLimit) -> Result<LookOutcome> {
         let (l, region) = (self.locked.len(), self.region(1.0));
         if region.is_empty() {
-            return Ok(Look::Ended);
+            return Ok(LookOutcome::Ended);
         }
         let capacity = self.capacity.max(l + LEAST_ACTIVE).min(self.total);
         if capacity > self.capacity {
@@ -172,7 +173,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         }
         self.basis.draw(l)?;
         if self.basis.exhausted {
-            return Ok(Look::Ended);
+            return Ok(LookOutcome::Ended);
         }
         let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
@@ -192,15 +193,15 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             let small = |i: &usize| ritz.residuals[*i] <= strict.allowed(ritz.theta[*i].abs(), self.largest);
             if !wanted.is_empty() && wanted.iter().all(small) {
                 self.lock(&ritz, &wanted)?;
-                return Ok(Look::Found);
+                return Ok(LookOutcome::Found);
             }
             if self.basis.exhausted || dropped.exclude(&region, &values, (self.basis.growth, self.total)) {
-                return Ok(Look::Ended);
+                return Ok(LookOutcome::Ended);
             }
             from = self.basis.filled;
             if from == self.capacity {
                 if limit.is_reached((self.restarts, self.basis.solves)) {
-                    return Ok(Look::Limit);
+                    return Ok(LookOutcome::Limit);
                 }
                 from = self.restart(&ritz, 0)?;
                 dropped.add(&values[from - l..])?;
@@ -217,21 +218,21 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     }
 
     /// Counts the eigenvalues that are wanted more than the last one found.
-    fn counted(&mut self) -> Result<Counted> {
-        let Some(below) = self.solver.count else { return Ok(Counted::Nothing) };
+    fn counted(&mut self) -> Result<CountOutcome> {
+        let Some(below) = self.solver.count else { return Ok(CountOutcome::Nothing) };
         if self.locked.is_empty() {
-            return Ok(Counted::Proved);
+            return Ok(CountOutcome::Proved);
         }
         let (mut missing, rounding) = (true, self.rounding()?);
         // Not at the eigenvalue itself; at a second place, should another one be at the first.
         for times in [1.0, 2.0] {
             match self.count_beyond(below, (times, times * rounding))? {
-                None => return Ok(Counted::Nothing),
-                Some((there, found)) if there == found => return Ok(Counted::Proved),
+                None => return Ok(CountOutcome::Nothing),
+                Some((there, found)) if there == found => return Ok(CountOutcome::Proved),
                 Some((there, found)) => missing &= there > found,
             }
         }
-        Ok(if missing { Counted::Missing } else { Counted::Unclear })
+        Ok(if missing { CountOutcome::Missing } else { CountOutcome::Unclear })
     }
 
     /// What counts may be wrong by: rounding of A − σB, seen in a vector of norm 1 in the inner product.

@@ -32,7 +32,7 @@ const POINTS: usize = 64;
 
 /// What a second look came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum LookOutcome {
     /// Nothing is missing.
     Ended,
     /// It found eigenvalues that are wanted more.

@@ -112,7 +112,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
             0 => self.memory(rhs, op != Op::Plain, n_rhs).unwrap_or_else(|e| self.rows.ranks.abort(&e.to_string())),
             _ => memory,
         };
-        let BatchMemory { mut d, mut x, mut solve, beside, mut bounds } = memory;
+        let BatchSolveMemory { mut d, mut x, mut solve, beside, mut bounds } = memory;
         conjugate_for(op, &mut d);
         x.copy_from_slice(&d);
         let answer = BatchAnswer { d: &d, x: &mut x, beside };
@@ -168,9 +168,9 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     }
 
     /// Memory of a solve, in which the right-hand sides stand by rows.
-    fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchMemory<T>> {
+    fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchSolveMemory<T>> {
         let (own, count) = (self.rows.own(), self.rows.count);
-        Ok(BatchMemory {
+        Ok(BatchSolveMemory {
             d: by_rows(rhs, own, count, self.layout)?,
             x: zeroed(rhs.len())?,
             solve: SolveMemory {
@@ -280,7 +280,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
 }
 
 /// Memory of a solve that grows with own rows or with the number of systems; all ranks have theirs before it begins.
-struct BatchMemory<T: Scalar> {
+struct BatchSolveMemory<T: Scalar> {
     d: Vec<T>,
     x: Vec<T>,
     solve: SolveMemory<T>,

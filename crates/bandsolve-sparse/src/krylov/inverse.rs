@@ -3,9 +3,9 @@
 use super::{Ending, IterationProgress, KrylovSolver, buffer, stack};
 use crate::random::mixed;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::Reducer;
+use bandsolve::memory::zeroed;
+use bandsolve::vectors::{Reducer, agree_on};
 use bandsolve::{Communicator, Error, LinearOperator, RealScalar, Result, Scalar};
-use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -108,13 +108,13 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
 /// ‖A·p‖₂/‖p‖₂ of a random p: a number of the size of ‖A‖, and at most that.
 fn norm_of<T: Scalar>(a: &dyn LinearOperator<T>, communicator: &dyn Communicator) -> Result<f64> {
     let (rows, columns) = (a.rows(), a.columns());
-    let missing = Error::OutOfMemory { bytes: (rows + columns) * size_of::<T>() };
-    let (Some(mut p), Some(mut image)) = (zeros::<T>(columns), zeros::<T>(rows)) else { return Err(missing) };
+    let memory =
+        || Ok((zeroed::<T>(columns)?, zeroed::<T>(rows)?, buffer(a.apply_scratch().or(Reducer::scratch(rows, 1)))?));
+    let (mut p, mut image, mut memory) = agree_on(communicator, memory())?;
     let before = communicator.rows_before(columns);
     for (i, p) in p.iter_mut().enumerate() {
         *p = if mixed((before + i) as u64) & 1 == 0 { T::ONE } else { T::ZERO - T::ONE };
     }
-    let mut memory = buffer(a.apply_scratch().or(Reducer::scratch(rows, 1)))?;
     a.apply(&p, &mut image, stack(&mut memory))?;
     let norm = Reducer::new(communicator, rows, 1, stack(&mut memory)).0.norm(&image);
     let mut all = [columns as f64];

@@ -280,7 +280,7 @@ impl<'c> KrylovSolver<'c> {
         Self { max_iterations: Some(iterations), ..self }
     }
 
-    /// Where the preconditioner stands. Default: on the right.
+    /// Where the preconditioner stands. Default: on the right. Conjugate gradients with it on either side are the same iteration.
     #[must_use]
     pub fn side(self, side: PreconditionerSide) -> Self {
         Self { side, ..self }
@@ -365,13 +365,21 @@ impl<'c> KrylovSolver<'c> {
         rhs: &[T],
         x: &mut [T],
     ) -> Result<Vec<IterationReport>> {
-        let n = a.rows().max(1);
+        let n = a.rows();
+        // A process without rows takes part in as many solves as the others.
+        let own = rhs.len().checked_div(n).unwrap_or(0);
+        let mut told = [f64::from(u8::from(n > 0)), own as f64];
+        self.communicator.sum(&mut told);
+        let count = if told[0] > 0.0 { (told[1] / told[0]) as usize } else { 0 };
+        let lengths = check("x", rhs.len(), x.len()).and(check("rhs", count * n, rhs.len()));
         let memory = buffer(self.scratch(a, preconditioner));
-        let lengths = check("x", rhs.len(), x.len()).and(check("rhs", rhs.len().next_multiple_of(n), rhs.len()));
         let mut memory = bandsolve::vectors::agree_on(self.communicator, lengths.and(memory))?;
-        let columns = rhs.chunks(n).zip(x.chunks_mut(n));
         let watch = &mut |_: IterationProgress<'_, T>| ControlFlow::Continue(());
-        columns.map(|(rhs, x)| self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))).collect()
+        let of_column = |k: usize| {
+            let own = k * n..(k + 1) * n;
+            self.solve_with(a, preconditioner, &rhs[own.clone()], &mut x[own], watch, stack(&mut memory))
+        };
+        (0..count).map(of_column).collect()
     }
 
     /// [`solve_watched`](Self::solve_watched) in the caller's scratch memory.
@@ -406,7 +414,10 @@ impl<'c> KrylovSolver<'c> {
         mut known: Known,
         stack: &mut PodStack,
     ) -> Result<(Ending, f64)> {
-        let (mut before, mut fruitless) = (f64::INFINITY, 0);
+        // The residual's norm as the method sees it, in the units of the first cycle: the last, and the least so far.
+        let (mut before, mut least) = (f64::INFINITY, f64::INFINITY);
+        // Restarts without a new least, and those of them that came no nearer to it either.
+        let (mut above, mut fruitless) = (0, 0);
         let mut last = Ending::Converged;
         loop {
             // What is claimed is claimed of the x that the caller will get.
@@ -419,14 +430,18 @@ impl<'c> KrylovSolver<'c> {
             if proved {
                 return Ok((Ending::Converged, residual));
             }
+            let size = norm / run.left_scale;
             match last {
                 Ending::Converged => {}
-                Ending::Breakdown if norm <= 0.9 * before => {}
+                Ending::Breakdown if size <= 0.9 * before => {}
                 ended => return Ok((ended, residual)),
             }
-            // A restart that gains nothing will never gain.
-            fruitless = if norm < before * (1.0 - 1e-5) { 0 } else { fruitless + 1 };
-            if fruitless > 2 {
+            // Restarts that gain nothing will never gain. Residuals near their own rounding go up and down for ever; far from it they may
+            // go up once, and come down again in several restarts.
+            let gains = size < least * (1.0 - 1e-5);
+            above = if gains { 0 } else { above + 1 };
+            fruitless = if gains || size < 0.9 * before { 0 } else { fruitless + 1 };
+            if fruitless > MOST_FRUITLESS || above > MOST_ABOVE {
                 return Ok((Ending::Stagnated, residual));
             }
             if norm == 0.0 {
@@ -436,8 +451,7 @@ impl<'c> KrylovSolver<'c> {
             if monitor.iterations >= monitor.limit {
                 return Ok((Ending::IterationLimit, residual));
             }
-            // The least so far: residuals near their own rounding go up and down.
-            before = norm.min(before);
+            (before, least) = (size, size.min(least));
             monitor.cycles += 1;
             let method = run.method;
             last = method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
@@ -448,6 +462,10 @@ impl<'c> KrylovSolver<'c> {
         }
     }
 }
+
+/// Restarts without progress after which a method has stagnated: towards the least residual so far, and below it.
+const MOST_FRUITLESS: usize = 2;
+const MOST_ABOVE: usize = 12;
 
 /// How a method ends that cannot go on because of these numbers: they are not finite, or a division by them is not possible.
 fn broken(numbers: &[Complex64]) -> Ending {
@@ -497,7 +515,9 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
         let _mode = Standard::enter();
         let n = a.rows();
-        let all = agree(solver.communicator, n, checked((a, preconditioner, solver.side), (rhs, x)))?;
+        // Conjugate gradients with M on either side are the same iteration.
+        let side = if solver.method == KrylovMethod::Cg { PreconditionerSide::Right } else { solver.side };
+        let all = agree(solver.communicator, n, checked((a, preconditioner, side), (rhs, x)))?;
         let method = solver.method.within(all);
         let needed = solver.scratch_of(a, preconditioner, method);
         let room = match stack.can_hold(needed) {
@@ -525,7 +545,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let tolerance = (solver.rtol * rhs_norm).max(units.scaled_bound(solver.atol));
         let limit = solver.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
         let mut monitor = Monitor::new((limit, tolerance), units, (best, view), watch);
-        let (side, communicator) = (solver.side, solver.communicator);
+        let communicator = solver.communicator;
         let mut run = KrylovRun {
             method,
             a,

@@ -6,10 +6,12 @@
 use super::diagonal::DiagonalRule;
 use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
 use crate::csr::Csr;
-use crate::krylov::{KrylovMethod, KrylovSolver, buffer, stack};
+use crate::krylov::{Ending, IterationReport, KrylovMethod, KrylovSolver, buffer, stack};
 use crate::random::mixed;
 use bandsolve::memory::zeroed;
 use bandsolve::{Error, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve_kernel::scalar::peak;
+use core::cell::Cell;
 use core::cmp::Ordering;
 
 /// Part of the residual at which a trial is over, and the most steps that it has.
@@ -127,8 +129,8 @@ struct Trials<'m, 'a, T: Scalar> {
     options: &'m PreconditionerOptions,
     /// Random numbers; without their mean where rows have the sum 0, as those of singular problems do.
     rhs: Vec<T>,
-    /// Whether A is Hermitian, but for rounding, with a positive diagonal.
-    definite: bool,
+    /// Whether A is Hermitian, but for rounding, with a positive diagonal, and no trial has shown that it is indefinite.
+    definite: Cell<bool>,
     /// Numbers moved for each row of a product with A: entries with their columns, and two vectors.
     product: f64,
 }
@@ -142,7 +144,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
             let mean = sum.scale(T::Real::from_f64(1.0 / n as f64));
             rhs.iter_mut().for_each(|v| *v -= mean);
         }
-        let definite = counts.positive == n && is_hermitian(a, &rhs)?;
+        let definite = Cell::new(counts.positive == n && is_hermitian(a, &rhs)?);
         let product = 1.5 * a.entries() as f64 / n.max(1) as f64 + 2.0;
         Ok(Self { a, options, rhs, definite, product })
     }
@@ -163,22 +165,27 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         use PreconditionerKind::*;
         let is_hermitian =
             matches!(kind, Identity | Diagonal(_) | Tridiagonal | Forest | ForestBlock | Ilu0 | AmgLines(_));
-        if self.definite && is_hermitian { KrylovMethod::Cg } else { KrylovMethod::Gmres { restart: KEPT } }
+        if self.definite.get() && is_hermitian { KrylovMethod::Cg } else { KrylovMethod::Gmres { restart: KEPT } }
     }
 
-    /// A few steps with a preconditioner.
+    /// A few steps with a preconditioner, by GMRES where conjugate gradients break down: one of both matrices is not definite.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
     fn of(&self, made: Preconditioner<'a, T>, most: usize) -> Result<Trial<'a, T>> {
-        let method = self.method(made.kind);
-        let solver = KrylovSolver::new(method).rtol(LEFT).max_iterations(most);
-        let mut x = zeroed(self.rhs.len())?;
-        let (steps, left, rate) = match solver.solve(self.a, Some(&made), &self.rhs, &mut x) {
-            Ok(report) => (report.iterations, report.relative_residual(), rate(&report.history)),
-            Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => return Err(error),
-            Err(_) => (0, f64::INFINITY, 1.0),
-        };
+        let mut method = self.method(made.kind);
+        let mut tried = self.steps(method, &made, most)?;
+        if method == KrylovMethod::Cg && tried.as_ref().is_some_and(|report| report.ending == Ending::Breakdown) {
+            // The diagonal is positive: it is A that is not.
+            if matches!(made.kind, PreconditionerKind::Diagonal(_)) {
+                self.definite.set(false);
+            }
+            method = KrylovMethod::Gmres { restart: KEPT };
+            tried = self.steps(method, &made, most)?;
+        }
+        let (steps, left, rate) = tried.map_or((0, f64::INFINITY, 1.0), |report| {
+            (report.iterations, report.relative_residual(), rate(&report.history))
+        });
         let left = if left.is_nan() { f64::INFINITY } else { left };
         let more = if left <= WANTED { 0.0 } else { (WANTED / left).ln() / rate.ln() };
         let iterations = if left.is_finite() && rate < 1.0 { (steps as f64 + more).min(MANY) } else { MANY };
@@ -190,6 +197,15 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         let [setup, application] = self.costs(made.kind);
         let traffic = setup + iterations * (self.product + application + of_method);
         Ok(Trial { made, method, steps, left, iterations, traffic })
+    }
+
+    /// How a method goes; `None` if it cannot be tried.
+    fn steps(&self, method: KrylovMethod, m: &Preconditioner<'a, T>, most: usize) -> Result<Option<IterationReport>> {
+        let mut x = zeroed(self.rhs.len())?;
+        match KrylovSolver::new(method).rtol(LEFT).max_iterations(most).solve(self.a, Some(m), &self.rhs, &mut x) {
+            Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => Err(error),
+            report => Ok(report.ok()),
+        }
     }
 
     /// Numbers moved for each row to make a preconditioner, and to apply it. What is sequential, and waits for the element before, counts as much as what takes
@@ -228,6 +244,10 @@ fn is_hermitian<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<bool> {
     let mut memory = buffer(a.apply_scratch())?;
     a.apply(x, &mut ax, stack(&mut memory))?;
     a.apply(&y, &mut ay, stack(&mut memory))?;
+    // Where no square leaves the range.
+    let largest = ax.iter().chain(&ay).map(|v| peak(*v)).fold(T::Real::ZERO, |most, v| most.max_bits(v));
+    let units = largest.equilibrate();
+    ax.iter_mut().chain(&mut ay).for_each(|v| *v = v.scale(units));
     let dot = |u: &[T], v: &[T]| u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + u.conj() * *v);
     let norm = |v: &[T]| v.iter().map(|v| Scalar::abs(*v).to_f64().powi(2)).sum::<f64>().sqrt();
     let difference = Scalar::abs(dot(&y, &ax) - dot(x, &ay).conj()).to_f64();
@@ -288,15 +308,17 @@ pub(super) fn choose<'a, T: Scalar>(
         kinds.push(PreconditionerKind::AmgLines(1));
     }
     // Products of forests are not Hermitian, and would cost the method that needs least.
-    kinds.extend(match trials.definite {
-        true => vec![PreconditionerKind::Forest, PreconditionerKind::ForestBlock],
-        false => vec![
-            PreconditionerKind::ProductDiagonal(0),
-            PreconditionerKind::AltInner(0),
-            PreconditionerKind::ForestBlock,
-        ],
-    });
-    raced(&trials, &kinds, said)
+    let of_definite = [PreconditionerKind::Forest, PreconditionerKind::ForestBlock];
+    let of_others =
+        [PreconditionerKind::ProductDiagonal(0), PreconditionerKind::AltInner(0), PreconditionerKind::ForestBlock];
+    if trials.definite.get() {
+        let taken = raced(&trials, &[&kinds[..], &of_definite].concat(), said.clone())?;
+        if trials.definite.get() {
+            return Ok(taken);
+        }
+        said.push("conjugate gradients break down: the matrix is not positive definite".into());
+    }
+    raced(&trials, &[&kinds[..], &of_others].concat(), said)
 }
 
 /// The candidate with the least predicted traffic; of those for which no end is in sight, that which leaves least.

@@ -56,7 +56,7 @@ impl<T: Scalar> IncompleteLu<T> {
                 if k >= i {
                     break;
                 }
-                values[e] = values[e] / values[diagonal[k] as usize];
+                values[e] = divide(values[e], values[diagonal[k] as usize]);
                 let (right, rest) = (diagonal[k] as usize + 1..range(k).end, e + 1..own.end);
                 let factor = values[e];
                 let mut subtract = |place: usize, f: usize| values[place] = values[place] - factor * values[f];
@@ -128,7 +128,7 @@ impl<T: Scalar> LinearOperator<T> for IncompleteLu<T> {
             let pivot = self.diagonal[i] as usize;
             let right = pivot + 1..self.factors.range(i).end;
             let known = columns[right.clone()].iter().zip(&values[right]);
-            y[i] = known.fold(y[i], |sum, (j, value)| sum - *value * y[*j as usize]) / values[pivot];
+            y[i] = divide(known.fold(y[i], |sum, (j, value)| sum - *value * y[*j as usize]), values[pivot]);
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], b
         let c = if lower { count - 1 - step } else { step };
         let own = triangle.range(places[c]);
         let (columns, values) = (&columns[own.clone()], &values[own]);
-        row[c] = row[c] / columns.binary_search(&(places[c] as u32)).map_or(T::ZERO, |at| values[at]);
+        row[c] = divide(row[c], columns.binary_search(&(places[c] as u32)).map_or(T::ZERO, |at| values[at]));
         let x = row[c];
         let others = if lower { 0..c } else { c + 1..count };
         if columns.len() <= others.len() {
