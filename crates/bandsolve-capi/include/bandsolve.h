@@ -569,6 +569,11 @@ typedef struct {
    * The larger of `rtol` times `rhs_norm` and `atol`: what `residual_norm` was to be below.
    */
   double tolerance;
+  /**
+   * Says where x is so large beside rhs that the matrix must be singular to working precision, and x may have no correct digit; else
+   * empty.
+   */
+  char attention[160];
 } bandsolve_iteration_report_t;
 
 /**

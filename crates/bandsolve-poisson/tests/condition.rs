@@ -34,20 +34,18 @@ fn a_shift_on_an_eigenvalue_is_an_error() {
     assert!(matches!(solved, Err(Error::NotConverged { .. } | Error::Singular { .. })));
 }
 
-/// Near an eigenvalue no error, but rcond says how near. (The limit of the error is 3ε · 12 = 8e-15.)
+/// Near an eigenvalue no error, but rcond says how near, and where rounding of the coefficients can change all digits, attention says so. (The
+/// limit of the error is 3ε · 12 = 8e-15, that of attention at least 18ε · 12 = 5e-14.)
 #[test]
 fn a_shift_near_an_eigenvalue_is_said() {
-    for (off, some) in [(3e-14, true), (1e-3, false)] {
+    for (off, said) in [(3e-14, true), (1e-3, false)] {
         let plan = Poisson::new(&[31, 31]).shift(-4.0 + off).plan::<f64>().unwrap();
         // The size of the rows: 4 in each dimension, 3 at its ends; and that of the shift. Eigenvalues are rounded, by 5ε · 4.
         let size = 2.0 * (29.0 * 4.0 + 2.0 * 3.0) / 31.0 + (4.0 - off);
         assert!((plan.rcond() * size - off).abs() <= 20.0 * f64::EPSILON + 1e-9 * off, "{off}: {:e}", plan.rcond());
         let report = plan.solve(&right_hand_side(961, 1)).unwrap().report;
         assert_eq!(report.rcond, plan.rcond());
-        // 4η/rcond: η is at least ε/4 of numbers that are not exact.
-        let said = report.rcond < f64::EPSILON.max(4.0 * report.backward_error);
         assert_eq!(report.attention.is_some(), said, "{report:?}");
-        assert!(some || !said);
     }
 }
 

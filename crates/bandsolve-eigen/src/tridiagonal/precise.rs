@@ -3,7 +3,7 @@
 use bandsolve_kernel::exact::{exponent, lost, pow2};
 
 /// The unevaluated sum of two numbers, the second at most half a unit in the last place of the first.
-type Pair = [f64; 2];
+type DoublePair = [f64; 2];
 
 /// How many eigenvalues of a symmetric tridiagonal matrix are at most σ, from minors p_{k+1} = (d_k − σ) p_k − e²_{k−1} p_{k−1} of
 /// about 106 bits. Exact where all minors have no more bits, as those of small matrices of integers.
@@ -14,7 +14,7 @@ type Pair = [f64; 2];
 /// # Cost
 /// About 60 operations a row, one after the other.
 pub fn count_at_most(diag: &[f64], off: &[f64], shift: f64) -> usize {
-    let (mut last, mut now): (Pair, Pair) = ([0.0; 2], [1.0, 0.0]);
+    let (mut last, mut now): (DoublePair, DoublePair) = ([0.0; 2], [1.0, 0.0]);
     let (mut negative, mut count) = (false, 0);
     for (k, d) in diag.iter().enumerate() {
         let coupling = if k > 0 { square(off[k - 1]) } else { [0.0; 2] };
@@ -31,24 +31,24 @@ pub fn count_at_most(diag: &[f64], off: &[f64], shift: f64) -> usize {
 }
 
 /// a + b exactly.
-fn two_sum(a: f64, b: f64) -> Pair {
+fn two_sum(a: f64, b: f64) -> DoublePair {
     let sum = a + b;
     let part = sum - a;
     [sum, (a - (sum - part)) + (b - part)]
 }
 
 /// e² exactly.
-fn square(e: f64) -> Pair {
+fn square(e: f64) -> DoublePair {
     let product = e * e;
     [product, lost(e, e, product)]
 }
 
-fn times(a: Pair, b: Pair) -> Pair {
+fn times(a: DoublePair, b: DoublePair) -> DoublePair {
     let product = a[0] * b[0];
     two_sum(product, lost(a[0], b[0], product) + (a[0] * b[1] + a[1] * b[0]))
 }
 
-fn plus(a: Pair, b: Pair) -> Pair {
+fn plus(a: DoublePair, b: DoublePair) -> DoublePair {
     let ([high, of_high], [low, of_low]) = (two_sum(a[0], b[0]), two_sum(a[1], b[1]));
     let [high, rest] = two_sum(high, of_high + low);
     two_sum(high, rest + of_low)

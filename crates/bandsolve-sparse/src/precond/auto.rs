@@ -17,7 +17,7 @@ use core::cmp::Ordering;
 /// Part of the residual at which a trial is over, and the most steps that it has.
 const LEFT: f64 = 1e-2;
 const STEPS: usize = 12;
-/// The most steps of a second trial, of the two best where the first has not ended: beginnings say little of iterations that take long.
+/// The most steps of a second trial, of the two best as far as the first has not ended: beginnings say little of iterations that take long.
 const LONGER: usize = 8 * STEPS;
 /// Part of the residual to which the time is predicted.
 const WANTED: f64 = 1e-8;
@@ -99,6 +99,11 @@ impl<T: Scalar> Trial<'_, T> {
         };
         let (own, other) = (rank(self), rank(other));
         own.0.cmp(&other.0).then(own.1.total_cmp(&other.1))
+    }
+
+    /// Whether the residual has become small: little is left to predict.
+    fn has_ended(&self) -> bool {
+        self.left <= LEFT
     }
 
     /// In words.
@@ -330,8 +335,8 @@ fn raced<'a, T: Scalar>(
     kinds: &[PreconditionerKind],
     mut said: Vec<String>,
 ) -> Result<Preconditioner<'a, T>> {
-    // The best, and the second.
-    let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(3);
+    // The best, the second, and the best of those whose trial has ended, of which the prediction is sure.
+    let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(4);
     for kind in kinds {
         // As many forests as are worth it: one at least.
         let least = match *kind {
@@ -354,12 +359,17 @@ fn raced<'a, T: Scalar>(
         said.push(trial.said());
         found.push(trial);
         found.sort_by(Trial::order);
+        let ended = found.iter().position(Trial::has_ended).filter(|at| *at >= 2).map(|at| found.remove(at));
         found.truncate(2);
+        found.extend(ended);
     }
-    if found.len() == 2 && found[0].left > LEFT {
-        let longer = found.into_iter().map(|trial| trials.of(trial.made, LONGER)).collect::<Result<Vec<_>>>();
-        found = longer?;
-        said.extend(found.iter().map(Trial::said));
+    if found.len() > 1 && !found[0].has_ended() {
+        for trial in core::mem::take(&mut found) {
+            let ended = trial.has_ended();
+            let trial = if ended { trial } else { trials.of(trial.made, LONGER)? };
+            said.extend((!ended).then(|| trial.said()));
+            found.push(trial);
+        }
         found.sort_by(Trial::order);
     }
     let best = if found.is_empty() { None } else { Some(found.swap_remove(0)) };
