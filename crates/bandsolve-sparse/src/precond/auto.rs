@@ -317,16 +317,19 @@ pub(super) fn choose<'a, T: Scalar>(
     let of_others =
         [PreconditionerKind::ProductDiagonal(0), PreconditionerKind::AltInner(0), PreconditionerKind::ForestBlock];
     if trials.definite.get() {
-        let taken = raced(&trials, &[&kinds[..], &of_definite].concat(), said.clone())?;
-        if trials.definite.get() {
-            return Ok(taken);
+        let (taken, endless) = raced(&trials, &[&kinds[..], &of_definite].concat(), said.clone())?;
+        match (trials.definite.get(), endless) {
+            (true, false) => return Ok(taken),
+            // Far from the solution residuals of conjugate gradients may be large, where GMRES makes them small.
+            (true, true) => said.push("no end in sight of conjugate gradients".into()),
+            _ => said.push("conjugate gradients break down: the matrix is not positive definite".into()),
         }
-        said.push("conjugate gradients break down: the matrix is not positive definite".into());
+        trials.definite.set(false);
     }
-    raced(&trials, &[&kinds[..], &of_others].concat(), said)
+    raced(&trials, &[&kinds[..], &of_others].concat(), said).map(|(taken, _)| taken)
 }
 
-/// The candidate with the least predicted traffic; of those for which no end is in sight, that which leaves least.
+/// The candidate with the least predicted traffic; of those for which no end is in sight, that which leaves least. And whether that is so.
 ///
 /// # Errors
 /// Those of the unit matrix, if nothing can be made.
@@ -334,7 +337,7 @@ fn raced<'a, T: Scalar>(
     trials: &Trials<'_, 'a, T>,
     kinds: &[PreconditionerKind],
     mut said: Vec<String>,
-) -> Result<Preconditioner<'a, T>> {
+) -> Result<(Preconditioner<'a, T>, bool)> {
     // The best, the second, and the best of those whose trial has ended, of which the prediction is sure.
     let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(4);
     for kind in kinds {
@@ -374,11 +377,11 @@ fn raced<'a, T: Scalar>(
     }
     let best = if found.is_empty() { None } else { Some(found.swap_remove(0)) };
     match best {
-        Some(best) => Ok(best.made.because(said.join("; ")).with_method(best.method)),
+        Some(best) => Ok((best.made.because(said.join("; ")).with_method(best.method), best.iterations >= MANY)),
         None => {
             said.push("nothing else can be made".into());
             let made = trials.make(PreconditionerKind::Identity)??;
-            Ok(made.because(said.join("; ")).with_method(KrylovMethod::Gmres { restart: KEPT }))
+            Ok((made.because(said.join("; ")).with_method(KrylovMethod::Gmres { restart: KEPT }), false))
         }
     }
 }
