@@ -41,6 +41,8 @@ struct GeneralSearch<'a, 's, T: Scalar> {
     target: usize,
     capacity: usize,
     restarts: usize,
+    /// The largest modulus of an eigenvalue of the operator that was seen.
+    seen: f64,
 }
 
 /// Why the space no longer grows.
@@ -67,7 +69,8 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);
-    let mut search = GeneralSearch { solver, problem, basis, locked: Vec::new(), total, target, capacity, restarts: 0 };
+    let (locked, restarts, seen) = (Vec::new(), 0, 0.0);
+    let mut search = GeneralSearch { solver, problem, basis, locked, total, target, capacity, restarts, seen };
     search.basis.begin(0, solver.start)?;
     let all = target == 0 || search.run()? == Pause::Found;
     search.lock_found()?;
@@ -85,13 +88,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let s = self.basis.h.block(l, m);
             let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
             let residuals = ritz.residuals(self.basis.beta);
+            let largest = self.largest(&ritz);
+            self.seen = self.seen.max(largest);
             if self.is_found(&ritz, &residuals) {
                 return Ok(Pause::Found);
             }
             if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
                 return Ok(Pause::Limit);
             }
-            let largest = self.largest(&ritz);
             let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
             let tolerance = |theta: f64| self.solver.allowed(theta, largest);
             let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance))?;
@@ -272,7 +276,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let equal = BESIDE_EQUAL * solver.allowed(theta.norm(), largest);
             vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k], equal))?);
         }
-        let checked = verify(&solver, &problem, (&offsets, &vectors), false, self.basis.tools())?;
+        let checked = verify(&solver, &problem, (&offsets, &vectors, self.seen), false, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
         let (restarts, solves) = (self.restarts, self.basis.solves);

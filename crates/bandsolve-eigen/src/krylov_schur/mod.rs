@@ -74,7 +74,7 @@ pub(crate) fn residuals_of<T: Scalar>(
 ) -> Result<EigenReport> {
     let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
-    let checked = verify::verify(solver, problem, pairs, false, (&mut reducer, stack))?;
+    let checked = verify::verify(solver, problem, (pairs.0, pairs.1, 0.0), false, (&mut reducer, stack))?;
     // Vectors belong to values that are given: whether others are missing is of no meaning for them.
     let all = matches!(report.ending, EigenEnding::Converged | EigenEnding::Incomplete);
     let ending = EigenEnding::of(all, checked.sound);

@@ -76,8 +76,15 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// A vector of the type differs from the eigenvector by ε/2 of its norm, and each product, projection and restart adds a few ε. So
     /// ‖A·x − λ·x‖ is a few ε·‖A‖₂. The norm in the residual is that of a product with a random vector. It can be smaller than ‖A‖₂ by a
     /// factor of √n.
+    ///
+    /// (Of A·x = λ·B·x without a shift it is as much more as ‖A‖ + |θ|·‖B‖ of the largest |θ| is: products with B⁻¹·A have rounding of that
+    /// size.)
     pub(crate) fn limit(&self, total: f64) -> f64 {
-        self.tol.max(ROUNDING * T::Real::EPSILON.to_f64() * total.sqrt())
+        self.tol.max(self.rounding(total))
+    }
+
+    fn rounding(&self, total: f64) -> f64 {
+        ROUNDING * T::Real::EPSILON.to_f64() * total.sqrt()
     }
 }
 
@@ -110,11 +117,12 @@ impl EigenEnding {
     }
 }
 
-/// Residuals of pairs λ = σ + offset, x; of Hermitian problems also how orthogonal the vectors are.
+/// Residuals of pairs λ = σ + offset, x; of Hermitian problems also how orthogonal the vectors are. `largest`: the largest modulus of an
+/// eigenvalue of the operator that was seen.
 pub(super) fn verify<T: Scalar>(
     solver: &EigenSolver<'_, T>,
     problem: &EigenProblem<'_, T>,
-    (offsets, vectors): (&[Complex64], &[Complex64]),
+    (offsets, vectors, largest): (&[Complex64], &[Complex64], f64),
     hermitian: bool,
     (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
 ) -> Result<Verified> {
@@ -160,8 +168,14 @@ pub(super) fn verify<T: Scalar>(
     let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
     let mut total = [n as f64];
     solver.communicator.sum(&mut total);
-    let limit = if solver.judged { solver.limit(total[0]) } else { f64::INFINITY };
-    let sound = residuals.iter().all(|residual| *residual <= limit);
+    // Rounding of B⁻¹·A is one of its largest eigenvalue, which multiplies B in the residual of each.
+    let largest = if problem.b.is_some() && !problem.is_shifted() { largest } else { 0.0 };
+    let limit = |value: Complex64| {
+        let [own, of_largest] = [value.norm(), largest.max(value.norm())].map(|size| norms[0] + size * norms[1]);
+        let spread = if own > 0.0 { of_largest / own } else { 1.0 };
+        solver.tol.max(solver.rounding(total[0]) * spread)
+    };
+    let sound = !solver.judged || values.iter().zip(&residuals).all(|(value, residual)| *residual <= limit(*value));
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 
