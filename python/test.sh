@@ -65,6 +65,9 @@ PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -n 2 -
 # Defects that were found from outside; some are of the program and of the C libraries.
 BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/release" venv/bin/python "$root/tests/regressions.py"
 
+# Random problems, whose reports may claim nothing that is not true.
+venv/bin/python "$root/tests/claims.py"
+
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
 for example in "$root"/python/examples/*.py; do

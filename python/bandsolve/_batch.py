@@ -66,7 +66,10 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     n = rhs.shape[axis]
     matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, padded)
     options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
-    x, report = _in_memory_order(matrix, rhs, axis, options)
+    if rhs.ndim == 1:
+        x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, **options)
+    else:
+        x, report = _in_memory_order(matrix, rhs, axis, options)
     return (x, report) if full_output else x
 
 
@@ -105,9 +108,8 @@ def _in_memory_order(matrix, rhs, axis, options):
     back = np.argsort(order)
     own = order.index(axis)
     alone = matrix[0].ndim == matrix[1].ndim == matrix[2].ndim == 1
-    if not alone or rhs.ndim == 1:
+    if not alone:
         matrix = [np.broadcast_to(array, rhs.shape).transpose(order) for array in matrix]
-        alone = False
     rhs = rhs.transpose(order)
     shape = math.prod(rhs.shape[:own]), rhs.shape[own], math.prod(rhs.shape[own + 1 :])
 

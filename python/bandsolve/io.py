@@ -85,7 +85,10 @@ def _read_array(path):
         _check_memory(path, _promised(file))
         file.seek(0)
         # As many numbers as the header says, whatever else the stream delivers.
-        return np.lib.format.read_array(file)
+        array = np.lib.format.read_array(file)
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
+        raise ValueError(f"{path} holds a NaN or an infinity")
+    return array
 
 
 def _promised(file):

@@ -448,6 +448,12 @@ def test_files(tmp_path):
         bandsolve.io.read(tmp_path / "c.npz")
 
 
+def test_arrays_that_are_not_finite(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[1.0, np.nan], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="holds a NaN or an infinity"):
+        bandsolve.io.read(tmp_path / "a.npy")
+
+
 def test_arrays_that_promise_more_than_memory(tmp_path, monkeypatch):
     # (Files that the compiled reader reads: test_borders.py, and the tests of the program.)
     np.save(tmp_path / "a.npy", np.eye(300))

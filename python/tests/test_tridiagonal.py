@@ -299,3 +299,16 @@ def test_children_of_a_fork_solve_too(before):
     program = Path(__file__).with_name("forked.py")
     done = subprocess.run([sys.executable, program, before], capture_output=True, text=True, timeout=300)
     assert done.stdout == "as the parent\n", done.stderr
+
+
+def test_solutions_without_a_digit_are_named():
+    one, near = np.ones(1), np.array([1, 1 + 2.0**-52])
+    solves = {
+        "solve_tridiagonal": lambda diag: bandsolve.solve_tridiagonal(one, diag, one, [1.0, -1.0], full_output=True),
+        "solve_batch": lambda diag: bandsolve.solve_batch(one, diag, one, [1.0, -1.0], full_output=True),
+        "solve_banded": lambda diag: bandsolve.factor_banded((1, 1), [[0, 1], diag, [1, 0]]).solve(np.array([1.0, -1.0]), full_output=True),
+        "factor_tridiagonal": lambda diag: bandsolve.factor_tridiagonal(one, diag, one).solve([1.0, -1.0], full_output=True),
+    }
+    for name, solve in solves.items():
+        assert "no correct digit" in solve(near)[1].attention, name
+        assert solve(near + 2)[1].attention is None, name

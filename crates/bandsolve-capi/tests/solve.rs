@@ -211,3 +211,25 @@ fn layouts_by_hand() {
         assert!(near(*x_pointer));
     }
 }
+
+/// [1 1; 1 1 + ε]·x = (1, −1): x solves the equations to rounding, and has no correct digit.
+#[test]
+fn solutions_without_a_digit_are_named() {
+    for (last, expected) in [(1.0 + f64::EPSILON, true), (3.0, false)] {
+        let ([sub, diag, sup], rhs) = ([[0.0, 1.0], [1.0, last], [1.0, 0.0]], [1.0, -1.0]);
+        let mut x = [0.0; 2];
+        let none = core::ptr::null_mut();
+        // SAFETY: arrays of two.
+        let status = unsafe {
+            bandsolveDgtsv(2, 3, 1, sub.as_ptr(), diag.as_ptr(), sup.as_ptr(), x.as_mut_ptr(), rhs.as_ptr(), none)
+        };
+        let attention = report().0.attention;
+        // SAFETY: the library ends it with a zero.
+        let attention = unsafe { core::ffi::CStr::from_ptr(attention.as_ptr()) }.to_str().unwrap();
+        assert_eq!(
+            (status, attention.contains("no correct digit")),
+            (Status::BANDSOLVE_SUCCESS, expected),
+            "{attention}"
+        );
+    }
+}

@@ -268,6 +268,7 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
         all.backward_error = all.backward_error.max(part.backward_error);
         all.refinement_steps = all.refinement_steps.max(part.refinement_steps);
         all.fallback |= part.fallback;
+        all.attention = all.attention.or(part.attention);
     }
     if let [error] = &mut all.backward_errors[..] {
         *error = all.backward_error;

@@ -176,3 +176,44 @@ fn all_columns_are_solved_and_the_bad_ones_named() {
         check(format!("{method:?} in blocks"), solved, &values, &y);
     }
 }
+
+/// Rows [1 1; 1 1 + ε] amid rows of a unit matrix, or amid rows [1 1; 1 3]: x of size 1/ε, which solves the equations to rounding, and 1.
+fn attention<T: Scalar>() {
+    let (n, one) = (3000, T::ONE);
+    let rhs: Vec<T> = (0..n).map(|i| if i % 2 == 0 { one } else { -one }).collect();
+    for (last, expected) in [(T::Real::ONE + T::Real::EPSILON, true), (T::Real::from_f64(3.0), false)] {
+        let corner = |i: usize, other: T| if i == 1501 { T::from_real(last) } else { other };
+        let diag: Vec<T> = (0..n).map(|i| corner(i, one)).collect();
+        let beside = |first: usize| -> Vec<T> { (0..n).map(|i| if i == first { one } else { T::ZERO }).collect() };
+        let a = Tridiagonal::from_vecs(beside(1501), diag, beside(1500), false).unwrap();
+        let said = |what: &str, answer: bandsolve::Result<Report>| match answer {
+            // An exact zero of a method without pivots, or of its inner system.
+            Err(Error::Singular { .. }) if expected => {}
+            Ok(report) if report.attention.is_some() == expected => {}
+            other => panic!("{} {what} {expected}: {other:?}", T::NAME),
+        };
+        for method in methods(a.shape()) {
+            let solved = Plan::new(a.shape()).method(method).factor(&a).and_then(|factors| factors.solve(&rhs));
+            said(method.name(), solved.map(|solution| solution.report));
+        }
+        let band = singular::banded(&a, 4);
+        for method in methods(band.shape()) {
+            let solved = Plan::new(band.shape()).method(method).factor(&band).and_then(|factors| factors.solve(&rhs));
+            said(method.name(), solved.map(|solution| solution.report));
+        }
+        let blocks = singular::blocks(&a, 2);
+        for method in methods(blocks.shape()) {
+            let solved =
+                Plan::new(blocks.shape()).method(method).factor(&blocks).and_then(|factors| factors.solve(&rhs));
+            said(method.name(), solved.map(|solution| solution.report));
+        }
+    }
+}
+
+#[test]
+fn solutions_without_a_digit_are_named() {
+    attention::<f32>();
+    attention::<f64>();
+    attention::<Complex32>();
+    attention::<Complex64>();
+}

@@ -79,6 +79,12 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         factors.solve_columns(op, system, outcome)
     }
 
+    /// Whether [`solve_all`](Self::solve_all) leaves x to the [`Fallback`] where it is so large that the matrix must be singular to working
+    /// precision.
+    fn looks_at_size(&self) -> bool {
+        false
+    }
+
     /// A solver that skips zeros of sparse right-hand sides, if the method has one.
     fn sparse_solver<'a>(
         &'a self,
@@ -375,8 +381,7 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(n_rhs)?, Failures::default());
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
         self.own.solve_all(self, op, (rhs, x), &mut outcome)?;
-        // Methods with a fallback look at the size of x by themselves, and leave x that is too large to the fallback.
-        if self.fallback.is_none() || report.fallback {
+        if !self.own.looks_at_size() || report.fallback {
             report.attention = self.attention(op, (rhs, x), report.backward_error);
         }
         failures.unless(report, n_rhs)

@@ -41,7 +41,7 @@ pub struct Report {
     ///
     /// It is said if x is so large beside the right-hand side that the matrix must be singular to working precision. This costs nothing, but
     /// does not find every such matrix: [`Inspect::rcond`](crate::Inspect::rcond) and the error bounds of [`ExpertReport`](crate::ExpertReport)
-    /// do, by a few solves.
+    /// do, by a few solves. Of batches only systems that were solved alone are looked at.
     pub attention: Option<Arc<str>>,
 }
 

@@ -149,6 +149,10 @@ impl Partitioned {
 }
 
 impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
+    fn looks_at_size(&self) -> bool {
+        true
+    }
+
     fn smallest(&self) -> usize {
         2
     }

@@ -159,7 +159,10 @@ impl<T: Scalar> BatchFactor<'_, T> {
                 match self.settle(op, rhs, s, out) {
                     Ok((error, alone)) => {
                         worst = worst.max_nan(error);
-                        outcome.fallback |= alone;
+                        if let Some(report) = alone {
+                            outcome.fallback = true;
+                            outcome.attention = outcome.attention.take().or(report.attention);
+                        }
                     }
                     Err(error) => failure = failure.or(Some(error)),
                 }
@@ -171,8 +174,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
         failure.map_or(Ok(outcome), Err)
     }
 
-    /// Measures system `s` exactly and solves it alone if it is not good.
-    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, bool)> {
+    /// Measures system `s` exactly and solves it alone if it is not good; its backward error, and the report if it was solved alone.
+    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, Option<Report>)> {
         let (a, n) = (&self.a, self.a.n());
         let system = a.try_system(s)?;
         let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
@@ -180,13 +183,13 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let error = verify::backward_error(op.rows(&system), (&d, &x), self.decision.options.threads > 1);
         let factor = tridiagonal::factor(&self.decision.with_best_pivots(), Arc::new(system.view()))?;
         if error <= good::<T>() && !factor.is_singular(op) {
-            return Ok((error, false));
+            return Ok((error, None));
         }
         let mut memory = verify::buffer(factor.solve_scratch(1))?;
         let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
         match report {
-            Ok(report) => Ok((report.backward_error, true)),
+            Ok(report) => Ok((report.backward_error, Some(report))),
             Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.index(s, index) }),
             Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
             Err(other) => Err(other),

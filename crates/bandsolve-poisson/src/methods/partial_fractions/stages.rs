@@ -106,11 +106,11 @@ impl RootChunking {
 /// Rows with their signs.
 type SignedRows<R> = Vec<(usize, R)>;
 
+/// Sets of rows that are the same up to their sign, and what the first of each is.
+type AlikeRows<R> = (Vec<SignedRows<R>>, Vec<Vec<f64>>);
+
 /// Rows that are the same up to their sign, for roots of one class.
-fn alike<R: RealScalar>(
-    rows: usize,
-    of: &dyn Fn(usize) -> Result<Vec<f64>>,
-) -> Result<(Vec<SignedRows<R>>, Vec<Vec<f64>>)> {
+fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Result<Vec<f64>>) -> Result<AlikeRows<R>> {
     let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
         let own = of(row)?;
