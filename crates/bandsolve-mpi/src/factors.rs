@@ -29,6 +29,9 @@ pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
 /// The rows with which errors are measured: those of A, or of Aᵀ, and which of them.
 type MeasuredRows<'a, T> = (&'a DistributedMatrix<T>, bool);
 
+/// Factors of all rows, on the rank that holds them.
+type WholeFactors<T> = Result<Option<Box<dyn Factor<T>>>, RankError>;
+
 /// Factors of a matrix over ranks, for any number of right-hand sides.
 ///
 /// The report of a solve and its errors are the same on all ranks.
@@ -42,7 +45,7 @@ pub struct DistributedFactors<T: Scalar> {
     /// When it was asked for.
     rcond: OnceLock<f64>,
     /// On rank 0, when it was needed; why not, where it could not be made.
-    whole: OnceLock<Result<Option<Box<dyn Factor<T>>>, RankError>>,
+    whole: OnceLock<WholeFactors<T>>,
 }
 
 impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {

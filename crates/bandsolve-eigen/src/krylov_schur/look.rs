@@ -103,8 +103,9 @@ impl WantedRegion {
         let last = chosen.last().copied().unwrap_or_default();
         let level = which.key(&last, real) + margin(last.norm());
         // Upper and lower end in turns.
-        let end =
-            |first: usize| chosen.iter().skip(first).step_by(2).last().map(|value| (value.re, margin(value.norm())));
+        let end = |first: usize| {
+            chosen.iter().skip(first).step_by(2).next_back().map(|value| (value.re, margin(value.norm())))
+        };
         let low = end(1).map_or(f64::NEG_INFINITY, |(end, margin)| end - margin);
         let high = end(0).map_or(f64::INFINITY, |(end, margin)| end + margin);
         Self { which, real, hermitian, level, ends: [low, high] }
