@@ -31,7 +31,8 @@ fn every_array_may_be_missing() {
 }
 
 fn differences() {
-    let methods = [PoissonMethod::Fft, PoissonMethod::Gemm];
+    use PoissonMethod::{Bcr2, Bcr4, Fft, Gemm, Pscr};
+    let methods = [Fft, Gemm, Bcr2, Bcr4, Pscr];
     for shape in [&[1300usize][..], &[131, 137], &[4, 5, 160]] {
         let f: Vec<f64> = (0..shape.iter().product()).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
         for kind in BoundaryKind::ALL {
