@@ -309,7 +309,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
         let (size, epsilon) = (|v: T| Scalar::abs(v).to_f64(), T::Real::EPSILON.to_f64());
         let of_column = |(rhs, x): (&[T], &[T])| {
-            let largest = x.iter().fold(T::Real::ZERO, |most, x| most.max_bits(peak(*x))).to_f64();
+            let largest = largest_part(x).to_f64();
             let mut ratio: f64 = 0.0;
             for (i, d) in rhs.iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
                 let mut sum = 0.0;
@@ -341,6 +341,19 @@ impl Outcome<'_> {
             Err(error) => self.failures.note(column, error),
         }
     }
+}
+
+/// The largest part of a number in x, which is finite.
+fn largest_part<T: Scalar>(x: &[T]) -> T::Real {
+    // Side by side: none waits for the one before.
+    let mut most = [T::Real::ZERO; 16];
+    for chunk in x.chunks(most.len()) {
+        for (most, x) in most.iter_mut().zip(chunk) {
+            let own = peak(*x);
+            *most = if own > *most { own } else { *most };
+        }
+    }
+    most.into_iter().fold(T::Real::ZERO, RealScalar::max_bits)
 }
 
 /// Solves columns by other factors, in memory of its own.
