@@ -3,7 +3,7 @@
 use super::inner::InnerFactors;
 use super::interface::{InterfaceFactors, InterfaceMemory, NeighbourValues};
 use super::measure::{BatchAnswer, BoundMemory, bounds, reduce_max, residuals};
-use super::repair::solve_alone;
+use super::repair::{rcond_alone, solve_alone};
 use super::{BatchRows, agreed_columns, by_rows, turn_into};
 use crate::agreement::{RankError, agree};
 use crate::condition;
@@ -125,11 +125,12 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         solved
     }
 
-    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one has no pivot.
-    /// Collective.
+    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one is singular,
+    /// NaN where it is not known. Collective.
     ///
     /// # Cost
-    /// At most 12 solves in the first call; the factors keep the number.
+    /// At most 13 solves in the first call; the factors keep the number. Where those are too inaccurate to tell, each rank estimates the
+    /// condition of its part of the systems by the pivoted method, and then holds these systems whole.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -140,21 +141,37 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         if let Some(rcond) = self.rcond.get() {
             return Ok(*rcond);
         }
+        let mut rcond = self.rcond_over_ranks()?;
+        if rcond.is_nan() {
+            rcond = rcond_alone(&self.rows)?;
+        }
+        Ok(*self.rcond.get_or_init(|| rcond))
+    }
+
+    /// The estimate by these factors; NaN where they tell nothing. Collective.
+    fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let rows = &*self.rows;
+        let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        let first = unknowns.range(rows.ranks.rank()).start;
         let memory = || {
             let spare = zeroed(self.inner.spare(true))?;
-            Ok((SolveMemory { interface: self.interface.memory(1)?, spare }, NeighbourValues::none(rows.count, 1)?))
+            let sums = rows.sums()?;
+            let x = sums.iter().enumerate().map(|(k, sum)| condition::sample::<T>(first + k, *sum));
+            let x = collected(sums.len(), x)?;
+            let solve = SolveMemory { interface: self.interface.memory(1)?, spare };
+            let bound = BoundMemory::new(rows.count, 1)?;
+            Ok((sums, copied(&x)?, x, solve, NeighbourValues::none(rows.count, 1)?, bound))
         };
-        let (mut memory, mut beside) = agree(&rows.ranks, memory())?;
-        let [sub, diag, sup] = &rows.arrays;
-        let sum = |k: usize| [sub[k], diag[k], sup[k]].map(|v| Scalar::abs(v).to_f64()).iter().sum();
-        let sums = collected(diag.len(), (0..diag.len()).map(sum));
-        let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        let (sums, d, mut x, mut memory, beside, mut bound) = agree(&rows.ranks, memory())?;
+        let mut answer = BatchAnswer { d: &d, x: &mut x, beside };
+        self.solve_unverified(false, (answer.x, 1), (&mut memory, &mut answer.beside));
+        bounds(&rows.arrays, rows.count, &answer, &mut bound);
+        let mut eta = worst_of_columns(&bound.all, 1);
+        rows.ranks.max(&mut eta);
         let solve = &mut |transposed: bool, x: &mut [T]| {
-            self.solve_unverified(transposed, (x, 1), (&mut memory, &mut beside));
+            self.solve_unverified(transposed, (x, 1), (&mut memory, &mut answer.beside));
         };
-        let rcond = condition::rcond((&rows.ranks, &unknowns), sums, solve)?;
-        Ok(*self.rcond.get_or_init(|| rcond))
+        condition::rcond((&rows.ranks, &unknowns), (Ok(sums), eta[0]), solve)
     }
 
     /// In words, whether x of a solve may have no correct digit in a system, however small the backward error is; `None` if nothing suggests
