@@ -66,8 +66,11 @@ pub(super) fn solve_alone<T: Scalar>(
     let ([to, from], most) = parcels.lens(me, true);
     let ([back_to, back_from], back_most) = parcels.lens(me, false);
     let sum = |lens: &[usize]| lens.iter().sum::<usize>();
-    let memory = || Ok((reserved(sum(&to))?, room(sum(&from))?, reserved(sum(&back_from))?, room(sum(&back_to))?));
-    let (mut sent, mut came, mut sent_back, mut came_back) = agree(ranks, memory())?;
+    let memory = || {
+        let there = (reserved(sum(&to))?, room(sum(&from))?);
+        Ok((there, (reserved(sum(&back_from))?, room(sum(&back_to))?), room(missed.len())?))
+    };
+    let ((mut sent, mut came), (mut sent_back, mut came_back), mut found) = agree(ranks, memory())?;
     for (system, columns) in parcels.parts.iter().flatten() {
         rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
         for k in columns {
@@ -88,7 +91,6 @@ pub(super) fn solve_alone<T: Scalar>(
     }
     // Errors in the order of the parts; each rank knows its own.
     let before: usize = parcels.parts[..me].iter().flat_map(Missed::values).map(Vec::len).sum();
-    let mut found = vec![0.0; missed.len()];
     found[before..].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
     all().zip(&found).for_each(|((system, k), error)| errors[k * count + system] = *error);
@@ -168,7 +170,7 @@ fn solve_part<T: Scalar>(
         }
         Ok(values)
     };
-    let (mut solved, mut first) = (Vec::new(), 0);
+    let (mut solved, mut first) = (reserved(parcels.per_row(me, false))?, 0);
     for (system, columns) in &parcels.parts[me] {
         let named = |error: Error| match error {
             Error::Singular { row } => Error::Singular { row: system * n + row },

@@ -167,6 +167,21 @@ pub fn conditions(ranks: &Ranks) {
         assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
         assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{method:?}");
     }
+    // The same in the second of two systems; all is well with the first.
+    let pairs = |of: &[f64], other: f64| of.iter().flat_map(|v| [other, *v]).collect::<Vec<f64>>();
+    let arrays = [pairs(&sub, 0.0), pairs(&diag, 1.0), pairs(&sup, 0.0)];
+    let parts = arrays.each_ref().map(Vec::as_slice);
+    let factors = DistributedBatch::new(ranks, (2, Layout::Interleaved), parts).unwrap().factor().unwrap();
+    for op in [Op::Plain, Op::Transpose] {
+        let report = factors.solve_in_place_with(op, &mut pairs(&rhs, 1.0)).unwrap();
+        assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
+        assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{op:?}");
+    }
+    // x = 1 of both, and x = 0.
+    let sums: Vec<f64> = diag.iter().map(|d| d + 1.0).collect();
+    for mut rhs in [pairs(&sums, 1.0), vec![0.0; 2 * range.len()]] {
+        assert_eq!(factors.solve_in_place(&mut rhs).unwrap().attention, None);
+    }
     let none = vec![0.0; range.len()];
     let singular = DistributedBlocks::new(ranks, 1, [&none, &none, &none]).unwrap();
     assert_eq!(singular.factor().unwrap().rcond(), Ok(0.0));
