@@ -10,7 +10,7 @@ use crate::ranks::{Ranks, collected};
 use crate::spike::RankSpike;
 use bandsolve::distributed::{error_of, residual_of};
 use bandsolve::memory::{copied, zeroed};
-use bandsolve::{Banded, Error, Factor, Method, Op, Plan, RealScalar, Scalar};
+use bandsolve::{Banded, Error, Factor, Inspect, Method, Op, Plan, RealScalar, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -94,7 +94,11 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         copied(&self.rows)
     }
 
-    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>> {
+    fn row_of(&self, k: usize) -> usize {
+        k / (self.matrix.lower() + self.matrix.upper() + 1)
+    }
+
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Inspect<T>>> {
         let whole = from_rows((self.matrix.lower(), self.matrix.upper()), entries, 0, 0)?;
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }

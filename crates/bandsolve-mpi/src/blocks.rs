@@ -11,7 +11,7 @@ use crate::ranks::{Ranks, collected};
 use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
 use bandsolve::memory::{copied, reserved, zeroed};
-use bandsolve::{BlockTridiagonal, Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve::{BlockTridiagonal, Error, Factor, Inspect, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::scalar::peak;
 use core::ops::Range;
 use std::sync::Arc;
@@ -120,7 +120,13 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 
-    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>> {
+    fn row_of(&self, k: usize) -> usize {
+        // Three blocks a block row, each column by column.
+        let b = self.rows.block();
+        k / (3 * b * b) * b + k % b
+    }
+
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Inspect<T>>> {
         let (block, square) = (self.rows.block(), self.rows.block().pow(2));
         let len = entries.iter().map(Vec::len).sum::<usize>() / 3;
         let array = |k: usize| {

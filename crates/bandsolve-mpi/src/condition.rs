@@ -12,7 +12,8 @@ use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use bandsolve::memory::zeroed;
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{Error, RealScalar, Scalar, TOLERABLE};
+use bandsolve_kernel::exact::{exponent, pow2};
 
 /// Products with B and Bᴴ at most, after the first.
 const STEPS: usize = 5;
@@ -63,8 +64,29 @@ impl<T: Scalar> Products<'_, T> {
     }
 }
 
-/// An estimate of 1/κ, which is at least 1/κ and rarely more than three times as much; 0 where a solve is not finite, 1 of no rows.
-/// `sums`: Σⱼ|aᵢⱼ| of own rows. Collective.
+/// A right-hand side with which solves are measured before κ is estimated by them, in row `i` with this Σⱼ|aᵢⱼ|.
+pub(crate) fn sample<T: Scalar>(i: usize, sum: f64) -> T {
+    T::from_real(T::Real::from_f64((1.0 + (i * 37 % 101) as f64 / 101.0) * sum))
+}
+
+/// An entry of a row with this Σⱼ|aᵢⱼ|, divided by a power of two with which that sum is about 1.
+pub(crate) fn equilibrated<T: Scalar>(entry: T, sum: f64) -> T {
+    let by = -exponent(sum);
+    // Each half of the power is in the range of the type.
+    [by / 2, by - by / 2].into_iter().fold(entry, |entry, by| entry.scale(T::Real::from_f64(pow2(by))))
+}
+
+/// The estimate of the pivoted method, of a matrix whose rows are [`equilibrated`]: 0 of a singular one, NaN where it is not known.
+pub(crate) fn pivoted(rcond: bandsolve::Result<f64>) -> bandsolve::Result<f64> {
+    match rcond {
+        Err(Error::Singular { .. }) => Ok(0.0),
+        Err(error @ Error::OutOfMemory { .. }) => Err(error),
+        other => Ok(other.unwrap_or(f64::NAN)),
+    }
+}
+
+/// An estimate of 1/κ, which is at least 1/κ and rarely more than three times as much; 1 of no rows. NaN where a solve is not finite, or solves
+/// are too inaccurate to tell. `sums`: Σⱼ|aᵢⱼ| of own rows; `eta`: the backward error of a solve of [`sample`]. Collective.
 ///
 /// # Cost
 /// At most 12 solves; two vectors.
@@ -73,7 +95,7 @@ impl<T: Scalar> Products<'_, T> {
 /// `OutOfMemory`.
 pub(crate) fn rcond<T: Scalar>(
     (ranks, ranges): (&Ranks, &RankRanges),
-    sums: bandsolve::Result<Vec<f64>>,
+    (sums, eta): (bandsolve::Result<Vec<f64>>, f64),
     solve: SolveOwn<'_, T>,
 ) -> Result<f64, RankError> {
     let (own, n) = (ranges.range(ranks.rank()), ranges.rows());
@@ -109,5 +131,8 @@ pub(crate) fn rcond<T: Scalar>(
     let other = products.apply(&mut x) * 2.0 / (3.0 * n as f64);
     let norm = norm.max_nan(other);
     // B has columns whose sums are at least about 1, whatever rounding says.
-    Ok(if norm.is_finite() { 1.0 / norm.max(1.0) } else { 0.0 })
+    let rcond = if norm.is_finite() { 1.0 / norm.max(1.0) } else { f64::NAN };
+    // Inverses that belong to a matrix nearby have a relative error of eta/rcond.
+    let known = eta <= (TOLERABLE * T::Real::EPSILON.to_f64()).max(rcond / 16.0);
+    Ok(if known { rcond } else { f64::NAN })
 }

@@ -5,7 +5,7 @@ use crate::condition;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::collected;
 use bandsolve::memory::{copied, zeroed};
-use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
+use bandsolve::{Error, Inspect, MAX_REFINEMENTS, Method, Norm, Op, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +30,7 @@ pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
 type MeasuredRows<'a, T> = (&'a DistributedMatrix<T>, bool);
 
 /// Factors of all rows, on the rank that holds them.
-type WholeFactors<T> = Result<Option<Box<dyn Factor<T>>>, RankError>;
+type WholeFactors<T> = Result<Option<Box<dyn Inspect<T>>>, RankError>;
 
 /// Factors of a matrix over ranks, for any number of right-hand sides.
 ///
@@ -206,13 +206,14 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(matrix.errors(&d, x, n_rhs))
     }
 
-    /// An estimate of the reciprocal of the row-wise condition κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞; 0 where the factors have no pivot. Collective.
+    /// An estimate of the reciprocal of the row-wise condition κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞; 0 of a singular matrix, NaN where it is not
+    /// known. Collective.
     ///
     /// A backward error of η allows x an error of about η·κ, relative to its largest entry: see [`attention`](Self::attention).
     /// The first call estimates; the factors keep the number.
     ///
     /// # Cost
-    /// At most 12 solves.
+    /// At most 13 solves. Where those are too inaccurate to tell, rank 0 estimates by the pivoted method, and then holds the whole matrix.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -234,14 +235,54 @@ impl<T: Scalar> DistributedFactors<T> {
         if let Some(rcond) = self.rcond.get() {
             return Ok(*rcond);
         }
+        let mut rcond = self.rcond_over_ranks()?;
+        if rcond.is_nan() {
+            rcond = self.rcond_on_first()?;
+        }
+        Ok(*self.rcond.get_or_init(|| rcond))
+    }
+
+    /// The estimate by the factors over ranks; NaN where they tell nothing. Collective.
+    fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let (matrix, solver) = (&*self.matrix, self.solver());
         if solver.is_singular() {
-            return Ok(0.0);
+            // Own rows are, or blocks that the method divides by; that says nothing of the matrix.
+            return Ok(f64::NAN);
         }
-        let sums = matrix.sums().and_then(|sums| solver.reserve(1).map(|()| sums));
+        let (ranks, own) = (&matrix.ranks, matrix.ranges.range(matrix.ranks.rank()));
+        let memory = || {
+            let sums = matrix.sums()?;
+            let x = collected(own.len(), own.clone().zip(&sums).map(|(i, sum)| condition::sample::<T>(i, *sum)))?;
+            let d = matrix.padded(&x, 1)?;
+            solver.reserve(1)?;
+            matrix.reserve(1)?;
+            Ok((sums, x, d))
+        };
+        let (sums, mut x, d) = agree(ranks, memory())?;
+        solver.solve(false, &mut x, 1);
+        let eta = matrix.errors(&d, &x, 1).into_iter().fold(0.0, f64::max_nan);
         let solve = &mut |transposed: bool, x: &mut [T]| solver.solve(transposed, x, 1);
-        let rcond = condition::rcond((&matrix.ranks, &matrix.ranges), sums, solve)?;
-        Ok(*self.rcond.get_or_init(|| rcond))
+        condition::rcond((ranks, &matrix.ranges), (Ok(sums), eta), solve)
+    }
+
+    /// The estimate by the pivoted method on rank 0, which then holds the whole matrix. With rows whose sums are about 1, the condition
+    /// ‖A‖∞·‖A⁻¹‖∞ is the row-wise one but for a factor of 2. Collective.
+    fn rcond_on_first(&self) -> Result<f64, RankError> {
+        let (ranks, rows) = (&self.matrix.ranks, &self.matrix.rows);
+        let scaled = || {
+            let (sums, mut entries) = (self.matrix.sums()?, rows.entries()?);
+            let scale = |(k, entry): (usize, &mut T)| *entry = condition::equilibrated(*entry, sums[rows.row_of(k)]);
+            entries.iter_mut().enumerate().for_each(scale);
+            Ok(entries)
+        };
+        let parts = self.gather_entries(scaled())?;
+        let mut rcond = Ok(0.0);
+        if ranks.rank() == 0 {
+            rcond = condition::pivoted(rows.factor_whole(&parts).and_then(|whole| whole.rcond(Norm::Infinity)));
+        }
+        let mut rcond = [agree(ranks, rcond)?];
+        ranks.max(&mut rcond);
+        Ok(rcond[0])
     }
 
     /// In words, whether x of a solve may have no correct digit, however small the backward error is; `None` if nothing suggests that.
@@ -343,14 +384,20 @@ impl<T: Scalar> DistributedFactors<T> {
         agree(ranks, settled)
     }
 
+    /// The entries of each rank, on rank 0. Collective.
+    fn gather_entries(&self, own: bandsolve::Result<Vec<T>>) -> Result<Vec<Vec<T>>, RankError> {
+        let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
+        let entries = agree(ranks, own)?;
+        let per_row = entries.len().checked_div(matrix.own()).unwrap_or(0);
+        let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
+        ranks.gather(entries, |rank| matrix.ranges.range(rank).len() * per_row)
+    }
+
     /// Makes the factors of the whole matrix on rank 0, once.
     fn gather_whole(&self) -> Result<(), RankError> {
         let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
         if self.whole.get().is_none() {
-            let entries = agree(ranks, matrix.rows.entries())?;
-            let per_row = entries.len().checked_div(matrix.own()).unwrap_or(0);
-            let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
-            let parts = ranks.gather(entries, |rank| matrix.ranges.range(rank).len() * per_row)?;
+            let parts = self.gather_entries(matrix.rows.entries())?;
             let made = (ranks.rank() == 0).then(|| matrix.rows.factor_whole(&parts)).transpose();
             match agree(ranks, made) {
                 // There may be memory the next time.

@@ -9,7 +9,7 @@ use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, collected};
 use bandsolve::distributed::inner_error_of;
-use bandsolve::{Error, Factor, Op, RealScalar, Scalar, Tridiagonal};
+use bandsolve::{Error, Factor, Inspect, Op, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bytemuck::Pod;
@@ -44,8 +44,11 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// All entries, row by row (of blocks).
     fn entries(&self) -> bandsolve::Result<Vec<T>>;
 
+    /// The own row of entry k of [`entries`](Self::entries).
+    fn row_of(&self, k: usize) -> usize;
+
     /// Factors of the whole matrix by the pivoted method, from the entries of each rank.
-    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Factor<T>>>;
+    fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Inspect<T>>>;
 
     /// Factors of the square matrix of some own rows and the unknowns of the same numbers; of blocks whole ones. Their solves are
     /// verified, if asked.

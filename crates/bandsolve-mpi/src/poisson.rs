@@ -14,7 +14,8 @@ use crate::ranks::{Ranks, room};
 use bandsolve::memory::copied;
 use bandsolve::vectors::digest;
 use bandsolve::{Error, Layout, MAX_REFINEMENTS, RealScalar, TOLERABLE, good};
-use bandsolve_poisson::distributed::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
+use bandsolve_poisson::distributed::{SlabConstant, SlabMean, SlabParts, SlabResidual, Solved};
+use bandsolve_poisson::distributed::{largest_modulus, levelled};
 use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
 
 /// A Poisson or Helmholtz problem on a box of one to three dimensions, of which each rank holds consecutive planes along the first axis.
@@ -46,6 +47,7 @@ pub struct DistributedPoisson<T: PoissonScalar> {
     factors: DistributedBatchFactors<T>,
     residual: SlabResidual<T>,
     constant: Option<SlabConstant>,
+    mean: Option<SlabMean>,
     halos: Halo,
 }
 
@@ -54,13 +56,6 @@ struct SlabMemory<T> {
     f: Vec<T>,
     r: Vec<T>,
     around: Vec<T>,
-}
-
-/// What came of one right-hand side.
-struct SolvedSlab {
-    error: f64,
-    removed: f64,
-    steps: usize,
 }
 
 impl<T: PoissonScalar> DistributedPoisson<T> {
@@ -90,8 +85,9 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let factors = batch.factor()?;
         let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * plane));
         let halos = Halo::new(ranks.clone(), numbers, (plane, parts.is_periodic()));
-        let residual = agree(ranks, parts.residual(own))?;
-        Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, halos })
+        let measures = || Ok((parts.residual(own.clone())?, parts.mean(own.clone())?));
+        let (residual, mean) = agree(ranks, measures())?;
+        Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, mean, halos })
     }
 
     /// The planes of each rank.
@@ -136,23 +132,23 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
             Ok(SlabMemory { f: room(column)?, r: room(column)?, around })
         })?;
         let Ok(x) = x else { unreachable!("agreed on") };
-        let (mut solved, mut steps) = (Vec::new(), 0);
+        let mut solved = Vec::new();
         for k in 0..columns {
             // A rank without planes takes part with none.
             let x = &mut x[k * column..(k + 1) * column];
-            self.parts.add_sides(x, own.start);
-            let one = self.solve_one(x, &mut memory)?;
-            solved.push((one.error, one.removed));
-            steps = steps.max(one.steps);
+            solved.push(self.solve_one(x, &mut memory)?);
         }
-        Ok(self.parts.report(&solved, steps))
+        Ok(self.parts.report(&solved))
     }
 
-    /// Solves, measures and refines; x holds f with what boundary values contribute.
-    fn solve_one(&self, x: &mut [T], memory: &mut SlabMemory<T>) -> Result<SolvedSlab, RankError> {
-        let SlabMemory { f, r, around } = memory;
+    /// Solves, measures and refines; x holds f.
+    fn solve_one(&self, x: &mut [T], memory: &mut SlabMemory<T>) -> Result<Solved, RankError> {
+        let of = |x: &[T]| if self.constant.is_some() { largest_modulus(x) } else { 0.0 };
+        let term = of(x) + self.parts.largest_of_sides();
+        self.parts.add_sides(x, self.ranges.range(self.ranks.rank()).start);
+        let sizes = [of(x), term];
+        let SlabMemory { f, r, around } = &mut *memory;
         f.copy_from_slice(x);
-        let given = if self.constant.is_some() { largest_modulus(f) } else { 0.0 };
         let mut removed = self.solve_unverified(x, self.parts.free().0)?;
         let (mut steps, mut taken) = (0, 0.0);
         loop {
@@ -163,8 +159,8 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
             let accepted =
                 if steps == MAX_REFINEMENTS { TOLERABLE * RealScalar::to_f64(T::EPSILON) } else { good::<T>() };
             if error <= accepted {
-                self.balanced(removed, given)?;
-                return Ok(SolvedSlab { error, removed, steps });
+                self.balanced(removed, sizes)?;
+                return self.levelled(Solved { error, removed, refinement_steps: steps, mean: None }, x, memory);
             }
             if steps == MAX_REFINEMENTS || !error.is_finite() {
                 return agree(&self.ranks, Err(Error::NotConverged { backward_error: error, refinement_steps: steps }));
@@ -233,17 +229,40 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         exact[0]
     }
 
-    /// `Err(Incompatible)` if more was removed than the problem allows.
-    fn balanced(&self, removed: f64, given: f64) -> Result<(), RankError> {
+    /// `Err(Incompatible)` if more was removed than the problem allows. `sizes`: the largest of f with what boundary values contribute, and of
+    /// what was added up for that.
+    fn balanced(&self, removed: f64, mut sizes: [f64; 2]) -> Result<(), RankError> {
         if self.constant.is_none() {
             return Ok(());
         }
-        let mut largest = [given];
-        self.ranks.max(&mut largest);
-        let allowed = self.parts.free().1 * largest[0];
+        self.ranks.max(&mut sizes);
+        let [largest, term] = sizes;
+        let allowed = self.parts.free().1 * largest;
         // What rounding leaves of a sum is never too much.
-        let fine = removed.abs() <= allowed.max(good::<T>() * largest[0]);
+        let fine = removed.abs() <= allowed || removed.abs() <= good::<T>() * term;
         agree(&self.ranks, if fine { Ok(()) } else { Err(Error::Incompatible { removed, allowed }) })
+    }
+
+    /// Measures the mean of u where it is free, and adds a constant to u where that is not the one asked for. Collective.
+    fn levelled(&self, mut solved: Solved, u: &mut [T], memory: &mut SlabMemory<T>) -> Result<Solved, RankError> {
+        let Some(mean) = &self.mean else { return Ok(solved) };
+        let asked = self.parts.free().0;
+        let (found, changed) = levelled(asked, |level: Option<T>| {
+            if let Some(level) = level {
+                u.iter_mut().for_each(|u| *u += level);
+            }
+            SlabMean::joined(&self.ranks.all_gather(&mean.part(u)))
+        });
+        solved.mean = Some([asked, found]);
+        if changed {
+            solved.error = self.error(&memory.f, u, (&mut memory.r, &mut memory.around));
+        }
+        let Solved { error, refinement_steps, .. } = solved;
+        let fine = error <= TOLERABLE * RealScalar::to_f64(T::EPSILON);
+        agree(
+            &self.ranks,
+            if fine { Ok(solved) } else { Err(Error::NotConverged { backward_error: error, refinement_steps }) },
+        )
     }
 
     /// What one right-hand side costs a rank where no refinement is needed and the problem is not singular.

@@ -301,16 +301,9 @@ impl Ranks {
         self.transport.exchange(&outgoing, &mut incoming, &mut || work.take().into_iter().for_each(|work| work()));
     }
 
-    /// Sends part k of `values` to rank k; returns what came, in the order of the ranks. `lens`: of the parts that go, and of those that
-    /// come; `most`: of the longest part between two ranks, the same on all of them. A part for another rank counts as a message.
+    /// Sends part k of `values` to rank k; writes what came to `came`, in the order of the ranks. `lens`: of the parts that go, and of those
+    /// that come; `most`: of the longest part between two ranks, the same on all of them. A part for another rank counts as a message.
     /// Collective.
-    pub(crate) fn all_to_all<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize) -> Vec<T> {
-        let mut came = self.room(lens[1].iter().sum());
-        self.all_to_all_into(values, lens, most, &mut came);
-        came
-    }
-
-    /// The same, with room for what comes.
     pub(crate) fn all_to_all_into<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize, came: &mut [T]) {
         let (me, size) = (self.rank(), size_of::<T>().max(1));
         debug_assert_eq!([values.len(), came.len()], lens.map(|lens| lens.iter().sum::<usize>()));

@@ -125,6 +125,21 @@ fn batches() {
             });
         }
     }
+    fails("batch that is refined", |ranks| repaired_batch(ranks, ROWS, 1e-8));
+    // Rows of a rank, of all systems, are more than what has to fail; a message with the rows of one system is less.
+    fails("batch that is repaired", |ranks| repaired_batch(ranks, BYTES / 32 - 12, 0.0));
+}
+
+/// A system for each rank, which are not solved well without exchanges of rows: `small` is the first pivot of every rank.
+fn repaired_batch(ranks: &Ranks, rows: usize, small: f64) -> Result<(), RankError> {
+    let (off, mut diag) = ([-1.0; RANKS * ROWS], [2.5; RANKS * ROWS]);
+    // The first inner row of a rank.
+    diag[RANKS..2 * RANKS].fill(small);
+    let [off, diag] = [&off[..RANKS * rows], &diag[..RANKS * rows]];
+    let a = DistributedBatch::new(ranks, (RANKS, Layout::Interleaved), [off, diag, off])?;
+    let report = a.factor()?.solve_in_place(&mut [1.0; RANKS * ROWS][..RANKS * rows])?;
+    assert_eq!((report.refinement_steps > 0, report.fallback), (small > 0.0, small == 0.0), "{report:?}");
+    Ok(())
 }
 
 fn slabs() {

@@ -54,5 +54,7 @@ pub use scalar::PoissonScalar;
 /// What solvers of problems that several processes hold are made of. No part of the interface.
 #[doc(hidden)]
 pub mod distributed {
-    pub use crate::slab::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
+    pub use crate::level::levelled;
+    pub use crate::report::Solved;
+    pub use crate::slab::{SlabConstant, SlabMean, SlabParts, SlabResidual, largest_modulus};
 }

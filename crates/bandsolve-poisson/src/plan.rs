@@ -3,7 +3,7 @@
 use crate::condition::Condition;
 use crate::cyclic::CyclicSolver;
 use crate::fft::TransformSolver;
-use crate::level::WeightedMean;
+use crate::level::{WeightedMean, levelled};
 use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::operator::{SystemCheck, SystemOperator};
@@ -13,18 +13,13 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, RealScalar, Result, Scalar, Simd, good};
+use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, Simd, good};
 use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Accepted after refinement: 64ε.
 const TOLERABLE: f64 = 8.0; // times 8ε
-/// Corrections of the mean of u at most: one does, unless u is many orders of magnitude larger than its mean.
-const LEVELLINGS: usize = 2;
-/// Rounding errors of a mean that is measured, in ε of double precision and parts of the mean of |u|: 8 products are added up, then 8 such sums,
-/// then all in twice the precision, with weights that are products of three quotients. That is less than 24 roundings of ε/2.
-const MEAN_ROUNDING: f64 = 12.0 * f64::EPSILON;
 
 /// A planned problem: transforms, roots and factors are made, right-hand sides can be solved for, again and again.
 ///
@@ -418,20 +413,16 @@ impl<T: PoissonScalar> PlanCore<T> {
     ) -> Result<Solved> {
         let Some(weights) = &self.weights else { return Ok(solved) };
         let measure = WeightedMean { weights, threads: self.threads, simd: self.simd };
-        let [mut mean, mut size] = measure.of(u, stack);
-        // u + δ is rounded to T, by ε/2 of itself.
-        let rounding = |size: f64| (RealScalar::to_f64(T::EPSILON) + MEAN_ROUNDING) * (size + asked.abs());
-        for _ in 0..LEVELLINGS {
-            if (mean - asked).abs() <= rounding(size) {
-                break;
+        let (mean, changed) = levelled(asked, |level: Option<T>| {
+            if let Some(level) = level {
+                u.iter_mut().for_each(|u| *u += level);
             }
-            let level: T = real(asked - mean);
-            u.iter_mut().for_each(|u| *u += level);
-            [mean, size] = measure.of(u, stack);
+            measure.of(u, stack)
+        });
+        if changed {
             solved.error = self.error((RightHandSide { removed: real(solved.removed), ..rhs }, None), u, stack);
         }
-        let reached = (mean - asked).abs() <= rounding(size);
-        solved.mean = Some([asked, if reached { asked } else { mean }]);
+        solved.mean = Some([asked, mean]);
         if solved.error <= TOLERABLE * good::<T>() {
             return Ok(solved);
         }

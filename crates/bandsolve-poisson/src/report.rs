@@ -56,10 +56,13 @@ pub struct PoissonSolution<T> {
 }
 
 /// What is known of a right-hand side that was solved.
-#[derive(Clone, Copy)]
-pub(crate) struct Solved {
+#[derive(Debug, Clone, Copy)]
+pub struct Solved {
+    /// The backward error.
     pub error: f64,
+    /// What was subtracted from f in every place.
     pub removed: f64,
+    /// Refinement steps.
     pub refinement_steps: usize,
     /// The mean of u that was asked for, and that of u, where it is free to choose.
     pub mean: Option<[f64; 2]>,

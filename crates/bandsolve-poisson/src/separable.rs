@@ -69,6 +69,11 @@ impl<T: PoissonScalar> SideTerms<T> {
         self.0.iter().flatten().all(|term| matches!(term, SideTerm::None))
     }
 
+    /// The largest of each side, added up.
+    pub fn largest(&self) -> f64 {
+        self.0.iter().flatten().map(|side| side.largest().to_f64()).sum()
+    }
+
     /// Adds them to line (i, j) of a box of `shape`, all times `scale`.
     pub fn add_to(&self, line: &mut [T], (i, j): (usize, usize), shape: [usize; 3], scale: T) {
         let [rows, lines, n] = shape;
@@ -163,8 +168,7 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
 
     /// At most so large are the numbers that are added up to one of these: f, and what each side contributes.
     pub fn largest_term(&self) -> f64 {
-        let sides = self.sides.0.iter().flatten().map(|side| side.largest().to_f64()).sum::<f64>();
-        (peak(self.f).to_f64() + sides) * self.scale.to_f64()
+        (peak(self.f).to_f64() + self.sides.largest()) * self.scale.to_f64()
     }
 
     /// The largest modulus; `line` is scratch for a line.

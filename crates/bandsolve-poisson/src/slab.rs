@@ -3,13 +3,14 @@
 use crate::axis::AxisOperator;
 use crate::condition::Condition;
 use crate::fft::{Room, RowJob, RowTransforms};
+use crate::level::{MeanJob, compensated};
 use crate::method::PoissonMethod;
 use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
 use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
 use crate::transform::{ALIGNED, aligned};
-use bandsolve::memory::{allocate, reserved};
+use bandsolve::memory::{allocate, copied, reserved};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
@@ -163,8 +164,22 @@ impl<T: PoissonScalar> SlabParts<T> {
         Ok(SlabResidual { operator })
     }
 
-    /// What is said of right-hand sides that were solved: error and what was removed of each, and most refinement steps.
-    pub fn report(&self, solved: &[(f64, f64)], refinement_steps: usize) -> PoissonReport {
+    /// The largest that boundary values contribute to a number of the right-hand side, added up over the sides.
+    pub fn largest_of_sides(&self) -> f64 {
+        self.sides.largest()
+    }
+
+    /// What measures the mean of u from planes `planes`, where the mean is free.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn mean(&self, planes: Range<usize>) -> Result<Option<SlabMean>> {
+        let Some([first, middle, last]) = self.problem.weights()? else { return Ok(None) };
+        Ok(Some(SlabMean { weights: [copied(&first[planes])?, middle, last] }))
+    }
+
+    /// What is said of right-hand sides that were solved.
+    pub fn report(&self, solved: &[Solved]) -> PoissonReport {
         let mut report = PoissonReport {
             method: PoissonMethod::Fft,
             reason: "slabs: transforms along whole axes, tridiagonal systems along the distributed one".into(),
@@ -178,9 +193,7 @@ impl<T: PoissonScalar> SlabParts<T> {
             rcond: self.condition.rcond,
             attention: None,
         };
-        for (error, removed) in solved {
-            report.take(Solved { error: *error, removed: *removed, refinement_steps, mean: None });
-        }
+        solved.iter().for_each(|solved| report.take(*solved));
         report.finished::<T>(&self.condition)
     }
 }
@@ -190,6 +203,25 @@ fn constant<T: PoissonScalar>(problem: &SeparableProblem, rows: &RowTransforms<T
     let Some([weights, ..]) = problem.weights()? else { return Ok(None) };
     let Some(((line, a), (place, b))) = rows.middle.constant()?.zip(rows.last.constant()?) else { return Ok(None) };
     Ok(Some(SlabConstant { mode: line * rows.shape[2] + place, of_ones: a * b, weights: Arc::new(weights) }))
+}
+
+/// The part of a slab in the mean of u.
+#[derive(Debug)]
+pub struct SlabMean {
+    /// Volumes of own planes, of lines and of unknowns of a line, as parts of those of the whole box.
+    weights: [Vec<f64>; 3],
+}
+
+impl SlabMean {
+    /// What own planes of u add to the means of u and of |u|.
+    pub fn part<T: PoissonScalar>(&self, u: &[T]) -> [f64; 2] {
+        dispatch(Simd::detect(), MeanJob { weights: &self.weights, rows: 0..self.weights[0].len(), u })
+    }
+
+    /// The means, from the parts of all slabs.
+    pub fn joined(parts: &[f64]) -> [f64; 2] {
+        [0, 1].map(|k| compensated(parts.iter().copied().skip(k).step_by(2)))
+    }
 }
 
 /// Residuals of the planes of a slab.

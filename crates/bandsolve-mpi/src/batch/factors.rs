@@ -2,15 +2,15 @@
 
 use super::inner::InnerFactors;
 use super::interface::{InterfaceFactors, InterfaceMemory, NeighbourValues};
-use super::measure::{BatchAnswer, BoundMemory, bounds, reduce_max, residuals};
-use super::repair::solve_alone;
+use super::measure::{BatchAnswer, BoundMemory, ResidualMemory, attention_of, bounds, residuals};
+use super::repair::{rcond_alone, solve_alone};
 use super::{BatchRows, agreed_columns, by_rows, turn_into};
 use crate::agreement::{RankError, agree};
 use crate::condition;
 use crate::factors::conjugate_for;
 use crate::ranges::RankRanges;
 use crate::ranks::collected;
-use bandsolve::memory::{copied, zeroed};
+use bandsolve::memory::{allocate, copied, reserved, zeroed};
 use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution, good};
 use std::sync::{Arc, OnceLock};
 
@@ -125,11 +125,12 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         solved
     }
 
-    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one has no pivot.
-    /// Collective.
+    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one is singular,
+    /// NaN where it is not known. Collective.
     ///
     /// # Cost
-    /// At most 12 solves in the first call; the factors keep the number.
+    /// At most 13 solves in the first call; the factors keep the number. Where those are too inaccurate to tell, each rank estimates the
+    /// condition of its part of the systems by the pivoted method, and then holds these systems whole.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -140,21 +141,37 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         if let Some(rcond) = self.rcond.get() {
             return Ok(*rcond);
         }
+        let mut rcond = self.rcond_over_ranks()?;
+        if rcond.is_nan() {
+            rcond = rcond_alone(&self.rows)?;
+        }
+        Ok(*self.rcond.get_or_init(|| rcond))
+    }
+
+    /// The estimate by these factors; NaN where they tell nothing. Collective.
+    fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let rows = &*self.rows;
+        let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        let first = unknowns.range(rows.ranks.rank()).start;
         let memory = || {
             let spare = zeroed(self.inner.spare(true))?;
-            Ok((SolveMemory { interface: self.interface.memory(1)?, spare }, NeighbourValues::none(rows.count, 1)?))
+            let sums = rows.sums()?;
+            let x = sums.iter().enumerate().map(|(k, sum)| condition::sample::<T>(first + k, *sum));
+            let x = collected(sums.len(), x)?;
+            let solve = SolveMemory { interface: self.interface.memory(1)?, spare };
+            let bound = BoundMemory::new(rows.count, 1)?;
+            Ok((sums, copied(&x)?, x, solve, NeighbourValues::none(rows.count, 1)?, bound))
         };
-        let (mut memory, mut beside) = agree(&rows.ranks, memory())?;
-        let [sub, diag, sup] = &rows.arrays;
-        let sum = |k: usize| [sub[k], diag[k], sup[k]].map(|v| Scalar::abs(v).to_f64()).iter().sum();
-        let sums = collected(diag.len(), (0..diag.len()).map(sum));
-        let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        let (sums, d, mut x, mut memory, beside, mut bound) = agree(&rows.ranks, memory())?;
+        let mut answer = BatchAnswer { d: &d, x: &mut x, beside };
+        self.solve_unverified(false, (answer.x, 1), (&mut memory, &mut answer.beside));
+        bounds(&rows.arrays, rows.count, &answer, &mut bound);
+        let mut eta = worst_of_columns(&bound.all, 1);
+        rows.ranks.max(&mut eta);
         let solve = &mut |transposed: bool, x: &mut [T]| {
-            self.solve_unverified(transposed, (x, 1), (&mut memory, &mut beside));
+            self.solve_unverified(transposed, (x, 1), (&mut memory, &mut answer.beside));
         };
-        let rcond = condition::rcond((&rows.ranks, &unknowns), sums, solve)?;
-        Ok(*self.rcond.get_or_init(|| rcond))
+        condition::rcond((&rows.ranks, &unknowns), (Ok(sums), eta[0]), solve)
     }
 
     /// In words, whether x of a solve may have no correct digit in a system, however small the backward error is; `None` if nothing suggests
@@ -193,19 +210,28 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         let arrays = self.rows.arrays(transposed)?;
         self.solve_unverified(transposed, (answer.x, n_rhs), (memory, &mut answer.beside));
         bounds(arrays, self.rows.count, &answer, bound);
+        let len = bound.all.len();
         let mut errors = worst_of_columns(&bound.all, n_rhs);
-        self.rows.ranks.max(&mut errors);
-        if errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>()) {
-            return Ok(Report::external(Method::SpikeThomas, REASON, Some(&errors)));
+        if n_rhs > 0 {
+            errors.push(f64::from(u8::from(bound.large)));
         }
-        let (etas, steps) = self.refine(transposed, &mut answer, memory, &bound.all)?;
-        let missed: Vec<usize> = (0..etas.len()).filter(|at| !(etas[*at] <= good::<T>())).collect();
-        let mut errors = etas;
+        self.rows.ranks.max(&mut errors);
+        let large = errors.len() > n_rhs && errors.pop() != Some(0.0);
+        let rows = (&*self.rows, transposed);
+        if errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>()) {
+            let mut report = Report::external(Method::SpikeThomas, REASON, Some(&errors));
+            if large {
+                report.attention = attention_of(rows, &answer, (len, report.backward_error))?.map(Arc::from);
+            }
+            return Ok(report);
+        }
+        let (mut errors, missed, steps) = self.refine(transposed, &mut answer, memory, &bound.all)?;
         if !missed.is_empty() {
-            solve_alone((&self.rows, transposed), &mut answer, &missed, &mut errors)?;
+            solve_alone(rows, &mut answer, &missed, &mut errors)?;
         }
         let mut report = Report::external(Method::SpikeThomas, REASON, Some(&worst_of_columns(&errors, n_rhs)));
         (report.refinement_steps, report.fallback) = (steps, !missed.is_empty());
+        report.attention = attention_of(rows, &answer, (len, report.backward_error))?.map(Arc::from);
         Ok(report)
     }
 
@@ -226,28 +252,33 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         }
     }
 
-    /// Improves systems until their errors are at most 8ε, or do not shrink; returns the errors of all, and the steps.
+    /// Improves systems until their errors are at most 8ε, or do not shrink; returns the errors of all, the systems that are still above, and
+    /// the steps.
     fn refine(
         &self,
         transposed: bool,
         answer: &mut BatchAnswer<'_, T>,
         memory: &mut SolveMemory<T>,
         bounds: &[f64],
-    ) -> Result<(Vec<f64>, usize), RankError> {
+    ) -> Result<(Vec<f64>, Vec<usize>, usize), RankError> {
         let (rows, count, good) = ((&*self.rows, transposed), self.rows.count, good::<T>());
         let (column, n_rhs) = (self.rows.own() * count, bounds.len().checked_div(count).unwrap_or(0));
-        let parts = RankRanges::even(count, self.rows.ranks.size());
         let spare = || {
-            let (r, x_before) = (zeroed(answer.x.len())?, zeroed(answer.x.len())?);
-            Ok((r, NeighbourValues::none(count, n_rhs)?, x_before, NeighbourValues::none(count, n_rhs)?))
+            let values = || Ok((zeroed(answer.x.len())?, NeighbourValues::none(count, n_rhs)?));
+            let flags = || allocate(bounds.len(), false);
+            let of_systems = (copied(bounds)?, flags()?, flags()?, reserved(bounds.len())?);
+            Ok((values()?, values()?, of_systems, ResidualMemory::new(&self.rows, bounds.len())?))
         };
-        let (mut r, mut beside, mut x_before, mut beside_before) = agree(&self.rows.ranks, spare())?;
-        let mut best = reduce_max(&self.rows.ranks, &parts, bounds);
-        let mut open: Vec<bool> = best.iter().map(|bound| !(*bound <= ACCEPTED_AT_ONCE * good)).collect();
+        let ((mut r, mut beside), (mut x_before, mut beside_before), of_systems, mut measure) =
+            agree(&self.rows.ranks, spare())?;
+        // `kept`: systems that stay as they were.
+        let (mut best, mut open, mut kept, mut missed) = of_systems;
+        measure.reduce.max(&self.rows.ranks, &mut best);
+        open.iter_mut().zip(&best).for_each(|(open, bound)| *open = !(*bound <= ACCEPTED_AT_ONCE * good));
         let mut steps = 0;
-        let exact = residuals(rows, answer, &open, &mut r);
+        residuals(rows, answer, &open, (&mut r, &mut measure));
         for (at, open) in open.iter_mut().enumerate().filter(|(_, open)| **open) {
-            best[at] = exact[at];
+            best[at] = measure.errors[at];
             *open = best[at] > good;
         }
         while open.contains(&true) && steps < MAX_REFINEMENTS {
@@ -262,9 +293,9 @@ impl<T: Scalar> DistributedBatchFactors<T> {
             add(answer.x, &r);
             answer.beside.sides.iter_mut().zip(&beside.sides).for_each(|(x, dx)| add(x, dx));
             steps += 1;
-            let errors = residuals(rows, answer, &open, &mut r);
-            // Whether systems stay as they were.
-            let mut kept = vec![true; open.len()];
+            residuals(rows, answer, &open, (&mut r, &mut measure));
+            let errors = &measure.errors;
+            kept.fill(true);
             for (at, open) in open.iter_mut().enumerate().filter(|(_, open)| **open) {
                 kept[at] = !(errors[at] < best[at]);
                 best[at] = if kept[at] { best[at] } else { errors[at] };
@@ -275,7 +306,8 @@ impl<T: Scalar> DistributedBatchFactors<T> {
                 (0..kept.len()).filter(|at| kept[*at]).for_each(|at| side[at] = before[at]);
             }
         }
-        Ok((best, steps))
+        missed.extend((0..best.len()).filter(|at| !(best[*at] <= good)));
+        Ok((best, missed, steps))
     }
 }
 

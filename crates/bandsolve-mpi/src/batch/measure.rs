@@ -5,10 +5,12 @@
 
 use super::BatchRows;
 use super::interface::NeighbourValues;
+use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, room};
 use bandsolve::distributed::residual_of;
-use bandsolve::{RealScalar, Scalar, Tridiagonal};
+use bandsolve::memory::reserved;
+use bandsolve::{RealScalar, Scalar, TOLERABLE, Tridiagonal, attention};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::scalar::peak;
 
@@ -32,10 +34,11 @@ pub(super) fn bounds<T: Scalar>(
     arrays: &[Vec<T>; 3],
     count: usize,
     answer: &BatchAnswer<'_, T>,
-    BoundMemory { all, norms, ratios }: &mut BoundMemory<T>,
+    BoundMemory { all, norms, ratios, large }: &mut BoundMemory<T>,
 ) {
     let column = arrays[1].len();
     all.fill(0.0);
+    *large = false;
     if column == 0 {
         return;
     }
@@ -47,6 +50,8 @@ pub(super) fn bounds<T: Scalar>(
         for row in ends.into_iter().chain(x.chunks_exact(count)) {
             norms.iter_mut().zip(row).for_each(|(norm, x)| *norm = norm.max_nan(peak(*x)));
         }
+        *large |= !in_proportion(arrays, d, norms, ratios);
+        ratios.fill(T::Real::ZERO);
         for i in 0..column / count {
             let rows = arrays.each_ref().map(|array| &array[i * count..][..count]);
             row_bounds(rows, (&d[i * count..][..count], around(x, ends, i, count)), norms, ratios);
@@ -55,17 +60,70 @@ pub(super) fn bounds<T: Scalar>(
     }
 }
 
+/// Whether x of no system is so large that the right-hand side d of own rows would tell that the matrix is singular to working precision:
+/// `norms` are ‖x‖∞. `ratios`: scratch, zeros. On the rank with the largest x this finds every such system.
+fn in_proportion<T: Scalar>(
+    [sub, diag, sup]: &[Vec<T>; 3],
+    d: &[T],
+    norms: &[T::Real],
+    ratios: &mut [T::Real],
+) -> bool {
+    let (count, limit) = (norms.len(), T::Real::from_f64(4.0 * TOLERABLE) * T::Real::EPSILON);
+    let fine = |ratios: &[T::Real]| ratios.iter().zip(norms).all(|(ratio, norm)| *ratio >= *norm * limit);
+    for (i, d) in d.chunks_exact(count).enumerate() {
+        for (k, d) in d.iter().enumerate() {
+            let at = i * count + k;
+            // Numbers whose sum leaves the range of the type give 0, which is not in proportion.
+            ratios[k] = ratios[k].max_nan(peak(*d) / (peak(sub[at]) + peak(diag[at]) + peak(sup[at])));
+        }
+        if fine(ratios) {
+            return true;
+        }
+    }
+    false
+}
+
+/// In words, whether x of a system shows that its matrix is singular to working precision, see [`attention`]; `eta`: the backward error.
+/// Collective.
+///
+/// With s = Σⱼ|aᵢⱼ| of each row, the reciprocal condition is at most maxᵢ(|dᵢ|/sᵢ) / ‖x‖∞.
+pub(super) fn attention_of<T: Scalar>(
+    (rows, transposed): (&BatchRows<T>, bool),
+    answer: &BatchAnswer<'_, T>,
+    (len, eta): (usize, f64),
+) -> Result<Option<String>, RankError> {
+    let (count, column) = (rows.count, rows.own() * rows.count);
+    let memory = || Ok((ReduceMemory::new(&rows.ranks, count, len)?, room::<f64>(len)?, room::<f64>(len)?));
+    let (mut reduce, mut norms, mut ratios) = agree(&rows.ranks, memory())?;
+    let [sub, diag, sup] = rows.made_arrays(transposed);
+    for (k, (d, x)) in answer.d.iter().zip(&*answer.x).enumerate() {
+        let (at, k) = (k / column * count + k % count, k % column);
+        norms[at] = norms[at].max_nan(Scalar::abs(*x).to_f64());
+        if *d != T::ZERO {
+            let sum: f64 = [sub[k], diag[k], sup[k]].map(|a| Scalar::abs(a).to_f64()).iter().sum();
+            ratios[at] = ratios[at].max_nan(Scalar::abs(*d).to_f64() / sum);
+        }
+    }
+    reduce.max(&rows.ranks, &mut norms);
+    reduce.max(&rows.ranks, &mut ratios);
+    let bounds = ratios.iter().zip(&norms).map(|(ratio, norm)| ratio / norm);
+    let least = bounds.filter(|bound| *bound > 0.0).fold(1.0, f64::min);
+    Ok(attention(T::Real::EPSILON.to_f64(), Some(least), eta, None))
+}
+
 /// Memory of bounds: those of every column and system, and numbers of every system.
 #[derive(Debug)]
 pub(super) struct BoundMemory<T: Scalar> {
     pub all: Vec<f64>,
+    /// Whether x of a system may be so large, compared with the right-hand side, that [`attention`] says so.
+    pub large: bool,
     norms: Vec<T::Real>,
     ratios: Vec<T::Real>,
 }
 
 impl<T: Scalar> BoundMemory<T> {
     pub fn new(count: usize, n_columns: usize) -> bandsolve::Result<Self> {
-        Ok(Self { all: room(count * n_columns)?, norms: room(count)?, ratios: room(count)? })
+        Ok(Self { all: room(count * n_columns)?, large: false, norms: room(count)?, ratios: room(count)? })
     }
 }
 
@@ -93,73 +151,118 @@ fn row_bounds<T: Scalar>(
     }
 }
 
-/// The largest of what ranks hold for each system; `values`: `count` numbers, several times. Collective.
-pub(super) fn reduce_max(ranks: &Ranks, parts: &RankRanges, values: &[f64]) -> Vec<f64> {
-    let (me, count) = (ranks.rank(), parts.rows());
-    let times = values.len().checked_div(count).unwrap_or(0);
-    let lens: Vec<usize> = (0..ranks.size()).map(|rank| times * parts.range(rank).len()).collect();
-    let (own, most) = (vec![lens[me]; ranks.size()], lens.iter().copied().max().unwrap_or(0));
-    let mut sent = Vec::with_capacity(values.len());
-    super::interface::by_parts(values.chunks_exact(count.max(1)), parts, &mut sent);
-    let came = ranks.all_to_all(&sent, [&lens, &own], most);
-    let mut largest = vec![0.0f64; lens[me]];
-    for values in came.chunks_exact(lens[me].max(1)) {
-        largest.iter_mut().zip(values).for_each(|(largest, value)| *largest = largest.max_nan(*value));
-    }
-    let came = ranks.all_to_all(&largest.repeat(ranks.size()), [&own, &lens], most);
-    let (mut all, mut rest) = (vec![0.0; values.len()], &came[..]);
-    for part in (0..ranks.size()).map(|rank| parts.range(rank)) {
-        for all in all.chunks_exact_mut(count.max(1)) {
-            let (values, others) = rest.split_at(part.len());
-            all[part.clone()].copy_from_slice(values);
-            rest = others;
-        }
-    }
-    all
+/// Memory of what ranks tell each other of every system.
+#[derive(Debug)]
+pub(super) struct ReduceMemory {
+    /// The systems whose largest values each rank finds.
+    parts: RankRanges,
+    sent: Vec<f64>,
+    came: Vec<f64>,
+    largest: Vec<f64>,
 }
 
-/// Residuals of the systems that are `open`, to `r`, zeros elsewhere, and their η of all ranks. Collective.
+impl ReduceMemory {
+    /// Of `len` values: `count` of them, several times.
+    pub fn new(ranks: &Ranks, count: usize, len: usize) -> bandsolve::Result<Self> {
+        let parts = RankRanges::even(count, ranks.size());
+        let own = len.checked_div(count).unwrap_or(0) * parts.range(ranks.rank()).len();
+        let most = len.max(own * ranks.size());
+        Ok(Self { parts, sent: reserved(most)?, came: room(most)?, largest: room(own)? })
+    }
+
+    /// The largest of what ranks hold for each system, in the place of `values`. Collective.
+    pub fn max(&mut self, ranks: &Ranks, values: &mut [f64]) {
+        let Self { parts, sent, came, largest } = self;
+        let (me, count) = (ranks.rank(), parts.rows());
+        let times = values.len().checked_div(count).unwrap_or(0);
+        let lens: Vec<usize> = (0..ranks.size()).map(|rank| times * parts.range(rank).len()).collect();
+        let (own, most) = (vec![lens[me]; ranks.size()], lens.iter().copied().max().unwrap_or(0));
+        super::interface::by_parts(values.chunks_exact(count.max(1)), parts, sent);
+        let got = &mut came[..lens[me] * ranks.size()];
+        ranks.all_to_all_into(sent, [&lens, &own], most, got);
+        largest.fill(0.0);
+        for values in got.chunks_exact(lens[me].max(1)) {
+            largest.iter_mut().zip(values).for_each(|(largest, value)| *largest = largest.max_nan(*value));
+        }
+        sent.clear();
+        (0..ranks.size()).for_each(|_| sent.extend_from_slice(largest));
+        let got = &mut came[..values.len()];
+        ranks.all_to_all_into(sent, [&own, &lens], most, got);
+        let mut rest = &got[..];
+        for part in (0..ranks.size()).map(|rank| parts.range(rank)) {
+            for values in values.chunks_exact_mut(count.max(1)) {
+                let (of_part, others) = rest.split_at(part.len());
+                values[part.clone()].copy_from_slice(of_part);
+                rest = others;
+            }
+        }
+    }
+}
+
+/// Memory of residuals.
+#[derive(Debug)]
+pub(super) struct ResidualMemory<T> {
+    pub reduce: ReduceMemory,
+    /// η of every column and system.
+    pub errors: Vec<f64>,
+    norms: Vec<f64>,
+    /// sub, diag, sup, x, d and the residual of one system: one row before, two behind.
+    lines: [Vec<T>; 6],
+}
+
+impl<T: Scalar> ResidualMemory<T> {
+    /// `len`: columns times systems.
+    pub fn new(rows: &BatchRows<T>, len: usize) -> bandsolve::Result<Self> {
+        let line = || room(rows.own() + 3);
+        Ok(Self {
+            reduce: ReduceMemory::new(&rows.ranks, rows.count, len)?,
+            errors: room(len)?,
+            norms: room(len)?,
+            lines: [line()?, line()?, line()?, line()?, line()?, line()?],
+        })
+    }
+}
+
+/// Residuals of the systems that are `open`, to `r`, zeros elsewhere, and their η of all ranks, to `memory.errors`. Collective.
 pub(super) fn residuals<T: Scalar>(
     (rows, transposed): (&BatchRows<T>, bool),
     answer: &BatchAnswer<'_, T>,
     open: &[bool],
-    r: &mut [T],
-) -> Vec<f64> {
+    (r, memory): (&mut [T], &mut ResidualMemory<T>),
+) {
     let (count, own) = (rows.count, rows.own());
-    let (parts, column) = (RankRanges::even(count, rows.ranks.size()), own * count);
-    let arrays = rows.made_arrays(transposed);
+    let (column, arrays) = (own * count, rows.made_arrays(transposed));
+    let ResidualMemory { reduce, errors, norms, lines: [sub, diag, sup, x, d, residual] } = memory;
     let each = || open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
-    let of_system = |values: &[T], at: usize| -> Vec<T> {
-        (0..own).map(|i| values[at / count * column + i * count + at % count]).collect()
+    // Between zeros: one before, two behind.
+    let system = |values: &[T], at: usize, to: &mut [T]| {
+        to.fill(T::ZERO);
+        (0..own).for_each(|i| to[i + 1] = values[at / count * column + i * count + at % count]);
     };
-    let mut norms = vec![0.0; open.len()];
+    norms.fill(0.0);
     for at in each() {
-        let x = of_system(answer.x, at);
+        system(answer.x, at, x);
         let finite = x.iter().all(|x| Scalar::is_finite(*x));
-        norms[at] = if finite { ScaledNorm::of(&x).plain } else { f64::NAN };
+        norms[at] = if finite { ScaledNorm::of(&x[1..=own]).plain } else { f64::NAN };
     }
-    let norms = reduce_max(&rows.ranks, &parts, &norms);
+    reduce.max(&rows.ranks, norms);
     r.fill(T::ZERO);
-    let mut errors = vec![0.0; open.len()];
+    errors.fill(0.0);
     for at in each().filter(|_| own > 0) {
-        let [sub, diag, sup] = arrays.each_ref().map(|array| between_zeros(&of_system(array, at % count)));
-        let mut x = between_zeros(&of_system(answer.x, at));
+        for (array, to) in arrays.iter().zip([&mut *sub, &mut *diag, &mut *sup]) {
+            system(array, at % count, to);
+        }
+        system(answer.x, at, x);
         (x[0], x[own + 1]) = (answer.beside.sides[0][at], answer.beside.sides[1][at]);
         // ‖x‖∞ of all ranks stands where no row has an entry.
         x[own + 2] = T::from_real(T::Real::from_f64(norms[at]));
-        let (d, mut residual) = (between_zeros(&of_system(answer.d, at)), vec![T::ZERO; own + 3]);
-        let matrix = Tridiagonal::new(&sub, &diag, &sup).expect("arrays of one length");
-        errors[at] = residual_of(&matrix, (&d, &x), &mut residual);
+        system(answer.d, at, d);
+        residual.fill(T::ZERO);
+        let matrix = Tridiagonal::new(sub, diag, sup).expect("arrays of one length");
+        errors[at] = residual_of(&matrix, (d, x), residual);
         for i in 0..own {
             r[at / count * column + i * count + at % count] = residual[i + 1];
         }
     }
-    reduce_max(&rows.ranks, &parts, &errors)
-}
-
-/// One zero before, two behind.
-fn between_zeros<T: Scalar>(values: &[T]) -> Vec<T> {
-    let mut all = vec![T::ZERO; values.len() + 3];
-    all[1..=values.len()].copy_from_slice(values);
-    all
+    reduce.max(&rows.ranks, errors);
 }

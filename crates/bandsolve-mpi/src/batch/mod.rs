@@ -22,8 +22,8 @@ use crate::factors::conjugate_for;
 use crate::halo::Halo;
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
-use bandsolve::memory::{copied, reserved, zeroed};
-use bandsolve::{Error, Layout, Op, Scalar};
+use bandsolve::memory::{collected, copied, reserved, zeroed};
+use bandsolve::{Error, Layout, Op, RealScalar, Scalar};
 use std::sync::{Arc, OnceLock};
 
 /// Many tridiagonal matrices of one size, open or periodic, of which each rank holds consecutive rows of all.
@@ -77,6 +77,13 @@ impl<T: Scalar> BatchRows<T> {
 
     fn periodic(&self) -> bool {
         self.halos.ring
+    }
+
+    /// Σⱼ|aᵢⱼ| of own rows.
+    fn sums(&self) -> bandsolve::Result<Vec<f64>> {
+        let [sub, diag, sup] = &self.arrays;
+        let sum = |k: usize| [sub[k], diag[k], sup[k]].map(|v| Scalar::abs(v).to_f64()).iter().sum();
+        collected((0..diag.len()).map(sum))
     }
 
     /// sub, diag, sup of the matrices, or of their transposes. Collective.

@@ -42,7 +42,8 @@ impl BatchCostModel {
         cost.gather(1, AGREEMENT + NUMBER);
         self.send_all(&mut cost, rank, &layout.lens(rank, n_rhs)[0]);
         self.send_all(&mut cost, rank, &layout.lens_back(rank, n_rhs)[0]);
-        cost.gather(u64::from(self.ranges.ranks() > 1 && n_rhs > 0), NUMBER * n_rhs as u64);
+        // Errors of the columns, and whether x of one is large.
+        cost.gather(u64::from(self.ranges.ranks() > 1 && n_rhs > 0), NUMBER * (n_rhs + 1) as u64);
         let part = (layout.rows.rows() * layout.parts.range(rank).len()) as f64;
         cost.flops = (20.0 * self.own(rank) + 20.0 * part) * n_rhs as f64;
         cost

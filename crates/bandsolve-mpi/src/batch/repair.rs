@@ -1,12 +1,15 @@
 //! Systems that were not solved well, solved whole by the pivoted method, each on the rank that solves its interface system.
 
 use super::BatchRows;
+use super::interface::by_parts;
 use super::measure::BatchAnswer;
 use crate::agreement::{RankError, agree};
+use crate::condition;
 use crate::ranges::RankRanges;
 use crate::ranks::room;
-use bandsolve::memory::reserved;
-use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Plan, RealScalar, Scalar, TOLERABLE, Tridiagonal};
+use bandsolve::memory::{collected, reserved};
+use bandsolve::{Error, Factor, Inspect, MAX_REFINEMENTS, Method, Norm, Plan, RealScalar, Scalar};
+use bandsolve::{TOLERABLE, Tridiagonal};
 use std::collections::BTreeMap;
 
 /// Systems to solve, and the columns of each.
@@ -63,8 +66,11 @@ pub(super) fn solve_alone<T: Scalar>(
     let ([to, from], most) = parcels.lens(me, true);
     let ([back_to, back_from], back_most) = parcels.lens(me, false);
     let sum = |lens: &[usize]| lens.iter().sum::<usize>();
-    let memory = || Ok((reserved(sum(&to))?, room(sum(&from))?, reserved(sum(&back_from))?, room(sum(&back_to))?));
-    let (mut sent, mut came, mut sent_back, mut came_back) = agree(ranks, memory())?;
+    let memory = || {
+        let there = (reserved(sum(&to))?, room(sum(&from))?);
+        Ok((there, (reserved(sum(&back_from))?, room(sum(&back_to))?), room(missed.len())?))
+    };
+    let ((mut sent, mut came), (mut sent_back, mut came_back), mut found) = agree(ranks, memory())?;
     for (system, columns) in parcels.parts.iter().flatten() {
         rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
         for k in columns {
@@ -85,7 +91,6 @@ pub(super) fn solve_alone<T: Scalar>(
     }
     // Errors in the order of the parts; each rank knows its own.
     let before: usize = parcels.parts[..me].iter().flat_map(Missed::values).map(Vec::len).sum();
-    let mut found = vec![0.0; missed.len()];
     found[before..].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
     all().zip(&found).for_each(|((system, k), error)| errors[k * count + system] = *error);
@@ -96,6 +101,57 @@ pub(super) fn solve_alone<T: Scalar>(
         Err(Error::NotConverged { backward_error: worst, refinement_steps: MAX_REFINEMENTS })
     };
     agree(ranks, settled)
+}
+
+/// The least reciprocal condition of the systems by the pivoted method, each on one rank. With rows whose sums are about 1, the condition
+/// ‖A‖∞·‖A⁻¹‖∞ is the row-wise one but for a factor of 2. Collective.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(super) fn rcond_alone<T: Scalar>(rows: &BatchRows<T>) -> Result<f64, RankError> {
+    let (ranks, count, me) = (&rows.ranks, rows.count, rows.ranks.rank());
+    let parts = RankRanges::even(count, ranks.size());
+    let (own, part, n) = (rows.own(), parts.range(me).len(), rows.ranges.rows());
+    let lens = |of: &dyn Fn(usize) -> usize| (0..ranks.size()).map(of).collect::<Vec<usize>>();
+    let (to, from) = (lens(&|k| own * parts.range(k).len()), lens(&|k| rows.ranges.range(k).len() * part));
+    let longest = |ranges: &RankRanges| (0..ranks.size()).map(|k| ranges.range(k).len()).max().unwrap_or(0);
+    let most = longest(&rows.ranges) * longest(&parts);
+    let memory = || {
+        Ok((
+            rows.sums()?,
+            reserved(own * count)?,
+            reserved(own * count)?,
+            [room(n * part)?, room(n * part)?, room(n * part)?],
+        ))
+    };
+    let (sums, mut scaled, mut sent, mut came) = agree(ranks, memory())?;
+    for (array, came) in rows.arrays.iter().zip(&mut came) {
+        scaled.clear();
+        scaled.extend(array.iter().zip(&sums).map(|(entry, sum)| condition::equilibrated(*entry, *sum)));
+        by_parts(scaled.chunks_exact(count.max(1)), &parts, &mut sent);
+        ranks.all_to_all_into(&sent, [&to, &from], most, came);
+    }
+    let least = || {
+        let mut least = 1.0_f64;
+        for system in 0..part {
+            let array = |k: usize| collected((0..n).map(|i| came[k][i * part + system]));
+            let arrays = [array(0)?, array(1)?, array(2)?];
+            let a = matrix_of(&arrays, rows.periodic())?;
+            let factors = Plan::new(a.shape()).method(Method::Pivoted).factor(&a);
+            let rcond = condition::pivoted(factors.and_then(|factors| factors.rcond(Norm::Infinity)))?;
+            least = if rcond < least || rcond.is_nan() { rcond } else { least };
+        }
+        Ok(least)
+    };
+    // The largest of negative numbers, NaN if one of them is.
+    let mut least = [-agree(ranks, least())?];
+    ranks.max(&mut least);
+    Ok(-least[0])
+}
+
+/// A whole system.
+fn matrix_of<T: Scalar>([sub, diag, sup]: &[Vec<T>; 3], periodic: bool) -> bandsolve::Result<Tridiagonal<'_, T>> {
+    if periodic { Tridiagonal::periodic(sub, diag, sup) } else { Tridiagonal::new(sub, diag, sup) }
 }
 
 /// x and η of every system and column of this rank's part.
@@ -114,14 +170,14 @@ fn solve_part<T: Scalar>(
         }
         Ok(values)
     };
-    let (mut solved, mut first) = (Vec::new(), 0);
+    let (mut solved, mut first) = (reserved(parcels.per_row(me, false))?, 0);
     for (system, columns) in &parcels.parts[me] {
         let named = |error: Error| match error {
             Error::Singular { row } => Error::Singular { row: system * n + row },
             other => other,
         };
-        let [sub, diag, sup] = [whole(first)?, whole(first + 1)?, whole(first + 2)?];
-        let a = if periodic { Tridiagonal::periodic(&sub, &diag, &sup) } else { Tridiagonal::new(&sub, &diag, &sup) }?;
+        let arrays = [whole(first)?, whole(first + 1)?, whole(first + 2)?];
+        let a = matrix_of(&arrays, periodic)?;
         let factors = Plan::new(a.shape()).method(Method::Pivoted).factor(&a)?;
         for k in 0..columns.len() {
             let mut x = whole(first + 3 + k)?;

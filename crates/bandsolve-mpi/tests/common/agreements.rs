@@ -1,7 +1,7 @@
 //! What all ranks have to agree on: options, threads, definite matrices; and conditions.
 
 use super::{Blocks, wave};
-use bandsolve::{Error, Layout, Method, Op};
+use bandsolve::{Error, Layout, Method, Op, RealScalar, Scalar};
 use bandsolve_eigen::EigenSolver;
 use bandsolve_mpi::{DistributedBanded, DistributedBatch, DistributedBlocks, DistributedPoisson};
 use bandsolve_mpi::{RankCoarse, RankError, RankRanges, Ranks};
@@ -167,7 +167,95 @@ pub fn conditions(ranks: &Ranks) {
         assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
         assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{method:?}");
     }
+    // The same in the second of two systems; all is well with the first.
+    let pairs = |of: &[f64], other: f64| of.iter().flat_map(|v| [other, *v]).collect::<Vec<f64>>();
+    let arrays = [pairs(&sub, 0.0), pairs(&diag, 1.0), pairs(&sup, 0.0)];
+    let parts = arrays.each_ref().map(Vec::as_slice);
+    let factors = DistributedBatch::new(ranks, (2, Layout::Interleaved), parts).unwrap().factor().unwrap();
+    for op in [Op::Plain, Op::Transpose] {
+        let report = factors.solve_in_place_with(op, &mut pairs(&rhs, 1.0)).unwrap();
+        assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
+        assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{op:?}");
+    }
+    // x = 1 of both, and x = 0.
+    let sums: Vec<f64> = diag.iter().map(|d| d + 1.0).collect();
+    for mut rhs in [pairs(&sums, 1.0), vec![0.0; 2 * range.len()]] {
+        assert_eq!(factors.solve_in_place(&mut rhs).unwrap().attention, None);
+    }
     let none = vec![0.0; range.len()];
     let singular = DistributedBlocks::new(ranks, 1, [&none, &none, &none]).unwrap();
     assert_eq!(singular.factor().unwrap().rcond(), Ok(0.0));
+}
+
+/// The estimates of all doors for an open matrix of n rows; `entry`: of diagonal k in row i.
+fn rconds<T: Scalar>(ranks: &Ranks, n: usize, entry: impl Fn(usize, usize) -> f64) -> [f64; 3] {
+    let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    let at = |k: usize, i: usize| {
+        let outside = (k == 0 && i == 0) || (k == 2 && i + 1 == n);
+        T::from_real(T::Real::from_f64(if outside { 0.0 } else { entry(k, i) }))
+    };
+    let arrays = [0, 1, 2].map(|k| own.clone().map(|i| at(k, i)).collect::<Vec<T>>());
+    let rows: Vec<T> = own.clone().flat_map(|i| [0, 1, 2].map(|k| at(k, i))).collect();
+    let parts = arrays.each_ref().map(Vec::as_slice);
+    [
+        DistributedBlocks::new(ranks, 1, parts).unwrap().factor().unwrap().rcond().unwrap(),
+        DistributedBanded::new(ranks, (1, 1), &rows).unwrap().factor().unwrap().rcond().unwrap(),
+        DistributedBatch::new(ranks, (1, Layout::Interleaved), parts).unwrap().factor().unwrap().rcond().unwrap(),
+    ]
+}
+
+/// Own rows, inner rows and blocks may be singular, or nearly so, though the matrix is not.
+pub fn conditions_of_whole_matrices(ranks: &Ranks) {
+    for size in [1, 3] {
+        for small in [0.0, 1e-17, -1e-200] {
+            // With diagonal 0, 1 beside it and an even number of rows, A⁻¹ has at most n/2 entries ±1 in a row: κ is n at most.
+            let n = 2 * size * ranks.size();
+            for rcond in rconds::<f64>(ranks, n, |k, _| if k == 1 { small } else { 1.0 }) {
+                assert!(rcond >= 0.5 / n as f64 && rcond <= 1.0, "{n} {small}: {rcond}");
+            }
+        }
+        // With an odd number of rows A is singular.
+        let n = 2 * size * ranks.size() + 1;
+        for rcond in rconds::<f64>(ranks, n, |k, _| if k == 1 { 0.0 } else { 1.0 }) {
+            assert!(rcond <= n as f64 * f64::EPSILON, "{n}: {rcond}");
+        }
+    }
+    // Blocks [0 1; 1 0] with nothing between them: κ = 1. Those of method bcyclic are singular where blocks are single rows.
+    let n = 4 * ranks.size();
+    let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    let [sub, sup] = [1, 0].map(|odd| own.clone().map(|i| f64::from(u8::from(i % 2 == odd))).collect::<Vec<f64>>());
+    let lines = DistributedBlocks::new(ranks, 1, [&sub, &vec![0.0; own.len()], &sup]).unwrap();
+    for method in [Method::Spike, Method::Bcyclic] {
+        let factors = lines.factor_by(method).unwrap();
+        let rcond = factors.rcond().unwrap();
+        assert!((0.5..=1.0).contains(&rcond), "{method:?}: {rcond}");
+        let report = factors.solve(&vec![1.0; own.len()]).unwrap().report;
+        assert_eq!(factors.attention(&report).unwrap(), None, "{method:?}");
+    }
+    // Blocks of two rows that differ in size by 2⁸⁰, column by column: κ = 1, whatever the size of rows is.
+    let (own, tall) = (RankRanges::even(2 * ranks.size(), ranks.size()).range(ranks.rank()), 2f64.powi(80));
+    let diag = [0.0, tall, 1.0, 0.0].repeat(own.len());
+    let none = vec![0.0; 4 * own.len()];
+    let rcond = DistributedBlocks::new(ranks, 2, [&none, &diag, &none]).unwrap().factor().unwrap().rcond().unwrap();
+    assert!((0.5..=1.0).contains(&rcond), "{rcond}");
+}
+
+/// Matrices near the ends of the range of their type.
+pub fn conditions_near_the_ends_of_the_range(ranks: &Ranks) {
+    let n = 5 * ranks.size();
+    // Diagonal 1 and off-diagonal 1/4: ‖A⁻¹‖∞ ≤ 2, so κ ≤ 3.
+    let dominant = |size: f64| move |k: usize, _: usize| if k == 1 { size } else { size / 4.0 };
+    for size in [3e38, 1e-38] {
+        for rcond in rconds::<f32>(ranks, n, dominant(size)) {
+            assert!((0.15..=1.0).contains(&rcond), "{size}: {rcond}");
+        }
+    }
+    for size in [1.5e308, 3e-308, 1e-308] {
+        for rcond in rconds::<f64>(ranks, n, dominant(size)) {
+            assert!((0.15..=1.0).contains(&rcond), "{size}: {rcond}");
+        }
+    }
+    for rcond in rconds::<f64>(ranks, n, |k, _| if k == 1 { 1e-308 } else { 0.0 }) {
+        assert!((0.5..=1.0).contains(&rcond), "{rcond}");
+    }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 36] = [
+pub const CHECKS: [NamedCheck; 40] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -28,6 +28,8 @@ pub const CHECKS: [NamedCheck; 36] = [
     ("uneven_slabs", slabs::uneven_slabs),
     ("errors_of_slabs", slabs::errors_of_slabs),
     ("traffic_of_slabs", slabs::traffic_of_slabs),
+    ("means_of_graded_slabs", slabs::means_of_graded_slabs),
+    ("rounding_of_sides", slabs::rounding_of_sides),
     ("transposed_blocks", transposes::transposed_blocks),
     ("transposed_bands", transposes::transposed_bands),
     ("singular_inverses", transposes::singular_inverses),
@@ -55,6 +57,8 @@ pub const CHECKS: [NamedCheck; 36] = [
     ("other_threads", agreements::other_threads),
     ("indefinite_pencils", agreements::indefinite_pencils),
     ("conditions", agreements::conditions),
+    ("conditions_of_whole_matrices", agreements::conditions_of_whole_matrices),
+    ("conditions_near_the_ends_of_the_range", agreements::conditions_near_the_ends_of_the_range),
 ];
 
 /// Numbers without a pattern, the same on all ranks.

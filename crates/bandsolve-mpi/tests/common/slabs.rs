@@ -3,7 +3,7 @@
 use super::{distance, part, ranks_agree, wave};
 use bandsolve::Error;
 use bandsolve_mpi::{DistributedPoisson, RankError, RankRanges, Ranks};
-use bandsolve_poisson::{Boundary, Grid, Poisson, PoissonScalar, Side};
+use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar, Side};
 
 /// Solves on ranks and on one machine, and compares.
 fn compare<T: PoissonScalar>(ranks: &Ranks, problem: &Poisson, shape: &[usize], ranges: &RankRanges) {
@@ -99,5 +99,56 @@ pub fn traffic_of_slabs(ranks: &Ranks) {
         let report = plan.solve(&f).unwrap().report;
         assert_eq!(report.refinement_steps, 0);
         assert_eq!(ranks.traffic() - before, plan.cost(ranks.rank()).traffic, "{shape:?}");
+    }
+}
+
+/// Spacings from 1e-2 to 1e2: the mean is that which is asked for, and what the report says is the mean of u.
+pub fn means_of_graded_slabs(ranks: &Ranks) {
+    let shape = [60usize, 50];
+    let faces = |axis: usize| {
+        let mut points = vec![0.0];
+        (0..shape[axis]).for_each(|k| points.push(points[k] + 10f64.powf(2.0 * wave::<f64>(k + 61 * axis, 0.41))));
+        points
+    };
+    let points = [faces(0), faces(1)];
+    let volume = |axis: usize, i: usize| points[axis][i + 1] - points[axis][i];
+    let total: f64 = points.iter().map(|p| p[p.len() - 1]).product();
+    let own = RankRanges::even(shape[0], ranks.size()).range(ranks.rank());
+    let f: Vec<f64> = (own.start * shape[1]..own.end * shape[1]).map(|i| wave(i, 0.29)).collect();
+    for kind in [BoundaryKind::Neumann, BoundaryKind::Periodic] {
+        for asked in [3.0, -1e-3] {
+            let problem = Poisson::new(&shape).grid(Grid::Cell).boundary(kind).mean(asked).removable(f64::INFINITY);
+            let problem = problem.coordinates(0, &points[0]).coordinates(1, &points[1]);
+            let u = DistributedPoisson::<f64>::new(ranks, &problem, own.len()).unwrap().solve(&f).unwrap();
+            let part = |e: usize, u: f64| u * volume(0, own.start + e / shape[1]) * volume(1, e % shape[1]) / total;
+            let parts = || u.values.iter().enumerate();
+            let mut sums = [parts().map(|(e, u)| part(e, *u)).sum(), parts().map(|(e, u)| part(e, u.abs())).sum()];
+            ranks.sum(&mut sums);
+            let [mean, size]: [f64; 2] = sums;
+            // These sums have a rounding error of ε/2 for each of their terms and ranks at most; the solver's bound is 13ε.
+            let terms = (shape[0] * shape[1] + ranks.size()) as f64;
+            let bound = (13.0 + terms / 2.0) * f64::EPSILON * (size + asked.abs());
+            let said = u.report.mean.unwrap();
+            let what = format!("{kind:?}: {mean} {said}, {bound}");
+            assert!((mean - said).abs() <= bound && (said - asked).abs() <= bound, "{what}");
+            assert!(u.report.backward_error <= 64.0 * f64::EPSILON && ranks_agree(ranks, said), "{what}");
+        }
+    }
+}
+
+/// One unknown, whose f and flows balance but for their rounding.
+pub fn rounding_of_sides(ranks: &Ranks) {
+    let own = RankRanges::even(1, ranks.size()).range(ranks.rank()).len();
+    for (low, high) in [(0.1, 0.2), (1.0 / 3.0, 1e-3), (7.7, -7.0)] {
+        let problem = Poisson::new(&[1]).grid(Grid::Cell).spacing(0.3).mean(2.0);
+        let problem = problem.axis_boundary(0, Boundary::neumann(low), Boundary::neumann(high));
+        let plan = DistributedPoisson::<f64>::new(ranks, &problem, own).unwrap();
+        // f + (low + high)/h = 0, each rounded.
+        for f in [-(low + high) / 0.3, -(low / 0.3 + high / 0.3), -(low + high) * (1.0 / 0.3)] {
+            let u = plan.solve(&vec![f; own]).unwrap();
+            assert_eq!((u.values, u.report.mean), (vec![2.0; own], Some(2.0)), "{low} {high} {f}");
+        }
+        let wrong = plan.solve(&vec![1.0 - (low + high) / 0.3; own]).unwrap_err();
+        assert!(matches!(wrong.error, Error::Incompatible { .. }), "{wrong}");
     }
 }
