@@ -65,7 +65,8 @@ class RankReport(NamedTuple):
     refinement_steps: int
     fallback: bool
     rcond: float
-    """An estimate of 1 / ‖A⁻¹ diag(Σⱼ|aᵢⱼ|)‖∞, the reciprocal of the row-wise condition; of a batch, that of its worst system."""
+    """An estimate of 1 / ‖A⁻¹ diag(Σⱼ|aᵢⱼ|)‖∞, the reciprocal of the row-wise condition; of a batch, that of its worst system. NaN if it is
+    not known."""
     attention: str | None
     """In words, whether x may have no correct digit, however small the backward error is; None if nothing suggests that."""
 

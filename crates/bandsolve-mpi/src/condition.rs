@@ -85,7 +85,7 @@ pub(crate) fn pivoted(rcond: bandsolve::Result<f64>) -> bandsolve::Result<f64> {
     }
 }
 
-/// An estimate of 1/κ, which is at least 1/κ and rarely more than three times as much; 1 of no rows. NaN where a solve is not finite, or solves
+/// An estimate of 1/κ, which is at least 1/κ and rarely more than three times as much, of one row at least. NaN where a solve is not finite, or solves
 /// are too inaccurate to tell. `sums`: Σⱼ|aᵢⱼ| of own rows; `eta`: the backward error of a solve of [`sample`]. Collective.
 ///
 /// # Cost
@@ -100,9 +100,6 @@ pub(crate) fn rcond<T: Scalar>(
 ) -> Result<f64, RankError> {
     let (own, n) = (ranges.range(ranks.rank()), ranges.rows());
     let (sums, mut x) = agree(ranks, sums.and_then(|sums| Ok((sums, zeroed::<T>(own.len())?))))?;
-    if n == 0 {
-        return Ok(1.0);
-    }
     let mut products = Products { ranks, sums: &sums, solve };
     x.fill(T::from_real(T::Real::from_f64(1.0 / n as f64)));
     let mut norm = products.apply(&mut x);

@@ -245,6 +245,9 @@ impl<T: Scalar> DistributedFactors<T> {
     /// The estimate by the factors over ranks; NaN where they tell nothing. Collective.
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let (matrix, solver) = (&*self.matrix, self.solver());
+        if matrix.ranges.rows() == 0 {
+            return Ok(1.0);
+        }
         if solver.is_singular() {
             // Own rows are, or blocks that the method divides by; that says nothing of the matrix.
             return Ok(f64::NAN);

@@ -152,6 +152,9 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let rows = &*self.rows;
         let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
+        if unknowns.rows() == 0 {
+            return Ok(1.0);
+        }
         let first = unknowns.range(rows.ranks.rank()).start;
         let memory = || {
             let spare = zeroed(self.inner.spare(true))?;
