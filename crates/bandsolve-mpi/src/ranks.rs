@@ -395,7 +395,8 @@ mod tests {
                 let [to, from] = [[0, 1, 2].map(|k| me + 2 * k), [0, 1, 2].map(|k| k + 2 * me)];
                 let value = |from: usize, to: usize, i: usize| (100 * from + 10 * to + i) as f64;
                 let values: Vec<f64> = (0..3).flat_map(|k| (0..to[k]).map(move |i| value(me, k, i))).collect();
-                let came = ranks.all_to_all(&values, [&to, &from], 6);
+                let mut came = vec![0.0; from.iter().sum()];
+                ranks.all_to_all_into(&values, [&to, &from], 6, &mut came);
                 let expected: Vec<f64> = (0..3).flat_map(|k| (0..from[k]).map(move |i| value(k, me, i))).collect();
                 assert_eq!(came, expected, "pieces of {largest} bytes");
                 let others: usize = (0..3).filter(|k| *k != me).map(|k| to[k]).sum();
