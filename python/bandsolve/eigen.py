@@ -253,8 +253,9 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, nearest)
     elif structured and sigma is not None:
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
-    if complete and found is None:
-        raise ValueError("complete needs sigma or which='SM', and matrices in a band that are factored here")
+    counted = hermitian and which == ("SM" if sigma is None else "LM")
+    if complete and (found is None or not counted):
+        raise ValueError("complete needs sigma and which='LM', or which='SM' without sigma, and matrices in a band that are factored here")
     if found is None:
         if isinstance(inverse, str):
             inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)

@@ -168,6 +168,9 @@ def test_complete_sets_are_proved(dtype):
     assert report["complete"] is True and np.allclose(w, np.sort(exact[np.argsort(abs(exact - 3.3))[:5]]), atol=1e-10)
     with pytest.raises(ValueError, match="complete needs sigma"):
         eigsh(block, 5, complete=True)
+    for which in ("LA", "SA", "BE", "SM"):
+        with pytest.raises(ValueError, match="complete needs sigma"):
+            eigsh(block, 5, sigma=3.3, which=which, complete=True)
 
 
 def test_targets_on_an_eigenvalue_and_offsets():

@@ -183,6 +183,14 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
         return Err(Error::NotFinite { array: "shift", index: 0 });
     }
     let n = a.order();
+    let narrowed = <M::Scalar as Scalar>::Real::from_f64(shift);
+    // Eigenvalues of a matrix are numbers of its type. Those of a pencil need not be.
+    if !narrowed.to_f64().is_finite() {
+        return match b {
+            None => Ok(if shift > 0.0 { n } else { 0 }),
+            Some(_) => Err(Error::NotFinite { array: "shift", index: 0 }),
+        };
+    }
     let common = |size: fn(&M) -> usize| {
         let (of_a, of_b) = (size(a), b.map_or(0, size));
         of_a.max(of_b).min(n.saturating_sub(1))
@@ -201,7 +209,7 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
         // Blocks that are two apart, whole.
         (width, step) = ((3 * block - 1).min(n.saturating_sub(1)), 2 * block);
     }
-    let pencil = ShiftedPencil { a, b, shift: <M::Scalar as Scalar>::Real::from_f64(shift) };
+    let pencil = ShiftedPencil { a, b, shift: narrowed };
     let at = |place: usize| ring.map_or(place, |ring| ring.row(place));
     let entry = |i: usize, j: usize| {
         let (i, j) = (at(i), at(j));
@@ -215,7 +223,8 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
 /// Refuses a matrix B that has negative eigenvalues, as counted. One that is singular and has none passes.
 ///
 /// # Errors
-/// [`Error::NotDefinite`] with the row of the first leading minor that is negative, and those of [`eigenvalues_below`].
+/// [`Error::NotDefinite`] with the row of the first leading minor that is negative; of periodic matrices with that of the first negative
+/// entry of the diagonal, or the last row. And those of [`eigenvalues_below`].
 ///
 /// # Example
 /// ```
@@ -229,14 +238,19 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
     if eigenvalues_below(b, None, 0.0)? == 0 {
         return Ok(());
     }
+    if b.is_periodic() {
+        // The band of the last row is as wide as the matrix: leading minors are too dear.
+        let negative = (0..b.order()).find(|i| b.lower_entry(*i, *i).re() < <M::Scalar as Scalar>::Real::ZERO);
+        return Err(Error::NotDefinite { row: negative.unwrap_or(b.order() - 1) });
+    }
     let entry = |i: usize, j: usize| {
         let (i, j, conj) = if i < j { (j, i, true) } else { (i, j, false) };
-        let inside = i - j <= b.half_width() || b.is_periodic();
+        let inside = i - j <= b.half_width();
         let entry = if inside { b.lower_entry(i, j) } else { M::Scalar::ZERO };
         if conj { entry.conj() } else { entry }
     };
-    // Minors of leading rows, of which some have negative eigenvalues; of a ring the band of the last row is as wide as the matrix.
-    let width = if b.is_periodic() { b.order() } else { b.half_width() }.min(b.order().saturating_sub(1));
+    // Minors of leading rows, of which some have negative eigenvalues.
+    let width = b.half_width().min(b.order().saturating_sub(1));
     let negatives = |n: usize| dispatch::<M::Scalar, _>(Simd::detect(), SignChanges { n, width, entry: &entry });
     let (mut none, mut some) = (0, b.order());
     while some - none > 1 {

@@ -29,6 +29,8 @@ struct IntervalPart {
     below: [usize; 2],
     /// Eigenvalues outside, within rounding of either end.
     beside: [usize; 2],
+    /// How far outside of either end values may be: between these and the next eigenvalue is a gap. None, if no gap is known.
+    reach: Option<[f64; 2]>,
 }
 
 impl IntervalPart {
@@ -46,27 +48,30 @@ impl IntervalPart {
 
     /// With the eigenvalues outside that are within about `rounding` of the ends, and others that these cannot be told from.
     fn with_neighbours(self, rounding: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Self> {
-        let beside = |end: f64, inside: usize, side: f64| -> Result<usize> {
+        let beside = |end: f64, inside: usize, side: f64| -> Result<(usize, Option<f64>)> {
             let mut there = 0;
             for times in [1.0, 4.0, 16.0, 64.0] {
                 let more = below(end + side * times * rounding)?.abs_diff(inside);
+                // None is between a quarter of this distance and all of it.
                 if more == there && times > 1.0 {
-                    break;
+                    return Ok((there, Some(0.5 * times * rounding)));
                 }
                 there = more;
             }
-            Ok(there)
+            Ok((there, None))
         };
         let [low, high] = self.ends;
-        Ok(Self { beside: [beside(low, self.below[0], -1.0)?, beside(high, self.below[1], 1.0)?], ..self })
+        let (low, high) = (beside(low, self.below[0], -1.0)?, beside(high, self.below[1], 1.0)?);
+        let reach = low.1.zip(high.1).map(|(low, high)| [low, high]);
+        Ok(Self { beside: [low.0, high.0], reach, ..self })
     }
 
     /// The places of eigenvalues that are inside, of the found ones nearest to the middle, rising: those that come after as many as are
-    /// beside the lower end. None, if not all of these were found.
+    /// beside the lower end. If not [all of these](Self::holds) were found, those that are inside as numbers.
     fn places_inside<T: Scalar>(&self, found: &HermitianEigen<T>) -> Vec<usize> {
         let mut places: Vec<usize> = (0..found.values.len()).collect();
         places.sort_by(|i, j| found.offsets[*i].total_cmp(&found.offsets[*j]));
-        if places.len() == self.around() {
+        if self.holds(found) {
             return places[self.beside[0]..][..self.count()].to_vec();
         }
         let inside = |place: &usize| self.ends[0] <= found.values[*place] && found.values[*place] < self.ends[1];
@@ -80,9 +85,10 @@ impl IntervalPart {
         self.count() + self.beside[0] + self.beside[1]
     }
 
-    /// Whether all that were found are inside or within a few roundings of the ends.
-    fn holds<T: Scalar>(&self, found: &HermitianEigen<T>, rounding: f64) -> bool {
-        let near = |value: &f64| self.ends[0] - 256.0 * rounding <= *value && *value <= self.ends[1] + 256.0 * rounding;
+    /// Whether those that were found are all inside or beside the ends: as many, and none beyond the gaps outside.
+    fn holds<T: Scalar>(&self, found: &HermitianEigen<T>) -> bool {
+        let Some([low, high]) = self.reach else { return false };
+        let near = |value: &f64| self.ends[0] - low <= *value && *value <= self.ends[1] + high;
         found.values.len() == self.around() && found.values.iter().all(near)
     }
 
@@ -98,9 +104,21 @@ impl IntervalPart {
             let around = [below(at - gap)?, below(at + gap)?];
             if around[0] == around[1] {
                 let [from, to] = self.ends;
+                let reach = |low: Option<f64>, high: Option<f64>| low.zip(high).map(|(low, high)| [low, high]);
+                let ([low, high], near) = ([0, 1].map(|end| self.reach.map(|reach| reach[end])), Some(0.5 * gap));
                 return Ok(Some([
-                    Self { ends: [from, at], below: [self.below[0], around[0]], beside: [self.beside[0], 0] },
-                    Self { ends: [at, to], below: [around[0], self.below[1]], beside: [0, self.beside[1]] },
+                    Self {
+                        ends: [from, at],
+                        below: [self.below[0], around[0]],
+                        beside: [self.beside[0], 0],
+                        reach: reach(low, near),
+                    },
+                    Self {
+                        ends: [at, to],
+                        below: [around[0], self.below[1]],
+                        beside: [0, self.beside[1]],
+                        reach: reach(near, high),
+                    },
                 ]));
             }
         }
@@ -155,7 +173,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     {
         b.map_or(Ok(()), check_definite)?;
         let below = |shift: f64| eigenvalues_below(a, b, shift);
-        let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?], beside: [0; 2] };
+        let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?], beside: [0; 2], reach: None };
         let size = eigenvalue_size([size_of(a)?, b.map_or(Ok(1.0), size_of)?]);
         let epsilon = T::Real::EPSILON.to_f64();
         let rounding = ROUNDING * epsilon * low.abs().max(high.abs()).max(size);
@@ -170,7 +188,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         // Vectors of different parts are as orthogonal as their residuals are small.
         let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
         for part in parts {
-            let found = Self { tol, ..*self }.between((a, b), (part, rounding), &below)?;
+            let found = Self { tol, ..*self }.between((a, b), part, &below)?;
             all.append(found, part.middle() - whole.middle(), ShiftableMatrix::rows(a));
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
@@ -181,23 +199,25 @@ impl<T: Scalar> EigenSolver<'_, T> {
     fn between<M>(
         &self,
         (a, b): (&M, Option<&M>),
-        (part, rounding): (IntervalPart, f64),
+        part: IntervalPart,
         below: EigenvaluesBelow<'_>,
     ) -> Result<HermitianEigen<T>>
     where
         M: ShiftableMatrix<Scalar = T>,
     {
         let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
-        let mut found = solver.hermitian_nearest(a, b, part.middle())?;
+        let mut found = solver.hermitian_around(a, b, part.middle())?;
         // As many as were counted, with orthogonal vectors: no other count is needed.
-        if !found.converged() || !part.holds(&found, rounding) {
-            found = solver.count(below).hermitian_nearest(a, b, part.middle())?;
+        if !found.converged() || !part.holds(&found) {
+            found = solver.count(below).hermitian_around(a, b, part.middle())?;
         }
-        let (places, all) = (part.places_inside(&found), part.holds(&found, rounding));
+        let (places, all) = (part.places_inside(&found), part.holds(&found));
         found.select(&places, a.rows());
         // The largest number below the upper end.
         let last = part.ends[1].next_down();
-        found.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
+        if all {
+            found.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
+        }
         let report = &mut found.report;
         report.complete = Some(all && report.ending == EigenEnding::Converged);
         if !all && report.ending == EigenEnding::Converged {
@@ -279,7 +299,7 @@ mod tests {
         // 0, 1, …, 199, and 300 times 100.5.
         let values: Vec<f64> = (0..200).map(f64::from).chain([100.5; 300]).collect();
         let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
-        let whole = IntervalPart { ends: [-10.0, 1000.0], below: [0, 500], beside: [0; 2] };
+        let whole = IntervalPart { ends: [-10.0, 1000.0], below: [0, 500], beside: [0; 2], reach: None };
         let parts = parts(whole, f64::EPSILON, &below).expect("parts");
         assert_eq!(parts.iter().map(IntervalPart::count).sum::<usize>(), 500);
         assert!(parts.windows(2).all(|pair| pair[0].ends[1] <= pair[1].ends[0]));

@@ -5,7 +5,7 @@ use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::memory::{allocate, zeroed};
-use bandsolve::vectors::{agree_on, narrow, widen};
+use bandsolve::vectors::{agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
     Scalar, Shape, Tridiagonal,
@@ -165,6 +165,10 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
         self.transposed(true).apply_into(x, y)
     }
 
+    fn check_definite(&self) -> Result<()> {
+        crate::check_definite(self)
+    }
+
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
         same_shape(self.shape(), b.map(Self::shape))?;
         self.check_finite()?;
@@ -201,6 +205,10 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
             *y = adjoint_dot(column, &x[first..]);
         }
         Ok(())
+    }
+
+    fn check_definite(&self) -> Result<()> {
+        crate::check_definite(self)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
@@ -255,6 +263,10 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
             }
         }
         Ok(())
+    }
+
+    fn check_definite(&self) -> Result<()> {
+        crate::check_definite(self)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
@@ -391,7 +403,16 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
+        agree_alike(self.communicator, digest(&(b.is_some(), target)))?;
         b.map_or(Ok(()), M::check_definite)?;
+        self.hermitian_around(a, b, target)
+    }
+
+    /// As [`hermitian_nearest`](Self::hermitian_nearest), of a B that is known to be definite.
+    pub(crate) fn hermitian_around<M>(&self, a: &M, b: Option<&M>, target: f64) -> Result<HermitianEigen<T>>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
         let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.hermitian(problem);
         self.nearest((a, b), Complex64::from(target), &search)
     }
@@ -405,6 +426,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
+        agree_alike(self.communicator, digest(&(b.is_some(), target)))?;
         let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.general(problem);
         self.nearest((a, b), widen(target), &search)
     }
@@ -526,7 +548,12 @@ impl<T: Scalar> EigenSolver<'_, T> {
             Which::LargestMagnitude => last + by.norm() <= reach + rounding,
             Which::LargestReal => beside(1.0) >= self.k,
             Which::SmallestReal => beside(-1.0) >= self.k,
-            _ => true,
+            // Those at the target are wanted as the nearest above it. One below it says that none is left out between it and the shift.
+            Which::BothEnds => {
+                let above = beside(1.0);
+                above >= self.k.div_ceil(2) && offsets.len() - above >= (self.k / 2).max(1)
+            }
+            _ => false,
         }
     }
 

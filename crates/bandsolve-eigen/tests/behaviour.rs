@@ -261,6 +261,52 @@ fn hermitian_pencils_of_complex_and_single_numbers() {
     ));
 }
 
+#[test]
+fn one_negative_eigenvalue_of_b_is_refused() {
+    let n = 1000;
+    let mut values = vec![1.0; n];
+    values[n - 1] = -1.0;
+    let wrong = Err(Error::NotDefinite { row: n - 1 });
+    let solver = EigenSolver::new(3);
+    let nearest = |found: Result<bandsolve_eigen::HermitianEigen<f64>>| found.map(|_| ());
+    assert_eq!(nearest(solver.hermitian_nearest(&second_difference(n), Some(&diagonal(&values)), 1.0)), wrong);
+    let band = |diag: &[f64]| Banded::from_vec(n, 0, 0, diag.to_vec()).unwrap();
+    assert_eq!(nearest(solver.hermitian_nearest(&band(&vec![2.0; n]), Some(&band(&values)), 1.0)), wrong);
+    let blocks =
+        |diag: &[f64]| BlockTridiagonal::from_vecs(1, [vec![0.0; n], diag.to_vec(), vec![0.0; n]], false).unwrap();
+    assert_eq!(nearest(solver.hermitian_nearest(&blocks(&vec![2.0; n]), Some(&blocks(&values)), 1.0)), wrong);
+}
+
+#[test]
+fn a_periodic_b_is_refused_without_wide_minors() {
+    // Its leading minors would take 10¹² numbers.
+    let n = 1_000_000;
+    let ring = |diag: f64| Tridiagonal::from_vecs(vec![-1.0; n], vec![diag; n], vec![-1.0; n], true).unwrap();
+    assert_eq!(bandsolve_eigen::check_definite(&ring(1.0)), Err(Error::NotDefinite { row: n - 1 }));
+    assert_eq!(bandsolve_eigen::check_definite(&ring(-1.0)), Err(Error::NotDefinite { row: 0 }));
+}
+
+#[test]
+fn both_ends_beside_a_target_that_is_an_eigenvalue() {
+    let values: Vec<f64> = [0.0, 0.0, -1.0, -2.0, 1.0, 2.0, 3.0].into_iter().chain((50..=100).map(f64::from)).collect();
+    let solver = EigenSolver::new(4).which(Which::BothEnds);
+    let mut found = solver.hermitian_nearest(&diagonal(&values), None, 0.0).unwrap();
+    assert!(found.converged(), "{:?}", found.report);
+    found.values.sort_by(f64::total_cmp);
+    for (value, expected) in found.values.iter().zip([-2.0, -1.0, 0.0, 0.0]) {
+        assert!((value - expected).abs() < 1e-6, "{:?}", found.values);
+    }
+}
+
+#[test]
+fn intervals_do_not_take_eigenvalues_outside_for_copies_inside() {
+    let far = (0..40).map(|i| 1.0 + if i % 2 == 0 { 1.0 } else { -1.0 } * (1.5 + 17.5 * f64::from(i) / 39.0));
+    let values: Vec<f64> = [0.5, 0.5, -1.7e-11].into_iter().chain(far).collect();
+    let found = EigenSolver::new(0).hermitian_between(&diagonal(&values), None, (0.0, 2.0)).unwrap();
+    let right = found.values.len() == 2 && found.values.iter().all(|value| (value - 0.5).abs() < 1e-9);
+    assert!(right || found.report.complete != Some(true), "{:?}", found.values);
+}
+
 /// An operator that claims to be the inverse of a matrix, and is not.
 struct Wrong(usize);
 

@@ -252,3 +252,13 @@ fn bad_input_is_refused() {
     let small = Tridiagonal::from_vecs(vec![1.0], vec![1.0], vec![1.0], false).expect("a matrix");
     assert!(matches!(eigenvalues_below(&a, Some(&small), 0.0), Err(Error::Shape { .. })));
 }
+
+#[test]
+fn shifts_beyond_single_precision_are_above_or_below_all() {
+    let a = Tridiagonal::from_vecs(vec![-1.0_f32; 9], vec![2.0; 9], vec![-1.0; 9], false).unwrap();
+    assert_eq!(eigenvalues_below(&a, None, 1e39), Ok(9));
+    assert_eq!(eigenvalues_below(&a, None, -1e39), Ok(0));
+    assert_eq!(eigenvalues_below(&a, Some(&a), 1e39), Err(Error::NotFinite { array: "shift", index: 0 }));
+    let found = bandsolve_eigen::EigenSolver::new(0).hermitian_between(&a, None, (0.0, 1e39));
+    assert!(found.is_err() || found.is_ok_and(|found| found.values.len() == 9), "the interval holds nine");
+}

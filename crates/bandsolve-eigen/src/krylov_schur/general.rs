@@ -233,7 +233,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             from = m;
             if m == self.capacity {
                 from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?)?;
-                dropped.add(&values[from - l..])?;
+                self.basis.tools().0.agree_on(dropped.add(&values[from - l..]))?;
             }
         }
     }

@@ -204,7 +204,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
                     return Ok(LookOutcome::Limit);
                 }
                 from = self.restart(&ritz, 0)?;
-                dropped.add(&values[from - l..])?;
+                self.basis.tools().0.agree_on(dropped.add(&values[from - l..]))?;
             }
         }
     }
