@@ -36,9 +36,11 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
         let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
         return Err(Failure::in_file(&io::name(path), why));
     }
-    if let Some(k) = args.k.filter(|k| *k > a.n_rows) {
+    if let Some(k) = args.k.filter(|k| *k == 0 || *k > a.n_rows) {
         let (name, n) = (io::name(&args.matrix), a.n_rows);
-        return Err(Failure::Usage(format!("-k {k}: {name} has {n} rows and so many eigenvalues; pass a K up to {n}")));
+        return Err(Failure::Usage(format!(
+            "-k {k}: {name} has {n} rows and so many eigenvalues; pass a K from 1 to {n}"
+        )));
     }
     let complex = [Some(&a), b.as_ref()].into_iter().flatten().any(|matrix| matrix.values.is_complex());
     if complex || task.target.is_some_and(|target| target.im != 0.0) {

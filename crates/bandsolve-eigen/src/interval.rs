@@ -295,6 +295,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_eigenvalue_outside_is_not_taken_for_one_inside() {
+        // 0.5 twice, and one outside at the distance 1, in roundings of 1/1000.
+        let values = [-1.0, 0.5, 0.5, 3.0];
+        let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
+        let known = |values: &[f64]| HermitianEigen {
+            values: values.to_vec(),
+            offsets: values.iter().map(|value| value - 1.0).collect(),
+            vectors: vec![0.0_f64; values.len()],
+            report: nothing(values.len()),
+        };
+        let part = IntervalPart { ends: [0.0, 2.0], below: [1, 3], beside: [0; 2], reach: None };
+        for rounding in [0.1, 1.0 / 16.0, 0.01, 0.001] {
+            let part = part.with_neighbours(rounding, &below).expect("counts");
+            let other = known(&[0.5, -1.0]);
+            if part.around() == 2 {
+                assert!(part.holds(&known(&[0.5, 0.5])) && !part.holds(&other), "{rounding}");
+                assert_eq!(part.places_inside(&other), [0]);
+            }
+        }
+        // Without a gap up to 64 roundings nothing is certain.
+        let crowd: Vec<f64> =
+            [0.5, 1.0, 3.0, 10.0, 30.0].map(|times| -0.001 * times).into_iter().chain([0.5]).collect();
+        let below = |shift: f64| Ok(crowd.iter().filter(|value| **value < shift).count());
+        let part = IntervalPart { below: [5, 6], ..part }.with_neighbours(0.001, &below).expect("counts");
+        assert!(!part.holds(&known(&crowd)) && part.places_inside(&known(&crowd)) == [5]);
+    }
+
+    #[test]
     fn parts_hold_few_eigenvalues_and_clusters_stay_whole() {
         // 0, 1, …, 199, and 300 times 100.5.
         let values: Vec<f64> = (0..200).map(f64::from).chain([100.5; 300]).collect();

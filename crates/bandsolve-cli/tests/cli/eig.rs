@@ -33,6 +33,17 @@ fn radiative_transfer_near_its_albedo() {
 }
 
 #[test]
+fn numbers_of_eigenvalues_are_from_1_to_n() {
+    let folder = Folder::new();
+    let a = folder.path("A.mtx");
+    bandsolve(&["generate", "random", "10", "--out", &a]).exits(0);
+    for k in ["0", "11"] {
+        let error = bandsolve(&["eig", &a, "-k", k]).exits(2).stderr;
+        assert!(error.contains("has 10 rows") && error.contains("from 1 to 10"), "{error}");
+    }
+}
+
+#[test]
 fn pencils_and_ends_of_a_spectrum() {
     let folder = Folder::new();
     // diag(1 … 30) and 2·I; an entry beside the diagonal makes the band wider, and is zero.
