@@ -136,6 +136,8 @@ struct Trials<'m, 'a, T: Scalar> {
     rhs: Vec<T>,
     /// Whether A is Hermitian, but for rounding, with a positive diagonal, and no trial has shown that it is indefinite.
     definite: Cell<bool>,
+    /// Whether no end of conjugate gradients is in sight: then only methods that make residuals small in each step are worth a trial.
+    endless: Cell<bool>,
     /// Numbers moved for each row of a product with A: entries with their columns, and two vectors.
     product: f64,
 }
@@ -151,7 +153,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         }
         let definite = Cell::new(counts.positive == n && is_hermitian(a, &rhs)?);
         let product = 1.5 * a.entries() as f64 / n.max(1) as f64 + 2.0;
-        Ok(Self { a, options, rhs, definite, product })
+        Ok(Self { a, options, rhs, definite, endless: Cell::new(false), product })
     }
 
     /// Makes a preconditioner; `None` of one that cannot be made.
@@ -195,8 +197,10 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         let more = if left <= WANTED { 0.0 } else { (WANTED / left).ln() / rate.ln() };
         let iterations = if left.is_finite() && rate < 1.0 { (steps as f64 + more).min(MANY) } else { MANY };
         let (method, of_method) = match method {
-            KrylovMethod::Gmres { .. } if iterations > KEPT as f64 => (KrylovMethod::Idr { space: 4 }, 30.0),
-            KrylovMethod::Gmres { .. } => (method, 2.0 * iterations),
+            KrylovMethod::Gmres { .. } if iterations > KEPT as f64 && !self.endless.get() => {
+                (KrylovMethod::Idr { space: 4 }, 30.0)
+            }
+            KrylovMethod::Gmres { .. } => (method, 2.0 * iterations.min(KEPT as f64)),
             _ => (method, 10.0),
         };
         let [setup, application] = self.costs(made.kind);
@@ -321,7 +325,10 @@ pub(super) fn choose<'a, T: Scalar>(
         match (trials.definite.get(), endless) {
             (true, false) => return Ok(taken),
             // Far from the solution residuals of conjugate gradients may be large, where GMRES makes them small.
-            (true, true) => said.push("no end in sight of conjugate gradients".into()),
+            (true, true) => {
+                said.push("no end in sight of conjugate gradients".into());
+                trials.endless.set(true);
+            }
             _ => said.push("conjugate gradients break down: the matrix is not positive definite".into()),
         }
         trials.definite.set(false);
