@@ -51,8 +51,9 @@ tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy ma
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
-mkdir "$work/python"
+mkdir "$work/python" "$work/tests"
 cp -r python/tests "$work/python/tests"
+cp tests/claims.py "$work/tests"
 cp -r README.md docs "$work"
 cd "$work"
 # (GPUs and MPI: below.)

@@ -34,6 +34,12 @@ def test_ranks(ranks):
 
 
 @needs_mpi
+@pytest.mark.skipif(not (HERE.parents[1] / "tests" / "claims.py").exists(), reason="tests/claims.py is not here")
+def test_no_report_over_ranks_claims_what_is_not_true():
+    assert "3 ranks: 0 failed" in mpirun(3, HERE / "rank_claims.py", 60)
+
+
+@needs_mpi
 def test_the_page_runs(tmp_path):
     pages = [folder / "docs" / "mpi.md" for folder in HERE.parents]
     page = next(page for page in pages if page.exists()).read_text()
