@@ -257,6 +257,8 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if complete and (found is None or not counted):
         raise ValueError("complete needs sigma and which='LM', or which='SM' without sigma, and matrices in a band that are factored here")
     if found is None:
+        if hermitian and mass is not None and not callable(mass):
+            _bandsolve.check_mass(n, _MOST_ENTRIES, converted[1], start)
         if isinstance(inverse, str):
             inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
         elif inverse is not None:

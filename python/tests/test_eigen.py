@@ -392,3 +392,11 @@ def test_errors_name_what_is_wrong():
     jordan = sp.diags_array([np.full(400, 2.0), np.ones(399)], offsets=[0, 1]).tocsr()
     with pytest.raises(np.linalg.LinAlgError, match="sigma = 2"):
         eigs(jordan, 3, sigma=2.0)
+
+
+def test_one_negative_eigenvalue_of_a_mass_is_refused():
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(1000, 1000)).tocsr()
+    mass = sp.diags_array(np.r_[np.ones(999), -1.0]).tocsr()
+    for options in ({}, {"which": "SA"}, {"sigma": 1.0}, {"which": "SM"}):
+        with pytest.raises(np.linalg.LinAlgError, match="definite"):
+            eigsh(a, 3, M=mass, **options)

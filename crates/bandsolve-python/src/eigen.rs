@@ -204,6 +204,24 @@ fn nearest_of<'py, T: Number>(
     nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
 }
 
+/// An error if a matrix by rows has negative eigenvalues, counted as of a band; nothing where that takes more than `most` numbers.
+#[pyfunction]
+pub fn check_mass<'py>(n: usize, most: usize, mass: Arrays<'py>, start: &Bound<'py, PyAny>) -> PyResult<()> {
+    let dtype = array(start)?.1;
+    with_number!(dtype, check_mass_of(start.py(), (n, most), &mass))
+}
+
+fn check_mass_of<T: Number>(py: Python<'_>, (n, most): (usize, usize), mass: &Arrays<'_>) -> PyResult<()> {
+    let mass = owned::<T>(n, mass)?;
+    let width = width_of(&mass);
+    if n.saturating_mul(2 * width + 1) > most {
+        return Ok(());
+    }
+    let failed = |error: Error| exception(py, &error);
+    let mass = band(&mass, width).map_err(failed)?;
+    detached(py, || check_definite(&mass))?.map_err(failed)
+}
+
 /// The entries beside the diagonal at most.
 fn width_of<T: Scalar>(a: &Csr<'_, T, u32>) -> usize {
     let of_row = |i: usize| a.row(i).filter(|(_, value)| *value != T::ZERO).map(move |(j, _)| i.abs_diff(j)).max();

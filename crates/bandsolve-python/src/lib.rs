@@ -30,7 +30,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::diagonals::check_off_diagonals;
     #[pymodule_export]
-    use super::eigen::{eigenvalues, eigenvalues_nearest};
+    use super::eigen::{check_mass, eigenvalues, eigenvalues_nearest};
     #[pymodule_export]
     use super::factor::{PyFactor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
