@@ -118,9 +118,9 @@ def _in_memory_order(matrix, rhs, axis, options):
         if of_entry:
             return ", ".join(str(index) for index in np.array(np.unravel_index(number, rhs.shape))[back])
         others = [k for k in range(rhs.ndim) if k != own]
-        found = dict(zip(others, np.unravel_index(number, [rhs.shape[k] for k in others]))) if others else {}
+        found = dict(zip(others, np.unravel_index(number, [rhs.shape[k] for k in others])))
         places = [k for k in back if k != own]
-        return np.ravel_multi_index([found[k] for k in places], [rhs.shape[k] for k in places]) if places else 0
+        return np.ravel_multi_index([found[k] for k in places], [rhs.shape[k] for k in places])
 
     x, report = _solve(matrix, rhs, shape, alone, place, options)
     return x.reshape(rhs.shape).transpose(back), report

@@ -596,7 +596,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
 /// A search with a number of eigenvalues for a problem.
 type Searcher<'s, T, R> = dyn Fn(&EigenSolver<'_, T>, &EigenProblem<'_, T>) -> Result<R> + 's;
 
-/// How far the shift is to be moved, if an eigenvalue is so near to it that others are lost in rounding beside it.
+/// How far to move the shift, if an eigenvalue is so near to it that rounding hides the others.
 fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usize) -> Option<f64> {
     let offsets = found.offsets();
     let nearest = offsets.iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));

@@ -128,7 +128,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { communicator, ..self }
     }
 
-    /// Counts of eigenvalues, of Hermitian problems: they prove that the set found is complete, in the place of a
+    /// Counts of eigenvalues, of Hermitian problems: they prove that the set found is complete, instead of a
     /// [second look](Self::second_look), and what is missing is looked for. They have a meaning for the eigenvalues nearest to a shift, and
     /// without a shift for those at an end of the spectrum and those of largest or smallest magnitude. Default: none.
     pub fn count<'d>(self, below: EigenvaluesBelow<'d>) -> EigenSolver<'d, T>

@@ -200,7 +200,7 @@ fn looks_that_reach_a_limit_are_said() {
     assert!(!found.converged() && found.report.ending.to_string() == "may be incomplete");
     let found = solver.general(&EigenProblem::new(&operator)).unwrap();
     assert_eq!(found.report.ending, EigenEnding::Incomplete);
-    // Who leaves it out is told that the search has converged, and how little that means is in the documentation.
+    // Without second looks the report says that the search has converged. The documentation says how little that means.
     assert!(solver.second_look(false).hermitian(&EigenProblem::new(&operator)).unwrap().converged());
     // Counts are enough.
     let below = |shift: f64| eigenvalues_below(&a, None, shift);

@@ -51,7 +51,7 @@ fn what_unpacks_to_more_than_memory_is_refused_before_it_is_unpacked() {
     }
 }
 
-/// Sizes that are typed and not read: refused by name, whatever the machine has.
+/// Sizes given on the command line are refused by name, on every machine.
 #[cfg(target_os = "linux")]
 #[test]
 fn sizes_on_the_command_line_are_refused_before_any_work() {

@@ -28,7 +28,7 @@ impl SearchMemory {
     }
 }
 
-/// Refuses what makes no sense, on all processes; returns the number of rows on all of them, of which there are as many eigenvalues.
+/// Refuses invalid arguments, on all processes. Returns the number of rows on all of them, which is also the number of eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
     let n = problem.a.rows();
     let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
