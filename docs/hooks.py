@@ -19,6 +19,8 @@ from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#]+)(#[^)]*)?\)")
+TABS = re.compile(r"^<!-- tabs -->\n(.*?)^<!-- end of tabs -->$", re.DOTALL | re.MULTILINE)
+TAB = re.compile(r"^\*\*(.+)\*\*$\n", re.MULTILINE)
 FENCE = re.compile(r"^```rust,.*$", re.MULTILINE)
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 FIGURE = re.compile(r'<img [^>]*src="[^"]*(pictures/which-method\.svg)"[^>]*>')
@@ -125,6 +127,15 @@ def on_files(files, config):
     return files
 
 
+def tabbed(region):
+    """Tabs of languages, from a region whose parts begin with the name of the language in bold."""
+    before, *parts = TAB.split(region[1])
+    if before.strip():
+        raise SystemExit(f"a region of tabs begins with {before.strip()!r}, not with the name of the first tab")
+    indented = [re.sub(r"^(?=.)", "    ", text.strip(), flags=re.MULTILINE) for text in parts[1::2]]
+    return "\n\n".join(f'=== "{name}"\n\n{text}' for name, text in zip(parts[::2], indented))
+
+
 def on_page_markdown(markdown, page, config, **_):
     folder = (ROOT / "docs" / page.file.src_uri).parent
 
@@ -140,7 +151,7 @@ def on_page_markdown(markdown, page, config, **_):
         return f"[{match[1]}]({config.repo_url}/{kind}/main/{target.relative_to(ROOT)}{match[3] or ''})"
 
     # The attributes of a fence are for rustdoc.
-    return LINK.sub(outside, FENCE.sub("```rust", markdown))
+    return TABS.sub(tabbed, LINK.sub(outside, FENCE.sub("```rust", markdown)))
 
 
 def mathml(formula, display):
