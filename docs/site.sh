@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation site into target/site: strictly, so that a link to a page, a heading or a file that is not there fails.
-# Needs Python 3.10 or later.
+# Builds the documentation site into target/site. Fails where a link leads to a page, a heading or a file that does not exist, or a public
+# Python name has no example. Needs cargo and Python 3.10 or later: the reference is made from the built package and program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -9,8 +9,13 @@ trap 'rm -rf "$work"' EXIT
 python3 docs/which_method.py "$work/which-method.svg"
 cmp "$work/which-method.svg" docs/pictures/which-method.svg || { echo "FAILED: python3 docs/which_method.py draws another figure"; exit 1; }
 
-tests/packages.sh "$work/venv" "mkdocs>=1.6,<2" pymdown-extensions latex2mathml
+tests/packages.sh "$work/venv" "mkdocs-material>=9.8,<10" "mkdocstrings-python>=2,<3" black latex2mathml numpy scipy jupytext
+python/checked.sh "$work"
+export PYTHONPATH=$work BANDSOLVE_PROGRAM=${CARGO_TARGET_DIR:-target}/release/bandsolve NO_MKDOCS_2_WARNING=1
 "$work/venv/bin/mkdocs" build --clean --quiet
+"$work/venv/bin/python" docs/run.py --notebook target/site/tutorials docs/tutorials/*.md
+notebooks=$(find target/site/tutorials -name "*.ipynb" | wc -l)
+[ "$notebooks" = "$(find docs/tutorials -name "*.md" ! -name index.md | wc -l)" ] || { echo "FAILED: $notebooks notebooks"; exit 1; }
 pages=$(find target/site -name index.html | wc -l)
 formulas=$(cat $(find target/site -name index.html) | grep -o "<math" | wc -l)
 if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
@@ -23,4 +28,4 @@ if grep -rlE '<h[1-6] id="[0-9]' target/site --include=index.html; then
     exit 1
 fi
 echo "1 passed: the figure is what its script draws"
-echo "$pages passed: pages of the site, with $formulas formulas"
+echo "$pages passed: pages of the site, with $formulas formulas and $notebooks notebooks"

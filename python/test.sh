@@ -10,29 +10,21 @@ cd "$root"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The package with the compiled part of the checked build, which knows emulated devices.
-checked() { # folder
-    "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
-    mkdir -p "$1"
-    cp -r "$root/python/bandsolve" "$1/"
-    cp "${CARGO_TARGET_DIR:-$root/target}/release/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
-}
-
 # What `bandsolve.mpi` calls, of the checked build.
 export BANDSOLVE_MPI_LIBRARY=${CARGO_TARGET_DIR:-$root/target}/release/libbandsolve_mpi_capi.so
 
 if [ "${1:-}" = quick ]; then
     venv=${CARGO_TARGET_DIR:-$root/target}/venv
-    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest, mpi4py" 2>/dev/null ||
-        tests/packages.sh "$venv" numpy scipy hypothesis pytest mpi4py
-    checked "$work"
+    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest, mpi4py, matplotlib" 2>/dev/null ||
+        tests/packages.sh "$venv" numpy scipy hypothesis pytest mpi4py matplotlib
+    python/checked.sh "$work"
     cp -r python/tests README.md docs "$work"
     cd "$work"
     PYTHONPATH=$work "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider tests --ignore tests/test_device.py
     exit
 fi
 
-commands=$(awk '/^## From Python/ { here = 1 } here && /^```$/ { exit } inside { print } here && /^```sh$/ { inside = 1 }' README.md)
+commands=$(awk '/^## Python/ { here = 1 } here && /^```$/ { exit } inside { print } here && /^```sh$/ { inside = 1 }' README.md)
 count=$(grep -c . <<<"$commands")
 if [ "$count" -lt 1 ] || [ "$count" -gt 3 ]; then
     echo "FAILED: $count commands in the README, expected 1 to 3"
@@ -47,7 +39,7 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py
+tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py jupytext
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
@@ -60,7 +52,7 @@ cd "$work"
 venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests --ignore python/tests/test_device.py --ignore python/tests/test_mpi.py
 
 # GPUs, emulated: the same package with another compiled part; and MPI, whose library is built with it.
-checked "$work/emulated"
+"$root/python/checked.sh" "$work/emulated"
 PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests/test_device.py python/tests/test_mpi.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.

@@ -7,6 +7,9 @@ import numpy as np
 
 import bandsolve
 
+# A program, not a part of the library.
+__all__ = ()
+
 
 def times(contestants, seconds):
     """Median and least times of functions that take turns."""

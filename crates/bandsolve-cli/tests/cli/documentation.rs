@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 /// The README and its like, and all pages of `docs/`.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = |name: &str| std::fs::read_dir(root.join(name)).expect("a folder").map(|file| file.unwrap().path());
-    let all = folder("").chain(folder("docs")).chain(folder("docs/math"));
+    let inside = |folder: &Path| std::fs::read_dir(folder).expect("a folder").map(|file| file.unwrap().path());
+    let folders = inside(&root.join("docs")).filter(|path| path.is_dir());
+    let all = folders.chain([root.clone(), root.join("docs")]).flat_map(|folder| inside(&folder).collect::<Vec<_>>());
     all.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
