@@ -19,6 +19,7 @@ pages! {
     "docs/accuracy.md"
     "docs/eigenvalues.md"
     "docs/getting-started.md"
+    "docs/index.md"
     "docs/migrating.md"
     "docs/poisson-problems.md"
     "docs/sparse-systems.md"
