@@ -292,7 +292,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
 }
 
 /// How far a shift is moved that is an eigenvalue, of matrices with eigenvalues of this size; again four times as far. An eigenvalue at the
-/// distance δ from the shift leaves those at the distance d an error of about ε·d/δ.
+/// distance δ from the shift leaves those at the distance d an error of about ε·d²/δ.
 fn moved_by<T: Scalar>(moves: usize, size: f64) -> f64 {
     // 2⁻²⁰ in double precision, 2⁻⁹ in single.
     let exponent = if size_of::<T::Real>() == size_of::<f64>() { -20 } else { -9 };
