@@ -85,7 +85,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
 
     Parameters
     ----------
-    (l, u) : (int, int)
+    l_and_u : tuple of two int
         Diagonals below and above the main one.
     ab : (..., l + u + 1, n) array_like
         The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``. Leading dimensions, if there are any, are those of a batch.

@@ -321,8 +321,10 @@ fn kind_of_both(a: &Structure, b: Option<&Structure>) -> Result<SolvableKind, Fa
 fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
     match a {
         System::Tridiagonal(a) => {
-            let adjoint = a.transposed(true);
-            (0..a.n()).all(|i| a.row(i) == adjoint.row(i))
+            let (n, conj) = (a.n(), Scalar::conj);
+            (0..n)
+                .map(|i| (a.row(i), a.row((i + 1) % n)))
+                .all(|((_, diag, sup), (sub, ..))| diag == conj(diag) && sup == conj(sub))
         }
         System::Banded(a) => (0..a.n()).all(|j| {
             let (first, column) = a.column(j);

@@ -11,7 +11,8 @@
 //! stays in its fronts, as a border. What is left of neighbours is joined, and the block between them eliminated, until one part is left:
 //! In(A) = In(D) + In(A / D) (Haynsworth).
 
-use bandsolve::{RealScalar, Scalar, Simd};
+use bandsolve::memory::{collected, zeroed};
+use bandsolve::{RealScalar, Result, Scalar, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::vectors::subtract_multiple;
 use bandsolve_kernel::view::{View, ViewMut};
@@ -33,23 +34,31 @@ const STRIP: usize = 48;
 
 /// The number of negative eigenvalues of a matrix of n rows, entries of which couple rows of a block of `step` rows with those of blocks
 /// beside it. `None` if numbers overflow.
-pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: HermitianEntry<'_, T>) -> Option<usize> {
+///
+/// # Errors
+/// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
+pub(crate) fn negatives<T: Scalar>(
+    n: usize,
+    step: usize,
+    simd: Simd,
+    entry: HermitianEntry<'_, T>,
+) -> Result<Option<usize>> {
     let blocks = n.div_ceil(step);
     let middle = blocks / 2;
     let rows = |block: usize| block * step..((block + 1) * step).min(n);
-    let half = |ends: &mut dyn Iterator<Item = usize>| -> InertiaFront<T> {
+    let half = |ends: &mut dyn Iterator<Item = usize>| -> Result<InertiaFront<T>> {
         let mut front = InertiaFront::default();
-        ends.for_each(|block| {
+        for block in ends {
             let next = if block < middle { block + 1 } else { block - 1 };
-            front.assemble(rows(block), rows(next), 0..0, entry);
-            dispatch::<T, _>(simd, EliminateFront(&mut front));
-        });
-        front
+            front.assemble(rows(block), rows(next), 0..0, entry)?;
+            dispatch::<T, _>(simd, EliminateFront(&mut front))?;
+        }
+        Ok(front)
     };
     let (above, below) = threads::join(|| half(&mut (0..middle)), || half(&mut (middle + 1..blocks).rev()));
-    let mut last = above.meet(below, rows(middle), entry);
-    dispatch::<T, _>(simd, EliminateFront(&mut last));
-    (last.done == last.order).then_some(last.negatives)
+    let mut last = above?.meet(below?, rows(middle), entry)?;
+    dispatch::<T, _>(simd, EliminateFront(&mut last))?;
+    Ok((last.done == last.order).then_some(last.negatives))
 }
 
 /// What the elimination of consecutive rows of a Hermitian matrix leaves of them, for rows that several processes own.
@@ -83,23 +92,31 @@ pub struct InertiaRows {
 }
 
 impl<T: Scalar> InertiaPart<T> {
+    /// The part of no rows.
+    pub const fn nothing() -> Self {
+        Self { negatives: 0, columns: [0; 3], matrix: Vec::new() }
+    }
+
     /// Eliminates the inner rows. `entry` gives those of both triangles, zeros outside of the band.
     ///
     /// # Cost
     /// 19/3·step² flops a row, on the first process 7/3·step²; two fronts of 3·step rows.
-    pub fn of_rows(rows: InertiaRows, entry: HermitianEntry<'_, T>) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
+    pub fn of_rows(rows: InertiaRows, entry: HermitianEntry<'_, T>) -> Result<Self> {
         let InertiaRows { before, inner, behind, step } = rows;
         let (simd, end) = (Simd::detect(), before + inner);
         let mut front = InertiaFront::default();
         for first in (before..end).step_by(step) {
             let last = (first + step).min(end);
             let next = if last == end { end..end + behind } else { last..(last + step).min(end) };
-            front.assemble(first..last, next, 0..before, entry);
-            dispatch::<T, _>(simd, EliminateFront(&mut front));
+            front.assemble(first..last, next, 0..before, entry)?;
+            dispatch::<T, _>(simd, EliminateFront(&mut front))?;
         }
-        front.assemble(end..end + behind, 0..0, 0..before, entry);
+        front.assemble(end..end + behind, 0..0, 0..before, entry)?;
         let columns = [front.complete - behind, behind, before];
-        Self { negatives: front.negatives, columns, matrix: front.matrix }
+        Ok(Self { negatives: front.negatives, columns, matrix: front.matrix })
     }
 
     /// The part of the rows of two neighbours, this one and the next: the block between them is eliminated. One without rows changes
@@ -107,31 +124,39 @@ impl<T: Scalar> InertiaPart<T> {
     ///
     /// # Cost
     /// 19/3·K³ flops for blocks of K rows; a front of 3·K rows.
-    #[must_use]
-    pub fn merge(self, next: Self) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
+    pub fn merge(self, next: Self) -> Result<Self> {
         let negatives = self.negatives + next.negatives;
         if self.order() == 0 || next.order() == 0 {
             let kept = if self.order() == 0 { next } else { self };
-            return Self { negatives, ..kept };
+            return Ok(Self { negatives, ..kept });
         }
         let ([own, shared, before], [other, behind, _]) = (self.columns, next.columns);
         let (between, complete) = (own + shared, own + shared + other);
         let inside = complete + behind;
         let order = inside + before;
-        let mut front = InertiaFront { matrix: vec![T::ZERO; order * order], order, complete, done: 0, negatives };
+        let mut front = InertiaFront::zero(order, complete, negatives)?;
         front.add(&self.into(), |place| if place < between { place } else { place - between + inside });
         let edge = other + behind;
         front.add(&next.into(), |place| if place < edge { between + place } else { own + place - edge });
-        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut front));
-        let matrix = front.left().flat_map(|j| front.matrix[j * order..][front.left()].to_vec()).collect();
-        Self { negatives: front.negatives, columns: [front.waiting(), behind, before], matrix }
+        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut front))?;
+        let (negatives, columns) = (front.negatives, [front.waiting(), behind, before]);
+        let left = front.left();
+        let inside = left.clone().flat_map(|j| left.clone().map(move |i| i + j * order));
+        let places = inside.take(left.len() * left.len());
+        Ok(Self { negatives, columns, matrix: collected(places.map(|place| front.matrix[place]))? })
     }
 
     /// The number of negative eigenvalues of the matrix, where this is the part of all its rows. `None` if numbers overflow.
-    pub fn count(self) -> Option<usize> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
+    pub fn count(self) -> Result<Option<usize>> {
         let mut last: InertiaFront<T> = self.into();
-        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut last));
-        (last.done == last.order).then_some(last.negatives)
+        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut last))?;
+        Ok((last.done == last.order).then_some(last.negatives))
     }
 
     /// Rows and columns of what is left.
@@ -169,6 +194,11 @@ impl<T> Default for InertiaFront<T> {
 }
 
 impl<T: Scalar> InertiaFront<T> {
+    /// A front of zeros.
+    fn zero(order: usize, complete: usize, negatives: usize) -> Result<Self> {
+        Ok(Self { matrix: zeroed(order.saturating_mul(order))?, order, complete, done: 0, negatives })
+    }
+
     /// What is left: columns that wait, and the block whose columns were not complete.
     fn left(&self) -> Range<usize> {
         self.done..self.order
@@ -205,13 +235,19 @@ impl<T: Scalar> InertiaFront<T> {
 
     /// The next front: what is left of this one, whose block of `rows` becomes complete, the block of rows that comes `next`, and the
     /// rows of the `border`, which is the same for all fronts.
-    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, border: Range<usize>, entry: HermitianEntry<'_, T>) {
+    fn assemble(
+        &mut self,
+        rows: Range<usize>,
+        next: Range<usize>,
+        border: Range<usize>,
+        entry: HermitianEntry<'_, T>,
+    ) -> Result<()> {
         let last = mem::take(self);
         let waiting = last.waiting();
         let complete = waiting + rows.len();
         let inside = complete + next.len();
         let order = inside + border.len();
-        *self = Self { matrix: vec![T::ZERO; order * order], order, complete, done: 0, negatives: last.negatives };
+        *self = Self::zero(order, complete, last.negatives)?;
         let edge = last.order.saturating_sub(border.len());
         self.add(&last, |place| if place < edge { place - last.done } else { place - edge + inside });
         self.add_block(waiting, rows.clone(), entry);
@@ -222,21 +258,21 @@ impl<T: Scalar> InertiaFront<T> {
             let outside = border.clone().filter(|_| near);
             beside.iter_mut().zip(next.clone().chain(outside)).for_each(|(value, row)| *value += entry(row, column));
         }
+        Ok(())
     }
 
     /// The last front, of what is left on both sides of a block of rows.
-    fn meet(self, other: Self, rows: Range<usize>, entry: HermitianEntry<'_, T>) -> Self {
+    fn meet(self, other: Self, rows: Range<usize>, entry: HermitianEntry<'_, T>) -> Result<Self> {
         let [first, second] = [self.waiting(), other.waiting()];
         let before = first + second;
         let order = before + rows.len();
-        let matrix = vec![T::ZERO; order * order];
-        let mut last = Self { matrix, order, complete: order, done: 0, negatives: self.negatives + other.negatives };
+        let mut last = Self::zero(order, order, self.negatives + other.negatives)?;
         last.add(&self, |place| if place < self.complete { place - self.done } else { place - self.complete + before });
         last.add(&other, |place| {
             if place < other.complete { first + place - other.done } else { place - other.complete + before }
         });
         last.add_block(before, rows, entry);
-        last
+        Ok(last)
     }
 
     /// Exchanges rows and columns p < q, of which none before `from` is needed any more.
@@ -279,16 +315,15 @@ enum Pivot {
 }
 
 impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
-    type Output = ();
+    type Output = Result<()>;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
+    fn run<V: Lanes<Real = T::Real>>(self) -> Result<()> {
         let front = self.0;
         if front.complete == 0 {
-            return;
+            return Ok(());
         }
         let m = front.order;
-        let columns = [vec![T::ZERO; m], vec![T::ZERO; m]];
-        let mut panel = FrontPanel { from: 0, rows: vec![T::ZERO; m * PANEL], columns };
+        let mut panel = FrontPanel { from: 0, rows: zeroed(m * PANEL)?, columns: [zeroed(m)?, zeroed(m)?] };
         // Columns from `candidates` on have been tried since the last pivot was found.
         let mut candidates = front.complete;
         while front.done < front.complete {
@@ -318,6 +353,7 @@ impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
             candidates = front.complete;
         }
         panel.update::<V>(front);
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
 
 use crate::front::{self, HermitianEntry};
+use bandsolve::memory::zeroed;
 use bandsolve::vectors::divide;
 use bandsolve::{Banded, BlockTridiagonal, Error, RealScalar, Result, Scalar, Simd, Tridiagonal};
 use bandsolve_kernel::arithmetic::Standard;
@@ -155,7 +156,7 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 /// 8·K² numbers for each of two threads. A periodic matrix costs four times as much.
 ///
 /// # Errors
-/// [`Error::Shape`] if the orders differ, or the blocks of periodic matrices, and [`Error::NotFinite`].
+/// [`Error::Shape`] if the orders differ, or the blocks of periodic matrices, [`Error::NotFinite`], and [`Error::OutOfMemory`].
 ///
 /// # Source
 /// Fronts: I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations" (1983). Rows: Martin,
@@ -216,8 +217,8 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
         if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) }
     };
     let simd = Simd::detect();
-    let by_fronts = if step > NARROW { front::negatives(n, step, simd, &entry) } else { None };
-    Ok(by_fronts.unwrap_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry })))
+    let by_fronts = if step > NARROW { front::negatives(n, step, simd, &entry)? } else { None };
+    by_fronts.map_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry }), Ok)
 }
 
 /// Refuses a matrix B that has negative eigenvalues, as counted. One that is singular and has none passes.
@@ -255,7 +256,7 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
     let (mut none, mut some) = (0, b.order());
     while some - none > 1 {
         let middle = none + (some - none) / 2;
-        if negatives(middle) == 0 { none = middle } else { some = middle }
+        if negatives(middle)? == 0 { none = middle } else { some = middle }
     }
     Err(Error::NotDefinite { row: some - 1 })
 }
@@ -321,13 +322,13 @@ impl<T: Scalar> SignChanges<'_, T> {
 }
 
 impl<T: Scalar> Job<T> for SignChanges<'_, T> {
-    type Output = usize;
+    type Output = Result<usize>;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> usize {
+    fn run<V: Lanes<Real = T::Real>>(self) -> Result<usize> {
         let across = 2 * self.width + 1;
         // Pivot rows k, from column k on, in place k modulo width + 1.
-        let mut pivots = vec![T::ZERO; (self.width + 1) * across];
-        let mut row = vec![T::ZERO; self.width + across];
+        let mut pivots = zeroed((self.width + 1).saturating_mul(across))?;
+        let mut row = zeroed(self.width + across)?;
         // The sign of the last minor; a number of modulus 1 whose imaginary part is rounding.
         let mut sign = T::ONE;
         let (mut changes, mut largest) = (0, T::Real::ZERO);
@@ -346,7 +347,7 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
             sign = unit(sign * unit(pivot[0]));
             changes += usize::from((sign.re() < T::Real::ZERO) != (before < T::Real::ZERO));
         }
-        changes
+        Ok(changes)
     }
 }
 

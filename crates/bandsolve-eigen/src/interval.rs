@@ -6,6 +6,7 @@ use crate::problem::Which;
 use crate::random::unit;
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
+use bandsolve::memory::{collected, more, zeroed};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
@@ -189,7 +190,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
         for part in parts {
             let found = Self { tol, ..*self }.between((a, b), part, &below)?;
-            all.append(found, part.middle() - whole.middle(), ShiftableMatrix::rows(a));
+            all.append(found, part.middle() - whole.middle(), ShiftableMatrix::rows(a))?;
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
         Ok(all)
@@ -212,7 +213,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
             found = solver.count(below).hermitian_around(a, b, part.middle())?;
         }
         let (places, all) = (part.places_inside(&found), part.holds(&found));
-        found.select(&places, a.rows());
+        found.select(&places, a.rows())?;
         // The largest number below the upper end.
         let last = part.ends[1].next_down();
         if all {
@@ -243,9 +244,10 @@ fn nothing(wanted: usize) -> EigenReport {
 
 impl<T: Scalar> HermitianEigen<T> {
     /// Adds what was found in the next part, rising, with offsets from a target that is `moved` less.
-    fn append(&mut self, part: Self, moved: f64, n: usize) {
+    fn append(&mut self, part: Self, moved: f64, n: usize) -> Result<()> {
         let mut order: Vec<usize> = (0..part.values.len()).collect();
         order.sort_by(|i, j| part.offsets[*i].total_cmp(&part.offsets[*j]));
+        more(&mut self.vectors, part.vectors.len())?;
         for k in order {
             self.values.push(part.values[k]);
             self.offsets.push(part.offsets[k] + moved);
@@ -261,13 +263,14 @@ impl<T: Scalar> HermitianEigen<T> {
         all.restarts += own.restarts;
         all.solves += own.solves;
         all.complete = Some(all.complete == Some(true) && own.complete == Some(true));
+        Ok(())
     }
 }
 
 /// ‖A·x‖/‖x‖ of a random vector.
 fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
-    let x: Vec<M::Scalar> = (0..a.rows()).map(|i| narrow(Complex64::from(unit(1, i as u64)))).collect();
-    let mut image = vec![M::Scalar::ZERO; a.rows()];
+    let x: Vec<M::Scalar> = collected((0..a.rows()).map(|i| narrow(Complex64::from(unit(1, i as u64)))))?;
+    let mut image = zeroed(a.rows())?;
     a.multiply(&x, &mut image)?;
     let [x, image] = [x, image].map(|x| x.iter().map(|x| widen(*x).norm()).fold(0.0_f64, f64::hypot));
     Ok(if x > 0.0 { image / x } else { 0.0 })
@@ -276,7 +279,7 @@ fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
 /// The largest |xᵢᴴ·B·xⱼ| of vectors i < j: those of different parts are orthogonal by their eigenvalues alone.
 fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
     let n = found.vectors.len().checked_div(found.values.len()).unwrap_or(0);
-    let (mut image, mut largest) = (vec![T::ZERO; n], 0.0_f64);
+    let (mut image, mut largest) = (zeroed(n)?, 0.0_f64);
     for (j, x) in found.vectors.chunks_exact(n.max(1)).enumerate() {
         match b {
             Some(b) => b.multiply(x, &mut image)?,

@@ -5,6 +5,8 @@ use crate::problem::{EigenProblem, Inverted, Which};
 use crate::report::{EigenEnding, GeneralEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::reserved;
+use bandsolve::vectors::agree_on;
 use bandsolve::{Complex64, LinearOperator, Op, Result, Scalar};
 
 /// Condition of an eigenvalue up to which its left vector is sound.
@@ -83,8 +85,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let ncv = self.ncv.map(|ncv| ncv + 2);
         let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
         let (n, mut free) = (problem.a.rows(), (0..theirs.values.len()).collect::<Vec<_>>());
-        let mut left = found.clone();
-        left.vectors.clear();
+        let vectors = agree_on(self.communicator, reserved(found.vectors.len()))?;
+        let (values, offsets, report) = (found.values.clone(), found.offsets.clone(), found.report.clone());
+        let mut left = GeneralEigen { values, offsets, vectors, report };
         for offset in &found.offsets {
             let distance = |j: &usize| (theirs.offsets[*j].conj() - offset).norm();
             let Some(place) = (0..free.len()).min_by(|i, j| distance(&free[*i]).total_cmp(&distance(&free[*j]))) else {

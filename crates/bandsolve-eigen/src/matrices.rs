@@ -5,7 +5,7 @@ use crate::problem::{EigenProblem, Which};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::memory::{allocate, zeroed};
+use bandsolve::memory::{allocate, collected, copied, reserved, zeroed};
 use bandsolve::vectors::{agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
@@ -89,7 +89,7 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
             Op::Plain => self.0.multiply(x, y),
             Op::ConjTranspose => self.0.multiply_adjoint(x, y),
             Op::Transpose => {
-                let conjugate: Vec<M::Scalar> = x.iter().map(|x| Scalar::conj(*x)).collect();
+                let conjugate = collected(x.iter().map(|x| Scalar::conj(*x)))?;
                 self.0.multiply_adjoint(&conjugate, y)?;
                 y.iter_mut().for_each(|y| *y = Scalar::conj(*y));
                 Ok(())
@@ -133,21 +133,13 @@ fn same_shape(a: Shape, b: Option<Shape>) -> Result<()> {
     }
 }
 
-/// a − σ·b, element by element; b may be a part that is not there.
-fn subtract<T: Scalar>(a: &[T], sigma: T, b: Option<&[T]>) -> Vec<T> {
-    match b {
-        Some(b) => a.iter().zip(b).map(|(a, b)| *a - sigma * *b).collect(),
-        None => a.to_vec(),
-    }
-}
-
 /// An array beside the diagonal with all its `len` elements: the first or last may have been left out.
-fn whole<T: Scalar>(beside: &[T], len: usize, at_end: bool) -> Vec<T> {
-    let mut all = vec![T::ZERO; len];
+fn whole<T: Scalar>(beside: &[T], len: usize, at_end: bool) -> Result<Vec<T>> {
+    let mut all = zeroed(len)?;
     let missing = len - beside.len();
     let from = if at_end { 0 } else { missing };
     all[from..from + beside.len()].copy_from_slice(beside);
-    all
+    Ok(all)
 }
 
 impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
@@ -163,7 +155,16 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
     }
 
     fn multiply_adjoint(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        self.transposed(true).apply_into(x, y)
+        check_lengths(self.n(), x, y)?;
+        let n = self.n();
+        y.fill(T::ZERO);
+        for (i, x) in x.iter().enumerate() {
+            let (sub, diag, sup) = self.row(i);
+            for (entry, column) in [(sub, (i + n - 1) % n), (diag, i), (sup, (i + 1) % n)] {
+                y[column] += Scalar::conj(entry) * *x;
+            }
+        }
+        Ok(())
     }
 
     fn check_definite(&self) -> Result<()> {
@@ -175,11 +176,10 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
         self.check_finite()?;
         b.map_or(Ok(()), |b| b.check_finite())?;
         let n = self.n();
-        let rows = |part: fn((T, T, T)) -> T| -> Vec<T> {
-            let shifted = |i: usize| part(self.row(i)) - b.map_or(T::ZERO, |b| sigma * part(b.row(i)));
-            (0..n).map(shifted).collect()
+        let rows = |part: fn((T, T, T)) -> T| {
+            collected((0..n).map(|i| part(self.row(i)) - b.map_or(T::ZERO, |b| sigma * part(b.row(i)))))
         };
-        let (sub, mut diag, sup) = (rows(|row| row.0), rows(|row| row.1), rows(|row| row.2));
+        let (sub, mut diag, sup) = (rows(|row| row.0)?, rows(|row| row.1)?, rows(|row| row.2)?);
         if b.is_none() {
             diag.iter_mut().for_each(|diag| *diag -= sigma);
         }
@@ -218,14 +218,14 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
         b.map_or(Ok(()), |b| b.check_finite())?;
         let (n, lower, upper) = (self.n(), self.lower(), self.upper());
         let leading = lower + upper + 1;
-        let mut bands = vec![T::ZERO; n * leading];
+        let mut bands = zeroed(n.saturating_mul(leading))?;
         for j in 0..n {
             let (first, column) = self.column(j);
-            let shifted = subtract(column, sigma, b.map(|b| b.column(j).1));
-            let from = j * leading + upper + first - j;
-            bands[from..from + shifted.len()].copy_from_slice(&shifted);
-            if b.is_none() {
-                bands[j * leading + upper] -= sigma;
+            let shifted = &mut bands[j * leading + upper + first - j..][..column.len()];
+            shifted.copy_from_slice(column);
+            match b {
+                Some(b) => shifted.iter_mut().zip(b.column(j).1).for_each(|(a, b)| *a -= sigma * *b),
+                None => shifted[j - first] -= sigma,
             }
         }
         invert(self.shape(), Banded::from_vec(n, lower, upper, bands)?)
@@ -277,11 +277,14 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
         let (len, square) = (self.arrays()[1].len(), self.block() * self.block());
         let arrays = |a: &Self| {
             let [sub, diag, sup] = a.arrays();
-            [whole(sub, len, false), diag.to_vec(), whole(sup, len, true)]
+            Ok([whole(sub, len, false)?, copied(diag)?, whole(sup, len, true)?])
         };
-        let (own, other) = (arrays(self), b.map(arrays));
-        let mut blocks: [Vec<T>; 3] =
-            core::array::from_fn(|k| subtract(&own[k], sigma, other.as_ref().map(|other| &other[k][..])));
+        let mut blocks: [Vec<T>; 3] = arrays(self)?;
+        if let Some(b) = b {
+            for (own, other) in blocks.iter_mut().zip(arrays(b)?) {
+                own.iter_mut().zip(&other).for_each(|(a, b)| *a -= sigma * *b);
+            }
+        }
         if b.is_none() {
             for block in blocks[1].chunks_exact_mut(square) {
                 block.iter_mut().step_by(self.block() + 1).for_each(|diag| *diag -= sigma);
@@ -321,12 +324,17 @@ pub(crate) trait FoundNearest: Sized {
     /// Offsets from another target.
     fn relate(&mut self, moved_by: Complex64);
     /// These pairs alone, in this order.
-    fn select(&mut self, places: &[usize], n: usize);
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; nothing is changed then.
+    fn select(&mut self, places: &[usize], n: usize) -> Result<()>;
 }
 
 /// The parts of `all` at these places, `len` numbers each.
-fn parts<V: Copy>(all: &[V], places: &[usize], len: usize) -> Vec<V> {
-    places.iter().flat_map(|place| &all[place * len..][..len]).copied().collect()
+fn parts<V: Copy>(all: &[V], places: &[usize], len: usize) -> Result<Vec<V>> {
+    let mut some = reserved(places.len() * len)?;
+    places.iter().for_each(|place| some.extend_from_slice(&all[place * len..][..len]));
+    Ok(some)
 }
 
 impl<T: Scalar> FoundNearest for HermitianEigen<T> {
@@ -346,10 +354,12 @@ impl<T: Scalar> FoundNearest for HermitianEigen<T> {
         self.offsets.iter_mut().for_each(|offset| *offset += moved_by.re);
     }
 
-    fn select(&mut self, places: &[usize], n: usize) {
-        (self.values, self.offsets) = (parts(&self.values, places, 1), parts(&self.offsets, places, 1));
-        self.vectors = parts(&self.vectors, places, n);
-        self.report.residuals = parts(&self.report.residuals, places, 1);
+    fn select(&mut self, places: &[usize], n: usize) -> Result<()> {
+        let vectors = parts(&self.vectors, places, n)?;
+        let (values, offsets) = (parts(&self.values, places, 1)?, parts(&self.offsets, places, 1)?);
+        self.report.residuals = parts(&self.report.residuals, places, 1)?;
+        (self.values, self.offsets, self.vectors) = (values, offsets, vectors);
+        Ok(())
     }
 }
 
@@ -370,10 +380,12 @@ impl FoundNearest for GeneralEigen {
         self.offsets.iter_mut().for_each(|offset| *offset += moved_by);
     }
 
-    fn select(&mut self, places: &[usize], n: usize) {
-        (self.values, self.offsets) = (parts(&self.values, places, 1), parts(&self.offsets, places, 1));
-        self.vectors = parts(&self.vectors, places, n);
-        self.report.residuals = parts(&self.report.residuals, places, 1);
+    fn select(&mut self, places: &[usize], n: usize) -> Result<()> {
+        let vectors = parts(&self.vectors, places, n)?;
+        let (values, offsets) = (parts(&self.values, places, 1)?, parts(&self.offsets, places, 1)?);
+        self.report.residuals = parts(&self.report.residuals, places, 1)?;
+        (self.values, self.offsets, self.vectors) = (values, offsets, vectors);
+        Ok(())
     }
 }
 
@@ -522,7 +534,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
             let counted = self.counted_around(shift.target, (&offsets, chosen), rounding)?;
             let certain = offsets.len() == total || self.is_certain(shift, (&offsets, chosen), rounding);
             if (certain && counted != Some(false)) || doubled == DOUBLINGS || wanted == total {
-                found.select(chosen, n);
+                agree_on(self.communicator, found.select(chosen, n))?;
                 let report = found.report_mut();
                 (report.wanted, report.complete) = (self.k, counted);
                 let (proved, all) = (counted == Some(true), chosen.len() == self.k.min(total));

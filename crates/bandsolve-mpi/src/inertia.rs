@@ -7,7 +7,7 @@ use crate::agreement::{RankError, agree, agree_alike, agree_and_tell};
 use crate::blocks::DistributedBlocks;
 use crate::ranges::RankRanges;
 use crate::ranks::{Expected, Ranks, Sent, collected};
-use bandsolve::{Error, RealScalar, Scalar};
+use bandsolve::{Error, RealScalar, Result, Scalar};
 use bandsolve_eigen::distributed::{InertiaPart, InertiaRows};
 use bandsolve_kernel::exact::ScaledNorm;
 use core::ops::Range;
@@ -69,10 +69,10 @@ impl<T: Scalar> DistributedBlocks<T> {
         let part = shifted.inertia(T::Real::from_f64(if largest > 0.0 { largest } else { 1.0 }).equilibrate());
         let ranks = self.ranks();
         let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 };
-        let counted = match joined(ranks, part) {
-            Some(whole) => whole.count().ok_or(failed),
+        let counted = joined(ranks, part).and_then(|whole| match whole {
+            Some(whole) => whole.count()?.ok_or(failed),
             None => Ok(0),
-        };
+        });
         let told = *counted.as_ref().unwrap_or(&0) as u64;
         let (_, counts) = agree_and_tell(ranks, counted, [told])?;
         Ok(counts[0] as usize)
@@ -138,7 +138,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     /// What is left of the own rows, multiplied by `scale`, the same power of two on all ranks.
-    fn inertia(&self, scale: T::Real) -> InertiaPart<T> {
+    fn inertia(&self, scale: T::Real) -> Result<InertiaPart<T>> {
         let (b, square, me) = (self.block(), self.block().pow(2), self.ranks().rank());
         let [behind, before] = self.beside(me);
         let inner = self.ranges().range(me).len() - behind;
@@ -165,8 +165,17 @@ pub(crate) fn between(ranges: &RankRanges, own: Range<usize>) -> [usize; 2] {
     [inside(own.end), inside(own.start)]
 }
 
-/// Rank 0 gets the part of all rows: at each step ranks at even places join what those behind them send.
-fn joined<T: Scalar>(ranks: &Ranks, mut part: InertiaPart<T>) -> Option<InertiaPart<T>> {
+/// Rank 0 gets the part of all rows: at each step ranks at even places join what those behind them send. A rank that fails goes on with
+/// the part of no rows, and returns its error in the end.
+fn joined<T: Scalar>(ranks: &Ranks, part: Result<InertiaPart<T>>) -> Result<Option<InertiaPart<T>>> {
+    let mut failure = Ok(());
+    let mut kept = |part: Result<InertiaPart<T>>| {
+        part.unwrap_or_else(|error| {
+            failure = Err(error);
+            InertiaPart::nothing()
+        })
+    };
+    let mut part = kept(part);
     let (me, size) = (ranks.rank(), ranks.size());
     let mut step = 1;
     while step < size {
@@ -175,7 +184,7 @@ fn joined<T: Scalar>(ranks: &Ranks, mut part: InertiaPart<T>) -> Option<InertiaP
             let header = [part.negatives, part.columns[0], part.columns[1], part.columns[2]].map(|count| count as u64);
             ranks.exchange(&[Sent { to, tag: TAGS[0], values: header.to_vec() }], &[]);
             ranks.exchange(&[Sent { to, tag: TAGS[1], values: part.matrix }], &[]);
-            return None;
+            return failure.map(|()| None);
         }
         if me + step < size {
             let from = me + step;
@@ -183,9 +192,9 @@ fn joined<T: Scalar>(ranks: &Ranks, mut part: InertiaPart<T>) -> Option<InertiaP
             let [negatives, waiting, behind, before] = [0, 1, 2, 3].map(|k| header[k] as usize);
             let len = (waiting + behind + before).pow(2);
             let matrix = ranks.exchange(&[], &[Expected { from, tag: TAGS[1], len }]).remove(0);
-            part = part.merge(InertiaPart { negatives, columns: [waiting, behind, before], matrix });
+            part = kept(part.merge(InertiaPart { negatives, columns: [waiting, behind, before], matrix }));
         }
         step *= 2;
     }
-    Some(part)
+    failure.map(|()| Some(part))
 }

@@ -1,8 +1,8 @@
 //! Products and transposes of sparse matrices.
 
 use crate::csr::Csr;
-use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows, more};
-use bandsolve::memory::{allocate, collected, zeroed};
+use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows};
+use bandsolve::memory::{allocate, collected, more, zeroed};
 use bandsolve::{Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::sync::atomic::{AtomicU32, Ordering};

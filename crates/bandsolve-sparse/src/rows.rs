@@ -1,7 +1,7 @@
 //! Rows of matrices and elements of vectors, one by one on all threads.
 
 use crate::csr::Csr;
-use bandsolve::memory::{out_of_memory, reserved, zeroed};
+use bandsolve::memory::{more, reserved, zeroed};
 use bandsolve::{Result, Scalar, interrupt};
 use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
 use bytemuck::Pod;
@@ -135,11 +135,6 @@ pub(crate) fn make_rows<T: Scalar>(
     indices.truncate(filled);
     values.truncate(filled);
     Ok(Csr::from_rows(columns, pointers, indices, values))
-}
-
-/// Room for so many elements more.
-pub(crate) fn more<T>(values: &mut Vec<T>, count: usize) -> Result<()> {
-    values.try_reserve(count).map_err(|_| out_of_memory::<T>(values.len().saturating_add(count)))
 }
 
 /// Room for so many elements, on large pages where they are many, with some in the beginning. What is never written is no memory.

@@ -47,8 +47,7 @@ pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
 /// The same in the place of what `values` held.
 pub fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<()> {
     values.clear();
-    let most = from.size_hint().1.expect("an iterator with a bound");
-    values.try_reserve(most).map_err(|_| out_of_memory::<T>(most))?;
+    more(values, from.size_hint().1.expect("an iterator with a bound"))?;
     values.extend(from);
     Ok(())
 }
@@ -70,9 +69,14 @@ pub fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<
     Ok(values)
 }
 
+/// Room for `count` values more.
+pub fn more<T>(values: &mut Vec<T>, count: usize) -> Result<()> {
+    values.try_reserve(count).map_err(|_| out_of_memory::<T>(values.len().saturating_add(count)))
+}
+
 /// Adds a value at the end.
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
-    values.try_reserve(1).map_err(|_| out_of_memory::<T>(values.len() + 1))?;
+    more(values, 1)?;
     values.push(value);
     Ok(())
 }
@@ -86,6 +90,7 @@ mod tests {
         let bytes = |n: usize| Some(Error::OutOfMemory { bytes: n.saturating_mul(8) });
         for n in [1 << 60, usize::MAX] {
             assert_eq!(reserved::<f64>(n).err(), bytes(n));
+            assert_eq!(more(&mut Vec::<f64>::new(), n).err(), bytes(n));
             assert_eq!(allocate(n, 1.0).err(), bytes(n));
             assert_eq!(zeroed::<f64>(n).err(), bytes(n));
             assert_eq!(collected((0..n).filter(|i| i % 2 == 0)).err(), bytes(n));

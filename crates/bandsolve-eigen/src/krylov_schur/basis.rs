@@ -4,10 +4,11 @@ use crate::problem::EigenProblem;
 use crate::projected::{ProjectedMatrix, ZERO};
 use crate::random::unit;
 use bandsolve::dyn_stack::PodStack;
+use bandsolve::memory::{allocate, zeroed};
 use bandsolve::vectors::{PIECE, Reducer, dot, each_piece, narrow};
 use bandsolve::{Complex64, Error, RealScalar, Result, Scalar};
-use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::RowsOf;
+use core::mem;
 
 /// What is not finite where a product with the operator is not.
 pub(crate) const PRODUCT: &str = "(A x)";
@@ -50,7 +51,8 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         (reducer, stack): (Reducer<'s>, &'s mut PodStack),
     ) -> Result<Self> {
         let n = problem.a.rows();
-        let spare = reducer.agree_on(room(n))?;
+        let spare = reducer.agree_on(zeroed(n).and_then(|spare| Ok((spare, ProjectedMatrix::zeros(0, 0)?))));
+        let (spare, h) = spare?;
         let mut basis = Self {
             problem,
             weighted,
@@ -62,7 +64,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             spare,
             coefficients: Vec::new(),
             again: Vec::new(),
-            h: ProjectedMatrix::zeros(0, 0),
+            h,
             beta: 0.0,
             growth: 0.0,
             filled: 0,
@@ -76,25 +78,31 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(basis)
     }
 
-    /// Room for so many vectors.
-    pub fn grow(&mut self, capacity: usize) -> Result<()> {
+    /// Room for so many vectors. H is zero then; returns what it was.
+    pub fn grow(&mut self, capacity: usize) -> Result<ProjectedMatrix> {
         let len = self.n.saturating_mul(capacity + 1);
         let weighted = if self.weighted { len } else { 0 };
-        let larger = room(len).and_then(|v| Ok([v, room(weighted)?]));
-        let larger = self.reducer.agree_on(larger)?;
+        let larger = || {
+            let small = [allocate(capacity + 1, ZERO)?, allocate(capacity + 1, ZERO)?];
+            Ok(([zeroed(len)?, zeroed(weighted)?], small, ProjectedMatrix::zeros(capacity, capacity)?))
+        };
+        let (larger, [coefficients, again], h): ([Vec<T>; 2], _, _) = self.reducer.agree_on(larger())?;
         for (array, mut larger) in [&mut self.v, &mut self.bv].into_iter().zip(larger) {
             larger[..array.len()].copy_from_slice(array);
             *array = larger;
         }
-        self.coefficients.resize(capacity + 1, ZERO);
-        self.again.resize(capacity + 1, ZERO);
-        self.h = ProjectedMatrix::zeros(capacity, capacity);
-        Ok(())
+        (self.coefficients, self.again) = (coefficients, again);
+        Ok(mem::replace(&mut self.h, h))
     }
 
     /// Vector k.
     pub fn vector(&self, k: usize) -> &[T] {
         &self.v[k * self.n..][..self.n]
+    }
+
+    /// As [`Reducer::agree_on`].
+    pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
+        self.reducer.agree_on(own)
     }
 
     /// The parts of this process: sums and scratch.
@@ -188,10 +196,16 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(())
     }
 
-    /// Replaces the vectors from `from` on by their combinations with the columns of q; v moves up behind them. H is cleared.
-    pub fn compress(&mut self, from: usize, q: &ProjectedMatrix) -> Result<()> {
-        let (n, old, new) = (self.n, q.rows(), q.columns());
-        let mut made = self.reducer.agree_on(room(n * new))?;
+    /// Replaces the vectors from `from` on by their combinations with the columns of q; v moves up behind them. H is zero then. Returns
+    /// q and what H was. Processes agree on whether all of them have q.
+    pub fn compress(&mut self, from: usize, q: Result<ProjectedMatrix>) -> Result<[ProjectedMatrix; 2]> {
+        let n = self.n;
+        let made = q.and_then(|q| {
+            let h = ProjectedMatrix::zeros(self.h.rows(), self.h.columns())?;
+            Ok((zeroed(n * q.columns())?, allocate(q.rows(), ZERO)?, q, h))
+        });
+        let (mut made, mut minus, q, h): (Vec<T>, Vec<Complex64>, _, _) = self.reducer.agree_on(made)?;
+        let (old, new) = (q.rows(), q.columns());
         for array in [&mut self.v, &mut self.bv] {
             if array.is_empty() {
                 continue;
@@ -199,25 +213,26 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             let array = &mut array[from * n..];
             made.fill(T::ZERO);
             for (j, made) in made.chunks_exact_mut(n.max(1)).enumerate() {
-                let minus: Vec<Complex64> = q.column(j).iter().map(|q| -q).collect();
+                minus.iter_mut().zip(q.column(j)).for_each(|(minus, q)| *minus = -q);
                 self.reducer.subtract_combination(made, array, &minus);
             }
             array[..n * new].copy_from_slice(&made);
             array.copy_within(n * old..n * (old + 1), n * new);
         }
         self.filled = from + new;
-        self.h = ProjectedMatrix::zeros(self.h.rows(), self.h.columns());
-        Ok(())
+        Ok([q, mem::replace(&mut self.h, h)])
     }
 
     /// V·y of the first vectors.
     pub fn combination(&mut self, y: &[Complex64]) -> Result<Vec<Complex64>> {
-        let (mut x, mut part) = self.reducer.agree_on(room(self.n).and_then(|x| Ok((x, room(self.n)?))))?;
+        let n = self.n;
+        let room = || Ok((zeroed(n)?, zeroed(n)?, allocate(y.len(), ZERO)?));
+        let (mut x, mut part, mut minus): (Vec<Complex64>, Vec<T>, Vec<Complex64>) = self.reducer.agree_on(room())?;
         // In real arithmetic real and imaginary part by themselves.
         let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
         for unit in parts {
-            let minus = |y: &Complex64| if T::COMPLEX { -y } else { -(y * unit.conj()) };
-            let minus: Vec<Complex64> = y.iter().map(minus).collect();
+            let negative = |y: &Complex64| if T::COMPLEX { -y } else { -(y * unit.conj()) };
+            minus.iter_mut().zip(y).for_each(|(minus, y)| *minus = negative(y));
             part.fill(T::ZERO);
             self.reducer.subtract_combination(&mut part, &self.v, &minus);
             x.iter_mut().zip(&part).for_each(|(x, part)| *x += unit * bandsolve::vectors::widen(*part));
@@ -288,9 +303,4 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
 fn least<T: Scalar>(x: &[T], y: &[T]) -> usize {
     let parts = x.iter().zip(y).map(|(x, y)| (x.conj() * *y).re().to_f64());
     parts.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(row, _)| row)
-}
-
-/// Zeros.
-fn room<T: Scalar>(len: usize) -> Result<Vec<T>> {
-    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
 }

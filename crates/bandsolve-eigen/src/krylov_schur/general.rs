@@ -11,10 +11,10 @@ use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen};
 use crate::solver::EigenSolver;
-use bandsolve::memory::reserved;
+use bandsolve::memory::{collected, reserved};
 use bandsolve::vectors::Reducer;
 use bandsolve::{Complex64, Result, Scalar};
-use core::ops::Range;
+use core::ops::{ControlFlow, Range};
 
 /// Ritz values of one restart, those wanted most first.
 struct RitzValues {
@@ -84,23 +84,31 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         let mut from = self.locked.len();
         loop {
             self.basis.expand(from, self.capacity)?;
-            let (l, m) = (self.locked.len(), self.basis.filled);
-            let s = self.basis.h.block(l, m);
-            let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
-            let residuals = ritz.residuals(self.basis.beta);
-            let largest = self.largest(&ritz);
-            self.seen = self.seen.max(largest);
-            if self.is_found(&ritz, &residuals) {
-                return Ok(Pause::Found);
+            let next = self.next();
+            match self.basis.agree_on(next)? {
+                ControlFlow::Break(pause) => return Ok(pause),
+                ControlFlow::Continue(restart) => from = self.restart(restart)?,
             }
-            if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
-                return Ok(Pause::Limit);
-            }
-            let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
-            let tolerance = |theta: f64| self.solver.allowed(theta, largest);
-            let restart = ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance))?;
-            from = self.restart(&restart)?;
         }
+    }
+
+    /// What comes after the space has grown.
+    fn next(&mut self) -> Result<ControlFlow<Pause, Restart>> {
+        let (l, m) = (self.locked.len(), self.basis.filled);
+        let s = self.basis.h.block(l, m)?;
+        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let residuals = ritz.residuals(self.basis.beta)?;
+        let largest = self.largest(&ritz);
+        self.seen = self.seen.max(largest);
+        if self.is_found(&ritz, &residuals) {
+            return Ok(ControlFlow::Break(Pause::Found));
+        }
+        if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
+            return Ok(ControlFlow::Break(Pause::Limit));
+        }
+        let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
+        let tolerance = |theta: f64| self.solver.allowed(theta, largest);
+        ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
     }
 
     /// |θ| of the largest eigenvalue that is known.
@@ -119,11 +127,9 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     }
 
     /// Begins anew with the part of the space that is kept; how many vectors there are then.
-    fn restart(&mut self, restart: &Restart) -> Result<usize> {
-        let (l, m, beta) = (self.locked.len(), self.basis.filled, self.basis.beta);
-        let Restart { q, h, values } = restart;
-        let (old, keep) = (self.basis.h.clone(), q.columns());
-        self.basis.compress(l, q)?;
+    fn restart(&mut self, Restart { q, h, values }: Restart) -> Result<usize> {
+        let (l, m, beta, keep) = (self.locked.len(), self.basis.filled, self.basis.beta, q.columns());
+        let [q, old] = self.basis.compress(l, Ok(q))?;
         for j in 0..l {
             self.basis.h.column_mut(j)[..l].copy_from_slice(&old.column(j)[..l]);
         }
@@ -150,25 +156,27 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             self.locked.clear();
             return Ok(());
         }
-        let s = self.basis.h.block(0, m);
-        let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
-        let largest = self.largest(&ritz);
         // Of vectors that are locked nothing is in the last row but rounding.
         let beta = if m > l { self.basis.beta } else { 0.0 };
-        let residuals = ritz.residuals(beta);
-        let small: Vec<bool> = ritz
-            .sizes()
-            .zip(residuals)
-            .map(|(theta, residual)| residual <= self.solver.allowed(theta, largest))
-            .collect();
-        let found = ritz.move_forward(&small, self.target);
-        let Restart { q, h, values } = ritz.restart_with::<T>(&s, found, found)?;
-        self.basis.compress(0, &q)?;
-        for j in 0..found {
-            self.basis.h.column_mut(j)[..found].copy_from_slice(h.column(j));
+        let kept = self.basis.agree_on(self.converged_alone(beta));
+        let Restart { q, h, values } = kept?;
+        self.basis.compress(0, Ok(q))?;
+        for j in 0..h.columns() {
+            self.basis.h.column_mut(j)[..h.rows()].copy_from_slice(h.column(j));
         }
         self.locked = values;
         Ok(())
+    }
+
+    /// What is wanted and has converged, of all vectors there are, with this β.
+    fn converged_alone(&self, beta: f64) -> Result<Restart> {
+        let s = self.basis.h.block(0, self.basis.filled)?;
+        let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let largest = self.largest(&ritz);
+        let small = |(theta, residual): (f64, f64)| residual <= self.solver.allowed(theta, largest);
+        let small: Vec<bool> = ritz.sizes().zip(ritz.residuals(beta)?).map(small).collect();
+        let found = ritz.move_forward(&small, self.target);
+        ritz.restart_with::<T>(&s, found, found)
     }
 
     /// Looks for eigenvalues that the first vector had nothing of, until none is missing; whether it came so far.
@@ -213,29 +221,49 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         self.basis.growth = 0.0;
         loop {
             self.basis.expand(from, next_size(l, from, self.capacity))?;
-            let (m, beta) = (self.basis.filled, self.basis.beta);
-            let s = self.basis.h.block(l, m);
-            let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
-            let (values, largest): (Vec<Complex64>, f64) = (ritz.values().collect(), self.largest(&ritz));
-            let wanted = values.iter().zip(ritz.residuals(beta)).filter(|(value, _)| region.contains(**value));
-            let mut small =
-                wanted.map(|(value, residual)| residual <= strict.allowed(value.norm(), largest)).peekable();
-            if small.peek().is_some() && small.all(|small| small) {
-                return Ok(LookOutcome::Found);
-            }
-            let excluded = || dropped.exclude(&region, &values, (self.basis.growth, self.total));
-            let pause = if self.basis.exhausted || excluded() { Some(LookOutcome::Ended) } else { None };
-            let limited = m == self.capacity && limit.is_reached((self.restarts, self.basis.solves));
-            if let Some(pause) = pause.or(limited.then_some(LookOutcome::Limit)) {
-                self.basis.filled = l;
-                return Ok(pause);
-            }
-            from = m;
-            if m == self.capacity {
-                from = self.restart(&ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?)?;
-                self.basis.tools().0.agree_on(dropped.add(&values[from - l..]))?;
-            }
+            let next = self.next_of_look((&region, &strict), limit, &mut dropped);
+            from = match self.basis.agree_on(next)? {
+                ControlFlow::Continue(None) => self.basis.filled,
+                ControlFlow::Continue(Some(restart)) => self.restart(restart)?,
+                ControlFlow::Break(outcome) => {
+                    if outcome != LookOutcome::Found {
+                        self.basis.filled = l;
+                    }
+                    return Ok(outcome);
+                }
+            };
         }
+    }
+
+    /// What comes after the space of a look has grown; where it is full, with a restart.
+    fn next_of_look(
+        &self,
+        (region, strict): (&WantedRegion, &EigenSolver<'_, T>),
+        limit: LookLimit,
+        dropped: &mut DroppedValues,
+    ) -> Result<ControlFlow<LookOutcome, Option<Restart>>> {
+        let (l, m, beta) = (self.locked.len(), self.basis.filled, self.basis.beta);
+        let s = self.basis.h.block(l, m)?;
+        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let (values, largest): (Vec<Complex64>, f64) = (ritz.values().collect(), self.largest(&ritz));
+        let residuals = ritz.residuals(beta)?;
+        let wanted = values.iter().zip(residuals).filter(|(value, _)| region.contains(**value));
+        let mut small = wanted.map(|(value, residual)| residual <= strict.allowed(value.norm(), largest)).peekable();
+        if small.peek().is_some() && small.all(|small| small) {
+            return Ok(ControlFlow::Break(LookOutcome::Found));
+        }
+        if self.basis.exhausted || dropped.exclude(region, &values, (self.basis.growth, self.total)) {
+            return Ok(ControlFlow::Break(LookOutcome::Ended));
+        }
+        if m < self.capacity {
+            return Ok(ControlFlow::Continue(None));
+        }
+        if limit.is_reached((self.restarts, self.basis.solves)) {
+            return Ok(ControlFlow::Break(LookOutcome::Limit));
+        }
+        let restart = ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?;
+        dropped.add(&values[restart.q.columns()..])?;
+        Ok(ControlFlow::Continue(Some(restart)))
     }
 
     /// Where eigenvalues of the operator are wanted more than the last one that was found.
@@ -250,8 +278,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         if capacity <= self.capacity {
             return Ok(());
         }
-        let (old, l) = (self.basis.h.clone(), self.locked.len());
-        self.basis.grow(capacity)?;
+        let (old, l) = (self.basis.grow(capacity)?, self.locked.len());
         (0..l).for_each(|j| self.basis.h.column_mut(j)[..l].copy_from_slice(&old.column(j)[..l]));
         self.capacity = capacity;
         Ok(())
@@ -259,11 +286,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
 
     fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
-        let room = reserved::<Complex64>(self.locked.len().min(self.target) * n);
-        let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), self.basis.tools().0.agree_on(room)?);
-        let ritz = RitzValues::of(&self.basis.h.block(0, self.locked.len()), solver.which, !T::COMPLEX)?;
+        let count = self.locked.len().min(self.target);
+        let ready = self.basis.h.block(0, self.locked.len()).and_then(|h| {
+            let ritz = RitzValues::of(&h, solver.which, !T::COMPLEX)?;
+            Ok((reserved::<Complex64>(count)?, reserved::<Complex64>(count * n)?, ritz))
+        });
+        let (mut offsets, mut vectors, ritz) = self.basis.agree_on(ready)?;
         let largest = self.largest(&ritz);
-        for k in 0..self.locked.len().min(self.target) {
+        for k in 0..count {
             if k > 0 && ritz.pair[k - 1] {
                 offsets.push(offsets[k - 1].conj());
                 let conjugates = vectors.len();
@@ -274,7 +304,8 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             offsets.push(problem.offset(ritz.value(k, largest)));
             let theta = ritz.form.t[(ritz.order[k], ritz.order[k])];
             let equal = BESIDE_EQUAL * solver.allowed(theta.norm(), largest);
-            vectors.extend(self.basis.combination(&ritz.form.vector(ritz.order[k], equal))?);
+            let small = self.basis.agree_on(ritz.form.vector(ritz.order[k], equal))?;
+            vectors.extend(self.basis.combination(&small)?);
         }
         let checked = verify(&solver, &problem, (&offsets, &vectors, self.seen), false, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
@@ -295,7 +326,7 @@ struct Restart {
 
 impl RitzValues {
     fn of(s: &ProjectedMatrix, which: Which, real: bool) -> Result<Self> {
-        let form = schur(s.clone())?;
+        let form = schur(s.copy()?)?;
         let values = form.values();
         let wanted = which.order(&values, real, 0);
         if !real {
@@ -356,9 +387,9 @@ impl RitzValues {
     }
 
     /// Residuals of the Ritz vectors, in the order.
-    fn residuals(&self, beta: f64) -> Vec<f64> {
+    fn residuals(&self, beta: f64) -> Result<Vec<f64>> {
         let m = self.form.t.rows();
-        self.order.iter().map(|at| beta * self.form.vector(*at, 0.0)[m - 1].norm()).collect()
+        self.order.iter().map(|at| Ok(beta * self.form.vector(*at, 0.0)?[m - 1].norm())).collect()
     }
 
     /// What is kept where the first `found` values have converged. Of these are locked as many as have Schur vectors with a small residual,
@@ -399,24 +430,24 @@ impl RitzValues {
         let (m, t) = (s.rows(), &self.form.t);
         let values = (0..lock).map(|k| t[(k, k)]).collect();
         if T::COMPLEX || keep == 0 {
-            return Ok(Restart { q: self.form.u.columns_at(0..keep), h: t.block(0, keep), values });
+            return Ok(Restart { q: self.form.u.columns_at(0..keep)?, h: t.block(0, keep)?, values });
         }
         // Q spans an invariant space up to rounding, unless nearly equal values stand on both sides of the cut.
         let allowed = 100.0 * m as f64 * f64::EPSILON * s.norm();
-        let mut best = Projected::of(s, real_basis(&self.form.u, lock, keep));
+        let mut best = Projected::of(s, real_basis(&self.form.u, lock, keep)?)?;
         let most = if lock == keep { keep + 1 } else { m };
         for keep in keep + 1..most {
             if best.error <= allowed {
                 break;
             }
-            let other = Projected::of(s, real_basis(&self.form.u, lock, keep));
+            let other = Projected::of(s, real_basis(&self.form.u, lock, keep)?)?;
             best = if other.error < best.error { other } else { best };
         }
         if best.error <= allowed {
             return Ok(Restart { q: best.q, h: best.h, values });
         }
         // Or of equal pairs a value and the conjugate of another copy were taken for one.
-        let other = self.deflated_basis(s, keep)?.map(|q| Projected::of(s, q));
+        let other = self.deflated_basis(s, keep)?.map(|q| Projected::of(s, q)).transpose()?;
         match other.filter(|other| other.error < best.error) {
             // Their vectors are not those that were found to be small in the last row.
             Some(other) if lock < keep => Ok(Restart { q: other.q, h: other.h, values: Vec::new() }),
@@ -432,25 +463,27 @@ impl RitzValues {
     /// A Schur form for each.
     fn deflated_basis(&self, s: &ProjectedMatrix, count: usize) -> Result<Option<ProjectedMatrix>> {
         let (m, mut basis, mut k) = (s.rows(), Vec::new(), 0);
-        let units = || ProjectedMatrix::identity(m);
         while basis.len() < count.min(m) && k < m {
-            let mut all = basis.clone();
-            extend_basis(&mut all, parts(&units(), 0..m), m);
-            let complement = from_columns(m, &all[basis.len()..]);
-            let form = schur(complement.adjoint().times(&s.times(&complement)))?;
+            let known = basis.len();
+            // The unit vectors' parts beside the basis, which stays as it is.
+            extend_basis(&mut basis, parts(&ProjectedMatrix::identity(m)?, 0..m)?, m);
+            let complement = from_columns(m, &basis[known..])?;
+            basis.truncate(known);
+            let form = schur(complement.adjoint()?.times(&s.times(&complement)?)?)?;
             let distance = |value: &Complex64| (value - self.form.t[(k, k)]).norm();
             let near = form.values().iter().map(distance).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
             let Some((at, _)) = near else { break };
-            let mut vector = ProjectedMatrix::zeros(complement.columns(), 1);
-            vector.column_mut(0).copy_from_slice(&form.vector(at, 0.0));
+            let mut vector = ProjectedMatrix::zeros(complement.columns(), 1)?;
+            vector.column_mut(0).copy_from_slice(&form.vector(at, 0.0)?);
             let next = 1 + usize::from(self.pair[k]);
             let reached = basis.len() + next;
-            if reached > m || extend_basis(&mut basis, parts(&complement.times(&vector), 0..1), reached) < 1e-6 {
+            let next_parts = parts(&complement.times(&vector)?, 0..1)?;
+            if reached > m || extend_basis(&mut basis, next_parts, reached) < 1e-6 {
                 return Ok(None);
             }
             k += next;
         }
-        Ok(Some(from_columns(m, &basis)))
+        from_columns(m, &basis).map(Some)
     }
 }
 
@@ -462,11 +495,11 @@ struct Projected {
 }
 
 impl Projected {
-    fn of(s: &ProjectedMatrix, q: ProjectedMatrix) -> Self {
-        let sq = s.times(&q);
-        let h = q.adjoint().times(&sq);
-        let error = difference(&sq, &q.times(&h));
-        Self { q, h, error }
+    fn of(s: &ProjectedMatrix, q: ProjectedMatrix) -> Result<Self> {
+        let sq = s.times(&q)?;
+        let h = q.adjoint()?.times(&sq)?;
+        let error = difference(&sq, &q.times(&h)?);
+        Ok(Self { q, h, error })
     }
 }
 
@@ -483,20 +516,21 @@ fn difference(a: &ProjectedMatrix, b: &ProjectedMatrix) -> f64 {
 /// `lock` vectors are one of the span of as many columns.
 ///
 /// U·Uᴴ is real, so the real and imaginary parts have the singular values 1 and 0: Gram–Schmidt with the largest first finds the span.
-fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> ProjectedMatrix {
+fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> Result<ProjectedMatrix> {
     let mut basis = Vec::new();
-    extend_basis(&mut basis, parts(u, 0..lock), lock);
-    extend_basis(&mut basis, parts(u, lock..count), count);
+    extend_basis(&mut basis, parts(u, 0..lock)?, lock);
+    extend_basis(&mut basis, parts(u, lock..count)?, count);
     from_columns(u.rows(), &basis)
 }
 
 /// Real and imaginary parts of columns.
-fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Vec<Vec<f64>> {
-    let part = |j: usize| -> [Vec<f64>; 2] {
-        let column = u.column(j);
-        [column.iter().map(|u| u.re).collect(), column.iter().map(|u| u.im).collect()]
-    };
-    columns.flat_map(part).collect()
+fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Result<Vec<Vec<f64>>> {
+    let mut parts = reserved(2 * columns.len())?;
+    for column in columns.map(|j| u.column(j)) {
+        parts.push(collected(column.iter().map(|u| u.re))?);
+        parts.push(collected(column.iter().map(|u| u.im))?);
+    }
+    Ok(parts)
 }
 
 /// Adds vectors to an orthonormal basis until there are `count`: the part that is largest beside the basis is the next.
@@ -520,12 +554,12 @@ fn extend_basis(basis: &mut Vec<Vec<f64>>, mut parts: Vec<Vec<f64>>, count: usiz
 }
 
 /// Real vectors as the columns of a matrix.
-fn from_columns(rows: usize, columns: &[Vec<f64>]) -> ProjectedMatrix {
-    let mut matrix = ProjectedMatrix::zeros(rows, columns.len());
+fn from_columns(rows: usize, columns: &[Vec<f64>]) -> Result<ProjectedMatrix> {
+    let mut matrix = ProjectedMatrix::zeros(rows, columns.len())?;
     for (j, column) in columns.iter().enumerate() {
         matrix.column_mut(j).iter_mut().zip(column).for_each(|(to, v)| *to = Complex64::from(*v));
     }
-    matrix
+    Ok(matrix)
 }
 
 /// v ← v − q·qᵀ·v.

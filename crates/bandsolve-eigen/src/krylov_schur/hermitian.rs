@@ -96,7 +96,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     /// Ritz values of the vectors that are not locked, in the order of which one is taken after `taken` others.
     fn ritz(&mut self, taken: usize) -> Result<HermitianRitz> {
         let (l, m) = (self.locked.len(), self.basis.filled);
-        let (theta, u) = hermitian_eigen(hermitian_part(&self.basis.h.block(l, m)))?;
+        let pairs = self.basis.h.block(l, m).map(hermitian_part).and_then(hermitian_eigen);
+        let (theta, u) = self.basis.agree_on(pairs)?;
         let values: Vec<Complex64> = theta.iter().map(|theta| Complex64::from(*theta)).collect();
         let order = self.solver.which.order(&values, true, taken);
         let residuals = (0..m - l).map(|i| self.basis.beta * u[(m - l - 1, i)].norm()).collect();
@@ -106,7 +107,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
 
     /// Locks the pairs at these places, and drops all others.
     fn lock(&mut self, ritz: &HermitianRitz, places: &[usize]) -> Result<()> {
-        self.basis.compress(self.locked.len(), &ritz.u.columns_at(places.iter().copied()))?;
+        self.basis.compress(self.locked.len(), ritz.u.columns_at(places.iter().copied()))?;
         self.locked.extend(places.iter().map(|i| ritz.theta[*i]));
         Ok(())
     }
@@ -115,8 +116,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     fn restart(&mut self, ritz: &HermitianRitz, found: usize) -> Result<usize> {
         let (l, active, beta) = (self.locked.len(), ritz.theta.len(), self.basis.beta);
         let keep = kept(active, found);
-        let q = ritz.u.columns_at(ritz.order[..keep].iter().copied());
-        self.basis.compress(l, &q)?;
+        let [q, _] = self.basis.compress(l, ritz.u.columns_at(ritz.order[..keep].iter().copied()))?;
         self.locked.extend(ritz.order[..found].iter().map(|i| ritz.theta[*i]));
         // OP·(V·u) = θ·V·u + β·u_last·v: coefficients of v are a row of H, those of found vectors are dropped.
         for (k, i) in ritz.order[..keep].iter().enumerate().skip(found) {
@@ -156,7 +156,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let (l, mut order) = (self.locked.len(), self.order());
         if l > self.solver.k {
             order.truncate(self.solver.k);
-            self.basis.compress(0, &ProjectedMatrix::identity(l).columns_at(order.iter().copied()))?;
+            let wanted = ProjectedMatrix::identity(l).and_then(|unit| unit.columns_at(order.iter().copied()));
+            self.basis.compress(0, wanted)?;
             self.locked = order.iter().map(|k| self.locked[*k]).collect();
         }
         self.basis.filled = self.locked.len();
@@ -207,7 +208,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
                     return Ok(LookOutcome::Limit);
                 }
                 from = self.restart(&ritz, 0)?;
-                self.basis.tools().0.agree_on(dropped.add(&values[from - l..]))?;
+                self.basis.agree_on(dropped.add(&values[from - l..]))?;
             }
         }
     }
@@ -311,7 +312,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             chosen.iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k]))).collect();
         let len = chosen.len() * self.problem.a.rows();
         let room = reserved(len).and_then(|vectors| Ok((vectors, zeroed(len)?)));
-        let (mut vectors, mut wide): (Vec<T>, Vec<Complex64>) = self.basis.tools().0.agree_on(room)?;
+        let (mut vectors, mut wide): (Vec<T>, Vec<Complex64>) = self.basis.agree_on(room)?;
         chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
         wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
         let solver = self.solver;
@@ -335,14 +336,13 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
 }
 
 /// (H + Hᴴ)/2.
-fn hermitian_part(h: &ProjectedMatrix) -> ProjectedMatrix {
-    let mut part = h.clone();
+fn hermitian_part(mut h: ProjectedMatrix) -> ProjectedMatrix {
     for j in 0..h.columns() {
         for i in 0..=j {
             // Rows of a restart stand below the diagonal alone until the column is formed: both halves are there.
             let mean = (h[(i, j)] + h[(j, i)].conj()) * 0.5;
-            (part[(i, j)], part[(j, i)]) = (mean, mean.conj());
+            (h[(i, j)], h[(j, i)]) = (mean, mean.conj());
         }
     }
-    part
+    h
 }

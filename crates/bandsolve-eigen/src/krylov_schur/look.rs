@@ -15,7 +15,8 @@
 //! probability. The bound holds for matrices that are far from normal, too.
 
 use crate::problem::Which;
-use bandsolve::{Complex64, Error, Result};
+use bandsolve::memory::more;
+use bandsolve::{Complex64, Result};
 
 /// Vectors that a second look has beside those found, at least.
 pub(super) const LEAST_ACTIVE: usize = 16;
@@ -189,10 +190,9 @@ impl DroppedValues {
     /// Adds those that a restart drops.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`bandsolve::Error::OutOfMemory`].
     pub fn add(&mut self, values: &[Complex64]) -> Result<()> {
-        let bytes = size_of_val(values);
-        self.0.try_reserve(values.len()).map_err(|_| Error::OutOfMemory { bytes })?;
+        more(&mut self.0, values.len())?;
         self.0.extend_from_slice(values);
         Ok(())
     }

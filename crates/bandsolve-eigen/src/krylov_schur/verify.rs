@@ -6,10 +6,9 @@ use crate::random::unit;
 use crate::report::EigenEnding;
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::memory::zeroed;
+use bandsolve::memory::{collected, reserved, zeroed};
 use bandsolve::vectors::{Reducer, agree, agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
-use bandsolve_kernel::memory::zeros;
 
 /// Scratch of a search.
 pub(super) struct SearchMemory(Vec<f64>);
@@ -19,8 +18,7 @@ impl SearchMemory {
     pub fn new<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
         let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
         let bytes = needed.unaligned_bytes_required();
-        let memory = zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes });
-        agree_on(solver.communicator, memory).map(Self)
+        agree_on(solver.communicator, zeroed(bytes.div_ceil(size_of::<f64>()))).map(Self)
     }
 
     pub fn stack(&mut self) -> &mut PodStack {
@@ -128,14 +126,14 @@ pub(super) fn verify<T: Scalar>(
 ) -> Result<Verified> {
     let n = problem.a.rows();
     let sigma = problem.shift().map_or(ZERO, widen);
-    let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
-    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?));
-    let (mut spare, mut products): (Vec<T>, Vec<Complex64>) = reducer.agree_on(memory())?;
+    let values = || collected(offsets.iter().map(|offset| sigma + offset));
+    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?, values()?, reserved(offsets.len())?));
+    let (mut spare, mut products, values, mut parts): (Vec<T>, Vec<Complex64>, _, Vec<(f64, f64)>) =
+        reducer.agree_on(memory())?;
     let mut seen = match solver.probed {
         Some(probed) => probed,
         None => probe(problem, (&mut *reducer, &mut *stack))?,
     };
-    let mut parts = Vec::with_capacity(offsets.len());
     let mut gram = 0.0_f64;
     for k in 0..offsets.len() {
         let x = &vectors[k * n..][..n];

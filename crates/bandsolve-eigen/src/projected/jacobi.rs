@@ -15,7 +15,7 @@ const SWEEPS: usize = 40;
 /// About 10 sweeps of 24·n³ flops.
 ///
 /// # Errors
-/// [`Error::NotConverged`] if A is not finite or the sweeps do not converge.
+/// [`Error::NotConverged`] if A is not finite or the sweeps do not converge, [`Error::OutOfMemory`].
 pub fn hermitian_eigen(mut a: ProjectedMatrix) -> Result<(Vec<f64>, ProjectedMatrix)> {
     let n = a.rows();
     let norm = a.norm();
@@ -23,7 +23,7 @@ pub fn hermitian_eigen(mut a: ProjectedMatrix) -> Result<(Vec<f64>, ProjectedMat
     if !a.is_finite() {
         return Err(failed);
     }
-    let mut u = ProjectedMatrix::identity(n);
+    let mut u = ProjectedMatrix::identity(n)?;
     for _ in 0..SWEEPS {
         let mut rotated = false;
         for p in 0..n {
@@ -66,16 +66,16 @@ mod tests {
     use crate::random::unit;
 
     fn check(a: &ProjectedMatrix) -> Vec<f64> {
-        let (values, u) = hermitian_eigen(a.clone()).unwrap();
+        let (values, u) = hermitian_eigen(a.copy().unwrap()).unwrap();
         let n = a.rows();
-        let mut scaled = u.clone();
+        let mut scaled = u.copy().unwrap();
         (0..n).for_each(|j| scaled.column_mut(j).iter_mut().for_each(|x| *x *= values[j]));
-        let au = a.times(&u);
+        let au = a.times(&u).unwrap();
         let residual = (0..n).flat_map(|j| (0..n).map(move |i| (i, j))).map(|at| (au[at] - scaled[at]).norm());
         // n·ε for the sums, a few rotations of each entry.
         let allowed = 20.0 * n as f64 * f64::EPSILON;
         assert!(residual.fold(0.0, f64::max) <= allowed * a.norm(), "{values:?}");
-        let gram = u.adjoint().times(&u);
+        let gram = u.adjoint().and_then(|adjoint| adjoint.times(&u)).unwrap();
         for i in 0..n {
             (0..n).for_each(|j| assert!((gram[(i, j)] - f64::from(u8::from(i == j))).norm() <= allowed));
         }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn residuals_and_orthogonality() {
         for n in [0, 1, 2, 3, 8, 31] {
-            let mut a = ProjectedMatrix::zeros(n, n);
+            let mut a = ProjectedMatrix::zeros(n, n).unwrap();
             for j in 0..n {
                 for i in 0..=j {
                     let [re, im] = [0, 1].map(|part| unit(7, (2 * (i + n * j) + part) as u64));
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn graded_multiple_and_zero() {
-        assert_eq!(check(&ProjectedMatrix::zeros(4, 4)), [0.0; 4]);
-        assert_eq!(check(&ProjectedMatrix::identity(5)), [1.0; 5]);
-        let mut flip = ProjectedMatrix::zeros(2, 2);
+        assert_eq!(check(&ProjectedMatrix::zeros(4, 4).unwrap()), [0.0; 4]);
+        assert_eq!(check(&ProjectedMatrix::identity(5).unwrap()), [1.0; 5]);
+        let mut flip = ProjectedMatrix::zeros(2, 2).unwrap();
         (flip[(0, 1)], flip[(1, 0)]) = (Complex64::new(0.0, 1.0), Complex64::new(0.0, -1.0));
         let mut values = check(&flip);
         values.sort_by(f64::total_cmp);
         assert!((values[0] + 1.0).abs() < 1e-15 && (values[1] - 1.0).abs() < 1e-15);
-        let mut nan = ProjectedMatrix::identity(2);
+        let mut nan = ProjectedMatrix::identity(2).unwrap();
         nan[(0, 1)].re = f64::NAN;
         assert!(hermitian_eigen(nan).is_err());
     }

@@ -6,14 +6,15 @@ mod schur;
 pub(crate) use jacobi::hermitian_eigen;
 pub(crate) use schur::{SchurForm, schur};
 
-use bandsolve::Complex64;
+use bandsolve::memory::{copied, zeroed};
+use bandsolve::{Complex64, Result};
 use core::ops::{Index, IndexMut};
 
 pub(crate) const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 pub(crate) const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
-/// A dense matrix by columns.
-#[derive(Debug, Clone, PartialEq)]
+/// A dense matrix by columns. What makes one fails where there is no memory.
+#[derive(Debug, PartialEq)]
 pub(crate) struct ProjectedMatrix {
     rows: usize,
     columns: usize,
@@ -21,14 +22,18 @@ pub(crate) struct ProjectedMatrix {
 }
 
 impl ProjectedMatrix {
-    pub fn zeros(rows: usize, columns: usize) -> Self {
-        Self { rows, columns, entries: vec![ZERO; rows * columns] }
+    pub fn zeros(rows: usize, columns: usize) -> Result<Self> {
+        Ok(Self { rows, columns, entries: zeroed(rows.saturating_mul(columns))? })
     }
 
-    pub fn identity(n: usize) -> Self {
-        let mut unit = Self::zeros(n, n);
+    pub fn identity(n: usize) -> Result<Self> {
+        let mut unit = Self::zeros(n, n)?;
         (0..n).for_each(|k| unit[(k, k)] = ONE);
-        unit
+        Ok(unit)
+    }
+
+    pub fn copy(&self) -> Result<Self> {
+        Ok(Self { entries: copied(&self.entries)?, ..*self })
     }
 
     pub fn rows(&self) -> usize {
@@ -48,18 +53,18 @@ impl ProjectedMatrix {
     }
 
     /// The rows and columns `from .. to` of a square matrix.
-    pub fn block(&self, from: usize, to: usize) -> Self {
-        let mut block = Self::zeros(to - from, to - from);
+    pub fn block(&self, from: usize, to: usize) -> Result<Self> {
+        let mut block = Self::zeros(to - from, to - from)?;
         for j in from..to {
             block.column_mut(j - from).copy_from_slice(&self.column(j)[from..to]);
         }
-        block
+        Ok(block)
     }
 
     /// A·B.
-    pub fn times(&self, b: &Self) -> Self {
+    pub fn times(&self, b: &Self) -> Result<Self> {
         debug_assert_eq!(self.columns, b.rows);
-        let mut product = Self::zeros(self.rows, b.columns);
+        let mut product = Self::zeros(self.rows, b.columns)?;
         for j in 0..b.columns {
             for k in 0..self.columns {
                 let factor = b[(k, j)];
@@ -67,23 +72,23 @@ impl ProjectedMatrix {
                 product.column_mut(j).iter_mut().zip(column).for_each(|(to, a)| *to += a * factor);
             }
         }
-        product
+        Ok(product)
     }
 
     /// Aᴴ.
-    pub fn adjoint(&self) -> Self {
-        let mut adjoint = Self::zeros(self.columns, self.rows);
+    pub fn adjoint(&self) -> Result<Self> {
+        let mut adjoint = Self::zeros(self.columns, self.rows)?;
         for j in 0..self.columns {
             (0..self.rows).for_each(|i| adjoint[(j, i)] = self[(i, j)].conj());
         }
-        adjoint
+        Ok(adjoint)
     }
 
     /// The columns of these numbers.
-    pub fn columns_at(&self, places: impl ExactSizeIterator<Item = usize>) -> Self {
-        let mut some = Self::zeros(self.rows, places.len());
+    pub fn columns_at(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
+        let mut some = Self::zeros(self.rows, places.len())?;
         places.enumerate().for_each(|(to, from)| some.column_mut(to).copy_from_slice(self.column(from)));
-        some
+        Ok(some)
     }
 
     /// ‖A‖_F.
@@ -95,9 +100,9 @@ impl ProjectedMatrix {
         largest * self.entries.iter().map(|a| (a / largest).norm_sqr()).sum::<f64>().sqrt()
     }
 
-    /// A·factor.
-    pub fn scaled(&self, factor: f64) -> Self {
-        Self { entries: self.entries.iter().map(|a| a * factor).collect(), ..*self }
+    /// A ← A·factor.
+    pub fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|a| *a *= factor);
     }
 
     pub fn is_finite(&self) -> bool {

@@ -5,10 +5,11 @@
 //! (exchanges of eigenvalues).
 
 use super::{ProjectedMatrix, ZERO, rotation};
+use bandsolve::memory::zeroed;
 use bandsolve::{Complex64, Error, Result};
 
 /// A = U·T·Uᴴ with an upper triangular T and a unitary U.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct SchurForm {
     pub t: ProjectedMatrix,
     pub u: ProjectedMatrix,
@@ -23,8 +24,8 @@ const STEPS: usize = 40;
 /// About 25·n³ complex multiplications.
 ///
 /// # Errors
-/// [`Error::NotConverged`] if A is not finite, or QR steps do not converge.
-pub(crate) fn schur(a: ProjectedMatrix) -> Result<SchurForm> {
+/// [`Error::NotConverged`] if A is not finite, or QR steps do not converge, [`Error::OutOfMemory`].
+pub(crate) fn schur(mut a: ProjectedMatrix) -> Result<SchurForm> {
     let n = a.rows();
     let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: STEPS * n };
     if !a.is_finite() {
@@ -33,11 +34,12 @@ pub(crate) fn schur(a: ProjectedMatrix) -> Result<SchurForm> {
     let norm = a.norm();
     if norm > 0.0 && !(1e-100..1e100).contains(&norm) {
         // Squares of entries are neither zero nor infinite then.
-        let mut form = schur(a.scaled(1.0 / norm))?;
-        form.t = form.t.scaled(norm);
+        a.scale(1.0 / norm);
+        let mut form = schur(a)?;
+        form.t.scale(norm);
         return Ok(form);
     }
-    let mut form = SchurForm { t: a, u: ProjectedMatrix::identity(n) };
+    let mut form = SchurForm { t: a, u: ProjectedMatrix::identity(n)? };
     form.make_hessenberg();
     let (mut high, mut steps, mut since) = (n, 0, 0);
     while high > 1 {
@@ -151,11 +153,11 @@ impl SchurForm {
     /// Of equal eigenvalues that are not defective T has nothing beside the diagonal but errors of at most `equal`. The quotient of such an
     /// error and the difference of the eigenvalues would be any number, and the vectors of both the same. Where it is large, the error
     /// counts as zero, which is a residual of at most `equal`.
-    pub fn vector(&self, k: usize, equal: f64) -> Vec<Complex64> {
+    pub fn vector(&self, k: usize, equal: f64) -> Result<Vec<Complex64>> {
         let (n, own) = (self.t.rows(), self.t[(k, k)]);
         let norm = self.t.norm();
         let small = f64::EPSILON * if norm > 0.0 { norm } else { 1.0 };
-        let mut y = vec![ZERO; n];
+        let mut y: Vec<Complex64> = zeroed(n)?;
         y[k] = Complex64::from(1.0);
         for i in (0..k).rev() {
             let sum: Complex64 = (i + 1..=k).map(|j| self.t[(i, j)] * y[j]).sum();
@@ -172,13 +174,13 @@ impl SchurForm {
                 y.iter_mut().for_each(|y| *y /= size);
             }
         }
-        let mut x = vec![ZERO; n];
+        let mut x: Vec<Complex64> = zeroed(n)?;
         for (j, factor) in y.iter().enumerate().take(k + 1) {
             x.iter_mut().zip(self.u.column(j)).for_each(|(x, u)| *x += u * factor);
         }
         let norm = x.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt();
         x.iter_mut().for_each(|x| *x /= norm);
-        x
+        Ok(x)
     }
 }
 
@@ -189,12 +191,13 @@ mod tests {
 
     fn check(a: &ProjectedMatrix) -> SchurForm {
         let n = a.rows();
-        let mut form = schur(a.clone()).unwrap();
+        let mut form = schur(a.copy().unwrap()).unwrap();
         let reversed: Vec<usize> = (0..n).rev().collect();
         let mut values = form.values();
         for _ in 0..2 {
-            let back = form.u.times(&form.t).times(&form.u.adjoint());
-            let gram = form.u.adjoint().times(&form.u);
+            let adjoint = form.u.adjoint().unwrap();
+            let back = form.u.times(&form.t).unwrap().times(&adjoint).unwrap();
+            let gram = adjoint.times(&form.u).unwrap();
             let allowed = 50.0 * (n.max(1) as f64) * f64::EPSILON;
             for at in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
                 assert!((back[at] - a[at]).norm() <= allowed * a.norm(), "{n} {at:?}");
@@ -209,7 +212,7 @@ mod tests {
     }
 
     fn random(n: usize, complex: bool) -> ProjectedMatrix {
-        let mut a = ProjectedMatrix::zeros(n, n);
+        let mut a = ProjectedMatrix::zeros(n, n).unwrap();
         for at in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
             let [re, im] = [0, 1].map(|part| unit(3, (2 * (at.0 + n * at.1) + part) as u64));
             a[at] = Complex64::new(re, if complex { im } else { 0.0 });
@@ -223,7 +226,7 @@ mod tests {
             for complex in [false, true] {
                 let (a, form) = (random(n, complex), check(&random(n, complex)));
                 for k in 0..n {
-                    let x = form.vector(k, 0.0);
+                    let x = form.vector(k, 0.0).unwrap();
                     let mut residual = 0.0_f64;
                     for i in 0..n {
                         let ax: Complex64 = (0..n).map(|j| a[(i, j)] * x[j]).sum();
@@ -239,8 +242,8 @@ mod tests {
     fn matrices_that_are_hard_for_shifts() {
         // A cycle: all eigenvalues have modulus 1. A Jordan block. Graded. Zero.
         let n = 12;
-        let (mut cycle, mut jordan, mut graded) =
-            (ProjectedMatrix::zeros(n, n), ProjectedMatrix::zeros(n, n), random(n, true));
+        let zero = || ProjectedMatrix::zeros(n, n).unwrap();
+        let (mut cycle, mut jordan, mut graded) = (zero(), zero(), random(n, true));
         for k in 0..n {
             cycle[((k + 1) % n, k)] = Complex64::from(1.0);
             if k + 1 < n {
@@ -251,10 +254,10 @@ mod tests {
         let form = check(&cycle);
         assert!(form.values().iter().all(|value| (value.norm() - 1.0).abs() < 1e-14));
         check(&jordan);
-        check(&jordan.adjoint());
+        check(&jordan.adjoint().unwrap());
         check(&graded);
-        check(&ProjectedMatrix::zeros(5, 5));
-        let mut bad = ProjectedMatrix::identity(3);
+        check(&ProjectedMatrix::zeros(5, 5).unwrap());
+        let mut bad = ProjectedMatrix::identity(3).unwrap();
         bad[(2, 0)].im = f64::INFINITY;
         assert!(schur(bad).is_err());
     }

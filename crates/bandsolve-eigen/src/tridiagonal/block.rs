@@ -3,6 +3,8 @@
 use super::precise::count_at_most;
 use super::refine::{self, Wanted};
 use super::sturm::{SturmMatrix, SturmPoint};
+use bandsolve::Result;
+use bandsolve::memory::{collected, push};
 use core::ops::Range;
 
 /// Rows of the matrix that are coupled to each other and to no other row.
@@ -33,15 +35,15 @@ fn exponent_of(x: f64) -> i32 {
 }
 
 impl CoupledRows {
-    pub fn new(diag: &[f64], off: &[f64], rows: Range<usize>) -> Self {
+    pub fn new(diag: &[f64], off: &[f64], rows: Range<usize>) -> Result<Self> {
         let (diag, off) = (&diag[rows.clone()], &off[rows.start..rows.end - 1]);
         let largest = diag.iter().chain(off).fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let exponent = if largest > 0.0 { exponent_of(largest) } else { 0 };
-        let scaled = |x: &[f64]| x.iter().map(|x| times_power(*x, -exponent)).collect::<Vec<_>>();
-        let (diag, off) = (scaled(diag), scaled(off));
-        let matrix = SturmMatrix::new(&diag, &off);
+        let scaled = |x: &[f64]| collected(x.iter().map(|x| times_power(*x, -exponent)));
+        let (diag, off) = (scaled(diag)?, scaled(off)?);
+        let matrix = SturmMatrix::new(&diag, &off)?;
         let ends = gershgorin(&diag, &off);
-        Self { rows, diag, off, exponent, matrix, ends }
+        Ok(Self { rows, diag, off, exponent, matrix, ends })
     }
 
     pub fn n(&self) -> usize {
@@ -72,11 +74,11 @@ impl CoupledRows {
     }
 
     /// Scaled eigenvalues with the wanted numbers in (from, to], whose ends are in the caller's units.
-    pub fn eigenvalues(&self, (from, to): (f64, f64), indices: Range<usize>, tolerance: f64) -> Vec<f64> {
+    pub fn eigenvalues(&self, (from, to): (f64, f64), indices: Range<usize>, tolerance: f64) -> Result<Vec<f64>> {
         if self.n() == 1 {
             let value = self.unscaled(self.diag[0]);
             let inside = indices.contains(&0) && from < value && value <= to;
-            return if inside { vec![self.diag[0]] } else { Vec::new() };
+            return Ok(if inside { vec![self.diag[0]] } else { Vec::new() });
         }
         let tolerance = self.scaled(tolerance).max(f64::EPSILON * self.norm());
         refine::eigenvalues(&self.matrix, self.count_ends([from, to]), &Wanted { indices, tolerance })
@@ -121,26 +123,27 @@ fn gershgorin(diag: &[f64], off: &[f64]) -> (f64, f64) {
 }
 
 /// Cuts where a coupling is negligible: |e_k| ≤ ε √|d_k d_{k+1}|; and then where it is at most ε/8 of the largest entry of its part.
-pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Vec<CoupledRows> {
+pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Result<Vec<CoupledRows>> {
     let beside = |k: usize| f64::EPSILON * diag[k].abs().sqrt() * diag[k + 1].abs().sqrt();
     let mut blocks = Vec::new();
-    for part in cut(0..diag.len(), |k| off[k].abs() <= beside(k)) {
+    for part in cut(0..diag.len(), |k| off[k].abs() <= beside(k))? {
         let entries = diag[part.clone()].iter().chain(&off[part.start..part.end - 1]);
         let largest = entries.fold(0.0, |largest: f64, x| largest.max(x.abs()));
-        let rows = cut(part, |k| off[k].abs() <= f64::EPSILON / 8.0 * largest);
-        blocks.extend(rows.into_iter().map(|rows| CoupledRows::new(diag, off, rows)));
+        for rows in cut(part, |k| off[k].abs() <= f64::EPSILON / 8.0 * largest)? {
+            push(&mut blocks, CoupledRows::new(diag, off, rows)?)?;
+        }
     }
-    blocks
+    Ok(blocks)
 }
 
 /// Parts of `rows`, which end where the coupling of a row to the next is negligible.
-fn cut(rows: Range<usize>, negligible: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+fn cut(rows: Range<usize>, negligible: impl Fn(usize) -> bool) -> Result<Vec<Range<usize>>> {
     let (mut parts, mut first) = (Vec::new(), rows.start);
     for k in rows.clone() {
         if k + 1 == rows.end || negligible(k) {
-            parts.push(first..k + 1);
+            push(&mut parts, first..k + 1)?;
             first = k + 1;
         }
     }
-    parts
+    Ok(parts)
 }

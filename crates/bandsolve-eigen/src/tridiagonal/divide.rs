@@ -12,8 +12,8 @@
 //! Note 89 (1993).
 
 use super::block::CoupledRows;
-use super::vectors::room;
 use bandsolve::Result;
+use bandsolve::memory::{allocate, collected, copied, reserved, zeroed};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
@@ -30,16 +30,16 @@ const STEPS: usize = 100;
 /// The eigenvectors of a block, a row each, in the order of their eigenvalues.
 pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
     let n = block.n();
-    let mut diag = block.diag.clone();
+    let mut diag = copied(&block.diag)?;
     for (k, e) in block.off.iter().enumerate() {
         diag[k] -= e.abs();
         diag[k + 1] -= e.abs();
     }
     let divided = Divided { n, diag: &diag, off: &block.off, simd };
-    let mut vectors = room(n.saturating_mul(n))?;
-    let mut rows = room(vectors.len())?;
-    let (mut values, mut order) = (vec![0.0; n], vec![0; n]);
-    divided.solve(0..n, &mut vectors, (&mut values, &mut order));
+    let mut vectors = zeroed(n.saturating_mul(n))?;
+    let mut rows = zeroed(vectors.len())?;
+    let (mut values, mut order) = (zeroed(n)?, zeroed(n)?);
+    divided.solve(0..n, &mut vectors, (&mut values, &mut order))?;
     rows.chunks_exact_mut(n).zip(&order).for_each(|(row, k)| row.copy_from_slice(&vectors[k * n..][..n]));
     Ok(rows)
 }
@@ -73,11 +73,16 @@ struct RankOneUpdate {
 impl Divided<'_> {
     /// Eigenpairs of some rows without the coupling to others. Vector k has its entries in row k of `vectors`, its eigenvalue at place k;
     /// `order`: their places, ascending.
-    fn solve(&self, rows: Range<usize>, vectors: &mut [f64], (values, order): (&mut [f64], &mut [usize])) {
+    fn solve(
+        &self,
+        rows: Range<usize>,
+        vectors: &mut [f64],
+        (values, order): (&mut [f64], &mut [usize]),
+    ) -> Result<()> {
         if let [value] = values {
             vectors[rows.start] = 1.0;
             (*value, order[0]) = (self.diag[rows.start], 0);
-            return;
+            return Ok(());
         }
         let middle = rows.len() / 2;
         let cut = rows.start + middle;
@@ -87,66 +92,73 @@ impl Divided<'_> {
                 (values.split_at_mut(middle), order.split_at_mut(middle));
             let mut first = || self.solve(rows.start..cut, upper, (upper_values, upper_order));
             let mut second = || self.solve(cut..rows.end, lower, (lower_values, lower_order));
-            if rows.len() >= WORTH_A_THREAD {
-                threads::join(first, second);
-            } else {
-                first();
-                second();
-            }
+            let (first, second) =
+                if rows.len() >= WORTH_A_THREAD { threads::join(first, second) } else { (first(), second()) };
+            first.and(second)?;
         }
         order[middle..].iter_mut().for_each(|k| *k += middle);
-        self.merge(&rows, cut, vectors, (values, order));
+        self.merge(&rows, cut, vectors, (values, order))
     }
 
     /// Eigenpairs of two halves become those of both.
-    fn merge(&self, rows: &Range<usize>, cut: usize, vectors: &mut [f64], (values, order): (&mut [f64], &mut [usize])) {
+    fn merge(
+        &self,
+        rows: &Range<usize>,
+        cut: usize,
+        vectors: &mut [f64],
+        (values, order): (&mut [f64], &mut [usize]),
+    ) -> Result<()> {
         let e = self.off[cut - 1];
-        let sort = |values: &[f64], order: &mut [usize]| order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let sort = |values: &[f64], order: &mut [usize]| {
+            order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]).then(a.cmp(b)));
+        };
         sort(values, order);
         let middle = cut - rows.start;
         let beside =
             |k: usize| if k < middle { vectors[k * self.n + cut - 1] } else { e.signum() * vectors[k * self.n + cut] };
-        let z = (0..rows.len()).map(|k| FRAC_1_SQRT_2 * beside(k)).collect();
+        let z = (0..rows.len()).map(|k| FRAC_1_SQRT_2 * beside(k));
         let half = |k: usize| if k < middle { Half::Upper } else { Half::Lower };
         let mut update = RankOneUpdate {
             rows: rows.clone(),
             middle,
             rho: 2.0 * e.abs(),
-            z,
-            half: (0..rows.len()).map(half).collect(),
+            z: collected(z)?,
+            half: collected((0..rows.len()).map(half))?,
         };
-        let active = update.deflate(self.n, vectors, (values, order));
+        let active = update.deflate(self.n, vectors, (values, order))?;
         if !active.is_empty() {
-            self.combine(&update, &active, vectors, values);
+            self.combine(&update, &active, vectors, values)?;
         }
         sort(values, order);
+        Ok(())
     }
 
     /// New pairs in the places of the active ones.
-    fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) {
+    fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) -> Result<()> {
         let (k, n) = (active.len(), self.n);
-        let mut secular = SecularEquation::new(update, active, values);
-        let mut apart = vec![0.0; k * k];
-        let mut roots = vec![0.0; k];
+        let mut secular = SecularEquation::new(update, active, values)?;
+        let mut apart = zeroed(k.saturating_mul(k))?;
+        let mut roots = zeroed(k)?;
         secular.solve(0..k, (&mut apart, &mut roots), self.simd);
-        secular.exact_z(&apart);
+        secular.exact_z(&apart)?;
         // Rows by halves, so that zeros are not multiplied.
-        let mut by_half: Vec<usize> = (0..k).collect();
-        by_half.sort_by_key(|i| update.half[active[*i]]);
+        let mut by_half: Vec<usize> = collected(0..k)?;
+        by_half.sort_unstable_by_key(|i| (update.half[active[*i]], *i));
         let count = |half: Half| active.iter().filter(|slot| update.half[**slot] == half).count();
         let (upper, lower) = (count(Half::Upper), count(Half::Lower));
         let pack = |from: usize, to: usize, rows: Range<usize>| {
-            let mut packed = Vec::with_capacity(rows.len() * (to - from));
+            let mut packed = reserved(rows.len() * (to - from))?;
             for i in &by_half[from..to] {
                 packed.extend_from_slice(&vectors[active[*i] * n..][rows.clone()]);
             }
-            packed
+            Ok(packed)
         };
         let (start, cut, end) = (update.rows.start, update.rows.start + update.middle, update.rows.end);
         let parts = [(0..k - lower, start..cut), (upper..k, cut..end)];
-        let packed = parts.clone().map(|(columns, rows)| pack(columns.start, columns.end, rows));
-        let mut places: Vec<Option<&mut [f64]>> = vectors.chunks_exact_mut(n).map(Some).collect();
-        let mut targets: Vec<&mut [f64]> = active.iter().filter_map(|slot| places[*slot].take()).collect();
+        let [upper, lower] = parts.clone().map(|(columns, rows)| pack(columns.start, columns.end, rows));
+        let packed: [Vec<f64>; 2] = [upper?, lower?];
+        let mut places = collected(vectors.chunks_exact_mut(n).map(Some))?;
+        let mut targets: Vec<&mut [f64]> = collected(active.iter().filter_map(|slot| places[*slot].take()))?;
         let combination = Combination {
             secular: &secular,
             apart: &apart,
@@ -155,18 +167,24 @@ impl Divided<'_> {
             packed: &packed,
             simd: self.simd,
         };
-        combination.write(0, &mut targets);
+        combination.write(0, &mut targets)?;
         active.iter().zip(&roots).for_each(|(slot, root)| values[*slot] = *root);
+        Ok(())
     }
 }
 
 impl RankOneUpdate {
     /// Makes z zero wherever that changes the matrix by rounding alone, after a rotation of two vectors where their values are close; the
     /// places that are left, with rising values that are apart.
-    fn deflate(&mut self, n: usize, vectors: &mut [f64], (values, order): (&mut [f64], &[usize])) -> Vec<usize> {
+    fn deflate(
+        &mut self,
+        n: usize,
+        vectors: &mut [f64],
+        (values, order): (&mut [f64], &[usize]),
+    ) -> Result<Vec<usize>> {
         let largest = |x: &[f64]| x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let tolerance = 8.0 * f64::EPSILON * largest(values).max(largest(&self.z));
-        let mut active = Vec::new();
+        let mut active = reserved(order.len())?;
         let mut last: Option<usize> = None;
         for slot in order.iter().copied() {
             if self.rho * self.z[slot].abs() <= tolerance {
@@ -191,7 +209,7 @@ impl RankOneUpdate {
             last = Some(slot);
         }
         active.extend(last);
-        active
+        Ok(active)
     }
 
     /// Vectors p and q ← c·p + s·q and c·q − s·p.
@@ -216,10 +234,10 @@ struct SecularEquation {
 }
 
 impl SecularEquation {
-    fn new(update: &RankOneUpdate, active: &[usize], values: &[f64]) -> Self {
-        let z: Vec<f64> = active.iter().map(|slot| update.z[*slot]).collect();
-        let z2 = z.iter().map(|z| z * z).collect();
-        Self { d: active.iter().map(|slot| values[*slot]).collect(), z, z2, rho: update.rho }
+    fn new(update: &RankOneUpdate, active: &[usize], values: &[f64]) -> Result<Self> {
+        let z: Vec<f64> = collected(active.iter().map(|slot| update.z[*slot]))?;
+        let z2 = collected(z.iter().map(|z| z * z))?;
+        Ok(Self { d: collected(active.iter().map(|slot| values[*slot]))?, z, z2, rho: update.rho })
     }
 
     /// The zeros with these numbers, and d_i − λ for each of them.
@@ -240,9 +258,9 @@ impl SecularEquation {
     }
 
     /// Replaces z by that for which the zeros are exact: z_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to a common factor.
-    fn exact_z(&mut self, apart: &[f64]) {
+    fn exact_z(&mut self, apart: &[f64]) -> Result<()> {
         let k = self.d.len();
-        let mut products = vec![1.0; k];
+        let mut products: Vec<f64> = allocate(k, 1.0)?;
         for (j, apart) in apart.chunks_exact(k).enumerate() {
             let own = self.d[j];
             for (i, product) in products.iter_mut().enumerate() {
@@ -251,6 +269,7 @@ impl SecularEquation {
             }
         }
         self.z.iter_mut().zip(&products).for_each(|(z, product)| *z = product.abs().sqrt().copysign(*z));
+        Ok(())
     }
 }
 
@@ -422,15 +441,15 @@ struct Combination<'a> {
 
 impl Combination<'_> {
     /// Writes the vectors from number `first` on.
-    fn write(&self, first: usize, targets: &mut [&mut [f64]]) {
+    fn write(&self, first: usize, targets: &mut [&mut [f64]]) -> Result<()> {
         if targets.len() > TOGETHER {
             let half = (targets.len() / 2).next_multiple_of(8);
             let (left, right) = targets.split_at_mut(half);
-            threads::join(|| self.write(first, left), || self.write(first + half, right));
-            return;
+            let (left, right) = threads::join(|| self.write(first, left), || self.write(first + half, right));
+            return left.and(right);
         }
         let k = self.secular.d.len();
-        let mut factors = Vec::with_capacity(k * targets.len());
+        let mut factors = reserved(k * targets.len())?;
         for apart in self.apart.chunks_exact(k).skip(first).take(targets.len()) {
             let from = factors.len();
             factors.extend(self.by_half.iter().map(|i| self.secular.z[*i] / apart[*i]));
@@ -439,7 +458,7 @@ impl Combination<'_> {
             own.iter_mut().for_each(|x| *x /= norm);
         }
         for ((columns, rows), packed) in self.parts.iter().zip(self.packed) {
-            let mut made = vec![0.0; rows.len() * targets.len()];
+            let mut made = zeroed(rows.len() * targets.len())?;
             let factors = View::new(&factors, k, targets.len()).rows(columns.clone());
             let old = View::new(packed, rows.len(), columns.len());
             let product = Product::replace(ViewMut::new(&mut made, rows.len(), targets.len()), old, factors);
@@ -448,5 +467,6 @@ impl Combination<'_> {
                 target[rows.clone()].copy_from_slice(made);
             }
         }
+        Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 use super::block::CoupledRows;
 use crate::random::{STEP, uniform};
+use bandsolve::Result;
+use bandsolve::memory::reserved;
 
 /// What a vector is scaled to before a solve. Pivots are at least ε² of the largest entry, so nothing overflows.
 const SMALL: f64 = 1e-100;
@@ -15,12 +17,12 @@ pub struct InverseIteration {
 }
 
 impl InverseIteration {
-    pub fn new(block: &CoupledRows, shift: f64) -> Self {
+    pub fn new(block: &CoupledRows, shift: f64) -> Result<Self> {
         let (diag, off, n) = (&block.diag, &block.off, block.n());
         let least = f64::EPSILON * f64::EPSILON;
         let nonzero = |pivot: f64| if pivot.abs() < least { least } else { pivot };
         let at = |k: usize| off.get(k).copied().unwrap_or(0.0);
-        let (mut upper, mut lower) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut upper, mut lower) = (reserved(n)?, reserved(n)?);
         let mut row = [diag[0] - shift, at(0)];
         for k in 0..n - 1 {
             let next = [off[k], diag[k + 1] - shift, at(k + 1)];
@@ -39,7 +41,7 @@ impl InverseIteration {
             }
         }
         upper.push([nonzero(row[0]), 0.0, 0.0]);
-        Self { upper, lower }
+        Ok(Self { upper, lower })
     }
 
     /// x ← (T − λI)⁻¹ x, scaled to norm 1.

@@ -9,11 +9,12 @@ mod sturm;
 mod twisted;
 mod vectors;
 
+use bandsolve::memory::{collected, more, zeroed};
 use bandsolve::{Error, Result};
 use bandsolve_kernel::arithmetic::Standard;
 use block::{CoupledRows, coupled_rows};
 use core::ops::Range;
-use vectors::{block_vectors, room};
+use vectors::block_vectors;
 
 /// Which eigenvalues of a matrix with real ones are wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,40 +92,40 @@ impl<'a> SymmetricTridiagonal<'a> {
     /// About 15 counts an eigenvalue, each of 7 vector operations a row and W shifts.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an index is beyond n, [`Error::NotFinite`] if an end of an interval is NaN.
+    /// [`Error::Shape`] if an index is beyond n, [`Error::NotFinite`] if an end of an interval is NaN, [`Error::OutOfMemory`].
     ///
     /// # Source
     /// Barth, Martin, Wilkinson, "Calculation of the eigenvalues of a symmetric tridiagonal matrix by the method of bisection" (1967).
     pub fn eigenvalues(&self, range: EigenvalueRange) -> Result<Vec<f64>> {
         let _mode = Standard::enter();
-        let blocks = coupled_rows(self.diag, self.off);
+        let blocks = coupled_rows(self.diag, self.off)?;
         let found = self.find(&blocks, &range)?;
-        Ok(found.iter().map(|found| found.value).collect())
+        collected(found.iter().map(|found| found.value))
     }
 
     /// How many eigenvalues are below σ or at it: the pivots of LDLᵀ = T − σI that are not positive. Minors of 106 bits decide whether an
     /// eigenvalue within rounding of σ counts.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if σ is NaN.
+    /// [`Error::NotFinite`] if σ is NaN, [`Error::OutOfMemory`].
     pub fn eigenvalues_below(&self, shift: f64) -> Result<usize> {
         let _mode = Standard::enter();
         if shift.is_nan() {
             return Err(Error::NotFinite { array: "shift", index: 0 });
         }
-        Ok(count(&coupled_rows(self.diag, self.off), shift))
+        Ok(count(&coupled_rows(self.diag, self.off)?, shift))
     }
 
     /// The wanted eigenvalues with their blocks, ascending.
     fn find(&self, blocks: &[CoupledRows], range: &EigenvalueRange) -> Result<Vec<FoundEigenvalue>> {
         let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
         match *range {
-            EigenvalueRange::All => Ok(self.merged(blocks, everywhere, 0..self.n())),
+            EigenvalueRange::All => self.merged(blocks, everywhere, 0..self.n()),
             EigenvalueRange::Interval(from, to) => {
                 if let Some(index) = [from, to].iter().position(|end| end.is_nan()) {
                     return Err(Error::NotFinite { array: "interval", index });
                 }
-                let mut found = if from < to { self.merged(blocks, (from, to), 0..self.n()) } else { Vec::new() };
+                let mut found = if from < to { self.merged(blocks, (from, to), 0..self.n())? } else { Vec::new() };
                 // Counts say that they are inside; rounding may have moved them to an end.
                 found.iter_mut().for_each(|found| found.value = found.value.clamp(from.next_up(), to));
                 Ok(found)
@@ -137,38 +138,46 @@ impl<'a> SymmetricTridiagonal<'a> {
                         got: end.max(start),
                     });
                 }
-                Ok(if start == end { Vec::new() } else { self.by_index(blocks, start..end) })
+                if start == end { Ok(Vec::new()) } else { self.by_index(blocks, start..end) }
             }
         }
     }
 
     /// Eigenvalues with the wanted numbers, of which there are some.
-    fn by_index(&self, blocks: &[CoupledRows], indices: Range<usize>) -> Vec<FoundEigenvalue> {
+    fn by_index(&self, blocks: &[CoupledRows], indices: Range<usize>) -> Result<Vec<FoundEigenvalue>> {
         if blocks.len() == 1 {
             return self.merged(blocks, (f64::NEG_INFINITY, f64::INFINITY), indices);
         }
         let (from, _) = enclose(blocks, indices.start);
         let (_, to) = enclose(blocks, indices.end - 1);
         let skipped = indices.start - count(blocks, from);
-        let found = self.merged(blocks, (from, to), 0..self.n());
-        found.into_iter().skip(skipped).take(indices.len()).collect()
+        let mut found = self.merged(blocks, (from, to), 0..self.n())?;
+        found.truncate(skipped.saturating_add(indices.len()));
+        found.drain(..skipped.min(found.len()));
+        Ok(found)
     }
 
     /// Eigenvalues of all blocks in an interval.
-    fn merged(&self, blocks: &[CoupledRows], interval: (f64, f64), indices: Range<usize>) -> Vec<FoundEigenvalue> {
+    fn merged(
+        &self,
+        blocks: &[CoupledRows],
+        interval: (f64, f64),
+        indices: Range<usize>,
+    ) -> Result<Vec<FoundEigenvalue>> {
         let mut found = Vec::new();
         for (place, block) in blocks.iter().enumerate() {
             let wanted = indices.start.min(block.n())..indices.end.min(block.n());
-            let scaled = block.eigenvalues(interval, wanted, self.tolerance);
+            let scaled = block.eigenvalues(interval, wanted, self.tolerance)?;
+            more(&mut found, scaled.len())?;
             found.extend(scaled.iter().map(|scaled| FoundEigenvalue {
                 value: block.unscaled(*scaled),
                 scaled: *scaled,
                 block: place,
             }));
         }
-        // A stable sort: equal eigenvalues stay in the order of their blocks. Those of one block may decrease by a rounding.
-        found.sort_by(|a, b| a.value.total_cmp(&b.value));
-        found
+        // Equal eigenvalues stay in the order of their blocks. Those of one block may decrease by a rounding.
+        found.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.block.cmp(&b.block)));
+        Ok(found)
     }
 }
 
@@ -222,11 +231,11 @@ impl SymmetricTridiagonal<'_> {
         let _mode = Standard::enter();
         // Vectors of values that are known less well would be those of others.
         let precise = SymmetricTridiagonal { tolerance: 0.0, ..*self };
-        let blocks = coupled_rows(self.diag, self.off);
+        let blocks = coupled_rows(self.diag, self.off)?;
         let found = precise.find(&blocks, &range)?;
-        let values = found.iter().map(|found| found.value).collect();
+        let values = collected(found.iter().map(|found| found.value))?;
         let (vectors, residual) = if blocks.len() == 1 {
-            let scaled: Vec<f64> = found.iter().map(|found| found.scaled).collect();
+            let scaled = collected(found.iter().map(|found| found.scaled))?;
             let own = block_vectors(&blocks[0], &scaled)?;
             (own.rows, own.residual)
         } else {
@@ -242,13 +251,13 @@ impl SymmetricTridiagonal<'_> {
     /// Vectors of all blocks, each in its rows, and the largest residual.
     fn assembled(&self, blocks: &[CoupledRows], found: &[FoundEigenvalue]) -> Result<(Vec<f64>, f64)> {
         let n = self.n();
-        let (mut vectors, mut largest) = (room(n.saturating_mul(found.len()))?, 0.0);
-        let mut places = vec![Vec::new(); blocks.len()];
-        for (place, found) in found.iter().enumerate() {
-            places[found.block].push(place);
-        }
-        for (block, places) in blocks.iter().zip(&places).filter(|(_, places)| !places.is_empty()) {
-            let scaled: Vec<f64> = places.iter().map(|place| found[*place].scaled).collect();
+        let (mut vectors, mut largest) = (zeroed(n.saturating_mul(found.len()))?, 0.0);
+        // Places by blocks.
+        let mut places: Vec<usize> = collected(0..found.len())?;
+        places.sort_unstable_by_key(|place| (found[*place].block, *place));
+        for places in places.chunk_by(|one, other| found[*one].block == found[*other].block) {
+            let block = &blocks[found[places[0]].block];
+            let scaled = collected(places.iter().map(|place| found[*place].scaled))?;
             let own = block_vectors(block, &scaled)?;
             for (place, row) in places.iter().zip(own.rows.chunks_exact(block.n())) {
                 vectors[place * n..][block.rows.clone()].copy_from_slice(row);

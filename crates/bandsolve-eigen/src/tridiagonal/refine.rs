@@ -5,6 +5,8 @@
 //! the bracket twice in a row, the middle is next. All brackets move together, so that the lanes are full.
 
 use super::sturm::{SturmMatrix, SturmPoint};
+use bandsolve::Result;
+use bandsolve::memory::{allocate, collected, more, push, reserved};
 use bandsolve_kernel::exact::{exponent, pow2};
 use core::ops::Range;
 
@@ -109,35 +111,34 @@ pub struct Wanted {
 }
 
 /// Eigenvalues of `matrix` with the wanted numbers between two points, ascending. The counts at the ends say which are inside.
-pub fn eigenvalues(matrix: &SturmMatrix, ends: [SturmPoint; 2], wanted: &Wanted) -> Vec<f64> {
+pub fn eigenvalues(matrix: &SturmMatrix, ends: [SturmPoint; 2], wanted: &Wanted) -> Result<Vec<f64>> {
     let indices = wanted.indices.start.max(ends[0].count)..wanted.indices.end.min(ends[1].count);
     if indices.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let mut values = vec![f64::NAN; indices.len()];
+    let mut values = allocate(indices.len(), f64::NAN)?;
     let mut brackets = vec![Bracket::new(ends[0], ends[1])];
     let (mut points, mut exact) = (Vec::new(), Exact::default());
     while !brackets.is_empty() {
-        let cuts = cuts(&brackets, &indices);
+        let cuts = cuts(&brackets, &indices)?;
         points.clear();
+        more(&mut points, cuts.iter().sum())?;
         for (bracket, cuts) in brackets.iter().zip(&cuts) {
             bracket.add_shifts(*cuts, wanted.tolerance, &mut points);
         }
         matrix.count(&mut points);
-        brackets = narrowed(&brackets, &cuts, &points, &indices);
-        brackets.retain(|bracket| {
-            let done = bracket.is_done(wanted.tolerance);
-            if done {
-                let place = place(bracket, &indices);
-                let place = place.start - indices.start..place.end - indices.start;
-                exact.note(place.start, bracket);
-                values[place].fill(value(bracket));
-            }
-            !done
-        });
+        brackets = narrowed(&brackets, &cuts, &points, &indices)?;
+        let is_done = |bracket: &Bracket| bracket.is_done(wanted.tolerance);
+        for bracket in brackets.iter().filter(|bracket| is_done(bracket)) {
+            let place = place(bracket, &indices);
+            let place = place.start - indices.start..place.end - indices.start;
+            exact.note(place.start, bracket)?;
+            values[place].fill(value(bracket));
+        }
+        brackets.retain(|bracket| !is_done(bracket));
     }
     exact.replace(matrix, &mut values);
-    values
+    Ok(values)
 }
 
 /// Round numbers that may be eigenvalues exactly, and the places of these.
@@ -148,11 +149,12 @@ struct Exact {
 }
 
 impl Exact {
-    fn note(&mut self, place: usize, bracket: &Bracket) {
+    fn note(&mut self, place: usize, bracket: &Bracket) -> Result<()> {
         if let (1, Some(round)) = (bracket.inside(), bracket.round_number()) {
-            self.places.push(place);
-            self.points.push(SturmPoint::new(round));
+            push(&mut self.places, place)?;
+            push(&mut self.points, SturmPoint::new(round))?;
         }
+        Ok(())
     }
 
     /// Puts those in their places at which the determinant is zero.
@@ -175,18 +177,23 @@ fn value(bracket: &Bracket) -> f64 {
 }
 
 /// How many shifts cut each bracket.
-fn cuts(brackets: &[Bracket], indices: &Range<usize>) -> Vec<usize> {
+fn cuts(brackets: &[Bracket], indices: &Range<usize>) -> Result<Vec<usize>> {
     let least = SHIFTS_AT_LEAST / brackets.len();
     let cuts = |bracket: &Bracket| match place(bracket, indices).len() {
         1 if bracket.inside() == 1 => 1,
         several => (several - 1).max(least).max(1),
     };
-    brackets.iter().map(cuts).collect()
+    collected(brackets.iter().map(cuts))
 }
 
 /// Brackets between neighbouring points that have wanted eigenvalues.
-fn narrowed(brackets: &[Bracket], cuts: &[usize], mut points: &[SturmPoint], indices: &Range<usize>) -> Vec<Bracket> {
-    let mut out = Vec::with_capacity(2 * brackets.len());
+fn narrowed(
+    brackets: &[Bracket],
+    cuts: &[usize],
+    mut points: &[SturmPoint],
+    indices: &Range<usize>,
+) -> Result<Vec<Bracket>> {
+    let mut out = reserved(2 * brackets.len())?;
     for (bracket, cuts) in brackets.iter().zip(cuts) {
         let (inside, rest) = points.split_at(*cuts);
         points = rest;
@@ -196,10 +203,10 @@ fn narrowed(brackets: &[Bracket], cuts: &[usize], mut points: &[SturmPoint], ind
             let count = point.count.clamp(lower.count, bracket.upper.count);
             let next = Bracket::new(lower, SturmPoint { count, ..*point });
             if !place(&next, indices).is_empty() {
-                out.push(next.after(bracket));
+                push(&mut out, next.after(bracket))?;
             }
             lower = next.upper;
         }
     }
-    out
+    Ok(out)
 }

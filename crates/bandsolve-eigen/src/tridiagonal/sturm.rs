@@ -7,6 +7,8 @@
 //!
 //! The last minor is det(T − σI), a function that has the eigenvalues as its zeros: its mantissa and exponent are returned, too.
 
+use bandsolve::Result;
+use bandsolve::memory::collected;
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 
 /// Rows between two scalings. In a matrix whose largest entry is in [1, 2), that is not split, the minors of so many rows grow at most to
@@ -55,10 +57,10 @@ pub struct SturmMatrix {
 
 impl SturmMatrix {
     /// `off` has an entry less than `diag`.
-    pub fn new(diag: &[f64], off: &[f64]) -> Self {
+    pub fn new(diag: &[f64], off: &[f64]) -> Result<Self> {
         let above = core::iter::once(0.0).chain(off.iter().copied());
-        let rows = diag.iter().zip(above).map(|(d, e)| [*d, -e * e]).collect();
-        Self { rows, simd: Simd::detect() }
+        let rows = collected(diag.iter().zip(above).map(|(d, e)| [*d, -e * e]))?;
+        Ok(Self { rows, simd: Simd::detect() })
     }
 
     /// Points of all shifts, which are the `shift` of what is in `points`. The same bits for any number of threads.
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_second_difference() {
         let n = 1000;
-        let matrix = SturmMatrix::new(&vec![1.0; n], &vec![-0.5; n - 1]);
+        let matrix = SturmMatrix::new(&vec![1.0; n], &vec![-0.5; n - 1]).unwrap();
         let angle = |k: usize| std::f64::consts::PI * k as f64 / (n + 1) as f64;
         for how_many in [1, 3, 8, 17, 999] {
             // Between the eigenvalues 1 − cos.

@@ -10,7 +10,7 @@ use bandsolve_kernel::{Job, Kernels, Lanes, Simd, dispatch};
 /// Vectors of shifts side by side.
 const PACKS: usize = 2;
 /// Most shifts of a job.
-const MOST: usize = PACKS * 16;
+pub const MOST: usize = PACKS * 16;
 /// Added to a pivot that is smaller: far below the rounding of a matrix whose largest entry is in [1, 2).
 const GUARD: f64 = f64::from_bits((1023 - 110) << 52);
 /// What is smaller is zero: numbers that decay further would become subnormal, which costs time.

@@ -9,9 +9,9 @@
 use super::block::CoupledRows;
 use super::divide::divided_vectors;
 use super::iterate::InverseIteration;
-use super::twisted::{TwistedVectors, twisted_lanes};
-use bandsolve::{Error, Result};
-use bandsolve_kernel::memory::zeros;
+use super::twisted::{MOST, TwistedVectors, twisted_lanes};
+use bandsolve::Result;
+use bandsolve::memory::{allocate, copied, push, reserved, zeroed};
 use bandsolve_kernel::vectors::{dot, subtract_multiple};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 use core::ops::Range;
@@ -39,16 +39,11 @@ pub struct BlockVectors {
     pub residual: f64,
 }
 
-/// Room for vectors.
-pub fn room(len: usize) -> Result<Vec<f64>> {
-    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<f64>()) })
-}
-
 /// Vectors of ascending scaled eigenvalues of a block.
 pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors> {
     let n = block.n();
     if n == 1 || values.is_empty() {
-        return Ok(BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 });
+        return Ok(BlockVectors { rows: allocate(values.len(), 1.0)?, residual: 0.0 });
     }
     let search = VectorSearch { block, values, simd: Simd::detect(), window: WINDOW * block.norm() / n as f64 };
     if search.is_clustered() {
@@ -58,12 +53,12 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors
             return Ok(BlockVectors { rows, residual: residual / block.norm() });
         }
     }
-    let mut rows = room(n.saturating_mul(values.len()))?;
-    let pieces = pieces(block, values);
+    let mut rows = zeroed(n.saturating_mul(values.len()))?;
+    let pieces = pieces(block, values)?;
     let largest = AtomicU64::new(0);
     // Bits of numbers that are not negative have their order; NaN is above all.
     let note = |residual: f64| largest.fetch_max(residual.to_bits(), Ordering::Relaxed);
-    search.each(&pieces, &mut rows, &|piece, rows| _ = note(search.compute(piece, rows)));
+    search.each(&pieces, &mut rows, &|piece, rows| search.compute(piece, rows).map(|residual| _ = note(residual)))?;
     // Across the ends of pieces overlaps are small, so the order does not matter to rounding.
     for piece in pieces.iter().skip(1) {
         note(search.across(piece.start, &mut rows));
@@ -72,16 +67,16 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors
 }
 
 /// Pieces of the spectrum that end where eigenvalues are not tied.
-fn pieces(block: &CoupledRows, values: &[f64]) -> Vec<Range<usize>> {
+fn pieces(block: &CoupledRows, values: &[f64]) -> Result<Vec<Range<usize>>> {
     let tied = TIED * block.norm();
     let (mut pieces, mut first) = (Vec::new(), 0);
     for k in 1..=values.len() {
         if k == values.len() || (k - first >= PIECE && values[k] - values[k - 1] > tied) {
-            pieces.push(first..k);
+            push(&mut pieces, first..k)?;
             first = k;
         }
     }
-    pieces
+    Ok(pieces)
 }
 
 struct VectorSearch<'a> {
@@ -101,60 +96,67 @@ impl VectorSearch<'_> {
     }
 
     /// Calls `work` for every piece with its rows, on all threads.
-    fn each(&self, pieces: &[Range<usize>], rows: &mut [f64], work: &(impl Fn(Range<usize>, &mut [f64]) + Sync)) {
+    fn each(
+        &self,
+        pieces: &[Range<usize>],
+        rows: &mut [f64],
+        work: &(impl Fn(Range<usize>, &mut [f64]) -> Result<()> + Sync),
+    ) -> Result<()> {
         if let [piece] = pieces {
             return work(piece.clone(), rows);
         }
         let (left, right) = pieces.split_at(pieces.len() / 2);
         let (left_rows, right_rows) = rows.split_at_mut((right[0].start - left[0].start) * self.block.n());
-        threads::join(|| self.each(left, left_rows, work), || self.each(right, right_rows, work));
+        let (left, right) = threads::join(|| self.each(left, left_rows, work), || self.each(right, right_rows, work));
+        left.and(right)
     }
 
     /// Vectors of a piece, orthogonal to each other; the largest residual.
-    fn compute(&self, piece: Range<usize>, rows: &mut [f64]) -> f64 {
+    fn compute(&self, piece: Range<usize>, rows: &mut [f64]) -> Result<f64> {
         let n = self.block.n();
-        let mut shifts = self.values[piece.clone()].to_vec();
+        let mut shifts = copied(&self.values[piece.clone()])?;
         let lanes = twisted_lanes(self.simd);
-        let mut work = vec![0.0; 2 * n * lanes];
-        let mut again = Vec::new();
+        let mut work = zeroed(2 * n * lanes)?;
+        let mut again = reserved(shifts.len())?;
         for (some, shifts) in shifts.chunks_mut(lanes).enumerate() {
             let out = &mut rows[some * lanes * n..][..shifts.len() * n];
             let better = self.twist(shifts, out, &mut work);
-            again.extend(better.map(|k| some * lanes + k));
+            again.extend((0..lanes).filter(|k| better[*k]).map(|k| some * lanes + k));
         }
-        let mut out = vec![0.0; n * lanes.min(again.len())];
+        let mut out = zeroed(n * lanes.min(again.len()))?;
         for some in again.chunks(lanes) {
-            let mut own: Vec<f64> = some.iter().map(|k| shifts[*k]).collect();
+            let mut own = [0.0; MOST];
+            own.iter_mut().zip(some).for_each(|(own, k)| *own = shifts[*k]);
             let out = &mut out[..n * some.len()];
             // Once more is enough: a correction squares the error.
-            _ = self.twist(&mut own, out, &mut work);
+            _ = self.twist(&mut own[..some.len()], out, &mut work);
             for (k, vector) in some.iter().zip(out.chunks_exact(n)) {
                 rows[k * n..][..n].copy_from_slice(vector);
             }
         }
-        (0..shifts.len()).for_each(|k| self.orthogonalize(&piece, k, rows));
-        self.largest_residual(piece, rows)
+        (0..shifts.len()).try_for_each(|k| self.orthogonalize(&piece, k, rows))?;
+        Ok(self.largest_residual(piece, rows))
     }
 
     /// Vectors of some shifts, and which of them will gain from the corrected shifts.
-    fn twist(&self, shifts: &mut [f64], out: &mut [f64], work: &mut [f64]) -> impl Iterator<Item = usize> {
+    fn twist(&self, shifts: &mut [f64], out: &mut [f64], work: &mut [f64]) -> [bool; MOST] {
         let CoupledRows { diag, off, .. } = self.block;
         let results = TwistedVectors { diag, off, shifts, out, work }.compute(self.simd);
         let (norm, good) = (self.block.norm(), self.good());
-        let mut gains = Vec::new();
+        let mut gains = [false; MOST];
         for (k, (shift, result)) in shifts.iter_mut().zip(&results).enumerate() {
             // A vector that has hardly anything of the eigenvalue has a large correction, or one that is NaN.
             if result.residual > good && result.correction.abs() <= 1e-8 * norm {
                 *shift += result.correction;
-                gains.push(k);
+                gains[k] = true;
             }
         }
-        gains.into_iter()
+        gains
     }
 
     /// Makes a vector of a piece orthogonal to those before it, anew where too little of it is left
     /// or its residual has become large.
-    fn orthogonalize(&self, piece: &Range<usize>, k: usize, rows: &mut [f64]) {
+    fn orthogonalize(&self, piece: &Range<usize>, k: usize, rows: &mut [f64]) -> Result<()> {
         let n = self.block.n();
         let value = self.values[piece.start + k];
         let before = (0..k).rev().take_while(|j| value - self.values[piece.start + j] < self.window).count();
@@ -162,21 +164,22 @@ impl VectorSearch<'_> {
         let (others, own) = (&others[(k - before) * n..], &mut own[..n]);
         // Residuals of those before it, which come in where it is not orthogonal to them, must not add up.
         if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
-            return;
+            return Ok(());
         }
         for attempt in 0..4 {
             // At a little distance from all of a cluster it amplifies those of its vectors alike that the shift tells apart.
             let apart = 2.0 * f64::EPSILON * self.block.norm() * attempt as f64;
-            let iteration = InverseIteration::new(self.block, value + apart);
+            let iteration = InverseIteration::new(self.block, value + apart)?;
             iteration.start((piece.start + k, attempt), own);
             for _ in 0..4 {
                 self.project(others, own);
                 iteration.solve(own);
                 if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
-                    return;
+                    return Ok(());
                 }
             }
         }
+        Ok(())
     }
 
     /// Norms of residuals that are good.

@@ -10,34 +10,45 @@ use crate::ranks::room;
 use bandsolve::memory::{collected, reserved};
 use bandsolve::{Error, Factor, Inspect, MAX_REFINEMENTS, Method, Norm, Plan, RealScalar, Scalar};
 use bandsolve::{TOLERABLE, Tridiagonal};
-use std::collections::BTreeMap;
+use core::ops::Range;
 
-/// Systems to solve, and the columns of each.
-type Missed = BTreeMap<usize, Vec<usize>>;
+/// A system that was missed, and a column of it.
+type Missed = [usize; 2];
 
-/// What ranks send each other of the systems that rank `part` solves.
+/// What ranks send each other of the systems that each of them solves.
 #[derive(Debug)]
 struct Parcels {
-    /// Systems and columns of each part.
-    parts: Vec<Missed>,
+    /// Rising, so that those of a rank follow on each other.
+    missed: Vec<Missed>,
+    /// Systems that each rank solves.
+    systems: RankRanges,
     /// Own rows of each rank.
     rows: RankRanges,
 }
 
 impl Parcels {
-    fn new(rows: &RankRanges, count: usize, missed: &[usize]) -> Self {
-        let systems = RankRanges::even(count, rows.ranks());
-        let mut parts = vec![Missed::new(); rows.ranks()];
-        for at in missed {
-            parts[systems.owner(at % count)].entry(at % count).or_default().push(at / count);
-        }
-        Self { parts, rows: rows.clone() }
+    fn new(rows: &RankRanges, count: usize, missed: &[usize]) -> bandsolve::Result<Self> {
+        let mut missed = collected(missed.iter().map(|at| [at % count, at / count]))?;
+        missed.sort_unstable();
+        Ok(Self { missed, systems: RankRanges::even(count, rows.ranks()), rows: rows.clone() })
+    }
+
+    /// Places of the columns whose systems a rank solves.
+    fn places(&self, rank: usize) -> Range<usize> {
+        let Range { start, end } = self.systems.range(rank);
+        let at = |first: usize| self.missed.partition_point(|[system, _]| *system < first);
+        at(start)..at(end)
+    }
+
+    /// The systems that a rank solves, each with its columns.
+    fn of(&self, rank: usize) -> impl Iterator<Item = &[Missed]> {
+        each_system(&self.missed[self.places(rank)])
     }
 
     /// Numbers of each row: of the matrices, if `with_matrix`, and of the columns.
     fn per_row(&self, part: usize, with_matrix: bool) -> usize {
         let matrix = if with_matrix { 3 } else { 0 };
-        self.parts[part].values().map(|columns| columns.len() + matrix).sum()
+        self.of(part).map(|columns| columns.len() + matrix).sum()
     }
 
     /// Lengths of what goes to the rank that solves part k, and of what comes of rank k; the longest of all.
@@ -51,6 +62,11 @@ impl Parcels {
     }
 }
 
+/// Columns by systems.
+fn each_system(missed: &[Missed]) -> impl Iterator<Item = &[Missed]> {
+    missed.chunk_by(|[one, _], [other, _]| one == other)
+}
+
 /// Solves the systems and columns `missed` = column·count + system, on their ranks; writes x and the errors. Collective.
 ///
 /// # Errors
@@ -62,7 +78,7 @@ pub(super) fn solve_alone<T: Scalar>(
     errors: &mut [f64],
 ) -> Result<(), RankError> {
     let (ranks, count, own) = (&rows.ranks, rows.count, rows.own());
-    let (me, parcels) = (ranks.rank(), Parcels::new(&rows.ranges, count, missed));
+    let (me, parcels) = (ranks.rank(), agree(ranks, Parcels::new(&rows.ranges, count, missed))?);
     let ([to, from], most) = parcels.lens(me, true);
     let ([back_to, back_from], back_most) = parcels.lens(me, false);
     let sum = |lens: &[usize]| lens.iter().sum::<usize>();
@@ -71,9 +87,10 @@ pub(super) fn solve_alone<T: Scalar>(
         Ok((there, (reserved(sum(&back_from))?, room(sum(&back_to))?), room(missed.len())?))
     };
     let ((mut sent, mut came), (mut sent_back, mut came_back), mut found) = agree(ranks, memory())?;
-    for (system, columns) in parcels.parts.iter().flatten() {
+    for columns in each_system(&parcels.missed) {
+        let [system, _] = columns[0];
         rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
-        for k in columns {
+        for [_, k] in columns {
             sent.extend((0..own).map(|i| answer.d[(k * own + i) * count + system]));
         }
     }
@@ -84,16 +101,14 @@ pub(super) fn solve_alone<T: Scalar>(
     }
     ranks.all_to_all_into(&sent_back, [&back_from, &back_to], back_most, &mut came_back);
     let mut rest = came_back.chunks_exact(own.max(1));
-    let all = || parcels.parts.iter().flatten().flat_map(|(s, columns)| columns.iter().map(move |k| (*s, *k)));
-    for (system, k) in all().filter(|_| own > 0) {
+    for [system, k] in parcels.missed.iter().filter(|_| own > 0) {
         let x = rest.next().expect("x of every system");
         x.iter().enumerate().for_each(|(i, x)| answer.x[(k * own + i) * count + system] = *x);
     }
     // Errors in the order of the parts; each rank knows its own.
-    let before: usize = parcels.parts[..me].iter().flat_map(Missed::values).map(Vec::len).sum();
-    found[before..].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
+    found[parcels.places(me)].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
-    all().zip(&found).for_each(|((system, k), error)| errors[k * count + system] = *error);
+    parcels.missed.iter().zip(&found).for_each(|([system, k], error)| errors[k * count + system] = *error);
     let worst = found.iter().copied().fold(0.0, f64::max_nan);
     let settled = if worst <= TOLERABLE * T::Real::EPSILON.to_f64() {
         Ok(())
@@ -171,7 +186,8 @@ fn solve_part<T: Scalar>(
         Ok(values)
     };
     let (mut solved, mut first) = (reserved(parcels.per_row(me, false))?, 0);
-    for (system, columns) in &parcels.parts[me] {
+    for columns in parcels.of(me) {
+        let [system, _] = columns[0];
         let named = |error: Error| match error {
             Error::Singular { row } => Error::Singular { row: system * n + row },
             other => other,

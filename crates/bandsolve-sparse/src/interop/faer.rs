@@ -28,6 +28,7 @@ use super::check_rising;
 use crate::csr::Csr;
 use bandsolve::dyn_stack::{DynArray, PodStack, StackReq};
 use bandsolve::matrix::Index;
+use bandsolve::memory::reserved;
 use bandsolve::{Csc, Error, LinearOperator, RealScalar, Result, Scalar};
 use core::fmt::{self, Debug, Formatter};
 use faer::dyn_stack::MemStack;
@@ -67,13 +68,15 @@ impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
             let used = ..at(rows);
             return Self::new(symbolic.ncols(), pointers, &columns[used], &values[used]);
         }
-        let mut ends = vec![<I as Index>::from_usize(0)];
-        ends.extend((0..rows).scan(0, |end, i| {
-            *end += ranges(i).len();
-            Some(<I as Index>::from_usize(*end))
-        }));
-        let columns: Vec<I> = (0..rows).flat_map(|i| &columns[ranges(i)]).copied().collect();
-        let values: Vec<T> = (0..rows).flat_map(|i| &values[ranges(i)]).copied().collect();
+        let count = (0..rows).map(|i| ranges(i).len()).sum();
+        let (mut ends, mut own) = (reserved(rows + 1)?, (reserved::<I>(count)?, reserved::<T>(count)?));
+        ends.push(<I as Index>::from_usize(0));
+        for range in (0..rows).map(ranges) {
+            own.0.extend_from_slice(&columns[range.clone()]);
+            own.1.extend_from_slice(&values[range]);
+            ends.push(<I as Index>::from_usize(own.0.len()));
+        }
+        let (columns, values) = own;
         Self::new(symbolic.ncols(), ends, columns, values)
     }
 

@@ -2,8 +2,8 @@
 
 use crate::csr::Csr;
 use crate::forest::Forest;
-use crate::rows::{make_rows, more};
-use bandsolve::memory::{allocate, copied, push, refill, reserved, zeroed};
+use crate::rows::make_rows;
+use bandsolve::memory::{allocate, copied, more, push, refill, reserved, zeroed};
 use bandsolve::vectors::divide;
 use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
 

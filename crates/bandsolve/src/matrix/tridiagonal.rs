@@ -2,7 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
-use crate::memory::zeroed;
+use crate::memory::{reserved, zeroed};
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::rows::Rows;
@@ -157,16 +157,18 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
     }
 
     /// The transposed matrix, conjugated too if `conj`.
-    pub fn transposed(&self, conj: bool) -> Tridiagonal<'static, T> {
-        let rows = self.rows().transposed(conj);
-        let mut all = [Vec::with_capacity(self.n()), Vec::with_capacity(self.n()), Vec::with_capacity(self.n())];
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn transposed(&self, conj: bool) -> Result<Tridiagonal<'static, T>> {
+        let (rows, n) = (self.rows().transposed(conj), self.n());
+        let mut all = [reserved(n)?, reserved(n)?, reserved(n)?];
         for i in 0..self.n() {
             let (sub, diag, sup) = rows.row(i);
             all.iter_mut().zip([sub, diag, sup]).for_each(|(array, x)| array.push(x));
         }
         let [sub, diag, sup] = all;
         Tridiagonal::from_vecs(sub, diag, sup, self.periodic)
-            .expect("three arrays of length n are a tridiagonal matrix")
     }
 
     /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.

@@ -104,7 +104,8 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
             return None;
         }
         let transposed = factors.matrix().transposed(op == Op::ConjTranspose);
-        Some(factor(&self.decision, Arc::new(transposed)).map(|factors| Box::new(factors) as _))
+        let factored = transposed.and_then(|transposed| factor(&self.decision, Arc::new(transposed)));
+        Some(factored.map(|factors| Box::new(factors) as _))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{ColumnGroup, Csc, CscMut, Index};
-use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
+use crate::memory::{collected, more, push, reserved, zeroed};
 use crate::plan::any::AnyFactor;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::threads::workers;
@@ -88,7 +88,7 @@ impl LargestEntries {
         let all = &mut self.candidates;
         all.clear();
         let most = touched.iter().map(Range::len).sum::<usize>().max(count);
-        all.try_reserve(most).map_err(|_| out_of_memory::<(f64, usize)>(most))?;
+        more(all, most)?;
         let rows = touched.iter().flat_map(Range::clone).filter(|i| x[*i] != T::ZERO);
         all.extend(rows.map(|i| (Scalar::abs(x[i]).to_f64(), i)));
         if (1..all.len()).contains(&count) {
