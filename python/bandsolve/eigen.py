@@ -257,7 +257,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if complete and (found is None or not counted):
         raise ValueError("complete needs sigma and which='LM', or which='SM' without sigma, and matrices in a band that are factored here")
     if found is None:
-        if hermitian and mass is not None and not callable(mass):
+        if hermitian and mass is not None:
             _bandsolve.check_mass(n, _MOST_ENTRIES, converted[1], start)
         if isinstance(inverse, str):
             inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
@@ -343,7 +343,7 @@ _PARAMETERS = """
     k : int
         How many eigenvalues; at most n.
     M : the same, optional
-        B of the problem ``A x = w B x``{mass}.
+        B of the problem ``A x = w B x``{mass}
     sigma : {number}, optional
         Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
         the matrices are operators, unless `OPinv` is given.
@@ -382,6 +382,8 @@ _PARAMETERS = """
 
     Raises
     ------
+    numpy.linalg.LinAlgError
+        {refused}, or no solve near `sigma` has a correct digit.
     scipy.sparse.linalg.ArpackNoConvergence
         Fewer eigenvalues were found than asked for; the exception has those. Or as many were found, but the search cannot exclude that
         others that are wanted more are missing: a second look took too many products, or counts say that one is missing
@@ -400,12 +402,15 @@ def _documented(**words):
 
 
 @_documented(
-    mass=", positive definite; with mode='buckling' A is, and M need not be",
+    mass=""", Hermitian and positive definite; with mode='buckling' A is, and M need not be. The negative eigenvalues of a
+        matrix in a band are counted. An operator, or a matrix too wide to be counted, is trusted: it is refused where a negative xᴴ M x is
+        seen in a few products with M or in the search, and a matrix where an entry of its diagonal is negative, or abs(m_ij)**2 > m_ii m_jj.""",
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
     order="The eigenvalues, ascending.",
     looks="Counts that prove the set complete take its place.",
     counts=" and without counts",
+    refused="M is not positive definite",
     complete="""
     complete : bool, optional
         Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and search for missing ones.
@@ -436,12 +441,13 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
 
 
 @_documented(
-    mass="",
+    mass=".",
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
     order="The eigenvalues, complex; first those that `which` wants most.",
     looks="One more search for each copy.",
     counts="",
+    refused="M is singular where there is no `sigma`",
     complete="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
