@@ -17,9 +17,9 @@ macro_rules! pages {
 pages! {
     "README.md"
     "docs/accuracy.md"
+    "docs/coming-from/lapack.md"
     "docs/eigenvalues.md"
     "docs/getting-started.md"
-    "docs/migrating.md"
     "docs/poisson-problems.md"
     "docs/sparse-systems.md"
     "docs/which-method.md"
@@ -34,7 +34,7 @@ mod tests {
     fn every_page_with_rust_is_run() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut pages = vec!["README.md".to_string()];
-        for folder in ["docs", "docs/math"] {
+        for folder in ["docs", "docs/coming-from", "docs/how-to", "docs/math"] {
             let files = std::fs::read_dir(root.join(folder)).expect("the documentation");
             let names = files.map(|file| file.unwrap().file_name().into_string().expect("UTF-8"));
             pages.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
