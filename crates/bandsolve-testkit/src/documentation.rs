@@ -20,6 +20,7 @@ pages! {
     "docs/coming-from/lapack.md"
     "docs/eigenvalues.md"
     "docs/getting-started.md"
+    "docs/how-to/reuse-a-factorisation.md"
     "docs/poisson-problems.md"
     "docs/sparse-systems.md"
     "docs/which-method.md"
