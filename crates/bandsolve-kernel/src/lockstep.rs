@@ -53,14 +53,14 @@ impl<'a, T: Scalar> Shared<'a, T> {
 }
 
 impl<T: Scalar> Workspace<'_, T> {
-    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `gaps`: for every
-    /// system the largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless
-    /// `verify`, no more than the latter is found out.
+    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `found`: for every system the
+    /// largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless `verify`, no more
+    /// than the latter is found out. Then for every system ‖x‖∞ where [`Check::size_if_large`] has it, else 0.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         (out, first): (&Shared<'_, T>, usize),
     ) {
         let Systems { n, strides, tiles, .. } = *systems;
@@ -68,7 +68,7 @@ impl<T: Scalar> Workspace<'_, T> {
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
-        self.solve_at(arrays, (n, strides, tiles), (how, conj), (gaps, verify), out.base.wrapping_add(first))
+        self.solve_at(arrays, (n, strides, tiles), (how, conj), (found, verify), out.base.wrapping_add(first))
     }
 
     /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
@@ -78,7 +78,7 @@ impl<T: Scalar> Workspace<'_, T> {
         (n, count): (usize, usize),
         at: impl Fn(usize, usize, usize) -> T,
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         put: impl Fn(usize, usize, T),
     ) {
         let lanes = self.lanes;
@@ -91,16 +91,16 @@ impl<T: Scalar> Workspace<'_, T> {
             }
             *copied = copy.as_mut_ptr();
         }
-        let mut all = [T::Real::ZERO; super::lanes::MAX_LANES];
+        let mut all = [[T::Real::ZERO; super::lanes::MAX_LANES]; 2];
         // x replaces the right-hand sides, which are staged before it is written.
         self.solve_at(
             copies.map(|copy| copy.cast_const()),
             (n, Strides::contiguous(n), 1),
             (how, conj),
-            (&mut all[..lanes], verify),
+            (all.each_mut().map(|all| &mut all[..lanes]), verify),
             copies[3],
         );
-        gaps.copy_from_slice(&all[..gaps.len()]);
+        found.into_iter().zip(&all).for_each(|(found, all)| found.copy_from_slice(&all[..found.len()]));
         for s in 0..count {
             for i in 0..n {
                 // SAFETY: inside the copy.
@@ -115,20 +115,20 @@ impl<T: Scalar> Workspace<'_, T> {
         arrays: [*const T; 4],
         (n, strides, tiles): (usize, Strides, usize),
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         out: *mut T,
     ) {
         let lanes = self.lanes;
-        assert!(gaps.len() == tiles * lanes);
+        assert!(found.iter().all(|found| found.len() == tiles * lanes));
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
         let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
-        let gaps = gaps.as_mut_ptr();
+        let found = found.map(<[_]>::as_mut_ptr);
         let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles);
-        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, gaps })
+        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, found })
     }
 }
 
@@ -141,7 +141,8 @@ pub struct Lockstep<T: Scalar> {
     how: SweepOptions<T::Real>,
     verify: bool,
     out: *mut T,
-    gaps: *mut T::Real,
+    /// Of every system: its gap, and its x where that is large.
+    found: [*mut T::Real; 2],
 }
 
 impl<T: Scalar> Job<T> for Lockstep<T> {
@@ -245,8 +246,13 @@ impl<T: Scalar> Lockstep<T> {
             let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
             let out = [out];
             work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
-            let gap = if self.verify { checks[0].judged_gap(&least) } else { least.judge(checks[0].gap()) };
-            gap.store(self.gaps.add(t * V::W));
+            let found = match self.verify {
+                true => [checks[0].judged_gap(&least), checks[0].size_if_large()],
+                false => [least.judge(checks[0].gap()), V::splat(T::Real::ZERO)],
+            };
+            for (found, to) in found.into_iter().zip(self.found) {
+                found.store(to.add(t * V::W));
+            }
         }
     }
 }
