@@ -161,6 +161,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// 4ε are mended on the device, above 8ε an answer is refined there, and at last solved again by the sequential pivoted method of the host, for which all
     /// is copied there and back. The report says so.
     ///
+    /// The report's `attention` is from the largest |x| and |rhs| that the device measures. Where rows are not scaled
+    /// ([`Pivoting`]), only what the host solved is looked at.
+    ///
     /// # Shapes
     /// `rhs` and `x`: columns of as many numbers as the shape has rows, up to as many columns as there is memory for.
     ///
