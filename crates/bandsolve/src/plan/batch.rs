@@ -126,17 +126,22 @@ impl<T: Scalar> BatchFactor<'_, T> {
             work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
         }
         let mut findings = Findings::default();
-        for (s, (gap, size)) in span.zip(gaps.iter().zip(&*sizes)) {
+        for (s, gap) in span.clone().zip(&*gaps) {
             let bound = run::bound::<T>(*gap);
             if bound <= good::<T>() {
                 findings.worst = findings.worst.max(bound);
-                if *size > T::Real::ZERO && findings.too_large.is_none() {
-                    let text = self.attention(op, rhs, s, (bound, size.to_f64() * COMPLEX_SLACK), out);
-                    findings.too_large = text.map(|text| (s, text));
-                }
             } else {
                 push(&mut findings.bad, s)?;
             }
+        }
+        // Rarely anything but zeros.
+        if sizes.iter().fold(T::Real::ZERO, |most, size| most.max_bits(*size)) > T::Real::ZERO {
+            findings.too_large = span.zip(gaps.iter().zip(&*sizes)).find_map(|(s, (gap, size))| {
+                let (bound, at_most) = (run::bound::<T>(*gap), size.to_f64() * COMPLEX_SLACK);
+                let looked_at = at_most > 0.0 && bound <= good::<T>();
+                let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
+                text.map(|text| (s, text))
+            });
         }
         Ok(findings)
     }
