@@ -109,6 +109,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         // Systems that fill tiles are taken as they lie, others copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
         let (own, mut rest) = split([&mut *gaps, &mut *sizes], whole * lanes);
+        let mut findings = Findings::default();
         if whole > 0 {
             let (first, strides) = match a.layout() {
                 Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
@@ -116,17 +117,23 @@ impl<T: Scalar> BatchFactor<'_, T> {
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
-            work.solve_systems(&systems, how, (own, options.verify), (out.x, first));
+            let [gaps, sizes] = own;
+            if work.solve_systems(&systems, how, ([&mut *gaps, &mut *sizes], options.verify), (out.x, first)) {
+                findings.too_large = self.first_too_large(op, rhs, span.start, [gaps, sizes], out);
+            }
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
             let count = (span.end - first).min(lanes);
-            let (own, others) = split(rest, count);
+            let ([gaps, sizes], others) = split(rest, count);
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
+            let (found, put) = ([&mut *gaps, &mut *sizes], |s, i, x| out.put(first + s, i, x));
+            let large = work.solve_few((n, count), at, how, (found, options.verify), put);
+            if large && findings.too_large.is_none() {
+                findings.too_large = self.first_too_large(op, rhs, first, [gaps, sizes], out);
+            }
         }
-        let mut findings = Findings::default();
-        for (s, gap) in span.clone().zip(&*gaps) {
+        for (s, gap) in span.zip(&*gaps) {
             let bound = run::bound::<T>(*gap);
             if bound <= good::<T>() {
                 findings.worst = findings.worst.max(bound);
@@ -134,16 +141,24 @@ impl<T: Scalar> BatchFactor<'_, T> {
                 push(&mut findings.bad, s)?;
             }
         }
-        // Rarely anything but zeros.
-        if sizes.iter().fold(T::Real::ZERO, |most, size| most.max_bits(*size)) > T::Real::ZERO {
-            findings.too_large = span.zip(gaps.iter().zip(&*sizes)).find_map(|(s, (gap, size))| {
-                let (bound, at_most) = (run::bound::<T>(*gap), size.to_f64() * COMPLEX_SLACK);
-                let looked_at = at_most > 0.0 && bound <= good::<T>();
-                let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
-                text.map(|text| (s, text))
-            });
-        }
         Ok(findings)
+    }
+
+    /// The first of the systems from `first` on that were solved well, and whose x is too large for an answer, and what is to be said of it.
+    fn first_too_large(
+        &self,
+        op: Op,
+        rhs: &[T],
+        first: usize,
+        [gaps, sizes]: [&[T::Real]; 2],
+        out: &Out<'_, T>,
+    ) -> Option<(usize, Arc<str>)> {
+        (first..).zip(gaps.iter().zip(sizes)).find_map(|(s, (gap, size))| {
+            let (bound, at_most) = (run::bound::<T>(*gap), size.to_f64() * COMPLEX_SLACK);
+            let looked_at = at_most > 0.0 && bound <= good::<T>();
+            let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
+            text.map(|text| (s, text))
+        })
     }
 
     /// What is to be said of x of system `s`, which is `at_most` so large, where it is too large for an answer ([`rcond_from_size`]).
