@@ -403,7 +403,7 @@ def _start(x0, b, m, n):
     return _vector("x0", x0, n)
 
 
-def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True):
+def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True, chosen=False):
     if side not in ("right", "left"):
         raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
     n, matrix, own = _matrix(a, b)
@@ -430,6 +430,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
         "left": side == "left",
         "callback": callback,
         "tells_x": tells_x,
+        "chosen": chosen,
     }
     return _bandsolve.krylov(matrix, m, b, x0, options)
 
@@ -469,7 +470,7 @@ _PARAMETERS = """
         {callback} An exception in it ends the iteration and is raised again; after `StopIteration` there is an answer,
         the best x so far, with the ending ``cancelled``.
     full_output : bool
-        Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), iterations, restarts, residual_norm,
+        Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), method, iterations, restarts, residual_norm,
         rhs_norm, tolerance, history (norms of residuals), and attention (says in words where x is so large that the matrix must be
         singular to working precision, else None).{more}
 
@@ -586,11 +587,12 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
     return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
-@_documented(_CAPPED, "\n        It also has `method`, and `preconditioner`, its name.")
+@_documented(_CAPPED, "\n        It also has `preconditioner`, its name.")
 def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, full_output=False):
     """A sparse system by the preconditioner and the Krylov method that suit the matrix, as ``Preconditioner(A)`` chooses them.
 
-    With a preconditioner as `M`, its `method` is used, or GMRES(30) if it has none. If only products with A are known, pass `M`.
+    With a preconditioner as `M`, its `method` is used, or GMRES(30) if it has none. If only products with A are known, pass `M`. Where conjugate
+    gradients break down, GMRES(30) goes on from their x; the report then is of GMRES alone.
 
     @PARAMETERS
 
@@ -606,13 +608,9 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     if M is None:
         M = Preconditioner(A)
     method = getattr(M, "method", None) or "gmres:30"
-    x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
-    if method == "cg" and report["ending"] == "breakdown":
-        # A few steps did not show that the matrix is indefinite; all of them did.
-        method = "gmres:30"
-        x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
+    x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback, chosen=True)
     if full_output:
-        report.update(method=method, preconditioner=getattr(M, "kind", None))
+        report.update(preconditioner=getattr(M, "kind", None))
     return _answer(x, report, full_output)
 
 
