@@ -328,6 +328,19 @@ pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> 
     most.into_iter().fold(R::ZERO, RealScalar::max_bits) + zero
 }
 
+/// The largest [`peak`] of finite numbers. Half the operations of [`largest`], which sees numbers that are not finite.
+#[inline(always)]
+pub fn largest_peak<T: Scalar>(values: &[T]) -> T::Real {
+    let mut most = [T::Real::ZERO; 16];
+    for chunk in values.chunks(most.len()) {
+        for (most, value) in most.iter_mut().zip(chunk) {
+            let size = peak(*value);
+            *most = if size > *most { size } else { *most };
+        }
+    }
+    most.into_iter().fold(T::Real::ZERO, RealScalar::max_bits)
+}
+
 /// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
 #[inline(always)]
 pub fn reciprocal<T: Scalar>(p: T) -> T {

@@ -17,7 +17,7 @@ use crate::decision::Decision;
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
 use crate::method::Method;
-use bandsolve_kernel::scalar::{largest, peak};
+use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
@@ -316,7 +316,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
                 }
                 if rhs[i] == T::ZERO { 0.0 } else { size(rhs[i]) / sum }
             };
-            rcond_from_size::<T>(n, ratio, (at_most, || largest(x, |_, x| peak(x)).to_f64()))
+            rcond_from_size::<T>(n, ratio, (at_most, || largest_peak(x).to_f64()))
         };
         let rcond = rhs.chunks_exact(n).zip(x.chunks_exact(n)).find_map(of_column)?;
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
