@@ -101,7 +101,8 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     Returns
     -------
     x : (..., n) or (..., n, k) ndarray
-        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays have at most single precision, else double precision.
+        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays
+        have at most single precision, else double precision.
 
     Raises
     ------
@@ -180,7 +181,8 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     Returns
     -------
     x : (..., n) or (..., n, k) ndarray
-        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays have at most single precision or are integers of at most 16 bits.
+        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays
+        have at most single precision or are integers of at most 16 bits.
 
     Raises
     ------
