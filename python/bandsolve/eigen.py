@@ -449,7 +449,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     `sigma` for eigenvalues inside the spectrum.
 
     **Cost.** One product or solve for each vector, 8 · n · ncv operations to orthogonalize it, and memory for n · (2 · ncv + 3) numbers. With `sigma`, one
-    factorization of the band, or two more for counts.
+    factorization of the band, and two more for counts.
 
     **Accuracy.** The function computes every residual from the vectors. A residual is at most `tol`, or 32 · ε · √n where that is more.
 
@@ -526,7 +526,7 @@ def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None
     `sigma` for eigenvalues inside the spectrum.
 
     **Cost.** One product or solve for each vector, 8 · n · ncv operations to orthogonalize it, and memory for n · (2 · ncv + 3) numbers. With `sigma`, one
-    factorization of the band, or two more for counts.
+    factorization of the band, and two more for counts.
 
     **Accuracy.** The function computes every residual from the vectors. A residual is at most `tol`, or 32 · ε · √n where that is more.
 
