@@ -2,7 +2,8 @@
 
 >>> import numpy as np, bandsolve
 >>> n = 100_000
->>> x = bandsolve.solve_tridiagonal(np.full(n - 1, -1.0), np.full(n, 2.5), np.full(n - 1, -1.0), np.ones(n))
+>>> off, diag = np.full(n - 1, -1.0), np.full(n, 2.5)
+>>> x = bandsolve.solve_tridiagonal(off, diag, off, np.ones(n))
 >>> print(round(x[n // 2], 6))
 2.0
 

@@ -34,8 +34,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
         `sup`. This saves a copy of both.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     verify : bool, default True
         Compute the backward error of x, and repair x if the error is too large.
     threads : int, optional
@@ -47,7 +47,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
 
     Returns
     -------
-    x : ndarray, shape of `rhs`
+    x : ndarray, shape of rhs
         The solutions, in the memory order of `rhs`.
     report : Report
         Only with ``full_output=True``. The backward error is the largest of all systems.
@@ -88,17 +88,20 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     >>> import numpy as np, bandsolve
     >>> field = np.random.default_rng(1).random((4, 50, 6))
     >>> off, diag = np.full(49, -0.1), np.full(50, 1.2)
-    >>> new, report = bandsolve.solve_batch(off, diag, off, field, axis=1, full_output=True)
-    >>> new.shape, report.backward_error < 1e-15
-    ((4, 50, 6), True)
+    >>> new = bandsolve.solve_batch(off, diag, off, field, axis=1)
+    >>> new.shape
+    (4, 50, 6)
 
     A matrix for each of two systems:
 
     >>> ones = np.ones((2, 2))
-    >>> x = bandsolve.solve_batch(ones, [[4.0, 4, 4], [8, 8, 8]], ones, [[5.0, 6, 5], [9, 10, 9]])
+    >>> diag, rhs = [[4.0, 4, 4], [8, 8, 8]], [[5.0, 6, 5], [9, 10, 9]]
+    >>> x, report = bandsolve.solve_batch(ones, diag, ones, rhs, full_output=True)
     >>> print(np.round(x, 9))
     [[1. 1. 1.]
      [1. 1. 1.]]
+    >>> report.backward_error < 1e-15
+    True
     """
     sub, diag, sup, rhs = (as_array(array) for array in (sub, diag, sup, rhs))
     if rhs.ndim == 0:

@@ -49,8 +49,8 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
         Pass `sub` and `sup` with n blocks, indexed by block row. The function ignores ``sub[0]`` and ``sup[n-1]``.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     transpose : bool or "conj", default False
         True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
     verify : bool, default True
@@ -64,7 +64,7 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
 
     Returns
     -------
-    x : ndarray, shape of `rhs`
+    x : ndarray, shape of rhs
         The solution.
     report : Report
         Only with ``full_output=True``: the method, its reason, and the backward error.
@@ -97,7 +97,8 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
     >>> import numpy as np, bandsolve
     >>> diag = np.array([[[4.0, 1.0], [0.0, 3.0]]] * 3)
     >>> off = np.array([np.eye(2)] * 2)
-    >>> x = bandsolve.solve_block_tridiagonal(off, diag, off, [[6.0, 4], [7, 5], [6, 4]])
+    >>> rhs = [[6.0, 4], [7, 5], [6, 4]]
+    >>> x = bandsolve.solve_block_tridiagonal(off, diag, off, rhs)
     >>> print(np.round(x, 9))
     [[1. 1.]
      [1. 1.]
@@ -136,8 +137,8 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
         Pass `sub` and `sup` with n blocks, indexed by block row. The function ignores ``sub[0]`` and ``sup[n-1]``.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     verify : bool, default True
         Compute the backward error of each x, and repair x if the error is too large.
     threads : int, optional

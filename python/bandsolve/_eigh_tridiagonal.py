@@ -27,7 +27,7 @@ def eigh_tridiagonal(
         Off-diagonal entries, real.
     eigvals_only : bool, default False
         Return the eigenvalues only.
-    select : {"a", "v", "i"}, default "a"
+    select : str, default "a"
         "a": all eigenvalues. "v": those in the half-open interval (`select_range[0]`, `select_range[1]`]. "i": those with the indices
         `select_range[0]` to `select_range[1]`, both included, counted in ascending order from 0.
     select_range : (2,) array_like, optional
@@ -85,7 +85,8 @@ def eigh_tridiagonal(
     The eigenvalues from 0 to 0.001 of second differences:
 
     >>> d, e = np.full(300, 2.0), np.full(299, -1.0)
-    >>> print(np.round(eigh_tridiagonal(d, e, eigvals_only=True, select="v", select_range=(0, 0.001)), 7))
+    >>> w, v = eigh_tridiagonal(d, e, select="v", select_range=(0, 0.001))
+    >>> print(np.round(w, 7))
     [0.0001089 0.0004357 0.0009803]
     """
     d, e = (_real(array, check_finite) for array in (d, e))

@@ -250,8 +250,8 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
         The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     verify : bool, default True
         Compute the backward error of each x, and repair x if the error is too large.
     threads : int, optional
@@ -293,7 +293,8 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     Examples
     --------
     >>> import numpy as np, bandsolve
-    >>> lu = bandsolve.factor_banded((1, 1), np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]]))
+    >>> ab = np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]])
+    >>> lu = bandsolve.factor_banded((1, 1), ab)
     >>> print(np.round(lu.solve(np.array([5.0, 6, 5])), 9))
     [1. 1. 1.]
     >>> print(np.round(lu.solve(np.array([10.0, 12, 10])), 9))

@@ -14,7 +14,7 @@ def bands(a):
 
     Parameters
     ----------
-    a : (n, n) array_like, or matrix or array of `scipy.sparse`
+    a : (n, n) array_like, or matrix or array of scipy.sparse
 
     Returns
     -------
@@ -55,12 +55,12 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
 
     Parameters
     ----------
-    a : (n, n) array_like, or matrix or array of `scipy.sparse`
+    a : (n, n) array_like, or matrix or array of scipy.sparse
         The matrix. Its entries must lie near the diagonal: the function stores all diagonals from the lowest to the highest.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     verify : bool, default True
         Compute the backward error of each x, and repair x if the error is too large.
     threads : int, optional
@@ -104,7 +104,8 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     --------
     >>> import numpy as np, bandsolve, scipy.sparse as sp
     >>> n = 100
-    >>> band = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+    >>> band = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    >>> band = band.tocsr()
     >>> lu = bandsolve.factor(band)
     >>> print(np.round(lu.solve(np.ones(n))[n // 2], 9))
     2.0
@@ -127,14 +128,14 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
 
     Parameters
     ----------
-    a : (n, n) array_like, or matrix or array of `scipy.sparse`
+    a : (n, n) array_like, or matrix or array of scipy.sparse
         The matrix. Its entries must lie near the diagonal: the function stores all diagonals from the lowest to the highest.
     rhs : (n,) or (n, k) array_like
         One right-hand side, or k right-hand sides as columns.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
-    pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
-        How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`. "none" exchanges no rows.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     transpose : bool or "conj", default False
         True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
     verify : bool, default True
@@ -148,7 +149,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
 
     Returns
     -------
-    x : ndarray, shape of `rhs`
+    x : ndarray, shape of rhs
         The solution.
     report : Report
         Only with ``full_output=True``: the method, its reason, and the backward error.
@@ -183,14 +184,16 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     Examples
     --------
     >>> import numpy as np, bandsolve
-    >>> x = bandsolve.solve(np.array([[2.0, 1, 0], [1, 2, 1], [0, 1, 2]]), np.array([3.0, 4, 3]))
+    >>> a = np.array([[2.0, 1, 0], [1, 2, 1], [0, 1, 2]])
+    >>> x = bandsolve.solve(a, np.array([3.0, 4, 3]))
     >>> print(np.round(x, 9))
     [1. 1. 1.]
 
     A sparse matrix with two diagonals on each side:
 
     >>> import scipy.sparse as sp
-    >>> a = sp.diags_array([1.0, -4, 7, -4, 1], offsets=[-2, -1, 0, 1, 2], shape=(1000, 1000))
+    >>> offsets = [-2, -1, 0, 1, 2]
+    >>> a = sp.diags_array([1.0, -4, 7, -4, 1], offsets=offsets, shape=(1000, 1000))
     >>> x, report = bandsolve.solve(a, np.ones(1000), full_output=True)
     >>> print(np.round(x[500], 9), report.backward_error < 1e-15)
     1.0 True

@@ -31,7 +31,7 @@ def tridiagonal_solve(*args, **keywords):
         TensorFlow: the diagonals in the format of `diagonals_format`.
     rhs : (..., n) or (..., n, k) array_like
         TensorFlow: one right-hand side, or k right-hand sides as columns.
-    diagonals_format : {"compact", "sequence", "matrix"}, default "compact"
+    diagonals_format : str, default "compact"
         "compact": shape (..., 3, n), the diagonal above the main one first. The function ignores its last entry, and the first entry of the
         diagonal below. "sequence": three arrays in the same order, of shape (..., n); the first and the last may be (..., n - 1). "matrix": shape
         (..., n, n).
@@ -75,12 +75,14 @@ def tridiagonal_solve(*args, **keywords):
 
     As in JAX:
 
-    >>> print(np.round(tridiagonal_solve(dl, d, du, np.array([[5.0], [6], [5]])).ravel(), 9))
+    >>> x = tridiagonal_solve(dl, d, du, np.array([[5.0], [6], [5]]))
+    >>> print(np.round(x.ravel(), 9))
     [1. 1. 1.]
 
     As in TensorFlow:
 
-    >>> print(np.round(tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5])), 9))
+    >>> x = tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5]))
+    >>> print(np.round(x, 9))
     [1. 1. 1.]
     """
     # Where JAX has the third diagonal, TensorFlow has the name of a format.

@@ -339,11 +339,11 @@ def _answer(w, v, report, return_eigenvectors, full_output):
 _PARAMETERS = """
     Parameters
     ----------
-    A : (n, n) matrix or array of `scipy.sparse`, array_like, or LinearOperator
+    A : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator
         The matrix.
     k : int, default 6
         Number of eigenvalues, at most n.
-    M : (n, n) matrix or array of `scipy.sparse`, array_like, or LinearOperator, optional
+    M : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator, optional
         The matrix M of the problem ``A x = w M x``{mass}. Default: the identity.
     sigma : {number}, optional
         Target: the function finds eigenvalues near `sigma` by solves with ``A - sigma M``. It factors the band of ``A - sigma M``. If the band is too
@@ -416,8 +416,8 @@ def _documented(**words):
     which='"LM", "SM": largest, smallest magnitude. "LA", "SA": largest, smallest. "BE": half from each end',
     order="The eigenvalues in ascending order.",
     own="""
-    mode : {"normal", "buckling", "cayley"}, default "normal"
-        Which spectral transformation the search uses. With "buckling", `which` refers to ``w / (w - sigma)``, with "cayley" to
+    mode : str, default "normal"
+        "normal", "buckling" or "cayley": which spectral transformation the search uses. With "buckling", `which` refers to ``w / (w - sigma)``, with "cayley" to
         ``(w + sigma) / (w - sigma)``, as in SciPy. Both need `sigma`.""",
     looks="Counts that prove the set complete replace this search.",
     definite="; or M is not positive definite",
@@ -479,7 +479,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
 
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100))
     >>> grid = sp.csr_array(sp.kronsum(line, line))
-    >>> w = eigsh(grid, 3, sigma=0, OPinv="amg-lines", tol=1e-8, return_eigenvectors=False)
+    >>> w, v = eigsh(grid, 3, sigma=0, OPinv="amg-lines", tol=1e-8)
     >>> print(np.round(w, 6))
     [0.001935 0.004836 0.004836]
     """
@@ -551,7 +551,8 @@ def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None
 
     The complex pair nearest to 2 of a rotation and a diagonal matrix:
 
-    >>> a = sp.block_diag([np.array([[2.0, 1.0], [-1.0, 2.0]]), sp.diags_array(np.arange(5.0, 30.0))])
+    >>> rotation = np.array([[2.0, 1.0], [-1.0, 2.0]])
+    >>> a = sp.block_diag([rotation, sp.diags_array(np.arange(5.0, 30.0))])
     >>> w = eigs(a, 2, sigma=2.0, return_eigenvectors=False)
     >>> print(np.round(sorted(w, key=np.imag), 6))
     [2.-1.j 2.+1.j]

@@ -136,7 +136,8 @@ def tridiagonal(name, n, seed=1):
     >>> sub, diag, sup, periodic = bandsolve.gallery.tridiagonal("periodic-spline", 4)
     >>> print(sub, diag, sup, periodic)
     [1. 1. 1. 1.] [4. 4. 4. 4.] [1. 1. 1. 1.] True
-    >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, np.full(4, 6.0), periodic=periodic)
+    >>> rhs = np.full(4, 6.0)
+    >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic)
     >>> print(np.round(x, 9))
     [1. 1. 1. 1.]
     """

@@ -220,6 +220,7 @@ class CubicSpline:
         Returns
         -------
         scipy.interpolate.PPoly
+            A piecewise polynomial, which is a function.
         """
         return self._polynomial().derivative(nu)
 
@@ -234,6 +235,7 @@ class CubicSpline:
         Returns
         -------
         scipy.interpolate.PPoly
+            A piecewise polynomial, which is a function.
         """
         return self._polynomial().antiderivative(nu)
 

@@ -24,7 +24,7 @@ def read(path):
 
     Returns
     -------
-    ndarray, or matrix or array of `scipy.sparse`
+    ndarray, or matrix or array of scipy.sparse
         The matrix, as `bandsolve.factor` and `bandsolve.solve` take it. A sparse matrix from a Matrix Market file has the format coo. A
         matrix from an ``.npz`` file has the format in which it was saved.
 
@@ -53,7 +53,8 @@ def read(path):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "a.mtx")
     ...     with open(path, "w") as file:
-    ...         _ = file.write("%%MatrixMarket matrix coordinate real general\\n2 2 3\\n1 1 2\\n2 1 1\\n2 2 4\\n")
+    ...         print("%%MatrixMarket matrix coordinate real general", file=file)
+    ...         print("2 2 3", "1 1 2", "2 1 1", "2 2 4", sep="\\n", file=file)
     ...     a = bandsolve.io.read(path)
     >>> print(a.toarray())
     [[2. 0.]

@@ -87,7 +87,8 @@ class RankReport(NamedTuple):
     >>> from mpi4py import MPI
     >>> import numpy as np, bandsolve.mpi
     >>> off, diag = np.full(5, -1.0), np.full(5, 2.0)
-    >>> x, report = bandsolve.mpi.solve_tridiagonal(MPI.COMM_WORLD, off, diag, off, np.ones(5), full_output=True)
+    >>> factors = bandsolve.mpi.Blocks(MPI.COMM_WORLD, off, diag, off).factor()
+    >>> x, report = factors.solve(np.ones(5), full_output=True)
     >>> report.backward_error < 1e-15, report.fallback, report.attention
     (True, False, None)
     """
@@ -529,7 +530,8 @@ class Banded(_Distributed):
     >>> from mpi4py import MPI
     >>> import numpy as np, bandsolve.mpi
     >>> comm = MPI.COMM_WORLD
-    >>> a = bandsolve.mpi.Banded(comm, (1, 2), np.tile([-1.0, 4.0, -1.0, -0.5], (100, 1)))
+    >>> rows = np.tile([-1.0, 4.0, -1.0, -0.5], (100, 1))
+    >>> a = bandsolve.mpi.Banded(comm, (1, 2), rows)
     >>> x = a.factor().solve(np.ones(100))
     >>> print(bool(np.allclose(a @ x, 1)))
     True
@@ -564,9 +566,9 @@ class Batch(_Distributed):
     sub : array_like
         Entries below the diagonal, in the m rows of all systems that this rank owns, along `axis`. The other axes count the systems, and are the same on all
         ranks. m = 0 is allowed. The solver ignores the entries of the first row of all, or takes them as corners of periodic matrices.
-    diag : array_like, shape of `sub`
+    diag : array_like, shape of sub
         Entries on the diagonal.
-    sup : array_like, shape of `sub`
+    sup : array_like, shape of sub
         Entries above the diagonal. The solver ignores the entries of the last row of all, or takes them as corners.
     axis : int, default 0
         The axis along which the rows of a system run. The function solves along axis 0 without rearrangement. It transposes the
@@ -708,14 +710,14 @@ class RankFactor:
         rhs : array_like
             The rows of the right-hand sides that this rank owns. `Blocks` of numbers and `Banded`: (m,), or (m, k) for k right-hand sides. `Blocks` of
             blocks: (m, b) or (m, b, k). `Batch`: the shape of its arrays, or one more axis at the end for k right-hand sides.
-        transpose : {False, True, "H"}, default False
+        transpose : bool or str, default False
             True: solve with the transpose of A. "H": solve with its conjugate transpose.
         full_output : bool, default False
             Return a `RankReport` too. The first report of these factors takes at most 12 more solves, to estimate the condition.
 
         Returns
         -------
-        x : ndarray, shape of `rhs`
+        x : ndarray, shape of rhs
             The rows of the solution that this rank owns.
         report : RankReport
             Only with ``full_output=True``, the same on all ranks.
@@ -755,7 +757,7 @@ _SOLVED = """full_output : bool, default False
 
     Returns
     -------
-    x : ndarray, shape of `rhs`
+    x : ndarray, shape of rhs
         The rows of the solution that this rank owns.
     report : RankReport
         Only with ``full_output=True``, the same on all ranks.
@@ -894,7 +896,8 @@ def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_o
     >>> comm = MPI.COMM_WORLD
     >>> diag = np.array([[[4.0, 1.0], [0.0, 3.0]]] * 100)
     >>> off = np.array([-0.5 * np.eye(2)] * 100)
-    >>> x = bandsolve.mpi.solve_block_tridiagonal(comm, off, diag, off, np.array([[4.0, 2.0]] * 100))
+    >>> rhs = np.array([[4.0, 2.0]] * 100)
+    >>> x = bandsolve.mpi.solve_block_tridiagonal(comm, off, diag, off, rhs)
     >>> print(np.round(x[50], 6))
     [1. 1.]
     """
@@ -963,9 +966,9 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
     sub : array_like
         Entries below the diagonal, in the m rows of all systems that this rank owns, along `axis`. The other axes count the systems, and are the same on all
         ranks. m = 0 is allowed. The solver ignores the entries of the first row of all, or takes them as corners of periodic matrices.
-    diag : array_like, shape of `sub`
+    diag : array_like, shape of sub
         Entries on the diagonal.
-    sup : array_like, shape of `sub`
+    sup : array_like, shape of sub
         Entries above the diagonal. The solver ignores the entries of the last row of all, or takes them as corners.
     rhs : array_like
         The rows of the right-hand sides that this rank owns: the shape of `sub`, or one more axis at the end for k right-hand sides.
@@ -994,7 +997,8 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
     >>> from mpi4py import MPI
     >>> import numpy as np, bandsolve.mpi
     >>> comm = MPI.COMM_WORLD
-    >>> off, diag, rhs = np.full((1000, 50), -0.1), np.full((1000, 50), 1.2), np.ones((1000, 50))
+    >>> rhs = np.ones((1000, 50))
+    >>> off, diag = np.full_like(rhs, -0.1), np.full_like(rhs, 1.2)
     >>> x = bandsolve.mpi.solve_batch(comm, off, diag, off, rhs)
     >>> print(x.shape, round(x[500, 0], 6))
     (1000, 50) 1.0
@@ -1025,8 +1029,8 @@ class PoissonSlabs:
     shape : tuple of int
         Shape of f on this rank: the number of planes along axis 0 that this rank owns, which may be 0, and the number of unknowns along the other axes.
     @PROBLEM
-    dtype : {numpy.float64, numpy.float32}, default numpy.float64
-        Number type of u. The solver converts right-hand sides to it.
+    dtype : dtype, default numpy.float64
+        Number type of u: float64 or float32. The solver converts right-hand sides to it.
 
     Attributes
     ----------
@@ -1068,7 +1072,8 @@ class PoissonSlabs:
     >>> from mpi4py import MPI
     >>> import numpy as np, bandsolve.mpi
     >>> comm = MPI.COMM_WORLD
-    >>> slabs = bandsolve.mpi.PoissonSlabs(comm, (20, 31, 31), spacing=0.1, boundary=("dirichlet", "periodic", "neumann"))
+    >>> sides = ("dirichlet", "periodic", "neumann")
+    >>> slabs = bandsolve.mpi.PoissonSlabs(comm, (20, 31, 31), boundary=sides)
     >>> u, report = slabs.solve(np.ones(slabs.shape), full_output=True)
     >>> u.shape, report["backward_error"] < 2e-15
     ((20, 31, 31), True)
@@ -1129,7 +1134,7 @@ class PoissonSlabs:
 
         Returns
         -------
-        u : ndarray, shape of `f`
+        u : ndarray, shape of f
             The planes of the solution that this rank owns.
         report : dict
             Only with ``full_output=True``: the entries of the report of `bandsolve.poisson.solve`, for the whole box; the same on all ranks.
@@ -1190,7 +1195,7 @@ def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift
 
     Returns
     -------
-    u : ndarray, shape of `f`
+    u : ndarray, shape of f
         The planes of the solution that this rank owns. u has single precision if `f` has on all ranks, else double precision.
     report : dict
         Only with ``full_output=True``: the entries of the report of `bandsolve.poisson.solve`, for the whole box; the same on all ranks.
@@ -1224,7 +1229,8 @@ def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift
     >>> from mpi4py import MPI
     >>> import numpy as np, bandsolve.mpi
     >>> comm = MPI.COMM_WORLD
-    >>> u = bandsolve.mpi.solve_poisson(comm, np.ones((4, 3)), boundary=("dirichlet", "neumann"))
+    >>> f, sides = np.ones((4, 3)), ("dirichlet", "neumann")
+    >>> u = bandsolve.mpi.solve_poisson(comm, f, boundary=sides)
     >>> print(np.round(u, 3)[:, 0])
     [2. 3. 3. 2.]
     """

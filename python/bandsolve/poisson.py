@@ -3,7 +3,7 @@
 >>> import numpy as np
 >>> from bandsolve import poisson
 >>> n = 255
->>> u = poisson.solve(np.ones((n, n)), spacing=1 / (n + 1))          # -(u_xx + u_yy) = 1, u = 0 at the sides
+>>> u = poisson.solve(np.ones((n, n)), spacing=1 / (n + 1))
 >>> print(f"{u[n // 2, n // 2]:.5f}")
 0.07367
 
@@ -46,9 +46,9 @@ _PARAMETERS = """spacing : float or sequence of float, default 1.0
         of `bandsolve.poisson.solve`.
     shift : float, default 0.0
         The constant that multiplies u in the equation.
-    method : {"auto", "fft", "gemm", "bcr2", "bcr4", "pscr"}, default "auto"
+    method : str, default "auto"
         "fft": sine, cosine or Fourier transforms. "gemm": products with eigenvectors. "bcr2", "bcr4": block cyclic reduction. "pscr": partial
-        solutions. "auto" chooses, and the report gives the reason.
+        solutions. "auto" chooses one of these, and the report gives the reason.
     mean : float, default 0.0
         Mean of u over the box for a singular problem: Neumann or periodic sides everywhere, and ``shift=0``. The volume of an unknown is its weight.
     coordinates : sequence, optional
@@ -87,7 +87,7 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
 
     Returns
     -------
-    u : ndarray, shape of `f`
+    u : ndarray, shape of f
         The solution, in the memory order of `f`. It has single precision if `f` has, else double precision.
     report : dict
         Only with ``full_output=True``. "method" and "reason": the method, and why. "shape": that of the box. "backward_error": the largest of
@@ -130,8 +130,8 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     **Grids.** On a Dirichlet side, the boundary is one spacing beyond the last unknown with ``grid="node"``, and half a spacing with
     ``grid="cell"``. On a Neumann side, it is at the last unknown with ``grid="node"``, and half a spacing beyond with ``grid="cell"``.
 
-    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates` or `pencils`, which need O(n) along
-    such an axis. Memory: approximately twice that of u, in addition to f and u.
+    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates` or `pencils`, which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f
+    and u, and n² numbers for each axis with products by eigenvectors.
 
     **Accuracy.** The discretization error is of the order h². The solver computes the backward error of u, and refines u if the error is too large.
     The error of u relative to its largest entry is at most about 2 · backward_error / rcond.
@@ -145,13 +145,18 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     >>> import numpy as np
     >>> from bandsolve import poisson
     >>> n = 255
-    >>> u, report = poisson.solve(np.ones((n, n)), spacing=1 / (n + 1), full_output=True)
-    >>> print(round(u[n // 2, n // 2], 5), report["method"], report["backward_error"] < 2e-15)
-    0.07367 fft True
+    >>> f, h = np.ones((n, n)), 1 / (n + 1)
+    >>> u, report = poisson.solve(f, spacing=h, full_output=True)
+    >>> print(round(u[n // 2, n // 2], 5))
+    0.07367
+    >>> report["method"], report["backward_error"] < 2e-15
+    ('fft', True)
 
     One condition for each axis: u = 0 at both sides of axis 0, no flow through both sides of axis 1.
 
-    >>> print(np.round(poisson.solve(np.ones((4, 3)), boundary=("dirichlet", "neumann")), 3))
+    >>> f = np.ones((4, 3))
+    >>> u = poisson.solve(f, boundary=("dirichlet", "neumann"))
+    >>> print(np.round(u, 3))
     [[2. 2. 2.]
      [3. 3. 3.]
      [3. 3. 3.]
@@ -159,7 +164,7 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
 
     A pair for the two sides of axis 0: u = 1 at the lower side, no flow through the upper side. Axis 1 is periodic.
 
-    >>> u = poisson.solve(np.ones((4, 3)), boundary=((("dirichlet", 1.0), "neumann"), "periodic"))
+    >>> u = poisson.solve(f, boundary=((("dirichlet", 1.0), "neumann"), "periodic"))
     >>> print(np.round(u, 3))
     [[4.5 4.5 4.5]
      [7.  7.  7. ]
@@ -181,10 +186,10 @@ class Solver:
     shape : int or tuple of int
         Number of unknowns along each axis; one to three axes.
     @PARAMETERS
-    dtype : {numpy.float64, numpy.float32}, default numpy.float64
-        Number type of u. The solver converts right-hand sides to it.
-    order : {"C", "F"}, default "C"
-        Memory order of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such right-hand side.
+    dtype : dtype, default numpy.float64
+        Number type of u: float64 or float32. The solver converts right-hand sides to it.
+    order : str, default "C"
+        Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such right-hand side.
 
     Raises
     ------
@@ -219,7 +224,8 @@ class Solver:
 
     A time loop that overwrites u with the solution, without a new array. Lower and upper side of axis 0 differ:
 
-    >>> step = Solver((50, 40), boundary=(("dirichlet", "neumann"), "periodic"), shift=0.1)
+    >>> sides = (("dirichlet", "neumann"), "periodic")
+    >>> step = Solver((50, 40), boundary=sides, shift=0.1)
     >>> u = np.ones((50, 40))
     >>> for _ in range(10):
     ...     u *= 0.1
@@ -271,7 +277,7 @@ class Solver:
 
         Returns
         -------
-        u : ndarray, shape of `f`
+        u : ndarray, shape of f
             The solution; `out` if you pass it.
         report : dict
             Only with ``full_output=True``, see `bandsolve.poisson.solve`. For many right-hand sides, it holds the largest numbers.

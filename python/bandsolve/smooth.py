@@ -31,7 +31,7 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
 
     Returns
     -------
-    z : ndarray, shape of `y`
+    z : ndarray, shape of y
         The smooth values. They have single precision if `y` has, but are computed in double precision.
 
     Raises
@@ -64,7 +64,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     >>> import numpy as np
     >>> from bandsolve.smooth import whittaker
     >>> t = np.linspace(0, 1, 500)
-    >>> y, w = np.sin(6 * t) + np.random.default_rng(1).normal(0, 0.3, 500), np.ones(500)
+    >>> y = np.sin(6 * t) + np.random.default_rng(1).normal(0, 0.3, 500)
+    >>> w = np.ones(500)
     >>> y[200:220], w[200:220] = np.nan, 0
     >>> z = whittaker(y, 1e5, weights=w)
     >>> print(bool(np.abs(z - np.sin(6 * t)).max() < 0.15))
@@ -151,9 +152,9 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
 
     Returns
     -------
-    cycle : ndarray, shape of `y`
+    cycle : ndarray, shape of y
         ``y - trend``.
-    trend : ndarray, shape of `y`
+    trend : ndarray, shape of y
         ``whittaker(y, lam, order=2)``.
 
     Raises
@@ -175,7 +176,8 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     >>> import numpy as np
     >>> from bandsolve.smooth import hodrick_prescott
     >>> quarters = np.arange(40)
-    >>> cycle, trend = hodrick_prescott(100 + 2.0 * quarters + np.sin(quarters * np.pi / 2))
+    >>> y = 100 + 2.0 * quarters + np.sin(quarters * np.pi / 2)
+    >>> cycle, trend = hodrick_prescott(y)
     >>> print(np.round(trend[18:22], 1))
     [136. 138. 140. 142.]
     >>> print(np.round(cycle[18:22], 1) + 0.0)

@@ -113,7 +113,7 @@ class Preconditioner:
 
     Parameters
     ----------
-    a : (n, n) matrix or array of `scipy.sparse`, or array_like
+    a : (n, n) matrix or array of scipy.sparse, or array_like
         The matrix. The preconditioner keeps copies of what it needs.
     kind : str, default "auto"
         Name of the preconditioner, see the notes. "auto" tries some, predicts the time to solution, and takes the fastest.
@@ -121,7 +121,7 @@ class Preconditioner:
         For "alt-i" and "alt-o": factor on the weight of the couplings of one forest before the next forest is extracted.
     seed : int, default 0
         Seed of the random numbers with which forests are extracted.
-    precision : {None, "single"}, default None
+    precision : str, optional
         "single": set up and apply the preconditioner of a double precision matrix in single precision. This halves its memory. The solvers still reach
         tolerances of double precision. None: the precision of the matrix.
     inner : str, optional
@@ -300,7 +300,7 @@ class PreparedProduct:
 
     Parameters
     ----------
-    a : (m, n) matrix or array of `scipy.sparse`, or array_like
+    a : (m, n) matrix or array of scipy.sparse, or array_like
         The matrix. The object keeps a copy.
 
     Raises
@@ -548,7 +548,7 @@ def _limit(maxiter):
 _PARAMETERS = """
     Parameters
     ----------
-    A : (n, n) matrix or array of `scipy.sparse`, array_like, PreparedProduct, or LinearOperator
+    A : (n, n) matrix or array of scipy.sparse, array_like, PreparedProduct, or LinearOperator
         The matrix. The solver uses the values of a csr matrix without a copy, and copies its indices. SciPy converts other formats (csc, coo, dia,
         bsr) at each call, which takes memory for one more matrix and the time of a few products.
     b : (n,) or (n, 1) array_like
@@ -605,10 +605,10 @@ def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
 @_documented(
     "Maximum number of restarts. Default: 10 n.",
     "\n    restart : int, optional\n        Iterations between restarts. Default: 20, or n if n is less."
-    "\n    callback_type : {'x', 'pr_norm', 'legacy'}, optional\n        'x': the solver calls `callback` with x after each restart. 'pr_norm': after each "
+    "\n    callback_type : str, optional\n        'x': the solver calls `callback` with x after each restart. 'pr_norm': after each "
     "iteration with the norm of the\n        residual divided by that of b; with ``side='left'``, of the preconditioned residual. 'legacy': as 'pr_norm', and "
     "`maxiter`\n        counts iterations. Default: 'legacy', with a warning."
-    "\n    side : {'right', 'left'}, default 'right'\n        The side of `A` on which the preconditioner acts. SciPy's `gmres` has it on the left.",
+    "\n    side : str, default 'right'\n        'right' or 'left': the side of `A` on which the preconditioner acts. SciPy's `gmres` has it on the left.",
     "The solver calls it as `callback_type` says.",
     "the number of restarts, or with ``callback_type='legacy'`` the number of iterations",
 )
@@ -645,16 +645,18 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from bandsolve.sparse import Preconditioner, gmres
-    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
-    >>> convection = sp.diags_array([-0.5, 0.5], offsets=[-1, 1], shape=(50, 50))
+    >>> offsets, shape = [-1, 0, 1], (50, 50)
+    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=offsets, shape=shape)
+    >>> convection = sp.diags_array([-0.5, 0.0, 0.5], offsets=offsets, shape=shape)
     >>> a = sp.kronsum(diffusion + convection, diffusion, format="csr")
-    >>> x, info = gmres(a, a @ np.ones(2500), M=Preconditioner(a, "ilu0"), rtol=1e-10)
+    >>> b, m = a @ np.ones(2500), Preconditioner(a, "ilu0")
+    >>> x, info = gmres(a, b, M=m, rtol=1e-10)
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
 
     With a report:
 
-    >>> x, report = gmres(a, a @ np.ones(2500), M=Preconditioner(a, "ilu0"), restart=10, full_output=True)
+    >>> x, report = gmres(a, b, M=m, restart=10, full_output=True)
     >>> report["converged"], report["ending"]
     (True, 'converged')
     """
@@ -712,10 +714,12 @@ def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callba
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from bandsolve.sparse import Preconditioner, bicgstab
-    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
-    >>> convection = sp.diags_array([-0.5, 0.5], offsets=[-1, 1], shape=(50, 50))
+    >>> offsets, shape = [-1, 0, 1], (50, 50)
+    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=offsets, shape=shape)
+    >>> convection = sp.diags_array([-0.5, 0.0, 0.5], offsets=offsets, shape=shape)
     >>> a = sp.kronsum(diffusion + convection, diffusion, format="csr")
-    >>> x, info = bicgstab(a, a @ np.ones(2500), M=Preconditioner(a, "ilu0"), rtol=1e-10)
+    >>> b, m = a @ np.ones(2500), Preconditioner(a, "ilu0")
+    >>> x, info = bicgstab(a, b, M=m, rtol=1e-10)
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
     """
@@ -756,7 +760,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     >>> from bandsolve.sparse import Preconditioner, cg
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
     >>> a = sp.kronsum(line, line, format="csr")
-    >>> x, info = cg(a, a @ np.ones(2500), M=Preconditioner(a, "amg-lines:1"), rtol=1e-10)
+    >>> b, m = a @ np.ones(2500), Preconditioner(a, "amg-lines:1")
+    >>> x, info = cg(a, b, M=m, rtol=1e-10)
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
     """
@@ -789,10 +794,12 @@ def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, c
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from bandsolve.sparse import Preconditioner, idrs
-    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
-    >>> convection = sp.diags_array([-0.5, 0.5], offsets=[-1, 1], shape=(50, 50))
+    >>> offsets, shape = [-1, 0, 1], (50, 50)
+    >>> diffusion = sp.diags_array([-1.0, 2.0, -1.0], offsets=offsets, shape=shape)
+    >>> convection = sp.diags_array([-0.5, 0.0, 0.5], offsets=offsets, shape=shape)
     >>> a = sp.kronsum(diffusion + convection, diffusion, format="csr")
-    >>> x, info = idrs(a, a @ np.ones(2500), M=Preconditioner(a, "ilu0"), rtol=1e-10)
+    >>> b, m = a @ np.ones(2500), Preconditioner(a, "ilu0")
+    >>> x, info = idrs(a, b, M=m, rtol=1e-10)
     >>> info, bool(np.abs(x - 1).max() < 1e-7)
     (0, True)
     """
@@ -831,7 +838,8 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
     >>> from bandsolve.sparse import Preconditioner, richardson
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
     >>> a = sp.kronsum(line, line, format="csr")
-    >>> x, info = richardson(a, a @ np.ones(2500), M=Preconditioner(a, "amg-lines:1"), rtol=1e-10)
+    >>> b, m = a @ np.ones(2500), Preconditioner(a, "amg-lines:1")
+    >>> x, info = richardson(a, b, M=m, rtol=1e-10)
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
     """
@@ -895,7 +903,7 @@ def forest(a, *, rounds=5, seed=0):
 
     Parameters
     ----------
-    a : (n, n) matrix or array of `scipy.sparse`, or array_like
+    a : (n, n) matrix or array of scipy.sparse, or array_like
         The matrix. The function copies the indices, but not the values, of csr and csc matrices.
     rounds : int, default 5
         Maximum number of rounds of proposals. The search ends earlier if no edge can be added.
@@ -929,7 +937,8 @@ def forest(a, *, rounds=5, seed=0):
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from bandsolve.sparse import forest
-    >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(6, 6)).tocsr()
+    >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(6, 6))
+    >>> line = line.tocsr()
     >>> order = np.array([3, 0, 4, 1, 5, 2])
     >>> paths = forest(line[order][:, order])
     >>> paths["coverage"], paths["lengths"].tolist(), order[paths["order"]].tolist()
@@ -943,7 +952,7 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
 
     Parameters
     ----------
-    a : (k, k) matrix or array of `scipy.sparse`, or array_like
+    a : (k, k) matrix or array of scipy.sparse, or array_like
         The matrix. The function copies the indices, but not the values, of csr and csc matrices.
     n : int, default 2
         Maximum number of edges at a vertex, 1 to 4. 1 gives a matching, 2 gives paths and cycles.

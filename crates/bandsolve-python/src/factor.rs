@@ -162,7 +162,7 @@ impl PyFactor {
     ///
     /// Returns
     /// -------
-    /// x : ndarray, shape of `rhs`
+    /// x : ndarray, shape of rhs
     ///     The solution, in the precision of the factors.
     /// report : Report
     ///     Only with ``full_output=True``. For complex `rhs` and a real matrix, the report is that of the real or the imaginary part, whichever
@@ -229,8 +229,8 @@ impl PyFactor {
     ///
     /// Parameters
     /// ----------
-    /// norm : {1, numpy.inf}, default 1
-    ///     The norm.
+    /// norm : float, default 1
+    ///     1 or `numpy.inf`: the norm.
     ///
     /// Returns
     /// -------
@@ -251,12 +251,13 @@ impl PyFactor {
     ///
     /// Parameters
     /// ----------
-    /// norm : {1, numpy.inf}, default 1
+    /// norm : float, default 1
     ///     1: the largest sum of moduli of a column. `numpy.inf`: the largest sum of moduli of a row.
     ///
     /// Returns
     /// -------
     /// float
+    ///     The norm.
     #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
     fn norm(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let norm = norm.map_or(Ok(Norm::One), norm_of)?;
@@ -348,7 +349,7 @@ impl PyFactor {
 ///     Pass `sub` and `sup` with n entries, indexed by row. The function ignores ``sub[0]`` and ``sup[n-1]``.
 /// method : str, default "auto"
 ///     A name from `bandsolve.methods`. "auto" chooses by the number of unknowns.
-/// pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
+/// pivoting : str, default "scaled-partial"
 ///     How the solver chooses pivot rows, see `bandsolve.solve_tridiagonal`.
 /// verify : bool, default True
 ///     Compute the backward error of each x, and repair x if the error is too large.

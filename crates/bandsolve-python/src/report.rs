@@ -25,13 +25,15 @@ use pyo3::prelude::*;
 /// --------
 /// >>> import numpy as np, bandsolve
 /// >>> off, diag = np.full(9, -1.0), np.full(10, 2.5)
-/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, np.ones(10), full_output=True)
+/// >>> rhs = np.ones(10)
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
 /// >>> report.method, report.backward_error < 1e-15, report.fallback
 /// ('pivoted', True, False)
 ///
 /// A matrix that is singular up to rounding:
 ///
-/// >>> x, report = bandsolve.solve_tridiagonal([1.0], [1.0, 1.0 + 2**-52], [1.0], [0.0, 1.0], full_output=True)
+/// >>> off, diag, rhs = [1.0], [1.0, 1.0 + 2**-52], [0.0, 1.0]
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
 /// >>> report.backward_error < 1e-15
 /// True
 /// >>> print(report.attention.split(":")[0])

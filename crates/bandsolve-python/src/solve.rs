@@ -179,7 +179,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///     Pass `sub` and `sup` with n entries, indexed by row. The solver ignores ``sub[0]`` and ``sup[n-1]``.
 /// method : str, default "auto"
 ///     A name from `bandsolve.methods`. "auto" chooses by the number of unknowns.
-/// pivoting : {"scaled-partial", "partial", "none"}, default "scaled-partial"
+/// pivoting : str, default "scaled-partial"
 ///     How the solver chooses pivot rows. "scaled-partial" compares each candidate with the size of its row; "partial" compares the candidates
 ///     alone. "none" exchanges no rows: use it only if the matrix needs no pivoting.
 /// transpose : bool or "conj", default False
@@ -195,7 +195,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///
 /// Returns
 /// -------
-/// x : ndarray, shape of `rhs`
+/// x : ndarray, shape of rhs
 ///     The solution. It has single precision if all arrays have at most single precision, else double precision. It is complex if an array is.
 /// report : Report
 ///     Only with ``full_output=True``: the method, its reason, and the backward error.
@@ -249,7 +249,8 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///
 /// >>> import numpy as np, bandsolve
 /// >>> off, diag = np.full(4, -1.0), np.full(5, 2.0)
-/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, np.ones(5), full_output=True)
+/// >>> rhs = np.ones(5)
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
 /// >>> print(np.round(x, 9))
 /// [2.5 4.  4.5 4.  2.5]
 /// >>> report.backward_error < 1e-15
@@ -258,14 +259,15 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// The same system in SciPy's band storage:
 ///
 /// >>> ab = np.array([[0.0, -1, -1, -1, -1], [2, 2, 2, 2, 2], [-1, -1, -1, -1, 0]])
-/// >>> x = bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], np.ones(5))
+/// >>> x = bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs)
 /// >>> print(np.round(x, 9))
 /// [2.5 4.  4.5 4.  2.5]
 ///
 /// A periodic system with two right-hand sides:
 ///
 /// >>> three = np.full(3, 3.0)
-/// >>> x = bandsolve.solve_tridiagonal(np.ones(3), three, np.ones(3), np.array([[5.0, 1], [5, 1], [5, 1]]), periodic=True)
+/// >>> rhs = np.array([[5.0, 1], [5, 1], [5, 1]])
+/// >>> x = bandsolve.solve_tridiagonal(np.ones(3), three, np.ones(3), rhs, periodic=True)
 /// >>> print(np.round(x, 9))
 /// [[1.  0.2]
 ///  [1.  0.2]
