@@ -1,5 +1,5 @@
 """Times of the five eigenvalues nearest to 0.75 of the radiative transfer operator, beside SciPy, SLEPc and MKL, as a table for
-docs/performance.md.
+docs/notebook/measurements.md.
 
 usage: python docs/eig_table.py PROGRAM [L K]...
 

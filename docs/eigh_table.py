@@ -1,4 +1,4 @@
-"""Times of `bandsolve.eigen.eigh_tridiagonal` beside SciPy's drivers, as tables for docs/performance.md.
+"""Times of `bandsolve.eigen.eigh_tridiagonal` beside SciPy's drivers, as tables for docs/notebook/measurements.md.
 
 usage: python docs/eigh_table.py [LARGEST N]
 """

@@ -99,7 +99,7 @@ def draw():
         axes.set_xscale("log", base=2)
         axes.set_xlabel("number of unknowns n")
         axes.set_ylabel("time per unknown in ns")
-        axes.set_ylim(0, min(60, 1.1 * table[:, 1:].max()))
+        axes.set_ylim(0, min(40, 1.1 * table[:, 1:].max()))
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, ncols=2)

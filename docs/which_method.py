@@ -1,6 +1,6 @@
-"""Draws the figure of which-method.md, what `auto` decides by: `python3 docs/which_method.py [FILE]`.
+"""Draw the figure of which-method.md, how `auto` chooses a method: `python3 docs/which_method.py [FILE]`.
 
-One row a kind of system: questions from left to right; where the answer is yes, down to the method, else on to the next.
+Each row is one kind of system, with its questions from left to right. "Yes" leads down to a method, "no" to the next question.
 """
 
 import html
@@ -8,16 +8,16 @@ import pathlib
 import sys
 
 PICTURE = pathlib.Path(__file__).parent / "pictures" / "which-method.svg"
-TITLE = "What auto decides by: kind and size of a system lead to a method. The table below says the same."
+TITLE = "A decision diagram from the kind and the size of a system to a method. The table below has the same content."
 
 # kind, questions with the method where they are answered by yes, the method where all are answered by no
 KINDS = [
-    ("many tridiagonal\nsystems of one size", [], "one system\na SIMD lane"),
+    ("many tridiagonal\nsystems of one size", [], "one system per\nSIMD lane"),
     (
         "one tridiagonal\nsystem, n unknowns",
         [
             ("n < 128", "pivoted"),
-            ("n ≥ 4096, and couplings\nacross partitions vanish\nby rounding", "spike-truncated"),
+            ("n ≥ 4096, and couplings\nbetween partitions\nare below rounding", "spike-truncated"),
         ],
         "rpts",
     ),
@@ -47,7 +47,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   #auto-decides:root { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
 }
-[data-bs-theme=dark] #auto-decides { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
+[data-md-color-scheme=slate] #auto-decides { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
 #auto-decides text { fill: var(--text); text-anchor: middle }
 #auto-decides .box { fill: var(--box); stroke: var(--edge) }
 #auto-decides .kind { fill: var(--kind); stroke: var(--edge) }

@@ -278,19 +278,37 @@ def a_spectrum(rng, n):
     return rng.permutation(np.concatenate([distinct, rng.choice(distinct, n - len(distinct))]))
 
 
-def check_pairs(a, w, v, k, exact, key, complex_order=False):
-    """Residuals of all pairs, and that no eigenvalue that is wanted more was missed."""
+def norm_of(a):
+    return float(np.linalg.norm(np.asarray(a, complex if a.dtype.kind == "c" else float), 2))
+
+
+def check_pairs(a, w, v, k, exact, key, b=None, tol=0.0):
+    """Residuals of all pairs of A x = w B x, and that no eigenvalue that is wanted more was missed; of a Hermitian pencil, where w is real,
+    that each is one as often as it was found."""
     eps, n = float(np.finfo(v.dtype).eps), len(a)
-    # Rounding of a search is a modest multiple of n eps; what is missed by it differs by 0.02 of the norm.
-    size, limit = max(abs(exact).max(), np.finfo(float).tiny), 200 * n * eps
+    b = np.eye(n) if b is None else b
     claim(len(w) == k, len(w), "eigenvalues where", k, "were asked for")
-    a, v = np.asarray(a, wide(a.dtype)), np.asarray(v, wide(v.dtype))
+    norms, inverse = (norm_of(a), norm_of(b)), norm_of(np.linalg.inv(b.astype(np.result_type(b.dtype, float))))
+    size = max(norms[0] + abs(exact).max() * norms[1], np.finfo(float).tiny)
+    # What is documented, and the rounding of the two products in which residuals are formed.
+    limit = max(tol, 32 * eps * np.sqrt(n)) + 2 * (n + 2) * eps
+    a, b, v = (np.asarray(array, wide(array.dtype)) for array in (a, b, v))
     for value, x in zip(w, v.T, strict=True):
         norm = np.sqrt((abs(x) ** 2).sum())
-        residual = np.sqrt((abs(a @ x - value * x) ** 2).sum())
-        claim(norm > 0 and residual <= limit * size * norm, "a pair with the residual", float(residual / (size * norm)))
+        residual = np.sqrt((abs(a @ x - value * (b @ x)) ** 2).sum())
+        allowed = limit * (norms[0] + abs(value) * norms[1]) * norm
+        claim(norm > 0 and residual <= allowed, "a pair with the residual", float(residual), "allowed", float(allowed))
+    # Rounding of a search is a modest multiple of n eps; a residual is at most so many times nearer than an eigenvalue.
+    margin = (200 * n * eps + 4 * tol) * size * inverse
     found, wanted = np.sort(key(w)), np.sort(key(exact))[:k]
-    claim(abs(found - wanted).max(initial=0) <= limit * size, "found", w, "of", np.sort(exact), "; wanted by", found, "expected", wanted)
+    claim(abs(found - wanted).max(initial=0) <= margin, "found", w, "of", np.sort(exact), "; wanted by", found, "expected", wanted)
+    if w.dtype.kind != "c":
+        gram = float(abs(v.conj().T @ b @ v - np.eye(k)).max(initial=0))
+        claim(gram <= 200 * n * eps * norms[1] * inverse, "vectors are orthogonal to", gram)
+        left = list(np.sort(exact))
+        for value in np.sort(w):
+            left = [other for other in left if other >= value - margin]
+            claim(left and left.pop(0) <= value + margin, value, "of", w, "is not an eigenvalue as often: ", np.sort(exact))
 
 
 @door
@@ -312,8 +330,8 @@ def eigsh(rng):
 
 
 def a_band(rng, dtype):
-    """A Hermitian band with equal eigenvalues: equal blocks, a ring, a diagonal, or a random one."""
-    n, kind = int(rng.integers(2, 40)), rng.integers(4)
+    """A Hermitian band with equal eigenvalues: equal blocks, a ring, a diagonal; one with eigenvalues near each other, or a random one."""
+    n, kind = int(rng.integers(2, 40)), rng.integers(5)
     if kind == 0:
         part = numbers(rng, (3, 3), dtype)
         return np.kron(np.eye((n + 2) // 3, dtype=dtype), part + part.conj().T)
@@ -322,8 +340,47 @@ def a_band(rng, dtype):
         return np.eye(n, dtype=dtype) * dtype.type(2) - shift - shift.T
     if kind == 2:
         return np.diag(rng.choice(np.arange(-4, 5), n) / 4).astype(dtype)
+    if kind == 3:
+        near = rng.choice(rng.integers(-4, 5, 3), n) / 4
+        return np.diag(near + rng.uniform(-1, 1, n) * 10.0 ** rng.uniform(-14, -1, n)).astype(dtype)
     part = np.triu(np.tril(numbers(rng, (n, n), dtype)), -2)
     return part + part.conj().T
+
+
+def a_mass(rng, a):
+    """A positive definite matrix with entries where A has some: its diagonal exceeds the sums of the others by 0.1 or more."""
+    beside = np.where((a != 0) & ~np.eye(len(a), dtype=bool), numbers(rng, a.shape, a.dtype), 0)
+    beside = (beside + beside.conj().T) / 2
+    return (beside + np.diag(abs(beside).sum(axis=1) + rng.uniform(0.1, 1, len(a)))).astype(a.dtype)
+
+
+def eigenvalues_of(a, b=None):
+    """All of a Hermitian matrix or pencil, in double precision."""
+    scale = float(abs(a).max()) or 1.0
+    a = a.astype(np.result_type(a.dtype, float)) / scale
+    if b is not None:
+        inverse = np.linalg.inv(np.linalg.cholesky(b.astype(a.dtype)))
+        a = inverse @ a @ inverse.conj().T
+    return np.linalg.eigvalsh(a) * scale
+
+
+def near_problem(rng):
+    """A Hermitian matrix or pencil in a band, its eigenvalues, and of which number the nearest are asked for, how many and how well.
+
+    No eigenvalues: the other matrix of the pencil has a negative eigenvalue, which is to be refused."""
+    dtype = a_dtype(rng)
+    a = a_band(rng, dtype)
+    b = a_mass(rng, a) if rng.random() < 0.4 else None
+    a = (a * dtype.type(a_power(rng, dtype))).astype(dtype)
+    exact = eigenvalues_of(a, b)
+    size, at = float(abs(exact).max()), float(rng.choice(exact))
+    sigma = float(rng.choice([
+        at, at + size * rng.choice([-1, 1]) * 10.0 ** rng.uniform(-14, -3), (at + rng.choice(exact)) / 2, 0, size * rng.uniform(-1, 1)]))
+    k = int(rng.integers(1, len(a) + 1)) if rng.random() < 0.3 else int(rng.integers(1, min(len(a), 6) + 1))
+    tol = float(rng.choice([0, 0, 10.0 ** rng.uniform(-12, -2)]))
+    if b is not None and rng.random() < 0.1:
+        b, exact = b - (1.1 * eigenvalues_of(b)[0] * np.eye(len(b))).astype(dtype), None
+    return a, b, exact, {"k": k, "sigma": sigma, "tol": tol}
 
 
 @door
@@ -332,16 +389,15 @@ def eigsh_near(rng):
     from bandsolve import eigen
     from scipy.sparse.linalg import ArpackError
 
-    dtype = a_dtype(rng)
-    a = a_band(rng, dtype)
-    n, exact = len(a), np.linalg.eigvalsh(a.astype(complex if dtype.kind == "c" else float))
-    sigma = float(rng.choice(exact)) if rng.random() < 0.4 else float(rng.choice([0, rng.uniform(-1, 1)]))
-    k, options = int(rng.integers(1, n + 1)), {"complete": True} if rng.random() < 0.5 else {}
+    a, b, exact, asked = near_problem(rng)
+    options = {"complete": True} if rng.random() < 0.5 else {}
+    mass = None if b is None else sp.csr_array(b)
     try:
-        found, v, report = eigen.eigsh(sp.csr_array(a), k, sigma=sigma, full_output=True, **options)
+        found, v, report = eigen.eigsh(sp.csr_array(a), M=mass, full_output=True, **asked, **options)
     except (ArpackError, np.linalg.LinAlgError):
         return False
-    check_pairs(a, found, v, k, exact, lambda w: abs(w - sigma))
+    claim(exact is not None, "eigenvalues for a matrix M with a negative eigenvalue")
+    check_pairs(a, found, v, asked["k"], exact, lambda w: abs(w - asked["sigma"]), b, asked["tol"])
     return True
 
 
@@ -425,54 +481,64 @@ def an_axis(rng, n):
     return {"boundary": sides, "grid": grid, "coordinates": faces if graded else None}, a, widths
 
 
+class Box:
+    """A Poisson problem on a random box, with its matrix in long double precision."""
+
+    def __init__(self, rng):
+        self.shape = tuple(int(n) for n in rng.integers(3, 9, rng.integers(1, 4)))
+        axes = [an_axis(rng, n) for n in self.shape]
+        a, volumes = np.zeros((1, 1), np.longdouble), np.ones(1, np.longdouble)
+        for n, (_, own, widths) in zip(self.shape, axes, strict=True):
+            a = np.kron(a, np.eye(n)) + np.kron(np.eye(len(a)), own)
+            volumes = np.kron(volumes, widths)
+        eigenvalues = np.sort(np.linalg.eigvals(a.astype(float)).real)
+        shift = float(rng.choice([0, 0, 0, rng.uniform(0, 2), -rng.choice(eigenvalues), -rng.uniform(0, eigenvalues[-1])]))
+        self.volumes, self.parts = volumes, abs(a).sum(axis=1) + abs(shift)
+        self.a = a + np.longdouble(shift) * np.eye(len(a))
+        self.f, mean = rng.normal(size=self.shape), float(rng.choice([0, 3, -1e-3]))
+        if rng.random() < 0.5:
+            self.f -= float((self.f.ravel() * volumes).sum() / volumes.sum())
+        self.options = {name: [axis[0][name] for axis in axes] for name in ("boundary", "grid", "coordinates")}
+        self.options |= {"shift": shift, "mean": mean, "removable": 10.0}
+
+    def norm(self, v):
+        return np.sqrt((self.volumes * v**2).sum())
+
+    def check(self, u, report):
+        """What a report says of a solution."""
+        a, u, eps = self.a, u.ravel(), float(np.finfo(float).eps)
+        right = self.f.ravel() - (report["removed"] or 0.0)
+        true = backward_errors(a, u, right)[0]
+        # The oracle's entries are right to long double precision. The solver rounds the parts of an entry, of at most 3 axes and the shift,
+        # and their sum, in which they may cancel.
+        rounding = 16 * eps * float((self.parts / abs(a).sum(axis=1)).max())
+        told = self.shape, self.options
+        claim(true <= report["backward_error"] + rounding, *told, "has the backward error", float(true), "reported", report["backward_error"])
+        if report["mean"] is not None:
+            measured, size = float((u * self.volumes).sum() / self.volumes.sum()), float(abs(u).max())
+            claim(abs(measured - report["mean"]) <= 64 * eps * size, "the mean is", measured, "reported", report["mean"])
+            claim(abs(measured - self.options["mean"]) <= 64 * eps * size, "the mean is", measured, "asked for", self.options["mean"])
+        # `rcond` is the least eigenvalue by the mean of sums of moduli in rows, both weighted by volumes. The eigenvalue is at most |f|/|u|.
+        # The factor is for u's own error, which is of the size of u here, and for estimates of the condition, which may be a few times too
+        # small.
+        elif np.average(self.parts, weights=self.volumes) * self.norm(u) > 16 / eps * self.norm(right):
+            claim(report["attention"], *told, "is singular, |u| is", float(abs(u).max()), "and the report says nothing")
+        elif report["attention"] is None:
+            expected = np.zeros_like(right, np.longdouble)
+            for _ in range(6):
+                expected += np.linalg.solve(a.astype(float), (right - a @ expected).astype(float))
+            claim(abs(u - expected).max() < abs(expected).max(), *told, "has no correct digit, and the report says nothing")
+
+
 @door
 def poisson(rng):
     from bandsolve import poisson
 
-    shape = tuple(int(n) for n in rng.integers(3, 9, rng.integers(1, 4)))
-    axes = [an_axis(rng, n) for n in shape]
-    a, volumes = np.zeros((1, 1), np.longdouble), np.ones(1, np.longdouble)
-    for n, (_, own, widths) in zip(shape, axes, strict=True):
-        a = np.kron(a, np.eye(n)) + np.kron(np.eye(len(a)), own)
-        volumes = np.kron(volumes, widths)
-    eigenvalues = np.sort(np.linalg.eigvals(a.astype(float)).real)
-    shift = float(rng.choice([0, 0, 0, rng.uniform(0, 2), -rng.choice(eigenvalues), -rng.uniform(0, eigenvalues[-1])]))
-    parts = abs(a).sum(axis=1) + abs(shift)
-    a = a + np.longdouble(shift) * np.eye(len(a))
-    f, mean = rng.normal(size=shape), float(rng.choice([0, 3, -1e-3]))
-    if rng.random() < 0.5:
-        f -= float((f.ravel() * volumes).sum() / volumes.sum())
-    options = {name: [axis[0][name] for axis in axes] for name in ("boundary", "grid", "coordinates")}
-    try:
-        u, report = poisson.solve(f, shift=shift, mean=mean, removable=10.0, full_output=True, **options)
-    except np.linalg.LinAlgError:
-        return False
-    eps = float(np.finfo(float).eps)
-    right = f.ravel() - (report["removed"] or 0.0)
-    true = backward_errors(a, u.ravel(), right)[0]
-
-    def weighted(v):
-        return np.sqrt((volumes * v.ravel() ** 2).sum())
-
-    # The oracle's entries are right to long double precision. The solver rounds the parts of an entry, of at most 3 axes and the shift, and
-    # their sum, in which they may cancel.
-    rounding = 16 * eps * float((parts / abs(a).sum(axis=1)).max())
-    claim(true <= report["backward_error"] + rounding, shape, options, "has the backward error", float(true), "reported", report["backward_error"])
-    if report["mean"] is not None:
-        measured = float((u.ravel() * volumes).sum() / volumes.sum())
-        size = float(abs(u).max())
-        claim(abs(measured - report["mean"]) <= 64 * eps * size, "the mean is", measured, "reported", report["mean"])
-        claim(abs(measured - mean) <= 64 * eps * size, "the mean is", measured, "asked for", mean)
-    # `rcond` is the least eigenvalue by the mean of sums of moduli in rows, both weighted by volumes. The eigenvalue is at most |f|/|u|. The
-    # factor is for u's own error, which is of the size of u here, and for estimates of the condition, which may be a few times too small.
-    elif np.average(parts, weights=volumes) * weighted(u) > 16 / eps * weighted(right):
-        claim(report["attention"], shape, options, shift, "is singular, |u| is", float(abs(u).max()), "and the report says nothing")
-    elif report["attention"] is None:
-        expected = np.zeros_like(right, np.longdouble)
-        for _ in range(6):
-            expected += np.linalg.solve(a.astype(float), (right - a @ expected).astype(float))
-        claim(abs(u.ravel() - expected).max() < abs(expected).max(), shape, options, shift, "has no correct digit, and the report says nothing")
-    return True
+    box = Box(rng)
+    answer = solved(lambda: poisson.solve(box.f, full_output=True, **box.options))
+    if answer is not None:
+        box.check(*answer)
+    return answer is not None
 
 
 def main():

@@ -998,6 +998,28 @@ def singular_matrices_over_ranks():
         fine = json.loads(rank_program("solve", small_matrix(folder), "--json").stdout)
         assert fine["attention"] is None and fine["rcond"] > 1e-2, fine
 
+
+@defect
+def growing_solutions():
+    """Batches and methods by partitions returned x of 1e31 without a correct digit, and said nothing of it: no pivot is small."""
+    import bandsolve
+    import numpy as np
+
+    n = 5000
+    sub, sup = np.zeros(n - 1), np.where(np.arange(n - 1) < 65, -3.0, 0.0)
+    for diag, said in ((1.0, True), (4.0, False)):
+        matrix = sub, np.full(n, diag), sup
+        for options in ({}, {"method": "rpts"}, {"method": "spike-cr"}, {"method": "pivoted"}):
+            report = bandsolve.solve_tridiagonal(*matrix, np.ones(n), full_output=True, **options)[1]
+            assert (report.attention is not None) == said, (options, report)
+        batch = [np.stack([array, array]) for array in matrix]
+        batch[0][0], batch[1][0], batch[2][0] = 0, 4, 0
+        for axis, arrays in ((1, batch), (0, [array.T.copy() for array in batch])):
+            rhs = np.ones((2, n) if axis else (n, 2))
+            report = bandsolve.solve_batch(*arrays, rhs, axis=axis, full_output=True)[1]
+            assert (report.attention is not None) == said, (axis, report)
+
+
 # -- Advice -----------------------------------------------------------------------------------------------------------
 
 

@@ -257,7 +257,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if complete and (found is None or not counted):
         raise ValueError("complete needs sigma and which='LM', or which='SM' without sigma, and matrices in a band that are factored here")
     if found is None:
-        if hermitian and mass is not None and not callable(mass):
+        if hermitian and mass is not None:
             _bandsolve.check_mass(n, _MOST_ENTRIES, converted[1], start)
         if isinstance(inverse, str):
             inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
@@ -393,7 +393,7 @@ _PARAMETERS = """
     ValueError
         A shape, an entry or an option is invalid.
     numpy.linalg.LinAlgError
-        ``A - sigma M`` is singular to working precision, there and at shifts nearby; or an iterative solve did not converge{definite}.
+        {refused}. Or ``A - sigma M`` is singular to working precision, there and at shifts nearby. Or an iterative solve did not converge.
     scipy.sparse.linalg.ArpackNoConvergence
         The search found fewer than k eigenvalues, or it cannot exclude that wanted eigenvalues are missing (ending "may be incomplete"). The exception has
         what was found as `eigenvalues` and `eigenvectors`.
@@ -411,7 +411,10 @@ def _documented(**words):
 
 
 @_documented(
-    mass=". M is positive definite; with ``mode=\"buckling\"``, A is, and M need not be",
+    mass=""". M is Hermitian and positive definite; with ``mode="buckling"``, A is, and M need not be. The
+        function counts the negative eigenvalues of a matrix with a narrow band. For an operator, or a matrix with a wide band, it looks for a negative
+        xᴴ M x in a few products and in the search. For a matrix, it also looks for a negative diagonal entry, and for abs(m_ij)**2 > m_ii m_jj.
+        Otherwise it trusts you""",
     number="float",
     which='"LM", "SM": largest, smallest magnitude. "LA", "SA": largest, smallest. "BE": half from each end',
     order="The eigenvalues in ascending order.",
@@ -420,8 +423,8 @@ def _documented(**words):
         "normal", "buckling" or "cayley": which spectral transformation the search uses. With "buckling", `which` refers to ``w / (w - sigma)``, with "cayley" to
         ``(w + sigma) / (w - sigma)``, as in SciPy. Both need `sigma`.""",
     looks="Counts that prove the set complete replace this search.",
-    definite="; or M is not positive definite",
     counts=" and without counts",
+    refused="M is not positive definite",
     complete="""
     complete : bool, optional
         Count the eigenvalues around those found, by the inertia of ``A - s M`` with two shifts s, and search for missing ones. The entry "complete" of the
@@ -504,8 +507,8 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     order="The eigenvalues, complex, in the order of `which`: the most wanted first.",
     own="\n    OPpart : optional\n        For compatibility. The function ignores it.",
     looks="Each copy takes one more search.",
-    definite="",
     counts="",
+    refused="M is singular, without `sigma`",
     complete="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,

@@ -319,6 +319,13 @@ def _converted(comm, convert, arrays, dtype):
 _NAMES = "sub", "diag", "sup"
 
 
+def _check_alike(arrays):
+    """sub and sup have the shape of diag."""
+    for name, array in zip(_NAMES, arrays):
+        if array.shape != arrays[1].shape:
+            raise ValueError(f"{name} has the shape {array.shape}, expected {arrays[1].shape}, that of diag")
+
+
 class _Distributed:
     """A matrix of which this rank has rows."""
 
@@ -476,9 +483,7 @@ class Blocks(_Distributed):
         shape = arrays[1].shape
         if len(shape) == 3 and (shape[1] != shape[2] or shape[1] == 0):
             raise ValueError(f"diag has the shape {shape}, expected (block rows, block, block)")
-        for name, array in (("sub", arrays[0]), ("sup", arrays[2])):
-            if array.shape != shape:
-                raise ValueError(f"{name} has the shape {array.shape}, expected {shape}, that of diag")
+        _check_alike(arrays)
         return arrays, {"shape of blocks": shape[1:], "periodic": bool(periodic), "dtype": _type_of(dict(zip(_NAMES, arrays)), dtype)}
 
 
@@ -654,9 +659,7 @@ class Batch(_Distributed):
         shape = arrays[1].shape
         if not shape:
             raise ValueError("diag has no axis")
-        for name, array in (("sub", arrays[0]), ("sup", arrays[2])):
-            if array.shape != shape:
-                raise ValueError(f"{name} has the shape {array.shape}, expected {shape}, that of diag")
+        _check_alike(arrays)
         if not -len(shape) <= axis < len(shape):
             raise ValueError(f"axis {axis} is out of bounds for arrays of {len(shape)} dimensions")
         axis = int(axis) % len(shape)
@@ -846,10 +849,7 @@ def solve_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=
     >>> print(round(x[m // 2], 6))
     2.0
     """
-    def blocks(dtype):
-        return Blocks(comm, sub, diag, sup, periodic=periodic, dtype=dtype)
-
-    return _solved(blocks, comm, (sub, diag, sup), rhs, full_output)
+    return _solved_blocks(comm, (sub, diag, sup), rhs, periodic, full_output)
 
 
 @_documented
@@ -901,10 +901,7 @@ def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_o
     >>> print(np.round(x[50], 6))
     [1. 1.]
     """
-    def blocks(dtype):
-        return Blocks(comm, sub, diag, sup, periodic=periodic, dtype=dtype)
-
-    return _solved(blocks, comm, (sub, diag, sup), rhs, full_output)
+    return _solved_blocks(comm, (sub, diag, sup), rhs, periodic, full_output)
 
 
 @_documented
@@ -1003,10 +1000,12 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
     >>> print(x.shape, round(x[500, 0], 6))
     (1000, 50) 1.0
     """
-    def batch(dtype):
-        return Batch(comm, sub, diag, sup, axis=axis, periodic=periodic, dtype=dtype)
+    arrays = sub, diag, sup
+    return _solved(lambda dtype: Batch(comm, *arrays, axis=axis, periodic=periodic, dtype=dtype), comm, arrays, rhs, full_output)
 
-    return _solved(batch, comm, (sub, diag, sup), rhs, full_output)
+
+def _solved_blocks(comm, arrays, rhs, periodic, full_output):
+    return _solved(lambda dtype: Blocks(comm, *arrays, periodic=periodic, dtype=dtype), comm, arrays, rhs, full_output)
 
 
 def _solved(matrix, comm, arrays, rhs, full_output):

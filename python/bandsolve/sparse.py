@@ -498,7 +498,7 @@ def _start(x0, b, m, n):
     return _vector("x0", x0, n)
 
 
-def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True):
+def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True, chosen=False):
     if side not in ("right", "left"):
         raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
     n, matrix, own = _matrix(a, b)
@@ -525,6 +525,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
         "left": side == "left",
         "callback": callback,
         "tells_x": tells_x,
+        "chosen": chosen,
     }
     return _bandsolve.krylov(matrix, m, b, x0, options)
 
@@ -567,7 +568,7 @@ _PARAMETERS = """
         {callback} An exception in it ends the iteration, and the solver raises it again. After `StopIteration`, the solver returns the best x so
         far, with the ending "cancelled".
     full_output : bool, default False
-        Return a report instead of `info`. It is a dict: "converged"; "ending" (why the iteration ended); "iterations"; "restarts"; "residual_norm";
+        Return a report instead of `info`. It is a dict: "converged"; "ending" (why the iteration ended); "method"; "iterations"; "restarts"; "residual_norm";
         "rhs_norm"; "tolerance"; "history" (norms of the residuals); "attention" (a warning in words if x is so large that the matrix must be
         singular to working precision, else None).{more}
 
@@ -849,12 +850,12 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
     return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
-@_documented(_CAPPED, " It also has\n        \"method\" and \"preconditioner\", their names.")
+@_documented(_CAPPED, " It also has\n        \"preconditioner\", the name.")
 def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, full_output=False):
     """Solve ``A @ x = b``, and choose the preconditioner and the Krylov method by the matrix.
 
     Without `M`, the function makes ``Preconditioner(A)`` and runs its `method`. With a preconditioner as `M`, it runs the `method` of `M`, or GMRES(30) if
-    `M` has none. If `A` is an operator, pass `M`.
+    `M` has none. If `A` is an operator, pass `M`. If conjugate gradients break down, GMRES(30) continues from their x, and the report is that of GMRES.
 
     @PARAMETERS
 
@@ -886,13 +887,9 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     if M is None:
         M = Preconditioner(A)
     method = getattr(M, "method", None) or "gmres:30"
-    x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
-    if method == "cg" and report["ending"] == "breakdown":
-        # A few steps did not show that the matrix is indefinite; all of them did.
-        method = "gmres:30"
-        x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback)
+    x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback, chosen=True)
     if full_output:
-        report.update(method=method, preconditioner=getattr(M, "kind", None))
+        report.update(preconditioner=getattr(M, "kind", None))
     return _answer(x, report, full_output)
 
 

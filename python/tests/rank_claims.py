@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
+from scipy.sparse.linalg import ArpackNoConvergence
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 import claims  # noqa: E402
@@ -108,32 +109,69 @@ def batch(rng):
 
 
 def slabs(rng):
-    shape = tuple(int(n) for n in rng.integers(3, 9, rng.integers(1, 4)))
-    axes = [claims.an_axis(rng, n) for n in shape]
-    a, volumes = np.zeros((1, 1), np.longdouble), np.ones(1, np.longdouble)
-    for n, (_, of_axis, widths) in zip(shape, axes, strict=True):
-        a = np.kron(a, np.eye(n)) + np.kron(np.eye(len(a)), of_axis)
-        volumes = np.kron(volumes, widths)
-    shift, mean = float(rng.choice([0, 0, rng.uniform(0, 2)])), float(rng.choice([0, 3, -1e-3]))
-    parts = abs(a).sum(axis=1) + abs(shift)
-    a, f, mine = a + np.longdouble(shift) * np.eye(len(a)), rng.normal(size=shape), own_rows(rng, shape[0])
-    options = {name: [axis[0][name] for axis in axes] for name in ("boundary", "grid", "coordinates")}
-    answer = claims.solved(
-        lambda: ours.solve_poisson(COMM, f[mine], shift=shift, mean=mean, removable=10.0, full_output=True, **options))
-    if answer is None:
+    box = claims.Box(rng)
+    mine = own_rows(rng, box.shape[0])
+    answer = claims.solved(lambda: ours.solve_poisson(COMM, box.f[mine], full_output=True, **box.options))
+    if answer is not None:
+        box.check(whole(answer[0]), answer[1])
+    return answer is not None
+
+
+def folded(a):
+    """A matrix with its rows and columns in the order 0, n - 1, 1, n - 2, ..., in which a ring is a band."""
+    order = np.stack([np.arange(len(a)), np.arange(len(a))[::-1]], axis=1).ravel()[: len(a)]
+    return a[np.ix_(order, order)]
+
+
+def width_of(a):
+    rows, columns = np.nonzero(a)
+    return max(1, int(abs(rows - columns).max(initial=1)))
+
+
+def filled_up(a, n):
+    """A matrix with its first diagonal entry in further rows."""
+    larger = np.eye(n, dtype=a.dtype) * a[0, 0]
+    larger[: len(a), : len(a)] = a
+    return larger
+
+
+def blocks_of(a, b, mine):
+    """Own block rows of a block tridiagonal matrix."""
+    around = np.zeros((len(a) + 2 * b, len(a) + 2 * b), a.dtype)
+    around[b:-b, b:-b] = a
+    rows = range(mine.start, mine.stop)
+    parts = [[around[(i + 1) * b :][:b, (i + k) * b :][:, :b] for i in rows] for k in range(3)]
+    return ours.Blocks(COMM, *(np.array(part, a.dtype).reshape(-1, b, b) for part in parts))
+
+
+def eigsh(rng):
+    a, mass, exact, asked = claims.near_problem(rng)
+    if width_of(folded(a)) < width_of(a):
+        a, mass = (None if matrix is None else folded(matrix) for matrix in (a, mass))
+    b = width_of(a) + int(rng.integers(2))
+    n = -(-len(a) // b) * b
+    a, mass = (None if matrix is None else filled_up(matrix, n) for matrix in (a, mass))
+    mine, options = own_rows(rng, n // b), {"seed": int(rng.integers(1000))}
+    if rng.random() < 0.2:
+        options |= {"ncv": int(rng.integers(1, n + 3)), "maxiter": int(rng.integers(1, 20))}
+    if asked["sigma"] == 0:
+        asked.pop("sigma")
+    try:
+        held = blocks_of(a, b, mine), None if mass is None else blocks_of(mass, b, mine)
+        w, v, report = ours.eigsh(held[0], M=held[1], full_output=True, **asked, **options)
+    except (np.linalg.LinAlgError, ArpackNoConvergence):
         return False
-    u, report, eps = whole(answer[0]).ravel(), answer[1], float(np.finfo(float).eps)
-    true = claims.backward_errors(a, u, f.ravel() - (report["removed"] or 0.0))[0]
-    rounding = 16 * eps * float((parts / abs(a).sum(axis=1)).max())
-    claim(true <= report["backward_error"] + rounding, shape, options, "has the error", float(true), "reported", report)
-    if report["mean"] is not None:
-        measured, size = float((u * volumes).sum() / volumes.sum()), float(abs(u).max())
-        claim(abs(measured - report["mean"]) <= 64 * eps * size, "the mean is", measured, "reported", report["mean"])
-        claim(abs(measured - mean) <= 64 * eps * size, "the mean is", measured, "asked for", mean)
+    claim(report["converged"], "not converged, and no exception")
+    claim(exact is not None, "eigenvalues for a matrix M with a negative eigenvalue")
+    sigma = asked.get("sigma", 0.0)
+    exact = claims.eigenvalues_of(a, mass)
+    claims.check_pairs(a, w, whole(v), asked["k"], exact, lambda w: abs(w - sigma), mass, asked["tol"])
+    allowed = max(asked["tol"], 32 * float(np.finfo(v.dtype).eps) * np.sqrt(n))
+    claim((report["residuals"] <= allowed).all(), "converged with", report["residuals"], "allowed", allowed)
     return True
 
 
-DOORS = (tridiagonal, blocks, batch, slabs)
+DOORS = (tridiagonal, blocks, batch, slabs, eigsh)
 
 
 def main(cases=60, seed=0):

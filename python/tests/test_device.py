@@ -74,3 +74,25 @@ def test_what_a_device_cannot_do(device):
     ab = np.random.default_rng(3).random((13, 50))
     with pytest.raises(ValueError, match="more than 4 diagonals on either side, on a GPU"):
         bandsolve.factor_banded((6, 6), ab, device=device)
+
+
+@pytest.mark.parametrize("n", [40, 200])
+def test_solutions_without_a_digit_are_named(device, n, dtype):
+    # x grows from row to row by a factor 3, to about 1/eps**2, or is 1/eps from a pivot that is nearly zero.
+    tiny = np.finfo(dtype).eps
+    steps = min(n - 1, int(-2 * np.log(tiny) / np.log(3)))
+    sup = np.where(np.arange(n - 1) < steps, -3, 0).astype(dtype)
+    zeros, ones = np.zeros(n - 1, dtype), np.ones(n, dtype)
+    good = zeros, 4 * ones, sup, ones
+    pair = zeros.copy(), 4 * ones, zeros.copy(), ones.copy()
+    pair[0][8] = pair[1][8] = pair[2][8] = 1
+    pair[1][9], pair[3][9] = 1 + tiny, -1
+    for given, expected in (((zeros, ones, sup, ones), True), (pair, True), (good, False)):
+        *matrix, rhs = given
+        reports = [bandsolve.solve_tridiagonal(*matrix, rhs, device=device, full_output=True)[1]]
+        factor = bandsolve.factor_tridiagonal(*matrix, device=device)
+        reports += [factor.solve(rhs, full_output=True)[1], factor.solve(np.stack([rhs, 0 * rhs], axis=1), full_output=True)[1]]
+        for axis in (0, 1):
+            arrays = [np.stack([first, first, other, first], axis=1 - axis) for first, other in zip(good, given)]
+            reports.append(bandsolve.solve_batch(*arrays, axis=axis, device=device, full_output=True)[1])
+        assert [("no correct digit" in (report.attention or "")) for report in reports] == [expected] * len(reports), reports

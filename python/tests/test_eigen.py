@@ -400,3 +400,25 @@ def test_one_negative_eigenvalue_of_a_mass_is_refused():
     for options in ({}, {"which": "SA"}, {"sigma": 1.0}, {"which": "SM"}):
         with pytest.raises(np.linalg.LinAlgError, match="definite"):
             eigsh(a, 3, M=mass, **options)
+
+
+def test_a_mass_that_is_not_counted_is_refused_where_it_is_seen(monkeypatch):
+    n = 1000
+    a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+    negative = sp.diags_array(np.r_[np.ones(n - 1), -1.0]).tocsr()
+    # In products with the inverse that is given, which has nothing of it, an indefinite M is never seen.
+    blind = np.diag(np.r_[np.ones(n - 1), 0.0])
+    with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite"):
+        eigsh(a, 3, M=linalg.aslinearoperator(negative), Minv=blind, v0=np.r_[np.ones(n - 1), 0.0])
+    # No band of this size is counted. A negative entry of the diagonal, or minor of two rows, that no product shows.
+    monkeypatch.setattr(bandsolve.eigen, "_MOST_ENTRIES", n)
+    entry, minor = sp.eye_array(n, format="lil"), sp.eye_array(n, format="lil")
+    entry[77, 77] = -1e-9
+    minor[7, 7], minor[7, 990], minor[990, 7] = 1e-8, 1.1e-4, 1.1e-4
+    for mass, row in ((entry, 77), (minor, 990)):
+        for dtype in (np.float64, np.complex128):
+            with pytest.raises(np.linalg.LinAlgError, match=f"not Hermitian positive definite: .*row {row}"):
+                eigsh(a, 3, M=mass.tocsr().astype(dtype), sigma=1.0)
+    minor[7, 7], minor[7, 990], minor[990, 7] = 1, 0.9, 0.9
+    w, v = eigsh(a, 3, M=minor.tocsr(), sigma=-0.1)
+    assert np.allclose(a @ v, (minor @ v) * w, atol=1e-8)

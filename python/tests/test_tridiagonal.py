@@ -312,3 +312,55 @@ def test_solutions_without_a_digit_are_named():
     for name, solve in solves.items():
         assert "no correct digit" in solve(near)[1].attention, name
         assert solve(near + 2)[1].attention is None, name
+
+
+def growing(steps, n):
+    """Rows (sub, diag, sup) without small pivots, by which x grows by a factor 3 from row to row, and others."""
+    sup = np.where(np.arange(n - 1) < steps, -3.0, 0.0)
+    return [np.zeros(n - 1), np.ones(n), sup], [np.zeros(n - 1), np.full(n, 4.0), sup]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "middle", "strided"])
+def test_batches_tell_of_solutions_without_a_digit(layout):
+    # x is about 3**66, 1/eps**2.
+    n, count = 80, 600
+    bad, good = growing(65, n)
+    said = bandsolve.solve_tridiagonal(*bad, np.ones(n), method="pivoted", full_output=True)[1].attention
+    assert "no correct digit" in said
+    for which in ([], [0], [599], [123, 400]):
+        arrays = [np.array([(bad if s in which else good)[k] for s in range(count)]) for k in range(3)] + [np.ones((count, n))]
+        axis = -1
+        if layout == "columns":
+            arrays, axis = [a.T.copy() for a in arrays], 0
+        elif layout == "middle":
+            arrays, axis = [a.reshape(20, 30, -1).swapaxes(1, 2).copy() for a in arrays], 1
+        elif layout == "strided":
+            arrays = [np.repeat(a, 2, axis=0)[::2] for a in arrays]
+        for threads in (1, 2, 3):
+            report = bandsolve.solve_batch(*arrays, axis=axis, threads=threads, full_output=True)[1]
+            assert report.attention == (said if which else None), (which, threads)
+        assert bandsolve.solve_batch(*arrays, axis=axis, verify=False, full_output=True)[1].attention is None
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_shared_matrices_tell_of_solutions_without_a_digit(axis):
+    n = 80
+    bad, good = growing(65, n)
+    for matrix, some, expected in ((bad, 1.0, True), (bad, 0.0, False), (good, 1.0, False)):
+        rhs = np.zeros((6, 40, n))
+        # The exact answer of zeros is zeros; of A @ ones it is ones.
+        rhs[...] = matrix[1] + np.append(matrix[2], 0)
+        rhs[3, 17] = np.where(some, 1.0, rhs[3, 17])
+        rhs = np.moveaxis(rhs, -1, axis)
+        reports = [bandsolve.solve_batch(*matrix, rhs, axis=axis, threads=threads, full_output=True)[1] for threads in (1, 3)]
+        assert reports[0].attention == reports[1].attention and (reports[0].attention is not None) == expected, reports
+
+
+@pytest.mark.parametrize("method", [None, "rpts", "spike-cr", "spike-thomas"])
+@pytest.mark.parametrize("n", [100, 5000])
+def test_methods_by_partitions_tell_of_growing_solutions(method, n):
+    bad, good = growing(65, n)
+    options = {"method": method} if method else {}
+    for matrix, expected in ((bad, True), (good, False)):
+        report = bandsolve.solve_tridiagonal(*matrix, np.ones(n), full_output=True, **options)[1]
+        assert ("no correct digit" in (report.attention or "")) == expected, report

@@ -653,3 +653,31 @@ fn panics_are_caught() {
     bandsolve_capi::status::plant_panic();
     expect(open_device(c"emulated").0, Status::BANDSOLVE_INTERNAL_ERROR, &["planted"]);
 }
+
+/// x that grows from row to row by a factor 3, and the same with fours on the diagonal.
+#[test]
+fn solutions_without_a_digit_are_named() {
+    fn check<T: OnGpu>() {
+        let (on, n) = (Opened::new(), 200);
+        for expected in [true, false] {
+            let a = bandsolve_testkit::singular::growth::<T>(n, expected);
+            let there = There {
+                on: &on,
+                family: Tridiagonal { cyclic: false },
+                n,
+                n_rhs: 1,
+                matrix: a.arrays().map(|array| on.upload(array)),
+                rhs: on.upload(&vec![T::ONE; n]),
+            };
+            expect(there.solve(P, false).0, OK, &[]);
+            let (report, _) = report();
+            // SAFETY: the library ends it with a zero.
+            let words = unsafe { CStr::from_ptr(report.attention.as_ptr()) }.to_str().unwrap();
+            assert_eq!(words.contains("no correct digit"), expected, "{report:?}");
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<Complex32>();
+    check::<Complex64>();
+}

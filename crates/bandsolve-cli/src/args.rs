@@ -20,10 +20,10 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  an output could not be written, or there is no GPU
+  1  an output could not be written, or no GPU was found
   2  wrong usage
-  3  an input is unreadable, malformed or does not fit the others
-  4  the matrix is singular or the answer did not reach the accuracy contract";
+  3  an input file is missing, malformed or has the wrong size
+  4  the matrix is singular, or the answer is not accurate enough";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,9 +32,9 @@ Examples:
   bandsolve spy A.mtx
   bandsolve doctor";
 
-/// Linear systems whose non-zeros lie in a narrow band, solved in parallel, every answer verified.
+/// Solve tridiagonal and banded linear systems in parallel, and check every answer.
 ///
-/// Without a command: a short demonstration.
+/// Without a command, bandsolve runs a short demonstration.
 #[derive(Debug, Parser)]
 #[command(name = "bandsolve", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Args {
@@ -48,49 +48,50 @@ pub struct Args {
 pub enum Command {
     /// Solve A·x = rhs
     ///
-    /// Bandwidths and corners are found in the matrix: tridiagonal, periodic tridiagonal or banded. Without --rhs a
-    /// solution x (normal numbers, mean 3, deviation 1) is made up, rhs = A·x is computed in doubled precision, and the
-    /// forward error |x - x_known| / |x_known| is reported too.
+    /// The command detects the bandwidths, and whether the matrix is periodic. Without --rhs, it chooses a random solution
+    /// x_known (normal distribution, mean 3, standard deviation 1), computes rhs = A·x_known in twice the precision, and also
+    /// reports the forward error |x - x_known| / |x_known|.
     Solve(SolveArgs),
-    /// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
+    /// Solve A·x = rhs for any sparse matrix with a preconditioned Krylov method
     ///
-    /// Without --rhs, x = sin(16 pi i / n) is the known solution, and the forward error |x - x_known| / |x_known| is reported too.
-    /// If the tolerance is not reached, x is the best that was found, and the exit code is 4.
+    /// Without --rhs, the known solution is x_known[i] = sin(16 pi i / n), and the command also reports the forward error
+    /// |x - x_known| / |x_known|. If the iteration does not reach the tolerance, the command writes the best x and returns exit code 4.
     Iterate(IterateArgs),
-    /// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
+    /// Find the tridiagonal part with the largest weight of a sparse matrix (a linear forest of its graph)
     ///
-    /// Vertices are unknowns, edges are couplings, with the weight |a_ij| + |a_ji|. With --n other than 2 a factor of the graph is
-    /// found, in which every vertex has at most n edges.
+    /// The unknowns are the vertices of the graph. An edge between i and j has the weight |a_ij| + |a_ji|. With --n other than 2, the
+    /// command finds a subgraph with at most n edges at each vertex.
     Forest(ForestArgs),
     /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
     ///
-    /// By the Krylov-Schur method; near a target by shift-and-invert. The program checks whether A is Hermitian and B is positive
-    /// definite, and takes the faster method then. If fewer eigenvalues are found than asked for, or some may be missing, the exit code is 4.
+    /// The command uses the Krylov-Schur method, with shift-and-invert near a target. It uses the Hermitian method if A is Hermitian and
+    /// B is Hermitian positive definite. If it finds fewer eigenvalues than you asked for, or some may be missing, it returns exit code 4.
     Eig(EigArgs),
-    /// Solve a Poisson or Helmholtz problem on a box, directly
+    /// Solve a Poisson or Helmholtz problem on a box with a direct method
     Poisson(PoissonArgs),
-    /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
+    /// Describe a matrix: bandwidths, dominance, symmetry, condition number, and the method that auto chooses
     Info(InfoArgs),
-    /// Draw a matrix: where its entries are, and how large they are along its band
+    /// Draw the non-zero entries of a matrix and their sizes along the band
     ///
-    /// Without --plot in the terminal. Large matrices are gathered into cells: stronger ones have more entries, or larger ones.
+    /// Without --plot, the command draws in the terminal. For a large matrix, each cell shows many entries; a stronger colour means
+    /// more or larger entries.
     Spy(SpyArgs),
     /// Write a matrix of a known family
     Generate(GenerateArgs),
-    /// Reproduce published accuracy tables, with our methods beside them
+    /// Reproduce published accuracy tables and compare all methods with them
     Stability(StabilityArgs),
     /// Benchmark against LAPACK and memory bandwidth
     Bench(BenchArgs),
     /// Measure the tuning parameters of this machine and store them in a file
     ///
-    /// What an inner partition of a banded system costs beside those at the ends. The file is plain text; delete it, and
-    /// built-in numbers hold again. BANDSOLVE_TUNING names another file.
+    /// The parameter is the cost of an inner partition of a banded system relative to the first and last one. The file is plain text. To
+    /// return to the built-in values, delete it. To use another file, set BANDSOLVE_TUNING.
     Tune(TuneArgs),
-    /// Report what this machine offers: instruction sets, threads, GPUs, libraries to compare with, and causes of slow runs
+    /// Report the instruction sets, threads, GPUs and libraries of this machine, and warn about causes of slow runs
     Doctor(DoctorArgs),
-    /// Print a script for shell completion
+    /// Print a completion script for your shell
     Completions(CompletionsArgs),
-    /// Print the manual page, or write the pages of all commands
+    /// Print the manual page, or write the manual pages of all commands
     Man(ManArgs),
 }
 
@@ -98,7 +99,7 @@ pub enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve doctor\n  bandsolve doctor --json -")]
 pub struct DoctorArgs {
-    /// Write what was found as JSON (`-`: to standard output, instead of the text)
+    /// Write the report as JSON (`-`: to standard output, instead of the text)
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
 }
@@ -127,7 +128,7 @@ pub struct ManArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve tune\n  bandsolve tune --show\n  bandsolve tune --device cuda")]
 pub struct TuneArgs {
-    /// Print the path and the contents of the file, measure nothing
+    /// Print the path and the contents of the file without measuring
     #[arg(long)]
     pub show: bool,
     /// Measure a GPU: cuda, cuda:1, …
@@ -140,14 +141,14 @@ Files:
   Matrix Market (coordinate or array; real, integer or complex; general, symmetric, skew-symmetric or
   hermitian), also gzipped; NumPy's .npy and .npz (file.npz:name picks one of several arrays); and
   the .npz of scipy.sparse.save_npz.
-  The content tells, not the name. `-` reads standard input.
+  The format is detected from the content of the file. `-` reads standard input.
 
 Examples:
-  bandsolve solve A.mtx                              a known solution is made up and compared with
+  bandsolve solve A.mtx                              choose a known solution and compare with it
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
-  bandsolve solve A.mtx --reorder rcm                a band that is wide only as the unknowns are numbered
-  bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on either side
+  bandsolve solve A.mtx --reorder rcm                renumber the unknowns to make the band narrow
+  bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on each side
   bandsolve generate random 1000000 | bandsolve solve -";
 
 /// Arguments of `solve`.
@@ -157,34 +158,34 @@ pub struct SolveArgs {
     /// The matrix A
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Right-hand sides, one a column [default: made from a known solution]
+    /// Right-hand sides, one per column [default: computed from a known solution]
     #[arg(long, value_name = "b.mtx")]
     pub rhs: Option<PathBuf>,
-    /// Write x here: .mtx (or `-`) or .npy
+    /// Write x to this file: .mtx, .npy or `-` (standard output, as .mtx)
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
-    /// How to solve; `bandsolve bench methods` and `bandsolve stability` compare the methods
+    /// The method; `bandsolve bench methods` and `bandsolve stability` compare all methods
     #[arg(long, default_value = "auto", value_parser = method_parser(&[TRIDIAGONAL, BANDED]))]
     pub method: Method,
-    /// How pivot rows are chosen
+    /// The pivoting strategy
     #[arg(long, default_value = Pivoting::default().name(), value_parser = pivoting_parser())]
     pub pivoting: Pivoting,
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Where to solve: cpu, or a GPU: cuda, cuda:1, ...
+    /// The device: cpu, or a GPU: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME", default_value = "cpu", value_parser = place_parser)]
     pub device: Place,
-    /// Insist on a periodic tridiagonal matrix: entries beside the diagonal and in the two corners
+    /// Require a periodic tridiagonal matrix: the tridiagonal entries and the two corners
     #[arg(long)]
     pub periodic: bool,
-    /// Renumber the unknowns where that makes the band narrower; x comes back in the given order
+    /// Renumber the unknowns if that makes the band narrower; x is returned in input order
     #[arg(long, value_name = "ORDER", conflicts_with = "periodic")]
     pub reorder: Option<OrderName>,
     /// Number type to solve in [default: f64, or c128 if a file is complex]
     #[arg(long)]
     pub dtype: Option<Dtype>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Seed of the known solution
@@ -204,7 +205,7 @@ pub enum Place {
 /// Orders of the unknowns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OrderName {
-    /// Reverse Cuthill-McKee, in the graph of A + Aᵀ
+    /// Reverse Cuthill-McKee on the graph of A + Aᵀ
     Rcm,
 }
 
@@ -241,14 +242,14 @@ impl Dtype {
     }
 }
 
-/// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
+/// Describe a matrix: bandwidths, dominance, symmetry, condition number, and the method that auto chooses
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve info A.mtx\n  bandsolve info A.mtx.gz --json - | jq .rcond")]
 pub struct InfoArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -261,7 +262,7 @@ pub struct SpyArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Draw here instead of in the terminal: .svg or .png (`-`: SVG on standard output)
+    /// Write the drawing to this file instead of the terminal: .svg or .png (`-`: SVG on standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }
@@ -276,16 +277,16 @@ pub struct GenerateArgs {
     /// Name of the family; --list shows them
     #[arg(required_unless_present = "list", value_name = "FAMILY")]
     pub family: Option<String>,
-    /// Number of unknowns; of the families of grids, unknowns along each side; of `radiative`, blocks
+    /// Number of unknowns; for grids, the unknowns along each side; for `radiative`, the number of blocks
     #[arg(required_unless_present = "list", value_name = "N")]
     pub n: Option<u32>,
-    /// Of `radiative`: rows of a block
+    /// For `radiative`: rows per block
     #[arg(value_name = "K")]
     pub block: Option<u32>,
     /// Seed of the random families
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write here instead of to standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "A.mtx")]
     pub out: Option<PathBuf>,
     /// List the families
@@ -302,7 +303,7 @@ fn gpu_parser(text: &str) -> Result<String, String> {
     let numbered = text.strip_prefix("cuda:").is_some_and(|number| number.parse::<usize>().is_ok());
     match numbered || ["cuda", "emulated"].contains(&text) {
         true => Ok(text.into()),
-        false => Err("no such device: GPUs are called cuda, cuda:1, ...".into()),
+        false => Err("unknown device; GPUs are named cuda, cuda:1, ...".into()),
     }
 }
 

@@ -156,15 +156,13 @@ impl IterateTask<'_> {
         let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-        let mut chosen = if args.solver == SolverName::Auto { SolverName::Krylov(m.method()) } else { args.solver };
-        let method = match chosen {
+        let method = match args.solver {
+            SolverName::Auto => m.method(),
             SolverName::Krylov(method) => method,
-            _ => KrylovMethod::Richardson { damping: 1.0 },
+            SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
         };
-        let solver = |method| {
-            let solver = KrylovSolver::new(method).rtol(args.tol).side(side);
-            args.max_iterations.map_or(solver, |limit| solver.max_iterations(limit))
-        };
+        let solver = KrylovSolver::new(method).rtol(args.tol).side(side);
+        let solver = args.max_iterations.map_or(solver, |limit| solver.max_iterations(limit));
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {
@@ -176,18 +174,14 @@ impl IterateTask<'_> {
             ControlFlow::Continue(())
         };
         let started = Instant::now();
-        let mut solved = solver(method).solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
-        let is_breakdown = matches!(&solved, Ok(report) if report.ending == Ending::Breakdown);
-        if args.solver == SolverName::Auto && method == KrylovMethod::Cg && is_breakdown {
-            // A few steps did not show that the matrix is indefinite; all of them did.
-            let method = KrylovMethod::Gmres { restart: 30 };
-            chosen = SolverName::Krylov(method);
-            x.fill(T::ZERO);
-            solved = solver(method).solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
-        }
+        let solved = match args.solver {
+            SolverName::Auto => solver.solve_chosen(&operator, m.operator(), &rhs, &mut x, watch),
+            _ => solver.solve_watched(&operator, m.operator(), &rhs, &mut x, watch),
+        };
         let solve = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;
+        let chosen = if args.solver == SolverName::Auto { SolverName::Krylov(report.method) } else { args.solver };
         let forward_error = known.map(|known| forward_error(&x, &known));
         let (kind, reason) = m.facts();
         let reason = if reason.is_empty() { "asked for".into() } else { reason.to_string() };

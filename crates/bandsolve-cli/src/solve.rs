@@ -8,7 +8,7 @@ use crate::memory::{affordable, collected, filled};
 use crate::renumber::{Renumbering, Reordering};
 use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
 use crate::{progress, report};
-use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar, attention};
+use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar, attention};
 use bandsolve_gallery::Random;
 use bandsolve_gallery::families::System;
 use bandsolve_gallery::oracle::{forward_error, round};
@@ -99,19 +99,13 @@ struct SolveOutcome {
     n_rhs: usize,
     seconds: f64,
     forward_error: Option<f64>,
-    /// A lower bound of the row-wise condition.
-    condition: f64,
 }
 
 impl SolveOutcome {
     /// What no backward error shows.
-    fn attention(&self, dtype: Dtype) -> Option<String> {
-        let digits = match dtype {
-            Dtype::F32 | Dtype::C64 => f64::from(f32::EPSILON),
-            Dtype::F64 | Dtype::C128 => f64::EPSILON,
-        };
-        let backward_error = self.solved.as_ref().map_or(f64::NAN, |report| report.backward_error);
-        let text = attention(digits, Some(1.0 / self.condition), backward_error, self.forward_error)?;
+    fn attention(&self) -> Option<String> {
+        let reported = self.solved.as_ref().ok().and_then(|report| report.attention.as_deref().map(String::from));
+        let text = reported.or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))?;
         Some(format!("{text}; `bandsolve info` estimates how close to singular the matrix is"))
     }
 }
@@ -145,14 +139,10 @@ impl SolveTask<'_> {
         waiting.finish_and_clear();
         let forward_error = known.map(|known| forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
-        let condition = match &solved {
-            Ok(_) => condition_at_least(&system, self.structure.n, (&rhs, &x)).map_err(too_many)?,
-            Err(_) => 0.0,
-        };
         if let Some(taken) = self.renumbering() {
             x = taken.restored(&x).map_err(too_many)?;
         }
-        self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error, condition }, &x)
+        self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error }, &x)
     }
 
     /// The order in which the system is solved, if it is not the given one.
@@ -196,10 +186,7 @@ impl SolveTask<'_> {
             let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
             let solved = Err(Error::Singular { row });
-            let mut json = self.json(
-                &self.plan()?,
-                &SolveOutcome { solved, n_rhs, seconds: 0.0, forward_error: None, condition: 0.0 },
-            );
+            let mut json = self.json(&self.plan()?, &SolveOutcome { solved, n_rhs, seconds: 0.0, forward_error: None });
             json["error"] = reason.to_string().into();
             json["rows_per_second"] = Value::Null;
             report::write_json(path, &json)?;
@@ -281,7 +268,7 @@ impl SolveTask<'_> {
         let copies = if self.device.is_some() { ", copies to the device and back included" } else { "" };
         let time = report::seconds(outcome.seconds);
         lines.push(("time", format!("{time} for {columns}, {rate:.2e} rows/s{copies}")));
-        lines.extend(outcome.attention(self.dtype).map(|text| ("attention", text)));
+        lines.extend(outcome.attention().map(|text| ("attention", text)));
         format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
@@ -325,7 +312,7 @@ impl SolveTask<'_> {
             "fallback": solved.map(|r| r.fallback),
             "pivot_growth": solved.and_then(|r| r.pivot_growth),
             "forward_error": outcome.forward_error,
-            "attention": outcome.attention(self.dtype),
+            "attention": outcome.attention(),
             "seconds": outcome.seconds,
             "rows_per_second": self.rows_per_second(outcome),
             "read_seconds": self.read_seconds,
@@ -364,20 +351,6 @@ fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
         Err(Error::NotConverged { refinement_steps, .. }) => Some(*refinement_steps),
         Err(_) => None,
     }
-}
-
-/// ‖x‖∞ / maxᵢ (|dᵢ| / Σⱼ|aᵢⱼ|) of any right-hand side d: x = A⁻¹·d says that ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ is at least that.
-fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], &[T])) -> Result<f64, String> {
-    let size = |v: &T| Scalar::abs(*v).to_f64();
-    let mut sums = filled(0.0, n)?;
-    system.for_each(|i, _, a| sums[i] += size(&a));
-    let columns = rhs.chunks_exact(n.max(1)).zip(x.chunks_exact(n.max(1)));
-    let of_column = |(rhs, x): (&[T], &[T])| {
-        let largest = rhs.iter().zip(&sums).map(|(d, sum)| size(d) / sum).fold(0.0, f64::max);
-        x.iter().map(size).fold(0.0, f64::max) / largest
-    };
-    // 0/0, and what is beyond the range, tells nothing.
-    Ok(columns.map(of_column).filter(|condition| condition.is_finite()).fold(0.0, f64::max))
 }
 
 fn convert_rhs<T: Scalar>(file: &DenseArray) -> Result<Vec<T>, Failure> {

@@ -210,15 +210,30 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
         // Blocks that are two apart, whole.
         (width, step) = ((3 * block - 1).min(n.saturating_sub(1)), 2 * block);
     }
-    let pencil = ShiftedPencil { a, b, shift: narrowed };
     let at = |place: usize| ring.map_or(place, |ring| ring.row(place));
-    let entry = |i: usize, j: usize| {
-        let (i, j) = (at(i), at(j));
-        if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) }
-    };
-    let simd = Simd::detect();
-    let by_fronts = if step > NARROW { front::negatives(n, step, simd, &entry)? } else { None };
-    by_fronts.map_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry }), Ok)
+    in_range(|scale| {
+        let pencil = ShiftedPencil { a, b, shift: narrowed, scale };
+        let entry = |i: usize, j: usize| {
+            let (i, j) = (at(i), at(j));
+            if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) }
+        };
+        let simd = Simd::detect();
+        match if step > NARROW { front::negatives(n, step, simd, &entry)? } else { None } {
+            Some(negatives) => Ok(Some(negatives)),
+            None => dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry }),
+        }
+    })
+}
+
+/// What is counted of a matrix times a number; of a smaller one where numbers overflow.
+fn in_range<R: RealScalar>(count: impl Fn(R) -> Result<Option<usize>>) -> Result<usize> {
+    // A power of two. Sums and products of numbers below its reciprocal are in range.
+    for scale in [R::ONE, R::MIN_POSITIVE.sqrt()] {
+        if let Some(count) = count(scale)? {
+            return Ok(count);
+        }
+    }
+    Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 })
 }
 
 /// Refuses a matrix B that has negative eigenvalues, as counted. One that is singular and has none passes.
@@ -252,7 +267,12 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
     };
     // Minors of leading rows, of which some have negative eigenvalues.
     let width = b.half_width().min(b.order().saturating_sub(1));
-    let negatives = |n: usize| dispatch::<M::Scalar, _>(Simd::detect(), SignChanges { n, width, entry: &entry });
+    let negatives = |n: usize| {
+        in_range(|scale: <M::Scalar as Scalar>::Real| {
+            let entry = |i: usize, j: usize| entry(i, j).scale(scale);
+            dispatch::<M::Scalar, _>(Simd::detect(), SignChanges { n, width, entry: &entry })
+        })
+    };
     let (mut none, mut some) = (0, b.order());
     while some - none > 1 {
         let middle = none + (some - none) / 2;
@@ -281,11 +301,12 @@ impl Ring {
 /// Entries beside the diagonal, or rows of a block, up to which elimination is by rows.
 const NARROW: usize = 16;
 
-/// A − σB.
+/// A − σB, times a number.
 struct ShiftedPencil<'a, M: HermitianBand> {
     a: &'a M,
     b: Option<&'a M>,
     shift: <M::Scalar as Scalar>::Real,
+    scale: <M::Scalar as Scalar>::Real,
 }
 
 impl<M: HermitianBand> ShiftedPencil<'_, M> {
@@ -298,11 +319,11 @@ impl<M: HermitianBand> ShiftedPencil<'_, M> {
             None if i == j => M::Scalar::ONE,
             None => M::Scalar::ZERO,
         };
-        entry(self.a) - b.scale(self.shift)
+        entry(self.a).scale(self.scale) - b.scale(self.scale).scale(self.shift)
     }
 }
 
-/// The number of sign changes in the sequence of leading minors.
+/// The number of sign changes in the sequence of leading minors. `None` if numbers overflow.
 struct SignChanges<'a, T> {
     n: usize,
     /// Entries beside the diagonal.
@@ -322,9 +343,9 @@ impl<T: Scalar> SignChanges<'_, T> {
 }
 
 impl<T: Scalar> Job<T> for SignChanges<'_, T> {
-    type Output = Result<usize>;
+    type Output = Result<Option<usize>>;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> Result<usize> {
+    fn run<V: Lanes<Real = T::Real>>(self) -> Result<Option<usize>> {
         let across = 2 * self.width + 1;
         // Pivot rows k, from column k on, in place k modulo width + 1.
         let mut pivots = zeroed((self.width + 1).saturating_mul(across))?;
@@ -347,7 +368,8 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
             sign = unit(sign * unit(pivot[0]));
             changes += usize::from((sign.re() < T::Real::ZERO) != (before < T::Real::ZERO));
         }
-        Ok(changes)
+        // What is not finite leaves no sign.
+        Ok(Scalar::is_finite(sign).then_some(changes))
     }
 }
 

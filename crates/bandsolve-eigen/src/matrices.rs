@@ -1,5 +1,6 @@
 //! The library's matrices: their products, A − σB, and the eigenvalues nearest to a target by one call.
 
+use crate::krylov_schur::{NEAR, PRODUCT};
 use crate::problem::{EigenProblem, Which};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
@@ -294,7 +295,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
 }
 
 /// How far a shift is moved that is an eigenvalue, of matrices with eigenvalues of this size; again four times as far. An eigenvalue at the
-/// distance δ from the shift leaves those at the distance d an error of about ε·d/δ.
+/// distance δ from the shift leaves those at the distance d an error of about ε·d²/δ.
 fn moved_by<T: Scalar>(moves: usize, size: f64) -> f64 {
     // 2⁻²⁰ in double precision, 2⁻⁹ in single.
     let exponent = if size_of::<T::Real>() == size_of::<f64>() { -20 } else { -9 };
@@ -407,7 +408,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     ///
     /// A target that is an eigenvalue, so that A − σB is singular, is moved for the solves, by about 10⁻⁶ of ‖A‖ (in single precision
     /// 2·10⁻³). More eigenvalues are then looked for, until those nearest to the caller's target are certainly among them. If their residuals
-    /// are large, the shift is moved by a tenth of the distance of the last one. Offsets, order and counts are those of the caller's target.
+    /// are large, or rounding hides which of them are nearest, the shift is moved by a tenth of the distance of the last one. Offsets, order
+    /// and counts are those of the caller's target.
     ///
     /// # Errors
     /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] or [`Error::NotConverged`] where moving did not help.
@@ -464,7 +466,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
                 self.around_moved(matrices, shift, search)
             };
             let step = match found {
-                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => {
+                // (Numbers that are not finite come of solves with a matrix that is singular but for rounding.)
+                Err(Error::Singular { .. } | Error::NotConverged { .. } | Error::NotFinite { array: PRODUCT, .. })
+                    if moves < MOVES =>
+                {
                     let of_b = matrices.1.map_or(Ok(1.0), |b| self.size_of(b))?;
                     moved_by::<T>(moves, target.norm().max(eigenvalue_size([self.size_of(matrices.0)?, of_b])))
                 }
@@ -619,8 +624,10 @@ fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usiz
         return Some(moved_by::<T>(moves, size));
     }
     // By a part of the distance of the last one that is wanted, errors are a few roundings.
-    let part = 0.1 * farthest * (1.0 + 0.3 * moves as f64);
-    (report.ending == EigenEnding::LargeResiduals && nearest < 0.5 * part).then_some(part)
+    let moved = 1.0 + 0.3 * moves as f64;
+    let inexact = report.ending == EigenEnding::LargeResiduals
+        || report.ending == EigenEnding::Incomplete && report.complete == Some(false);
+    (inexact && nearest < NEAR * moved * farthest).then_some(2.0 * NEAR * moved * farthest)
 }
 
 /// A number of the size of the largest eigenvalues, of ‖A‖ and ‖B‖.

@@ -29,7 +29,7 @@ fn every_allocation_may_fail() {
 fn symmetric(n: usize, kind: usize) -> [Vec<f64>; 2] {
     let height = |i: usize| if kind == 2 { (i as f64 % 21.0 - 10.0).abs() } else { (i % 7) as f64 };
     let coupling = |i: usize| match kind {
-        1 if i % 3 == 0 => 0.0,
+        1 if i.is_multiple_of(3) => 0.0,
         2 if i % 21 == 20 => 1e-8,
         _ => 1.0,
     };

@@ -1,7 +1,7 @@
 //! Counts of eigenvalues below shifts, beside eigenvalues of dense matrices and known ones.
 
-use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Scalar, Tridiagonal};
-use bandsolve_eigen::{HermitianBand, ShiftableMatrix, eigenvalues_below};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, RealScalar, Scalar, Tridiagonal};
+use bandsolve_eigen::{EigenSolver, HermitianBand, ShiftableMatrix, check_definite, eigenvalues_below};
 use bandsolve_gallery::random::Random;
 use std::f64::consts::PI;
 
@@ -261,4 +261,51 @@ fn shifts_beyond_single_precision_are_above_or_below_all() {
     assert_eq!(eigenvalues_below(&a, Some(&a), 1e39), Err(Error::NotFinite { array: "shift", index: 0 }));
     let found = bandsolve_eigen::EigenSolver::new(0).hermitian_between(&a, None, (0.0, 1e39));
     assert!(found.is_err() || found.is_ok_and(|found| found.values.len() == 9), "the interval holds nine");
+}
+
+/// A full Hermitian matrix with the eigenvalues −2·large and, n − 1 times, large: large·(I − 3·v·vᵀ), v = (1, …, 1)/√n.
+fn reflected<T: Scalar>(n: usize, large: f64) -> Banded<'static, T> {
+    let (leading, of) = (2 * n - 1, |x: f64| T::from_real(RealScalar::from_f64(x)));
+    let mut bands = vec![T::ZERO; n * leading];
+    for j in 0..n {
+        for i in 0..n {
+            let identity = if i == j { large } else { 0.0 };
+            bands[j * leading + n - 1 + i - j] = of(identity - 3.0 / n as f64 * large);
+        }
+    }
+    Banded::from_vec(n, n - 1, n - 1, bands).unwrap()
+}
+
+/// Differences with the shift, and sums in the elimination, that are beyond the largest number.
+fn check_largest<T: Scalar>(largest: f64) {
+    let of = |x: f64| T::from_real(RealScalar::from_f64(x * largest));
+    let diagonal = |values: &[f64]| {
+        let off = vec![T::ZERO; values.len()];
+        Tridiagonal::from_vecs(off.clone(), values.iter().map(|x| of(*x)).collect(), off, false).unwrap()
+    };
+    let a = diagonal(&[-0.9, 0.03, 0.06]);
+    for (shift, expected) in [(-0.95, 0), (-0.5, 1), (0.05, 2), (0.18, 3), (0.9, 3)] {
+        assert_eq!(eigenvalues_below(&a, None, shift * largest), Ok(expected), "{shift}");
+    }
+    let found = EigenSolver::new(0).hermitian_between(&a, None, (0.0, 0.18 * largest)).unwrap();
+    assert_eq!((found.values.len(), found.report.complete), (2, Some(true)));
+    assert_eq!(check_definite(&diagonal(&[0.9, 0.9, -0.9])), Err(Error::NotDefinite { row: 2 }));
+    // (−0.75·√2, 0.75·√2) of two rows.
+    let off = vec![of(0.75); 2];
+    let two = Tridiagonal::from_vecs(off.clone(), vec![of(0.75), of(-0.75)], off, false).unwrap();
+    assert_eq!(eigenvalues_below(&two, None, 0.0), Ok(1));
+    assert_eq!(check_definite(&two), Err(Error::NotDefinite { row: 1 }));
+    for n in [5, 40, 90] {
+        let full = reflected::<T>(n, 0.45 * largest);
+        for (shift, expected) in [(-0.95, 0), (-0.7, 1), (0.0, 1), (0.4, 1), (0.5, n), (0.99, n)] {
+            assert_eq!(eigenvalues_below(&full, None, shift * largest), Ok(expected), "{n} {shift}");
+        }
+    }
+}
+
+#[test]
+fn matrices_near_the_largest_number_are_counted() {
+    check_largest::<f32>(f64::from(f32::MAX));
+    check_largest::<f64>(f64::MAX);
+    check_largest::<Complex64>(f64::MAX);
 }

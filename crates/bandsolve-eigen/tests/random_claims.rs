@@ -9,6 +9,9 @@ use bandsolve_gallery::Random;
 /// Random cases of each test.
 const CASES: u64 = 150;
 
+/// Random intervals of each number type.
+const INTERVALS: u64 = 600;
+
 /// A whole number from 0 to below n.
 fn below(random: &mut Random, n: usize) -> usize {
     (random.uniform(0.0, n as f64) as usize).min(n - 1)
@@ -92,9 +95,12 @@ fn nearest_are_nearest<T: Scalar>(seed: u64, precision: f64) -> (usize, usize) {
         let norm = values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
         let allowed = precision * norm;
         let count = |shift: f64| eigenvalues_below(&a, None, shift);
-        let Ok(found) = EigenSolver::new(k).tol(1e-10).seed(case).count(&count).hermitian_nearest(&a, None, target)
-        else {
-            continue;
+        let found = match EigenSolver::new(k).tol(1e-10).seed(case).count(&count).hermitian_nearest(&a, None, target) {
+            Ok(found) => found,
+            Err(error) => {
+                println!("{case}: {error}");
+                continue;
+            }
         };
         moved += usize::from(target == at);
         assert!(are_eigenvalues(&found.values, &values, allowed), "{case}: {target} {values:?} {:?}", found.values);
@@ -116,9 +122,11 @@ fn nearest_are_nearest<T: Scalar>(seed: u64, precision: f64) -> (usize, usize) {
 fn what_is_complete_is_nearest() {
     let (complete, moved) = nearest_are_nearest::<f64>(1, 1e-9);
     println!("double precision: {complete} of {CASES} complete, {moved} at an eigenvalue");
+    // The error of what cannot be solved, or an honest "not complete", is for targets that no moved shift serves: less than one in ten.
     assert!(complete > CASES as usize * 9 / 10);
     let (complete, moved) = nearest_are_nearest::<f32>(2, 1e-3);
     println!("single precision: {complete} of {CASES} complete, {moved} at an eigenvalue");
+    assert!(complete > CASES as usize * 9 / 10 && moved > CASES as usize / 5);
 }
 
 #[test]
@@ -151,41 +159,63 @@ fn general_problems_are_answered_for_the_target() {
     assert!(converged > CASES as usize * 8 / 10);
 }
 
-#[test]
-fn intervals_hold_what_is_inside() {
-    let mut random = Random::new(4);
+/// The same numbers in the precision of the type, as the matrix has them.
+fn rounded<T: Scalar>(values: &[f64]) -> Vec<f64> {
+    let of = |x: &f64| bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::from_f64(*x));
+    values.iter().map(of).collect()
+}
+
+/// Random intervals, of which some end a few roundings beside an eigenvalue: how many were proved complete.
+fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
+    let (mut random, epsilon) =
+        (Random::new(seed), bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::EPSILON));
     let mut complete = 0;
-    for case in 0..CASES {
-        let values = spectrum(&mut random);
+    for case in 0..INTERVALS {
+        let values = rounded::<T>(&spectrum(&mut random));
         let (n, full) = (values.len(), below(&mut random, 2) == 0);
-        let a = matrix::<f64>(&values, full, &mut random);
-        let mut end = || match below(&mut random, 3) {
-            0 => values[below(&mut random, n)],
-            1 => values[below(&mut random, n)] + 1e-5 * random.uniform(-1.0, 1.0),
-            _ => random.uniform(-6.0, 110.0),
+        let a = matrix::<T>(&values, full, &mut random);
+        let norm = values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
+        // What the library takes for rounding, of numbers of this size.
+        let size = (values.iter().map(|value| value * value).sum::<f64>() / n as f64).sqrt();
+        let mut end = || {
+            let value = values[below(&mut random, n)];
+            let beside =
+                64.0 * epsilon * size.max(value.abs()) * [2.0, 10.0, 100.0, -2.0, -10.0, -100.0][below(&mut random, 6)];
+            match below(&mut random, 4) {
+                0 => value,
+                1 => value + 1e-5 * random.uniform(-1.0, 1.0),
+                2 => random.uniform(-6.0, 110.0),
+                _ => value + beside,
+            }
         };
         let (one, other) = (end(), end());
         let ends = (one.min(other), one.max(other));
-        let norm = values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
         let Ok(found) = EigenSolver::new(0).tol(1e-12).seed(case).hermitian_between(&a, None, ends) else { continue };
-        assert!(
-            found.values.iter().all(|value| ends.0 <= *value && *value < ends.1),
-            "{case}: {ends:?} {:?}",
-            found.values
-        );
-        let allowed = 1e-9 * norm;
-        assert!(are_eigenvalues(&found.values, &values, allowed), "{case}: {ends:?} {values:?} {:?}", found.values);
+        let what = || format!("{case}: {full} {ends:?} {values:?} {:?}", found.values);
+        assert!(found.values.iter().all(|value| ends.0 <= *value && *value < ends.1), "{}", what());
+        let allowed = precision * norm;
+        assert!(are_eigenvalues(&found.values, &values, allowed), "{}", what());
         if found.report.complete == Some(true) {
             complete += 1;
-            // Eigenvalues at an end of a full matrix are known to rounding.
-            let rounding = if full { 1e-11 * norm } else { 0.0 };
-            let count = |by: f64| values.iter().filter(|value| ends.0 - by <= **value && **value < ends.1 + by).count();
-            let expected = count(-rounding)..=count(rounding);
-            assert!(expected.contains(&found.values.len()), "{case}: {ends:?} {values:?} {:?}", found.values);
+            // Entries of a full matrix are sums of four products, which moves eigenvalues by 8·n·ε·‖A‖ at most; ends are rounded to the type.
+            let rounding = if full { 8.0 * n as f64 * epsilon * norm } else { 0.0 }
+                + ends.0.abs().max(ends.1.abs()) * (epsilon - f64::EPSILON);
+            let inside = |by: f64| -> Vec<f64> {
+                values.iter().copied().filter(|value| ends.0 - by <= *value && *value < ends.1 + by).collect()
+            };
+            assert!(are_eigenvalues(&found.values, &inside(rounding), allowed), "{}", what());
+            assert!(are_eigenvalues(&inside(-rounding), &found.values, allowed), "{}", what());
         }
     }
-    println!("intervals: {complete} of {CASES} complete");
-    assert!(complete > CASES as usize * 9 / 10);
+    complete
+}
+
+#[test]
+fn intervals_hold_what_is_inside() {
+    // Residuals of 32·ε·√n of ‖A‖ + |λ| and less.
+    let (double, single) = (intervals_hold::<f64>(4, 1e-12), intervals_hold::<f32>(7, 5e-5));
+    println!("intervals: {double} and, in single precision, {single} of {INTERVALS} complete");
+    assert!(double.min(single) > INTERVALS as usize * 9 / 10);
 }
 
 /// ‖A·x − λ·x‖ / ((‖A‖_F + |λ|)·‖x‖) in double precision.
@@ -261,5 +291,31 @@ fn tridiagonal_intervals_are_consistent() {
             total += found.len();
         }
         assert_eq!(total, n, "{diag:?} {off:?}");
+    }
+}
+
+/// An eigenvalue just beside the target leaves the others, in solves, errors of the size of the difference of their distances.
+#[test]
+fn what_rounding_hides_is_not_proved_to_be_nearest() {
+    let mut values = [0.0, 0.5, 1.0, -0.5, 0.75].repeat(6);
+    values.push(0.25);
+    let a = matrix::<f64>(&values, false, &mut Random::new(0));
+    let (count, tol) = (|shift: f64| eigenvalues_below(&a, None, shift), 1e-10);
+    for seed in 0..40 {
+        // The six zeros are nearer than each 0.5, by twice this.
+        let by = 10_f64.powf(-7.0 - 0.05 * seed as f64);
+        let target = 0.25 - by;
+        for k in [3, 5, 7, 9] {
+            let found =
+                EigenSolver::new(k).tol(tol).seed(seed).count(&count).hermitian_nearest(&a, None, target).unwrap();
+            if found.report.complete == Some(true) || found.converged() {
+                let mut own: Vec<f64> = found.values.iter().map(|value| (value - target).abs()).collect();
+                own.sort_by(f64::total_cmp);
+                // Residuals are at most tol·(‖A‖ + |λ|).
+                let close =
+                    own.iter().zip(distances(&values, target, k)).all(|(own, exact)| (own - exact).abs() <= 2.0 * tol);
+                assert!(close && own.len() == k, "{k} near {target}, seed {seed}: {:?}", found.values);
+            }
+        }
     }
 }

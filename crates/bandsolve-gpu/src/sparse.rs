@@ -188,7 +188,6 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         x.check(n)?;
         let together = self.n_rhs().min(Self::pruned_together(n));
         let mut dense = device.zeros::<T>(n * together.min(rhs.columns()))?;
-        let mut errors = Vec::new();
         let mut done: Option<Report> = None;
         for first in (0..rhs.columns()).step_by(together.max(1)) {
             let columns = together.min(rhs.columns() - first);
@@ -202,12 +201,12 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             let words = 256 + THREADS as usize;
             // SAFETY: what the kernel takes; the pointers were looked at.
             unsafe { arguments.launch(&device, &format!("prune_{}", T::NAME), columns, words * size_of::<u32>()) }?;
-            errors.extend_from_slice(&report.backward_errors);
-            let so_far = done.get_or_insert_with(|| report.clone());
-            so_far.refinement_steps = so_far.refinement_steps.max(report.refinement_steps);
-            so_far.fallback |= report.fallback;
+            match &mut done {
+                Some(done) => done.take(&report),
+                None => done = Some(report),
+            }
         }
-        Ok(self.gathered(&errors, done))
+        Ok(done.unwrap_or_else(|| self.gathered(&[])))
     }
 
     /// Solves for as many columns as x has, from the `first` on.

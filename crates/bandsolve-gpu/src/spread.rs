@@ -157,15 +157,17 @@ impl<T: DeviceScalar> Spread<T> {
         self.substitute(&system, x)?;
         if !self.may_be_singular()? {
             if !self.plan.options().verify {
-                return Ok(self.solver.gathered(&[], None));
+                return Ok(self.solver.gathered(&[]));
             }
-            if let Some(error) = self.verified(&system, x)? {
-                return Ok(self.solver.gathered(&[error], None));
+            if let Some((error, rcond)) = self.verified(&system, x)? {
+                let mut report = self.solver.gathered(&[error]);
+                report.attention = self.solver.attention(&[error], &[rcond]).map(|(_, text)| text);
+                return Ok(report);
             }
         }
         let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
-        let mut report = self.solver.gathered(&[found.backward_error], None);
-        report.fallback = true;
+        let mut report = self.solver.gathered(&[found.backward_error]);
+        (report.fallback, report.attention) = (true, found.attention);
         Ok(report)
     }
 
@@ -178,21 +180,24 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(suspect)
     }
 
-    /// The backward error of x, if that is good, or could be made so by mending a few rows.
-    fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<f64>> {
+    /// The backward error of x, if that is good, or could be made so by mending a few rows; and an upper bound of the reciprocal condition.
+    fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<(f64, f64)>> {
         let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
         if !found.iter().all(Verdict::errors_are_good::<T>) {
             return Ok(None);
         }
-        let (mut rows, mut x_max) = (Vec::new(), 0.0_f64);
+        let (mut rows, mut x_max, mut rhs_max) = (Vec::new(), 0.0_f64, 0.0_f64);
         for (slot, found) in self.slots.iter().zip(&found) {
             let Some(bad) = slot.found.bad_rows(found.bad)? else { return Ok(None) };
             rows.extend(bad.iter().map(|[_, row]| *row as usize));
-            x_max = x_max.max(found::read::<T>(&slot.found.first::<T>(1).download()?, 1)[0]);
+            let peaks = slot.found.first::<T>(1).download()?;
+            let [size, rhs] = [1, 2].map(|kind| found::read::<T>(&peaks, kind)[0]);
+            (x_max, rhs_max) = (x_max.max(size), rhs_max.max(rhs));
         }
         rows.sort_unstable();
         let mended = mend(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
-        Ok(mended.map(|error| error.max(largest(found.iter().flat_map(|found| &found.errors)))))
+        let all = found.iter().flat_map(|found| &found.errors);
+        Ok(mended.map(|error| (error.max(largest(all)), found::rcond::<T>(rhs_max, x_max))))
     }
 
     /// Every part has a slot of its own, in which it stays.

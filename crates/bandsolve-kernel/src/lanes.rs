@@ -193,7 +193,7 @@ pub trait Lanes:
 
 /// The lanes of a vector, and as many zeros as are missing to [`MAX_LANES`].
 #[inline(always)]
-fn lanes_of<V: Lanes>(v: V) -> [V::Real; MAX_LANES] {
+pub(crate) fn lanes_of<V: Lanes>(v: V) -> [V::Real; MAX_LANES] {
     let mut lanes = [<V::Real as crate::Scalar>::ZERO; MAX_LANES];
     // SAFETY: no vector has more lanes.
     unsafe { v.store(lanes.as_mut_ptr()) };

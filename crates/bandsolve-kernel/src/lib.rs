@@ -199,7 +199,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Solves whole systems.
-    fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>)
+    fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> bool
     where
         Self: Scalar;
     /// C ← C − A·B of small matrices.
@@ -302,7 +302,7 @@ macro_rules! kernels {
                 fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::CheckResult; sweep::MAX_RHS] {
                     dispatch(simd, job)
                 }
-                fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
+                fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> bool {
                     dispatch(simd, job)
                 }
                 fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {

@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::element::Element;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, lanes_of};
 use super::run::{Run, SweepOptions, Workspace, special};
 use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
@@ -53,22 +53,23 @@ impl<'a, T: Scalar> Shared<'a, T> {
 }
 
 impl<T: Scalar> Workspace<'_, T> {
-    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `gaps`: for every
-    /// system the largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless
-    /// `verify`, no more than the latter is found out.
+    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `found`: for every system the
+    /// largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless `verify`, no more
+    /// than the latter is found out. Returns whether [`Check::size_if_large`] has found a large x: then ‖x‖∞ of these systems is written,
+    /// too, and 0 of the others.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         (out, first): (&Shared<'_, T>, usize),
-    ) {
+    ) -> bool {
         let Systems { n, strides, tiles, .. } = *systems;
         let lanes = self.lanes;
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
-        self.solve_at(arrays, (n, strides, tiles), (how, conj), (gaps, verify), out.base.wrapping_add(first))
+        self.solve_at(arrays, (n, strides, tiles), (how, conj), (found, verify), out.base.wrapping_add(first))
     }
 
     /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
@@ -78,9 +79,9 @@ impl<T: Scalar> Workspace<'_, T> {
         (n, count): (usize, usize),
         at: impl Fn(usize, usize, usize) -> T,
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         put: impl Fn(usize, usize, T),
-    ) {
+    ) -> bool {
         let lanes = self.lanes;
         let mut copies = [core::ptr::null_mut(); 4];
         for (k, copied) in copies.iter_mut().enumerate() {
@@ -91,22 +92,23 @@ impl<T: Scalar> Workspace<'_, T> {
             }
             *copied = copy.as_mut_ptr();
         }
-        let mut all = [T::Real::ZERO; super::lanes::MAX_LANES];
+        let mut all = [[T::Real::ZERO; super::lanes::MAX_LANES]; 2];
         // x replaces the right-hand sides, which are staged before it is written.
-        self.solve_at(
+        let large = self.solve_at(
             copies.map(|copy| copy.cast_const()),
             (n, Strides::contiguous(n), 1),
             (how, conj),
-            (&mut all[..lanes], verify),
+            (all.each_mut().map(|all| &mut all[..lanes]), verify),
             copies[3],
         );
-        gaps.copy_from_slice(&all[..gaps.len()]);
+        found.into_iter().zip(&all).for_each(|(found, all)| found.copy_from_slice(&all[..found.len()]));
         for s in 0..count {
             for i in 0..n {
                 // SAFETY: inside the copy.
                 put(s, i, unsafe { *copies[3].add(s * n + i) });
             }
         }
+        large
     }
 
     /// Solves `tiles` full tiles, all of whose entries are readable, writable at `out`.
@@ -115,20 +117,20 @@ impl<T: Scalar> Workspace<'_, T> {
         arrays: [*const T; 4],
         (n, strides, tiles): (usize, Strides, usize),
         (how, conj): (SweepOptions<T::Real>, bool),
-        (gaps, verify): (&mut [T::Real], bool),
+        (found, verify): ([&mut [T::Real]; 2], bool),
         out: *mut T,
-    ) {
+    ) -> bool {
         let lanes = self.lanes;
-        assert!(gaps.len() == tiles * lanes);
+        assert!(found.iter().all(|found| found.len() == tiles * lanes));
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
         let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
-        let gaps = gaps.as_mut_ptr();
+        let found = found.map(<[_]>::as_mut_ptr);
         let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles);
-        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, gaps })
+        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, found })
     }
 }
 
@@ -141,13 +143,14 @@ pub struct Lockstep<T: Scalar> {
     how: SweepOptions<T::Real>,
     verify: bool,
     out: *mut T,
-    gaps: *mut T::Real,
+    /// Of every system: its gap, and its x where that is large.
+    found: [*mut T::Real; 2],
 }
 
 impl<T: Scalar> Job<T> for Lockstep<T> {
-    type Output = ();
+    type Output = bool;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
+    fn run<V: Lanes<Real = T::Real>>(self) -> bool {
         if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
             return self.sweep::<V, true, { rule::NOISE }>();
         }
@@ -160,7 +163,8 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
 
 impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(&self) {
+    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(&self) -> bool {
+        let mut large = false;
         for first in (0..self.run.tiles).step_by(self.together) {
             let tiles = first..self.run.tiles.min(first + self.together);
             if self.together > 1 {
@@ -169,11 +173,30 @@ impl<T: Scalar> Lockstep<T> {
             for t in tiles.clone() {
                 let work = self.work::<V, RULE>(t);
                 let scaling = (self.together == 1).then_some(self.how.scaling);
-                self.solve::<V, VERIFY, RULE>(&work, t, scaling);
+                let size = self.solve::<V, VERIFY, RULE>(&work, t, scaling);
+                if size.peak().first() > T::Real::ZERO {
+                    self.keep_sizes(t, &lanes_of(size)[..V::W], large);
+                    large = true;
+                }
             }
             if self.together > 1 {
                 self.write::<V, RULE>(tiles);
             }
+        }
+        large
+    }
+
+    /// Keeps the sizes of tile `t`; those of the others are zero unless some were kept `before`.
+    #[cold]
+    #[inline(never)]
+    fn keep_sizes(&self, t: usize, sizes: &[T::Real], before: bool) {
+        let (to, lanes) = (self.found[1], sizes.len());
+        // SAFETY: `solve_at` has checked that there is room for the sizes of all tiles.
+        unsafe {
+            if !before {
+                (0..self.run.tiles * lanes).for_each(|k| *to.add(k) = T::Real::ZERO);
+            }
+            core::ptr::copy_nonoverlapping(sizes.as_ptr(), to.add(t * lanes), lanes);
         }
     }
 
@@ -228,14 +251,14 @@ impl<T: Scalar> Lockstep<T> {
         }
     }
 
-    /// Solves the systems of tile `t`.
+    /// Solves the systems of tile `t`; returns the sizes of x that are large.
     #[inline(always)]
     fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(
         &self,
         work: &TileSweep<V, 1, RULE, true>,
         t: usize,
         scaling: Option<Scaling>,
-    ) {
+    ) -> V {
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
         let around = PartitionEnds { before: zero, first: zero, last: zero, after: zero };
         let (mut checks, mut least) = ([Check::new(T::Real::ZERO)], Least::new());
@@ -246,7 +269,8 @@ impl<T: Scalar> Lockstep<T> {
             let out = [out];
             work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
             let gap = if self.verify { checks[0].judged_gap(&least) } else { least.judge(checks[0].gap()) };
-            gap.store(self.gaps.add(t * V::W));
+            gap.store(self.found[0].add(t * V::W));
         }
+        if self.verify { checks[0].size_if_large() } else { V::splat(T::Real::ZERO) }
     }
 }

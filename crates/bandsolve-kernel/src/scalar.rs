@@ -310,6 +310,24 @@ pub fn peak<T: Scalar>(v: T) -> T::Real {
     if T::COMPLEX { re.max_nan(im) } else { re }
 }
 
+/// The largest `size(i, vᵢ)`, none of which is negative; NaN if one of them is not finite.
+#[inline(always)]
+pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> R) -> R {
+    // Side by side: none waits for the one before.
+    const TOGETHER: usize = 16;
+    let [mut most, mut zeros] = [[R::ZERO; TOGETHER]; 2];
+    for (group, values) in values.chunks(TOGETHER).enumerate() {
+        for (k, ((value, most), zero)) in values.iter().zip(&mut most).zip(&mut zeros).enumerate() {
+            let size = size(group * TOGETHER + k, *value);
+            *most = if size > *most { size } else { *most };
+            // Zero of what is finite.
+            *zero += size * R::ZERO;
+        }
+    }
+    let zero = zeros.into_iter().fold(R::ZERO, |sum, zero| sum + zero);
+    most.into_iter().fold(R::ZERO, RealScalar::max_bits) + zero
+}
+
 /// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
 #[inline(always)]
 pub fn reciprocal<T: Scalar>(p: T) -> T {

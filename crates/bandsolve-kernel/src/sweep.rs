@@ -429,6 +429,13 @@ impl<V: Lanes> Check<V> {
         least.judge(V::select(plausible.gt(self.x_max), gap, worst))
     }
 
+    /// ‖x‖∞ where x may be so large that the matrix is singular to working precision ([`CheckResult::may_be_too_large`]), else 0.
+    #[inline(always)]
+    pub fn size_if_large(&self) -> V {
+        let limit = V::splat(V::Real::from_f64(TRIDIAGONAL_ENTRIES * ENTRY) * V::Real::EPSILON);
+        V::select((self.x_max * limit).gt(self.rhs_max), self.x_max, V::splat(V::Real::ZERO))
+    }
+
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.
     #[inline(always)]
     pub fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
@@ -487,7 +494,29 @@ impl CheckResult {
     pub fn looks_singular<R: RealScalar>(&self) -> bool {
         self.zero_row || !(self.x_max <= self.rhs_max * R::IMPLAUSIBLE)
     }
+
+    /// Whether ‖x‖∞ may be above max_i(|d_i|/Σ_j|a_ij|)/ε: then the matrix is singular to working precision. Rows have so many
+    /// `entries`, which are below [`ENTRY`].
+    pub fn may_be_too_large<R: RealScalar>(&self, entries: usize) -> bool {
+        !(self.x_max * (entries as f64 * ENTRY * R::EPSILON.to_f64()) <= self.rhs_max)
+    }
+
+    /// An upper bound of the reciprocal condition, if each row was scaled, and x was not changed since: with Σ_j|a_ij| = s_i,
+    /// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i(|d_i|/s_i), and s_i is above [`COMPLEX_SLACK`].
+    pub fn rcond_at_most(&self) -> f64 {
+        self.rhs_max / self.x_max
+    }
+
+    /// A number that is not below ‖x‖∞, unless x was changed since.
+    pub fn x_at_most(&self) -> f64 {
+        self.x_max * COMPLEX_SLACK
+    }
 }
+
+/// Entries of a row of a tridiagonal matrix.
+const TRIDIAGONAL_ENTRIES: f64 = 3.0;
+/// Above √2·4, the largest modulus of an entry of a scaled row, times [`COMPLEX_SLACK`].
+const ENTRY: f64 = 8.0;
 
 /// Above every row sum, which is three entries at most: rows are scaled to a largest below 4.
 const ROW_SUM: f64 = 16.0;

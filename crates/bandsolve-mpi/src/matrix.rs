@@ -12,6 +12,7 @@ use bandsolve::distributed::inner_error_of;
 use bandsolve::{Error, Factor, Inspect, Op, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::memory::{Array, MemoryPool};
+use bandsolve_kernel::scalar::{self, peak};
 use bytemuck::Pod;
 use core::ops::Range;
 use std::sync::OnceLock;
@@ -309,23 +310,5 @@ fn largest<T: Scalar>(x: &[T]) -> f64 {
     if T::COMPLEX {
         return ScaledNorm::of(x).plain;
     }
-    let ([mut most, mut zeros], (groups, rest)) = ([[T::Real::ZERO; LANES]; 2], x.as_chunks::<LANES>());
-    for group in groups {
-        for k in 0..LANES {
-            let v = group[k].abs1();
-            most[k] = if v > most[k] { v } else { most[k] };
-            // Zero of what is finite.
-            zeros[k] += v * T::Real::ZERO;
-        }
-    }
-    let of_rest = ScaledNorm::of(rest).plain;
-    if zeros.iter().all(|zero| *zero == T::Real::ZERO) {
-        let of_groups = ScaledNorm::of(&most).plain;
-        if of_groups > of_rest { of_groups } else { of_rest }
-    } else {
-        f64::NAN
-    }
+    scalar::largest(x, |_, x| peak(x)).to_f64()
 }
-
-/// Numbers that are compared at a time.
-const LANES: usize = 8;

@@ -263,15 +263,7 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     let mut parts = parts.into_iter().flatten();
     let mut all = parts.next().expect("a part")?;
     for part in parts {
-        let part = part?;
-        // (Without verification all errors are NaN.)
-        all.backward_error = all.backward_error.max(part.backward_error);
-        all.refinement_steps = all.refinement_steps.max(part.refinement_steps);
-        all.fallback |= part.fallback;
-        all.attention = all.attention.or(part.attention);
-    }
-    if let [error] = &mut all.backward_errors[..] {
-        *error = all.backward_error;
+        all.take_systems(&part?);
     }
     Ok(all)
 }

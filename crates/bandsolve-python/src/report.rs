@@ -96,7 +96,8 @@ impl PyReport {
     /// A warning in words if x may have no correct digit, else None.
     ///
     /// The solver gives it if x is so large that the matrix must be singular to working precision. This test is free, but does not detect every such
-    /// matrix; `Factor.rcond` does, at the cost of a few solves. In a batch, the test covers only systems that were solved alone.
+    /// matrix; `Factor.rcond` does, at the cost of a few solves. Of several right-hand sides, or systems of a batch, it tells of the first. With
+    /// ``verify=False``, batches and methods that cut a system into partitions test only what was solved again.
     #[getter]
     fn attention(&self) -> Option<&str> {
         self.0.attention.as_deref()

@@ -428,6 +428,8 @@ struct KrylovOptions<'py> {
     callback: Option<Bound<'py, PyAny>>,
     /// Whether the callback is told of x, where the method has it, or of the norm of the residual.
     tells_x: bool,
+    /// Whether `auto` has chosen the method.
+    chosen: bool,
 }
 
 /// Calls the function that is told of iterations. What it raises is kept.
@@ -506,14 +508,18 @@ fn krylov_of<'py, T: Number>(
     if let Some(limit) = options.max_iterations {
         solver = solver.max_iterations(limit);
     }
-    let mut watch = PyWatch::new(options);
+    let (mut watch, chosen) = (PyWatch::new(options), options.chosen);
     // A function of Python may write to the caller's right-hand side; the residual is that of the one that was given.
     let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
     let (given, begun) = (&rhs[..], slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
             x.copy_from_slice(begun);
-            detached(py, || solver.solve_watched(a, m, given, x, &mut |at| watch.tell(&at)))
+            let told = &mut |at: IterationProgress<'_, T>| watch.tell(&at);
+            detached(py, || match chosen {
+                true => solver.solve_chosen(a, m, given, x, told),
+                false => solver.solve_watched(a, m, given, x, told),
+            })
         })
     };
     let matrix = PyOperator::new(n, a);
@@ -539,6 +545,7 @@ fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, 
     let dictionary = PyDict::new(py);
     dictionary.set_item("converged", report.converged())?;
     dictionary.set_item("ending", report.ending.to_string())?;
+    dictionary.set_item("method", report.method.to_string())?;
     dictionary.set_item("iterations", report.iterations)?;
     dictionary.set_item("restarts", report.restarts)?;
     dictionary.set_item("residual_norm", report.residual_norm)?;

@@ -6,7 +6,7 @@ use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::zeroed;
 use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve::{RealScalar, Result, Scalar};
-use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::scalar::{largest, peak};
 use bandsolve_kernel::spread::{RowsOf, chunks};
 
 /// Powers of two by which rows are multiplied.
@@ -55,7 +55,7 @@ impl RowScale {
     fn factors<T: Scalar>(&self, x: &[T]) -> Option<[f64; 2]> {
         // Where rows are far smaller or larger than the vector, the product leaves even the range of double precision.
         let first = match self.largest(x, 1.0) {
-            size if size > f64::MAX => 1.0 / FAR,
+            size if !size.is_finite() => 1.0 / FAR,
             size if size < 1.0 / FAR => FAR,
             size => return Some([1.0, size.equilibrate()]),
         };
@@ -64,18 +64,11 @@ impl RowScale {
     }
 }
 
-/// The largest `size(i, xᵢ)`.
+/// The largest `size(i, xᵢ)`; NaN if one of them is not finite.
 fn largest_of<T: Scalar>(x: &[T], size: &(impl Fn(usize, T) -> f64 + Sync)) -> f64 {
     let of_piece = |piece: usize, ()| {
         let own = &x[piece * PIECE..x.len().min((piece + 1) * PIECE)];
-        // Side by side: none waits for the one before.
-        let mut most = [0.0_f64; 8];
-        for (k, own) in own.chunks(8).enumerate() {
-            for ((lane, v), most) in own.iter().enumerate().zip(&mut most) {
-                *most = size(piece * PIECE + 8 * k + lane, *v).max_nan(*most);
-            }
-        }
-        most.into_iter().fold(0.0, f64::max_nan)
+        largest(own, |i, x| size(piece * PIECE + i, x))
     };
     chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
 }

@@ -17,9 +17,11 @@ macro_rules! pages {
 pages! {
     "README.md"
     "docs/accuracy.md"
+    "docs/coming-from/lapack.md"
     "docs/eigenvalues.md"
     "docs/getting-started.md"
-    "docs/migrating.md"
+    "docs/how-to/reuse-a-factorisation.md"
+    "docs/index.md"
     "docs/poisson-problems.md"
     "docs/sparse-systems.md"
     "docs/which-method.md"

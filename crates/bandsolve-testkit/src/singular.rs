@@ -18,7 +18,7 @@ pub const PLANTED: [SingularRows; 7] = [
 ];
 
 /// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
-pub fn matrix<T: Scalar>(n: usize, first: usize, planted: SingularRows, coupling: f64) -> Tridiagonal<'static, T> {
+pub fn matrix<T: Scalar>(n: usize, first: usize, planted: &[[f64; 3]], coupling: f64) -> Tridiagonal<'static, T> {
     let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
         Some(row) => *row,
         None => {
@@ -29,6 +29,17 @@ pub fn matrix<T: Scalar>(n: usize, first: usize, planted: SingularRows, coupling
     };
     let array = |k: usize| (0..n).map(|i| T::from_real(T::Real::from_f64(row(i)[k]))).collect();
     Tridiagonal::from_vecs(array(0), array(1), array(2), false).unwrap()
+}
+
+/// Of ones on the diagonal, and −3 beside it in the first rows: of a right-hand side of ones x grows from row to row by a factor 3, to
+/// about 1/ε², and no pivot is small. Or, not `growing`, of fours on the diagonal.
+pub fn growth<T: Scalar>(n: usize, growing: bool) -> Tridiagonal<'static, T> {
+    let steps = (-2.0 * T::Real::EPSILON.to_f64().ln() / 3.0_f64.ln()) as usize;
+    assert!(steps < n);
+    let number = |v: f64| T::from_real(T::Real::from_f64(v));
+    let sup = (0..n).map(|i| number(if i < steps { -3.0 } else { 0.0 })).collect();
+    let diag = number(if growing { 1.0 } else { 4.0 });
+    Tridiagonal::from_vecs(vec![T::ZERO; n], vec![diag; n], sup, false).unwrap()
 }
 
 /// Large everywhere but in the planted rows, where it is small and solves nothing: an x that is huge there is small beside what the

@@ -1,5 +1,6 @@
 //! A pivot that is exactly zero is an error: in every method, wherever it stands, whatever the right-hand side, verified or not.
 
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::prelude::*;
 use bandsolve::{Complex32, Complex64, Factorize, RealScalar, Report, Scalar};
 use bandsolve_testkit::singular::{self, PLANTED, for_all_planted, matrix};
@@ -208,6 +209,113 @@ fn attention<T: Scalar>() {
             said(method.name(), solved.map(|solution| solution.report));
         }
     }
+}
+
+/// x that grows without a small pivot: all methods, of long systems and short ones.
+fn growth<T: Scalar>() {
+    for (n, growing) in [(100, true), (100, false), (5000, true), (5000, false)] {
+        let (a, rhs) = (singular::growth::<T>(n, growing), vec![T::ONE; n]);
+        let blocks = singular::blocks(&a, 2);
+        let mut answers = Vec::new();
+        for method in methods(a.shape()) {
+            let solved = Plan::new(a.shape()).method(method).factor(&a).and_then(|factors| factors.solve(&rhs));
+            answers.push((method, solved));
+        }
+        for method in methods(blocks.shape()) {
+            let solved =
+                Plan::new(blocks.shape()).method(method).factor(&blocks).and_then(|factors| factors.solve(&rhs));
+            answers.push((method, solved));
+        }
+        for (method, solved) in answers {
+            let said = solved.as_ref().map(|solution| solution.report.attention.is_some());
+            assert_eq!(said, Ok(growing), "{} {method:?} {n}: {:?}", T::NAME, solved.as_ref().map(|s| &s.report));
+        }
+    }
+}
+
+/// A batch of which some systems have an x without a correct digit: what is said is the same in every layout and on any number of threads, of
+/// the first of them; and nothing of a batch without such systems.
+fn batches_without_a_digit<T: Scalar>() {
+    // So many that three threads get a part each.
+    let (n, count) = (80, 1003);
+    let [good, bad] = [false, true].map(|growing| singular::growth::<T>(n, growing));
+    // Its pivot may be zero but for rounding: it is solved alone.
+    let rounded: &[[f64; 3]] = &[[0.0, 1.0, 1.0], [1.0, 1.0 + T::Real::EPSILON.to_f64(), 0.0]];
+    let alone: Tridiagonal<'_, T> = singular::matrix(n, 40, rounded, 1.0);
+    let ones = vec![T::ONE; n];
+    let mut split = ones.clone();
+    split[41] = -T::ONE;
+    let of_bad = bad.solve(&ones).unwrap().report.attention;
+    assert!(of_bad.is_some());
+    // The systems of each kind; whether there is something to be said, and of a growing one.
+    let cases: [(&[usize], &[usize], [bool; 2]); 7] = [
+        (&[], &[], [false, false]),
+        (&[0], &[], [true, true]),
+        (&[500, 700], &[], [true, true]),
+        (&[1002], &[], [true, true]),
+        (&[], &[400, 900], [true, false]),
+        (&[600], &[400], [true, false]),
+        (&[400], &[600, 1001], [true, true]),
+    ];
+    for (grown, singles, [some, of_grown]) in cases {
+        let mut said = [None, None];
+        let system = |s: usize| match s {
+            s if grown.contains(&s) => (&bad, &ones),
+            s if singles.contains(&s) => (&alone, &split),
+            _ => (&good, &ones),
+        };
+        for (layout, op) in
+            [Layout::Contiguous, Layout::Interleaved].into_iter().flat_map(|l| [(l, Op::Plain), (l, Op::Transpose)])
+        {
+            // Of the transposes of growing systems the last pivot is next to nothing.
+            if op == Op::Transpose && !grown.is_empty() {
+                continue;
+            }
+            let place = |e: usize| if layout == Layout::Contiguous { (e / n, e % n) } else { (e % count, e / count) };
+            let array = |pick: &dyn Fn(usize, usize) -> T| -> Vec<T> {
+                (0..n * count).map(place).map(|(s, i)| pick(s, i)).collect()
+            };
+            let matrices: Vec<_> = (0..count).map(|s| system(s).0.view()).collect();
+            let [sub, diag, sup] = singular::batch(&matrices, layout == Layout::Interleaved);
+            let a = TridiagonalBatch::new(count, n, layout, &sub, &diag, &sup).unwrap();
+            // x of the first of two right-hand sides is harmless.
+            let mut rhs = array(&|s, i| match (system(s).0.arrays(), grown.contains(&s)) {
+                ([_, diag, sup], true) => diag[i] + sup[i],
+                ([_, diag, _], false) => diag[i],
+            });
+            rhs.extend(array(&|s, i| system(s).1[i]));
+            for threads in [1, 2, 3] {
+                let plan = Plan::new(a.shape()).threads(threads);
+                let mut x = rhs.clone();
+                let factors = plan.factor(&a).unwrap();
+                let mut memory = PodBuffer::new(factors.solve_in_place_scratch(2));
+                let report = factors.solve_in_place_with(op, &mut x, PodStack::new(&mut memory)).unwrap();
+                let words = report.attention;
+                let same = *said[usize::from(op != Op::Plain)].get_or_insert_with(|| words.clone()) == words;
+                assert!(
+                    same && words.is_some() == some && (some && words == of_bad) == of_grown,
+                    "{} {grown:?} {singles:?} {layout:?} {op:?} {threads}: {words:?}",
+                    T::NAME
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn growing_solutions_are_named() {
+    growth::<f32>();
+    growth::<f64>();
+    growth::<Complex32>();
+    growth::<Complex64>();
+}
+
+#[test]
+fn batches_tell_of_the_first_solution_without_a_digit() {
+    batches_without_a_digit::<f32>();
+    batches_without_a_digit::<f64>();
+    batches_without_a_digit::<Complex32>();
+    batches_without_a_digit::<Complex64>();
 }
 
 #[test]

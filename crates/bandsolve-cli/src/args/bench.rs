@@ -21,50 +21,49 @@ pub struct BenchArgs {
 pub enum BenchTable {
     /// One tridiagonal system
     ///
-    /// All solvers run in turn in one process: ours, and LAPACK, OpenBLAS and MKL where they are installed. The yardstick is
-    /// the time to move 9 words a row through memory, which every solver must move. Speeds are medians.
+    /// bandsolve runs alternately with LAPACK, OpenBLAS and MKL, if installed, in one process. The yardstick is the time to move 9 words
+    /// per row through memory, which every solver must do. Times are medians.
     Tridiagonal(BenchTridiagonalArgs),
-    /// Every method beside LAPACK, on easy and on hard matrices
+    /// Every method and LAPACK, on easy and on hard matrices
     ///
-    /// Factoring and solving are timed together, verified and repaired where needed; solvers take turns in one process.
+    /// A time includes factoring, solving, verification and, if necessary, repair. The solvers run alternately in one process.
     Methods(BenchMethodsArgs),
     /// Many small tridiagonal systems
     Batch(BenchBatchArgs),
-    /// Block tridiagonal systems of dense blocks, beside banded LU
+    /// Block tridiagonal systems with dense blocks, compared with banded LU
     ///
-    /// The matrix is random, one right-hand side. First factoring and solving together, then solving with stored factors,
-    /// where the bytes of the factors and of one pass to verify are set against the time, as for the product A·x.
+    /// The matrix is random; there is one right-hand side. The first table times factoring and solving together, the second one solving
+    /// with stored factors. Bandwidths count the bytes of the factors and of one verification pass.
     Block(BenchBlockArgs),
-    /// One banded system, by partitions, beside gbsv
+    /// One banded system, compared with LAPACK's gbsv
     ///
-    /// Factoring and solving are timed together; solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where
-    /// the machine has them, which use one thread.
+    /// A time includes factoring and solving. bandsolve runs alternately with LAPACK, OpenBLAS and MKL, if installed, in one process; these
+    /// use one thread.
     Banded(BenchBandedArgs),
     /// Tridiagonal systems with sparse right-hand sides
     ///
-    /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
-    /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
+    /// csc2dense computes full solutions. csc2csc keeps as many of the largest entries as the right-hand side has. Both are compared with
+    /// dense right-hand sides. If these need more than 1 GiB, only csc2csc is measured.
     Sparse(BenchSparseArgs),
-    /// Products of sparse matrices and vectors, beside MKL
+    /// Products of sparse matrices and vectors, compared with MKL
     ///
-    /// y = A x for one vector, with each way to share out the work, and what takes the largest entry of every row in the place of
-    /// the sum. The speed is that of the entries of the matrix, 12 bytes each; `read` adds up as many numbers as it has entries.
+    /// The benchmark computes y = A x for one vector with every scheduling strategy, and the variants that take the maximum of each row
+    /// instead of the sum. The bandwidth counts 12 bytes per matrix entry; `read` adds up as many numbers as the matrix has entries.
     Spmv(BenchSpmvArgs),
-    /// Poisson problems on boxes, by every method, beside MKL's fast solver
+    /// Poisson problems on boxes with every method, compared with MKL's fast Poisson solver
     ///
-    /// -u'' = f with spacing 1 and u = 0 at the sides. Times are of solves with what was planned before; those of MKL, too.
+    /// The problem is -u'' = f with spacing 1 and u = 0 on all sides. The plan is made beforehand, also for MKL; only the solve is timed.
     Poisson(BenchPoissonArgs),
-    /// Every preconditioner of one sparse matrix, with one or several Krylov methods
+    /// Every preconditioner for one sparse matrix, with one or several Krylov methods
     ///
-    /// Of each preconditioner the time to make it, the time to iterate, iterations, products, and the residual that is left. The
-    /// right-hand side is made from a known solution, as `iterate` does. What does not converge says how it ended.
+    /// The table shows set-up time, solve time, iterations, matrix products and the final residual. The right-hand side is computed from a
+    /// known solution, as in `iterate`. If an iteration does not converge, the table shows why it stopped.
     Iterate(BenchIterateArgs),
-    /// Systems in the memory of a GPU, beside cuSPARSE and a copy
+    /// Systems in GPU memory, compared with cuSPARSE and a copy
     ///
-    /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
-    /// by the device's clock, of kernels alone: answers that had to be repaired are marked. Matrices are random; what cuSPARSE
-    /// overwrites is restored outside of the timed part, and its pentadiagonal systems are batches of as many rows in all. The
-    /// yardstick is the bandwidth of a large copy: `of copy` is the share of it at which a solve moves the numbers that it has to.
+    /// The first table compares every function in four number types with the CPU; both errors are computed in twice the precision. The
+    /// second one shows median kernel times by the device's clock and marks answers that were repaired. Matrices are random. The inputs
+    /// that cuSPARSE overwrites are restored outside of the timed part. `of copy` is the bandwidth of a solve relative to a large copy.
     Gpu(BenchGpuArgs),
 }
 
@@ -73,19 +72,19 @@ pub enum BenchTable {
 #[command(after_help = "Examples:\n  bandsolve bench sparse --quick\n  \
     bandsolve bench sparse --n 100000 --matrix D.mtx --threads 2")]
 pub struct BenchSparseArgs {
-    /// Unknowns [default: 10^6; with --quick 5000]
+    /// Number of unknowns [default: 10^6; with --quick 5000]
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
     /// Right-hand sides
     #[arg(long, value_name = "COUNT", default_value = "16", value_parser = count_parser)]
     pub columns: usize,
-    /// Numbers of entries of a right-hand side
+    /// Number of entries per right-hand side
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
     pub entries: Vec<usize>,
-    /// The columns of this matrix as right-hand sides, which has at most N rows
+    /// Use the columns of this matrix, which has at most N rows, as right-hand sides
     #[arg(long, value_name = "FILE", conflicts_with_all = ["columns", "entries"])]
     pub matrix: Option<PathBuf>,
-    /// A dominant diagonal, by which solutions decay fast, instead of random entries
+    /// Use a dominant diagonal, so that solutions decay fast, instead of random entries
     #[arg(long)]
     pub dominant: bool,
     /// With how many threads.
@@ -101,13 +100,13 @@ pub struct BenchSparseArgs {
 #[command(after_help = "Examples:\n  bandsolve bench spmv --quick\n  \
     bandsolve bench spmv --kind power-law --n 1500000 --threads 2\n  bandsolve bench spmv --matrix A.mtx --plot spmv.svg")]
 pub struct BenchSpmvArgs {
-    /// Rows [default: 10^6; with --quick 10^4]
+    /// Number of rows [default: 10^6; with --quick 10^4]
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["nine-point", "nine-point-random", "power-law", "dense-row"])]
     pub kind: Vec<SpmvKind>,
-    /// This matrix instead
+    /// Use this matrix instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "kind"])]
     pub matrix: Option<PathBuf>,
     /// With how many threads.
@@ -122,7 +121,7 @@ pub struct BenchSpmvArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench poisson --quick\n  \
     bandsolve bench poisson --shape 1023x1023,1009x1009 --threads 1,2 --plot poisson.svg\n  \
-    bandsolve bench poisson --radices                  radix 4 beside radix 2, as figures 3 and 4 of the source")]
+    bandsolve bench poisson --radices                  compare radix 4 with radix 2")]
 pub struct BenchPoissonArgs {
     /// Boxes, as in 1023x1023 or 63x63x63 [default: 255² to 2047², 1000², 1009², 63³ and 127³; with --quick 63² and 15³]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = box_parser)]
@@ -130,7 +129,7 @@ pub struct BenchPoissonArgs {
     /// Methods
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["auto", "fft", "bcr2", "bcr4", "pscr"])]
     pub method: Vec<String>,
-    /// Time and number of subproblems of block cyclic reduction with radix 2 and radix 4 instead
+    /// Compare time and number of subproblems of block cyclic reduction with radix 2 and radix 4 instead
     #[arg(long, conflicts_with = "method")]
     pub radices: bool,
     /// With how many threads.
@@ -149,7 +148,7 @@ fn box_parser(text: &str) -> Result<BoxShape, String> {
     let sides: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
     match sides {
         Ok(sides) if (1..=3).contains(&sides.len()) && !sides.contains(&0) => Ok(sides),
-        _ => Err("one to three sizes with x between them, as in 63x63x63".into()),
+        _ => Err("expected one to three sizes separated by x, such as 63x63x63".into()),
     }
 }
 
@@ -160,7 +159,7 @@ fn box_parser(text: &str) -> Result<BoxShape, String> {
     bandsolve bench iterate --model aniso1 --n 500 --precond jacobi,alt-i:2,amg-lines:2 --report precond.html"
 )]
 pub struct BenchIterateArgs {
-    /// The matrix [default: that of --model]
+    /// The matrix [default: the one of --model]
     #[arg(value_name = "A.mtx")]
     pub matrix: Option<PathBuf>,
     /// A model problem of `generate`
@@ -169,25 +168,25 @@ pub struct BenchIterateArgs {
     /// Unknowns along each side of the model's grid [default: 300, in three dimensions 40; with --quick 30 and 8]
     #[arg(long, value_name = "N", value_parser = size_parser, conflicts_with = "matrix")]
     pub n: Option<usize>,
-    /// Krylov methods, by their names in `iterate --solver`
+    /// Krylov methods, named as in `iterate --solver`
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30")]
     pub solver: Vec<KrylovMethod>,
-    /// Preconditioners, by their names in `iterate --precond` [default: all; with 2 and with 4 where they take a number, amg-lines also with 1]
+    /// Preconditioners, named as in `iterate --precond` [default: all, with the numbers 2 and 4 if they take one, amg-lines also with 1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub precond: Option<Vec<PreconditionerKind>>,
-    /// The grid that the unknowns are numbered on, as unknowns of a row x rows: for adi
+    /// The grid of the unknowns, as unknowns per row x rows, for adi
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
     pub grid: Option<(usize, usize)>,
     /// Stop when |b - A x| <= TOL |b|, in the 2-norm
     #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub tol: f64,
-    /// Most iterations [default: 10 n, at most 10000]
+    /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o)
+    /// Factor for the weights of edges of earlier forests when the next forest is extracted (alt-i, alt-o)
     #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub omega: f64,
-    /// Seed of the forests
+    /// Seed of the random numbers for the forests
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Number of threads [default: one per core]
@@ -201,13 +200,13 @@ pub struct BenchIterateArgs {
 /// Kinds of sparse matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SpmvKind {
-    /// Nine entries a row: the neighbors in a square grid, with the same values in every row
+    /// Nine entries per row: the neighbors in a square grid, with the same values in every row
     NinePoint,
-    /// The same places, with values at random
+    /// The same pattern with random values
     NinePointRandom,
-    /// Rows of 1 to 5000 entries, of which the shorter are the more frequent; columns at random
+    /// Rows of 1 to 5000 entries with a power-law distribution, in random columns
     PowerLaw,
-    /// The diagonal, and one row with an entry in every column
+    /// A diagonal matrix with one dense row
     DenseRow,
 }
 
@@ -216,7 +215,7 @@ pub enum SpmvKind {
 #[command(after_help = "Examples:\n  bandsolve bench banded --quick\n  \
     bandsolve bench banded --n 100000 --half-bandwidths 80 --rhs 1,160 --threads 2 --json banded.json")]
 pub struct BenchBandedArgs {
-    /// Unknowns [default: 10^6, or as many as 4 GiB hold; with --quick 2000]
+    /// Number of unknowns [default: 10^6, or as many as fit in 4 GiB; with --quick 2000]
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
     /// Diagonals above and below the main one
@@ -228,7 +227,7 @@ pub struct BenchBandedArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
     pub dtype: Vec<RealDtype>,
-    /// A dominant diagonal instead of random entries, with which rows are exchanged at nearly every step
+    /// Use a dominant diagonal instead of random entries, which need a row exchange at nearly every step
     #[arg(long)]
     pub dominant: bool,
     /// With how many threads.
@@ -276,10 +275,10 @@ pub struct BenchMethodsArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
-    /// Methods, by their names in `solve --method` [default: all]
+    /// Methods, named as in `solve --method` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(&[TRIDIAGONAL]), hide_possible_values = true)]
     pub methods: Option<Vec<Method>>,
-    /// Measure every method without verification too
+    /// Also measure every method without verification
     #[arg(long)]
     pub raw: bool,
     /// With how many threads.
@@ -298,7 +297,7 @@ pub struct BenchBatchArgs {
     /// Number of systems
     #[arg(long, default_value = "4096", value_parser = size_parser)]
     pub count: usize,
-    /// Unknowns of each
+    /// Number of unknowns of each system
     #[arg(long, default_value = "256", value_parser = size_parser)]
     pub n: usize,
     /// Number types
@@ -317,13 +316,13 @@ pub struct BenchBatchArgs {
 #[command(after_help = "Examples:\n  bandsolve bench block --quick\n  \
     bandsolve bench block --blocks 64,512 --n 2^14 --threads 1,2")]
 pub struct BenchBlockArgs {
-    /// Rows of a block [default: 16,32,64,128,256; with --quick 16,32]
+    /// Rows per block [default: 16,32,64,128,256; with --quick 16,32]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
     pub blocks: Option<Vec<usize>>,
-    /// Unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
+    /// Number of unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
     #[arg(long, value_parser = size_parser)]
     pub n: Option<usize>,
-    /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
+    /// Add this multiple of the block size to the diagonal: 4 makes the matrix dominant, 0 leaves it random
     #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true, value_parser = shift_parser)]
     pub shift: f64,
     /// With how many threads.
@@ -339,16 +338,16 @@ pub struct BenchBlockArgs {
 #[command(after_help = "Examples:\n  bandsolve bench gpu --quick\n  \
     bandsolve bench gpu --device cuda:1 --only speed --n 2^20,2^28 --dtype f64 --json gpu.json")]
 pub struct BenchGpuArgs {
-    /// Which GPU: cuda, cuda:1, ...
+    /// The GPU: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = gpu_parser)]
     pub device: String,
-    /// One of the two parts [default: both]
+    /// Run one of the two parts [default: both]
     #[arg(long)]
     pub only: Option<GpuPart>,
     /// Numbers of unknowns of one tridiagonal system [default: 2^14,2^16,...,2^28; with --quick 2^14,2^18]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
     pub n: Option<Vec<usize>>,
-    /// Number types; speed is measured of the real ones
+    /// Number types; only the real ones are timed
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = Dtype::ALL)]
     pub dtype: Vec<Dtype>,
     /// How long, and the report.
@@ -359,16 +358,16 @@ pub struct BenchGpuArgs {
 /// The parts of `bench gpu`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GpuPart {
-    /// Every function in four number types, beside the CPU
+    /// Every function in four number types, compared with the CPU
     Accuracy,
-    /// Times, beside cuSPARSE and a copy
+    /// Times, compared with cuSPARSE and a copy
     Speed,
 }
 
 /// With how many threads to measure.
 #[derive(Debug, ClapArgs)]
 pub struct ThreadsArgs {
-    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
+    /// Numbers of threads for bandsolve; the other libraries use one [default: 1, 2 and all cores]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<Vec<u16>>,
 }
@@ -376,19 +375,19 @@ pub struct ThreadsArgs {
 /// What all measurements have.
 #[derive(Debug, ClapArgs)]
 pub struct MeasureArgs {
-    /// Seconds for each system or batch, shared by all solvers [default: 1; with --quick 0.05]
+    /// Seconds per system or batch, shared by all solvers [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
-    /// One round with small sizes, to test the benchmark itself
+    /// Run one round with small sizes, to test the benchmark itself
     #[arg(long)]
     pub quick: bool,
-    /// Draw the times here: .svg or .png (`-`: SVG on standard output)
+    /// Write a plot of the times to this file: .svg or .png (`-`: SVG on standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write tables, picture, machine and command here, as one HTML page (`-`: standard output)
+    /// Write tables, picture, machine and command to this file as one HTML page (`-`: standard output)
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -425,7 +424,7 @@ pub enum Data {
     Random,
     /// Entries from U(-1,1), 4 added to the diagonal
     Dominant,
-    /// Zero diagonal between ones: rows are exchanged all the way, partitions of odd size are singular
+    /// Zero diagonal and unit off-diagonals: every row needs an exchange, and partitions of odd size are singular
     Chang17,
     /// Entries from U(-1,1), rows times random powers of ten up to 1e±150 (f32: 1e±15)
     Scaled,
@@ -460,7 +459,7 @@ fn size_parser(text: &str) -> Result<usize, String> {
             base.parse::<usize>().ok().zip(power.parse().ok()).and_then(|(base, power)| base.checked_pow(power))
         }
     };
-    n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+    n.filter(|n| *n >= 2).ok_or("expected a whole number of at least 2, such as 1000 or 2^20".into())
 }
 
 /// Unknowns of a row and number of rows: `100x50`.
@@ -468,20 +467,20 @@ fn grid_parser(text: &str) -> Result<(usize, usize), String> {
     let sides = text.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse()));
     match sides {
         Some((Ok(columns), Ok(rows))) => Ok((columns, rows)),
-        _ => Err("not unknowns of a row and number of rows, such as 100x50".into()),
+        _ => Err("expected unknowns per row x number of rows, such as 100x50".into()),
     }
 }
 
 /// A number of things, at least 1.
 fn count_parser(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|count| *count >= 1).ok_or("not a number of at least 1".into())
+    text.parse().ok().filter(|count| *count >= 1).ok_or("expected a whole number of at least 1".into())
 }
 
 fn shift_parser(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|x: &f64| x.abs() <= 1e6).ok_or("not a number from -1e6 to 1e6".into())
+    text.parse().ok().filter(|x: &f64| x.abs() <= 1e6).ok_or("expected a number from -1e6 to 1e6".into())
 }
 
 fn seconds_parser(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|s| (0.0..=86400.0).contains(s));
-    seconds.ok_or("not a number of seconds, at most a day".into())
+    seconds.ok_or("expected a number of seconds from 0 to 86400".into())
 }

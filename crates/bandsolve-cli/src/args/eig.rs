@@ -24,14 +24,14 @@ pub struct EigArgs {
     /// The matrix B [default: the identity]
     #[arg(value_name = "B.mtx")]
     pub mass: Option<PathBuf>,
-    /// The eigenvalues nearest to this number are wanted, real or complex (0.5+2i), by shift-and-invert
+    /// Find the eigenvalues nearest to this real or complex number (0.5+2i) with shift-and-invert
     #[arg(long, value_name = "SIGMA", allow_hyphen_values = true, value_parser = number)]
     pub target: Option<Complex64>,
-    /// All eigenvalues from LOW to below HIGH, of Hermitian matrices and pencils; counts prove that none is missing
+    /// Find all eigenvalues with LOW <= λ < HIGH of a Hermitian problem; eigenvalue counts prove that none is missing
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_hyphen_values = true, value_parser = finite,
         conflicts_with_all = ["target", "which", "k"])]
     pub interval: Option<Vec<f64>>,
-    /// How many eigenvalues, at most as many as there are rows [default: 5, or all if there are fewer]
+    /// Number of eigenvalues, at most the number of rows [default: 5, or all if there are fewer]
     #[arg(short, value_name = "K")]
     pub k: Option<usize>,
     /// Which eigenvalues: nearest (to --target), largest-magnitude, smallest-magnitude, largest-real, smallest-real,
@@ -39,13 +39,13 @@ pub struct EigArgs {
     /// [default: nearest with --target, else largest-magnitude]
     #[arg(long, value_name = "NAME")]
     pub which: Option<WhichName>,
-    /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
+    /// Maximum number of vectors of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long, value_name = "NCV")]
     pub ncv: Option<usize>,
-    /// A pair counts as found when its residual is at most this share of the operator's eigenvalue; below 1
+    /// Accept an eigenpair if its residual is at most TOL times the eigenvalue of the operator; 0 <= TOL < 1
     #[arg(long, default_value = "1e-8", value_name = "TOL", allow_negative_numbers = true, value_parser = tolerance)]
     pub tol: f64,
-    /// Most restarts
+    /// Maximum number of restarts
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_restarts: usize,
     /// Seed of random vectors
@@ -54,7 +54,7 @@ pub struct EigArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write a machine-readable report here (`-`, or no name: standard output)
+    /// Write a JSON report to this file (`-`, or no name: standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
@@ -91,18 +91,21 @@ impl Display for WhichName {
 /// A number from 0 to below 1.
 pub fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
-    value.ok_or_else(|| "not a number from 0 to below 1".into())
+    value.ok_or_else(|| "expected a number from 0 up to, but not including, 1".into())
 }
 
 /// A finite real number.
 pub fn finite(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "not a finite number such as 0.75".into())
+    text.parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite())
+        .ok_or_else(|| "expected a finite number, such as 0.75".into())
 }
 
 /// A finite number, real or complex.
 fn number(text: &str) -> Result<Complex64, String> {
     match text.parse::<Complex64>() {
         Ok(value) if value.re.is_finite() && value.im.is_finite() => Ok(value),
-        _ => Err("not a finite number such as 0.75 or 0.5+2i".into()),
+        _ => Err("expected a finite number, such as 0.75 or 0.5+2i".into()),
     }
 }

@@ -17,60 +17,60 @@ Examples:
   bandsolve poisson --pencils x.npy,y.npy --rhs f.npy --out u.npy";
 
 const PENCILS: &str = "\
-Two tridiagonal matrices A and M for each axis, in place of second differences: the problem is \
-(A1 x M2 + M1 x A2 + c M1 x M2) u = f with Kronecker products, in three dimensions the sum of three products with one A each. \
-One file for each axis, separated by commas: an array of 6 rows and n columns, which are the entries of A before, on and after the \
-diagonal, and then those of M. Row i of the matrix is column i; the first number of rows 1 and 4 and the last of rows 3 and 6 are \
-not used. 3 rows: M is the identity. The files say how many unknowns there are";
+Two tridiagonal matrices A and M for each axis, instead of second differences. In two dimensions the problem is \
+(A1 x M2 + M1 x A2 + c M1 x M2) u = f, where x is the Kronecker product; in three dimensions each product has one A and two M. \
+Pass one file per axis, separated by commas. A file holds an array of 6 rows and n columns: the entries of A below, on and above the \
+diagonal, then those of M. Column i holds row i of the matrix. The first entry of rows 1 and 4 and the last entry of rows 3 and 6 are \
+ignored. With 3 rows, M is the identity. The number of unknowns is the number of columns";
 
 const BOUNDARIES: &str = "\
-dirichlet (u is given), neumann (its derivative along the outward normal is given) or periodic. One kind for all \
-axes, or one for each, separated by commas. Both sides of an axis differ with a slash between them: \
-dirichlet/neumann. A value stands behind =, as in neumann=0.5; 0 unless given";
+dirichlet (u is given), neumann (the derivative of u along the outward normal is given) or periodic. Pass one kind for all \
+axes, or one per axis, separated by commas. For different kinds at the low and the high side of an axis, write \
+low/high: dirichlet/neumann. Give a value after =, as in neumann=0.5; the default value is 0";
 
 const GRIDS: &str = "\
-node: a Dirichlet side is one spacing beyond the last unknown, a Neumann side where the last unknown is. \
-cell: sides are half a spacing beyond the last unknown. One for all axes, or one for each, separated by commas";
+node: a Dirichlet side lies one spacing beyond the last unknown, a Neumann side at the last unknown. \
+cell: every side lies half a spacing beyond the last unknown. Pass one for all axes, or one per axis, separated by commas";
 
-/// Solve (-Laplace + c) u = f on a box of one, two or three dimensions, directly
+/// Solve (-Laplace + c) u = f on a box in one, two or three dimensions with a direct method
 ///
-/// With spacing 1 the matrix has 2, 4 or 6 on its diagonal and -1 beside it. Without --rhs, f is pseudo-random in [-1, 1],
-/// the same in every run.
+/// With spacing 1, the diagonal of the matrix is 2 in 1D, 4 in 2D and 6 in 3D, and the off-diagonal entries are -1. Without --rhs, f is
+/// pseudo-random in [-1, 1] and the same in every run.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct PoissonArgs {
-    /// Unknowns along each axis; the last is contiguous in memory
+    /// Number of unknowns along each axis; the last axis is contiguous in memory
     #[arg(value_name = "N", num_args = 1..=3, required_unless_present = "pencils")]
     pub shape: Vec<usize>,
-    /// Two tridiagonal matrices for each axis, in place of second differences: an array of 6 or 3 rows for each axis
+    /// Two tridiagonal matrices for each axis, instead of second differences: one file with 6 or 3 rows per axis
     #[arg(long, value_name = "FILES", long_help = PENCILS, value_delimiter = ',')]
     #[arg(conflicts_with_all = ["shape", "boundary", "grid", "spacing", "mean", "removable"])]
     pub pencils: Vec<PathBuf>,
     /// Boundary conditions
     #[arg(long, default_value = "dirichlet", value_name = "KINDS", long_help = BOUNDARIES)]
     pub boundary: PerAxis<BoundaryPair>,
-    /// Unknowns at grid nodes, or in cell centers: node or cell
+    /// Unknowns at grid nodes or in cell centers: node or cell
     #[arg(long, default_value = "node", value_name = "GRIDS", long_help = GRIDS)]
     pub grid: PerAxis<GridName>,
-    /// Grid spacing: one for all axes, or one for each, separated by commas
+    /// Grid spacing: one for all axes, or one per axis, separated by commas
     #[arg(long, default_value = "1", value_name = "H")]
     pub spacing: PerAxis<f64>,
-    /// c
+    /// The constant c in (-Laplace + c) u = f
     #[arg(long, default_value_t = 0.0, value_name = "C", allow_negative_numbers = true)]
     pub shift: f64,
     /// The method
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = method_parser())]
     pub method: PoissonMethod,
-    /// f: .npy of the same shape, by rows or by columns [default: pseudo-random numbers]
+    /// The right-hand side f: a .npy file of the same shape, in C or Fortran order [default: pseudo-random numbers]
     #[arg(long, value_name = "f.npy")]
     pub rhs: Option<PathBuf>,
-    /// Write u here, as .npy
+    /// Write u to this .npy file
     #[arg(long, value_name = "u.npy")]
     pub out: Option<PathBuf>,
-    /// Mean of u where the problem is singular: with neither shift nor Dirichlet sides
+    /// Mean of u if the problem is singular (no shift and no Dirichlet side)
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     pub mean: f64,
-    /// Largest part of f that may be removed where the problem is singular, relative to the largest entry of f
+    /// Maximum part of f to remove if the problem is singular, relative to the largest entry of f
     #[arg(long, default_value_t = 0.1, value_name = "PART", value_parser = positive)]
     pub removable: f64,
     /// Solve in single precision
@@ -79,10 +79,10 @@ pub struct PoissonArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Draw u here: .svg or .png; of three dimensions the plane in the middle of the first axis
+    /// Write a picture of u to this file: .svg or .png; in 3D, of the plane in the middle of the first axis
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -100,7 +100,10 @@ impl<T: Copy> PerAxis<T> {
         match self.0[..] {
             [one] => Ok(vec![one; axes]),
             _ if self.0.len() == axes => Ok(self.0.clone()),
-            _ => Err(format!("{} are given for {axes} axes", self.0.len())),
+            _ => Err(format!(
+                "{} values are given for {axes} axes; pass one value for all axes, or one per axis",
+                self.0.len()
+            )),
         }
     }
 }
@@ -131,13 +134,13 @@ fn boundary(text: &str) -> Result<Boundary, String> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
     let Some(kind) = BoundaryKind::from_name(name) else {
         let names: Vec<_> = BoundaryKind::ALL.iter().map(|kind| kind.name()).collect();
-        return Err(format!("no boundary `{name}`; there are: {}", names.join(", ")));
+        return Err(format!("unknown boundary `{name}`; choose one of: {}", names.join(", ")));
     };
     match (kind, value.map(str::parse)) {
         (_, None) => Ok(kind.into()),
         (BoundaryKind::Periodic, Some(_)) => Err("a periodic boundary has no value".into()),
         (_, Some(Ok(value))) if f64::is_finite(value) => Ok(Boundary { kind, value }),
-        _ => Err(format!("`{text}`: no number stands behind =")),
+        _ => Err(format!("`{text}`: expected a finite number after =")),
     }
 }
 
@@ -154,7 +157,7 @@ impl FromStr for GridName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        ValueEnum::from_str(text, false).map_err(|_| format!("no grid `{text}`; there are: node, cell"))
+        ValueEnum::from_str(text, false).map_err(|_| format!("unknown grid `{text}`; choose one of: node, cell"))
     }
 }
 

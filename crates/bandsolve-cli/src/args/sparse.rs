@@ -14,9 +14,9 @@ Examples:
   bandsolve iterate A.mtx --solver refine:gmres:20 --tol 1e-14
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
-const SOLVERS: &str = "gmres:M, restarted after M iterations, and flexible where the preconditioner changes (fgmres:M is the same); bicgstab; cg, for Hermitian positive definite matrices; idr:S, with S \
-                       shadow vectors; richardson:OMEGA; refine:METHOD, iterative refinement: METHOD in single \
-                       precision to 1e-4, residuals in double precision";
+const SOLVERS: &str = "auto; gmres:M (restart after M iterations; flexible if the preconditioner changes; fgmres:M is the same); bicgstab; cg \
+                       (for Hermitian positive definite matrices); idr:S (S shadow vectors); richardson:OMEGA; refine:METHOD \
+                       (iterative refinement: METHOD in single precision to 1e-4, residuals in double precision)";
 
 /// Arguments of `iterate`.
 #[derive(Debug, ClapArgs)]
@@ -25,10 +25,10 @@ pub struct IterateArgs {
     /// The matrix A
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// One right-hand side [default: made from a known solution]
+    /// The right-hand side [default: computed from a known solution]
     #[arg(long, value_name = "b.mtx")]
     pub rhs: Option<PathBuf>,
-    /// Write x here: .mtx (or `-`) or .npy
+    /// Write x to this file: .mtx, .npy or `-` (standard output, as .mtx)
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
     /// The method
@@ -37,31 +37,31 @@ pub struct IterateArgs {
     /// The preconditioner
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
-    /// Make and apply the preconditioner in single precision: half the memory
+    /// Set up and apply the preconditioner in single precision, which halves its memory
     #[arg(long)]
     pub single: bool,
-    /// Which side of A the preconditioner stands on
+    /// The side from which the preconditioner is applied
     #[arg(long, default_value = "right")]
     pub side: SideName,
     /// Stop when |b - A x| <= TOL |b|, in the 2-norm
     #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = positive)]
     pub tol: f64,
-    /// Most iterations [default: 10 n, at most 10000]
+    /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o)
+    /// Factor for the weights of edges of earlier forests when the next forest is extracted (alt-i, alt-o)
     #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
     pub omega: f64,
-    /// Seed of the forests
+    /// Seed of the random numbers for the forests
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Draw the residual after each iteration: .svg or .png
+    /// Write a plot of the residual against iterations to this file: .svg or .png
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -105,9 +105,9 @@ impl Display for SolverName {
 /// Sides of a preconditioner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SideName {
-    /// A M^-1: the residual is that of A x = b
+    /// A M^-1; the method minimizes the residual of A x = b
     Right,
-    /// M^-1 A
+    /// M^-1 A; the method minimizes the preconditioned residual
     Left,
 }
 
@@ -119,19 +119,19 @@ pub struct ForestArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Most edges of a vertex
+    /// Maximum number of edges at a vertex
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
     pub n: u8,
-    /// Most rounds of proposals
+    /// Maximum number of proposal rounds
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
-    /// Seed of the charges
+    /// Seed of the random charges
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Draw the forest on the matrix, as .svg or .png; of a square grid also on the grid
+    /// Write a drawing of the forest on the matrix to this file: .svg or .png; for a square grid, also on the grid
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -140,6 +140,6 @@ pub struct ForestArgs {
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..f64::INFINITY).contains(&value) => Ok(value),
-        _ => Err("not a number from 0 on".into()),
+        _ => Err("expected a number of at least 0".into()),
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
 
-/// Reproduce published accuracy tables, with our methods beside them
+/// Reproduce published accuracy tables and compare all methods with them
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  bandsolve stability tridiagonal --plot stability.svg\n  bandsolve stability banded nos2.mtx\n  \
@@ -18,13 +18,13 @@ pub struct StabilityArgs {
 /// The stability tables.
 #[derive(Debug, Subcommand)]
 pub enum StabilityTable {
-    /// The tridiagonal test matrices of Chang and Klein, by every method, without and with verification
+    /// Every method on the tridiagonal test matrices of Chang and Klein, without and with verification
     Tridiagonal(StabilityTridiagonalArgs),
-    /// Klein's pentadiagonal test matrices, by every method for banded systems, beside LAPACK
+    /// Every method for banded systems and LAPACK on Klein's pentadiagonal test matrices
     Pentadiagonal(StabilityBandsArgs),
-    /// Klein's 2 x 2 block test matrices, by every method for block tridiagonal systems, beside LAPACK
+    /// Every method for block tridiagonal systems and LAPACK on Klein's 2 x 2 block test matrices
     Block(StabilityBandsArgs),
-    /// Real banded matrices from files, beside LAPACK and what is published of them
+    /// Real banded matrices from files, compared with LAPACK and published errors
     Banded(StabilityBandedArgs),
     /// Solve every matrix of a folder with bandsolve and with LAPACK, and count inaccurate answers
     Files(StabilityFilesArgs),
@@ -48,10 +48,10 @@ pub struct StabilityBandsArgs {
 /// What tables of errors are written to, beside the terminal.
 #[derive(Debug, ClapArgs)]
 pub struct TableOutputs {
-    /// Draw a heat map of the errors here: .svg or .png (`-`: SVG on standard output)
+    /// Write a heat map of the errors to this file: .svg or .png (`-`: SVG on standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
+    /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -67,8 +67,8 @@ impl TableOutputs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Example:\n  bandsolve stability banded nos2.mtx olm1000.mtx tub1000.mtx --plot banded.png")]
 pub struct StabilityBandedArgs {
-    /// Matrix Market files; of nos2, olm500, olm1000, olm2000, olm5000, tub1000, linverse, spmsrtls and LF10000 (SuiteSparse
-    /// collection) errors are published
+    /// Matrix Market files. Published errors are known for nos2, olm500, olm1000, olm2000, olm5000, tub1000, linverse, spmsrtls and
+    /// LF10000 (SuiteSparse collection)
     #[arg(required = true, value_name = "A.mtx")]
     pub files: Vec<PathBuf>,
     /// Seed of the known solution
@@ -84,10 +84,10 @@ pub struct StabilityBandedArgs {
 #[command(after_help = "Examples:\n  bandsolve stability files matrices\n  \
     bandsolve stability files matrices --band 1024 --json errors.json --plot errors.svg")]
 pub struct StabilityFilesArgs {
-    /// The folder: its .mtx, .npy and .npz files, also gzipped ones, and those of the folders in it
+    /// The folder with .mtx, .npy and .npz files, also gzipped; subfolders are searched, too
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Leave out matrices whose band, with room for what pivoting fills in, takes more than so many MiB
+    /// Skip matrices whose band, including fill-in from pivoting, needs more than this many MiB
     #[arg(long, value_name = "MIB", default_value_t = 256)]
     pub band: u32,
     /// Seed of the known solution
@@ -103,13 +103,13 @@ pub struct StabilityFilesArgs {
 #[command(after_help = "Examples:\n  bandsolve stability tridiagonal\n  \
     bandsolve stability tridiagonal --plot stability.svg --csv stability.csv")]
 pub struct StabilityTridiagonalArgs {
-    /// Number of unknowns; the papers have 512
+    /// Number of unknowns; the papers use 512
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub n: u32,
     /// Seed of the random matrices and of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write a line for each matrix and solver here, comma-separated (`-`: standard output)
+    /// Write a CSV file with one line per matrix and solver (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// What else is written.

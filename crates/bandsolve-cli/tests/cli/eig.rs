@@ -118,13 +118,13 @@ fn what_cannot_be_found_says_so() {
     assert!(run.stderr.contains("restart limit") && run.stderr.contains("--ncv"), "{run:#?}");
     bandsolve(&["eig", &a, "--which", "largest-real", "--target", "1"]).fails(2, "no target");
     bandsolve(&["eig", &a, "--which", "nonsense"]).fails(2, "largest-magnitude");
-    bandsolve(&["eig", &a, "--target", "nan"]).fails(2, "not a finite number");
+    bandsolve(&["eig", &a, "--target", "nan"]).fails(2, "expected a finite number");
     bandsolve(&["eig", &a, "--interval", "0", "1"]).fails(3, "is not Hermitian");
     bandsolve(&["eig", &a, "--interval", "0"]).fails(2, "--interval");
     bandsolve(&["eig", &a, "--interval", "5", "3"]).fails(2, "LOW is above HIGH");
     bandsolve(&["eig", &a, "--which", "nonsense"]).fails(2, "and nearest");
     for tolerance in ["1", "-1", "nan"] {
-        bandsolve(&["eig", &a, "--tol", tolerance]).fails(2, "not a number from 0 to below 1");
+        bandsolve(&["eig", &a, "--tol", tolerance]).fails(2, "expected a number from 0 up to, but not including, 1");
     }
     // A row of a product is beyond the largest number.
     let huge = folder.file("huge.mtx", matrix_market(2, &[(1, 1, 1.7e308), (1, 2, 1.7e308), (2, 2, 1.7e308)]));

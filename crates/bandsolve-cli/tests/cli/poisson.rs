@@ -105,8 +105,9 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     let ones = npy(&folder, "f.npy", ("False", "(12,)"), &[1.0; 12]);
     bandsolve(&["poisson", "3", "4", "--boundary", "neumann", "--rhs", &ones]).fails(4, "--removable");
     bandsolve(&["poisson", "3", "4", "--boundary", "periodic/neumann"]).fails(2, "periodic");
-    bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"]).fails(2, "3 are given for 2 axes");
-    bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "no boundary `robin`");
+    bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"])
+        .fails(2, "3 values are given for 2 axes");
+    bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "unknown boundary `robin`");
     bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "spacings that are not positive");
     bandsolve(&["poisson", "1000000", "1000000"]).fails(2, "are free");
     assert_eq!(json(&["0", "3"])["subproblems"], 0);

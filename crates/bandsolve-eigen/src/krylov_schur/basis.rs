@@ -10,6 +10,9 @@ use bandsolve::{Complex64, Error, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 use core::mem;
 
+/// What is not finite where a product with the operator is not.
+pub(crate) const PRODUCT: &str = "(A x)";
+
 /// OP·V = V·H + β·v·eᵀ: `filled` vectors V, v behind them.
 pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     problem: EigenProblem<'a, T>,
@@ -173,7 +176,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             let column = &self.coefficients[..=j];
             let whole = column.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt().hypot(norm);
             if !whole.is_finite() {
-                return Err(Error::NotFinite { array: "(A x)", index: 0 });
+                return Err(Error::NotFinite { array: PRODUCT, index: 0 });
             }
             self.h.column_mut(j)[..=j].copy_from_slice(column);
             self.filled = j + 1;

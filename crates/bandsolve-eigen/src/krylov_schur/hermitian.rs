@@ -49,6 +49,9 @@ enum CountOutcome {
     Nothing,
 }
 
+/// A shift is moved that is nearer to an eigenvalue than this part of the distance of the last one that is wanted, where rounding matters.
+pub(crate) const NEAR: f64 = 0.05;
+
 /// Looks in vain for what counts say is missing.
 const VAIN: usize = 3;
 
@@ -224,10 +227,13 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         if self.locked.is_empty() {
             return Ok(CountOutcome::Proved);
         }
-        let (mut missing, rounding) = (true, self.rounding()?);
+        let (mut missing, size) = (true, self.size()?);
+        // (Of a matrix that is zero no distance is rounding.)
+        let rounding = (8.0 * T::Real::EPSILON.to_f64() * size).max(f64::MIN_POSITIVE);
+        let error = self.solver.limit(self.total as f64) * size;
         // Not at the eigenvalue itself; at a second place, should another one be at the first.
         for times in [1.0, 2.0] {
-            match self.count_beyond(below, (times, times * rounding))? {
+            match self.count_beyond(below, (times, times * rounding, times * error))? {
                 None => return Ok(CountOutcome::Nothing),
                 Some((there, found)) if there == found => return Ok(CountOutcome::Proved),
                 Some((there, found)) => missing &= there > found,
@@ -236,38 +242,41 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(if missing { CountOutcome::Missing } else { CountOutcome::Unclear })
     }
 
-    /// What counts may be wrong by: rounding of A − σB, seen in a vector of norm 1 in the inner product.
-    fn rounding(&mut self) -> Result<f64> {
+    /// Counts are wrong by roundings of this number: of A − σB, seen in a vector of norm 1 in the inner product.
+    fn size(&mut self) -> Result<f64> {
         let [norm, size] = self.basis.norms_of_product()?;
         let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
         let largest = self.offsets().iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
-        // (Of a matrix that is zero no distance is rounding.)
-        Ok((8.0 * T::Real::EPSILON.to_f64() * (norm * size + sigma + largest)).max(f64::MIN_POSITIVE))
+        Ok(norm * size + sigma + largest)
     }
 
     /// How many eigenvalues there are in the [`region`](Self::region), less rounding, and how many were found; `None` where counts have no
-    /// meaning.
+    /// meaning. `error`: what eigenvalues with sound residuals may be wrong by.
     fn count_beyond(
         &self,
         below: EigenvaluesBelow<'_>,
-        (times, rounding): (f64, f64),
+        (times, rounding, error): (f64, f64, f64),
     ) -> Result<Option<(usize, usize)>> {
         let (offsets, level) = (self.offsets(), self.region(times).level());
+        let last = offsets[self.solver.k.min(offsets.len()) - 1].abs();
         let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).re);
         let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
         let near = |radius: f64| -> Result<Option<(usize, usize)>> {
-            let exact = offsets.get(self.solver.k.min(offsets.len()) - 1) == Some(&0.0);
             Ok(match radius - rounding {
                 radius if radius > 0.0 => Some((within(radius)?, found(&|offset| offset.abs() < radius))),
                 // Nothing is nearer than an eigenvalue at the target; but rounding hides what is near.
-                _ if exact => Some((0, 0)),
+                _ if last == 0.0 => Some((0, 0)),
                 _ => Some((0, 1)),
             })
         };
         Ok(match (self.solver.which, self.problem.shift()) {
             (_, Some(_)) if !self.problem.is_shifted() => None,
+            // An eigenvalue at the distance δ leaves those at the distance d rounding of about ε·d²/δ, which may hide which of them is nearer.
+            (Which::LargestMagnitude, Some(_)) if offsets[0].abs() < NEAR * last => {
+                near((last - error).max(1.0 / level))?
+            }
             (Which::LargestMagnitude, Some(_)) => near(1.0 / level)?,
             (Which::SmallestMagnitude, None) => near(-level)?,
             (Which::LargestMagnitude, None) => {

@@ -12,6 +12,9 @@ mod hermitian;
 mod look;
 mod verify;
 
+pub(crate) use basis::PRODUCT;
+pub(crate) use hermitian::NEAR;
+
 use crate::problem::EigenProblem;
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;

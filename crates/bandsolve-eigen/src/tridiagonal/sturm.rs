@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn determinants_compare() {
         // det(T − σI) = (1 − σ)² − 1/4.
-        let matrix = SturmMatrix::new(&[1.0, 1.0], &[0.5]);
+        let matrix = SturmMatrix::new(&[1.0, 1.0], &[0.5]).unwrap();
         let mut points = [0.0, 0.25, 3.0].map(SturmPoint::new);
         matrix.count(&mut points);
         assert_eq!(points.map(|point| point.count), [0, 0, 2]);

@@ -2,8 +2,8 @@
 
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::Peaks;
-use bandsolve::Result;
-use bandsolve::{ACCEPTED_AT_ONCE, good};
+use bandsolve::{ACCEPTED_AT_ONCE, Result, good};
+use core::f64::consts::SQRT_2;
 
 /// Bytes before all else: how many rows are bad, and whether the largest |x| was changed.
 const COUNTS: usize = 8;
@@ -29,6 +29,8 @@ pub(crate) struct SingularSystems {
 pub(crate) struct Verdict {
     /// Backward errors of every column, but for the bad rows.
     pub errors: Vec<f64>,
+    /// Upper bounds of the reciprocal condition, from every column ([`rconds`]).
+    pub rconds: Vec<f64>,
     /// Systems that may be singular, whatever their errors are.
     pub suspects: Vec<usize>,
     /// Rows whose error is not accepted.
@@ -120,7 +122,8 @@ impl SingularSystems {
     pub fn verdict<T: DeviceScalar>(&self, columns: usize) -> Result<Verdict> {
         let bytes = self.memory.slice(..self.head + Peaks::KINDS * columns * T::REAL_BYTES).download()?;
         let ([bad, changed], suspects) = (pair(&bytes), ones(&bytes[COUNTS..self.head]));
-        Ok(Verdict { errors: errors::<T>(&bytes[self.head..]), suspects, bad: bad as usize, changed: changed != 0 })
+        let (errors, rconds) = (errors::<T>(&bytes[self.head..]), rconds::<T>(&bytes[self.head..]));
+        Ok(Verdict { errors, rconds, suspects, bad: bad as usize, changed: changed != 0 })
     }
 
     /// Columns and numbers of so many bad rows, in order; none if there are more than were listed.
@@ -157,6 +160,18 @@ pub(crate) fn errors<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
         }
     }
     errors
+}
+
+/// Upper bounds of the reciprocal condition, from every column, if rows were scaled: with Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ is at least
+/// ‖x‖∞ / max_i(|d_i|/s_i). Of scaled rows s_i is 1 at least, of complex ones 1/√2.
+pub(crate) fn rconds<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
+    let [sizes, rhs] = [1, 2].map(|kind| read::<T>(peaks, kind));
+    rhs.iter().zip(sizes).map(|(rhs, size)| rcond::<T>(*rhs, size)).collect()
+}
+
+/// The bound from the largest right-hand side and the largest |x|.
+pub(crate) fn rcond<T: DeviceScalar>(rhs: f64, size: f64) -> f64 {
+    rhs * if T::COMPLEX { SQRT_2 } else { 1.0 } / size
 }
 
 /// The peaks of one kind.

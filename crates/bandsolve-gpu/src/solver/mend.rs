@@ -17,14 +17,13 @@ impl<T: DeviceScalar> Pending<'_, T> {
     /// Mends the bad rows; returns what is found out then. Rows that could not be mended still count as bad.
     pub(super) fn mend(&mut self, mut found: Verdict) -> Result<Verdict> {
         let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
-        let columns = self.solver.columns();
         let (cut, kind) = self.solver.cuts[0];
         let window = window(&cut, KernelKind { on_chip: 1, ..kind }, &self.solver.device.limits());
         for _ in 0..ROUNDS {
             let (windows, later) = choose(&rows, &cut, &window);
             self.solver.found.clear_bad()?;
             self.mend_windows(&windows, &window)?;
-            found = self.solver.found.verdict::<T>(columns)?;
+            found = self.solver.verdict()?;
             let Some(new) = self.solver.found.bad_rows(found.bad)? else { break };
             rows = [later, new].concat();
             rows.sort_unstable();

@@ -17,9 +17,10 @@ use crate::matrix::{Blocks, DeviceMatrix, MatrixSource};
 use crate::scan::DeviceScan;
 use crate::sparse::Rhs;
 use crate::tuned::Sizes;
-use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
+use bandsolve::{Error, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Shape};
 use found::{SingularSystems, Verdict};
 use route::Route;
+use std::sync::Arc;
 
 /// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
 #[derive(Debug)]
@@ -160,6 +161,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// 4ε are mended on the device, above 8ε an answer is refined there, and at last solved again by the sequential pivoted method of the host, for which all
     /// is copied there and back. The report says so.
     ///
+    /// The report's `attention` is from the largest |x| and |rhs| that the device measures. Where rows are not scaled
+    /// ([`Pivoting`]), only what the host solved is looked at.
+    ///
     /// # Shapes
     /// `rhs` and `x`: columns of as many numbers as the shape has rows, up to as many columns as there is memory for.
     ///
@@ -222,25 +226,35 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         x: DeviceSlice<'_, T>,
     ) -> Result<Option<Report>> {
         if x.is_empty() {
-            return Ok(Some(self.gathered(&[], None)));
+            return Ok(Some(self.gathered(&[])));
         }
         self.enqueue(source, rhs, x)?;
         if !self.plan.options().verify {
-            return Ok(self.found.suspects()?.is_empty().then(|| self.gathered(&[], None)));
+            return Ok(self.found.suspects()?.is_empty().then(|| self.gathered(&[])));
         }
         let found = self.verdict()?;
-        Ok(found.is_good::<T>().then(|| self.gathered(&found.errors, None)))
+        Ok(found.is_good::<T>().then(|| {
+            let mut report = self.gathered(&found.errors);
+            report.attention = self.attention(&found.errors, &found.rconds).map(|(_, text)| text);
+            report
+        }))
     }
 
-    /// A report with these backward errors, and what was done according to another one.
-    pub(crate) fn gathered(&self, errors: &[f64], done: Option<Report>) -> Report {
+    /// A report with these backward errors.
+    pub(crate) fn gathered(&self, errors: &[f64]) -> Report {
         let reason = format!("solved on {}", self.device.name());
         let verified = self.plan.options().verify.then_some(errors);
-        let mut report = Report::external(self.method, &reason, verified);
-        if let Some(done) = done {
-            (report.refinement_steps, report.fallback) = (done.refinement_steps, done.fallback);
-        }
-        report
+        Report::external(self.method, &reason, verified)
+    }
+
+    /// The first column whose x is too large for an answer, and what is to be said of it; `rconds`: upper bounds of the reciprocal condition,
+    /// which hold where the device scales rows.
+    pub(crate) fn attention(&self, errors: &[f64], rconds: &[f64]) -> Option<(usize, Arc<str>)> {
+        let epsilon = T::Real::EPSILON.to_f64();
+        let scaled = self.plan.options().pivoting == Pivoting::ScaledPartial;
+        let column = rconds.iter().position(|rcond| scaled && *rcond < epsilon)?;
+        let text = bandsolve::attention(epsilon, Some(rconds[column]), errors[column], None)?;
+        Some((column, text.into()))
     }
 
     fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {

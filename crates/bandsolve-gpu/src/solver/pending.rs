@@ -8,6 +8,7 @@ use crate::matrix::{DeviceMatrix, MatrixSource};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
 use bandsolve::{MAX_REFINEMENTS, good};
+use std::sync::Arc;
 
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
     /// [`Error::Device`]; those of the host's method, if it was tried.
     pub fn wait(mut self) -> Result<Report> {
         if self.rhs.is_empty() {
-            return Ok(self.solver.gathered(&[], None));
+            return Ok(self.solver.gathered(&[]));
         }
         if !self.solver.plan.options().verify {
             return self.without_verification();
@@ -52,33 +53,32 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         }
         let mut steps = 0;
         let (good, enough) = (good::<T>(), found.is_good::<T>());
-        let mut errors = found.errors;
+        let (mut errors, mut rconds) = (found.errors, found.rconds);
         if !enough && in_range(&errors) {
-            steps = self.refine(&mut errors, good)?;
+            steps = self.refine((&mut errors, &mut rconds), good)?;
         }
         self.put(&mut errors, &suspects, f64::INFINITY);
         let fallback = errors.iter().any(|error| !(*error <= good));
-        if fallback {
-            self.fall_back(&mut errors, good)?;
-        }
+        let said = if fallback { self.fall_back((&mut errors, &mut rconds), good)? } else { None };
+        let said = [said, self.solver.attention(&errors, &rconds)].into_iter().flatten();
         // Those of the systems of a batch together: it is one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
         let by_column: Vec<f64> = (0..columns).map(|k| largest(errors[k..].iter().step_by(columns))).collect();
-        let mut report = self.solver.gathered(&by_column, None);
-        report.refinement_steps = steps;
-        report.fallback = fallback;
+        let mut report = self.solver.gathered(&by_column);
+        (report.refinement_steps, report.fallback) = (steps, fallback);
+        report.attention = said.min_by_key(|(column, _)| *column).map(|(_, text)| text);
         Ok(report)
     }
 
     /// Systems that may be singular the host solves, verified or not.
     fn without_verification(mut self) -> Result<Report> {
         let suspects = self.solver.suspects()?;
-        let mut report = self.solver.gathered(&[], None);
+        let mut report = self.solver.gathered(&[]);
         report.fallback = !suspects.is_empty();
         if report.fallback {
-            let mut errors = vec![0.0; self.solver.columns()];
+            let [mut errors, mut rconds] = [0.0, f64::NAN].map(|value| vec![value; self.solver.columns()]);
             self.put(&mut errors, &suspects, f64::INFINITY);
-            self.fall_back(&mut errors, good::<T>())?;
+            report.attention = self.fall_back((&mut errors, &mut rconds), good::<T>())?.map(|(_, text)| text);
         }
         Ok(report)
     }
@@ -107,15 +107,17 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
     }
 
-    /// Refines with the same elimination while that helps; returns how often.
-    fn refine(&mut self, errors: &mut [f64], good: f64) -> Result<usize> {
+    /// Refines with the same elimination while that helps; returns how often. `rconds`: upper bounds of the reciprocal condition.
+    fn refine(&mut self, (errors, rconds): (&mut [f64], &mut [f64]), good: f64) -> Result<usize> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
         let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
         let mut found = device.zeros::<u8>(Peaks::KINDS * errors.len() * T::REAL_BYTES)?;
         // Nothing is added yet, but the largest |x| found: mending may have changed it.
         self.correct(&dx, &found)?;
-        errors.copy_from_slice(&self.residual(&mut found, &mut rest)?);
+        let new = self.residual(&mut found, &mut rest)?;
+        errors.copy_from_slice(&new.0);
+        rconds.copy_from_slice(&new.1);
         for step in 0..MAX_REFINEMENTS {
             if errors.iter().all(|error| *error <= good) {
                 return Ok(step);
@@ -126,7 +128,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             found.slice_mut(..).clear()?;
             self.correct(&dx, &found)?;
             let new = self.residual(&mut found, &mut rest)?;
-            let helped = self.keep_better(errors, &new, &kept)?;
+            let helped = self.keep_better((&mut *errors, &mut *rconds), &new, &kept)?;
             if !helped {
                 return Ok(step + 1);
             }
@@ -135,11 +137,17 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
     }
 
     /// Takes back what did not help, column by column, or of an interleaved batch as a whole; returns whether anything did.
-    fn keep_better(&mut self, errors: &mut [f64], new: &[f64], kept: &DeviceVec<T>) -> Result<bool> {
+    fn keep_better(
+        &mut self,
+        (errors, rconds): (&mut [f64], &mut [f64]),
+        (new, new_rconds): &(Vec<f64>, Vec<f64>),
+        kept: &DeviceVec<T>,
+    ) -> Result<bool> {
         if self.solver.route == Route::Interleaved {
             let helped = largest(new) < largest(&*errors);
             if helped {
                 errors.copy_from_slice(new);
+                rconds.copy_from_slice(new_rconds);
             } else {
                 self.x.copy_from(kept.slice(..))?;
             }
@@ -149,7 +157,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let mut helped = false;
         for (column, (error, new)) in errors.iter_mut().zip(new).enumerate() {
             if new < error {
-                *error = *new;
+                (*error, rconds[column]) = (*new, new_rconds[column]);
                 helped = true;
             } else {
                 let first = self.place(column, 0);
@@ -159,8 +167,9 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(helped)
     }
 
-    /// rest ← rhs − A·x, formed in twice the working precision, with the largest |x| from `found`; returns the backward errors.
-    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<Vec<f64>> {
+    /// rest ← rhs − A·x, formed in twice the working precision, with the largest |x| from `found`; returns the backward errors, and upper
+    /// bounds of the reciprocal condition.
+    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<(Vec<f64>, Vec<f64>)> {
         let solver = &*self.solver;
         let word = found.len() / Peaks::KINDS;
         found.slice_mut(..word).clear()?;
@@ -175,7 +184,8 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             .with(peaks);
         // SAFETY: what the kernel takes; all arrays are as long as x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
-        Ok(found::read::<T>(&found.download()?, 0))
+        let peaks = found.download()?;
+        Ok((found::read::<T>(&peaks, 0), found::rconds::<T>(&peaks)))
     }
 
     /// x ← x + dx; the largest |x| go to `found`.
@@ -191,8 +201,13 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         unsafe { arguments.launch(&solver.device, &format!("correct_{}", T::NAME), solver.blocks_by_rows(), 0) }
     }
 
-    /// Solves on the host, by the sequential pivoted method, the columns that are not good.
-    fn fall_back(&mut self, errors: &mut [f64], good: f64) -> Result<()> {
+    /// Solves on the host, by the sequential pivoted method, the columns that are not good; returns the first whose x is too large for an
+    /// answer, and what is to be said of it. Of these columns `rconds` tell no more.
+    fn fall_back(
+        &mut self,
+        (errors, rconds): (&mut [f64], &mut [f64]),
+        good: f64,
+    ) -> Result<Option<(usize, Arc<str>)>> {
         let shape = self.solver.plan.shape();
         let of_one = match shape {
             Shape::Batch { n, .. } => Shape::Tridiagonal { n, periodic: false },
@@ -202,7 +217,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let (arrays, leading) = self.a.download(shape)?;
         let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
         let rows = self.solver.cuts[0].0.rows as usize;
-        let mut failed = Ok(());
+        let (mut failed, mut said) = (Ok(()), None);
         for column in 0..errors.len() {
             if errors[column] <= good {
                 continue;
@@ -213,7 +228,10 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             // The best that was found, even where it is not good.
             places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
             match solved {
-                Ok(report) => errors[column] = report.backward_error,
+                Ok(report) => {
+                    (errors[column], rconds[column]) = (report.backward_error, f64::NAN);
+                    said = said.or(report.attention.map(|text| (column, text)));
+                }
                 // As the caller passed it.
                 Err(Error::NotFinite { array: "rhs", index }) => {
                     failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
@@ -227,7 +245,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             }
         }
         self.x.write(&all)?;
-        failed
+        failed.map(|()| said)
     }
 
     /// Solves the system of a column on the host; `places`: where its rows are in x.

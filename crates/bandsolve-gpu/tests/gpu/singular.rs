@@ -1,7 +1,7 @@
 //! A pivot that is exactly zero is an error: in every method, wherever it stands, whatever the right-hand side, verified or not.
 
 use bandsolve::{
-    Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, Report, Result, Shape, Tridiagonal,
+    Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, RealScalar, Report, Result, Shape, Tridiagonal,
 };
 use bandsolve_gallery::Random;
 use bandsolve_gpu::{
@@ -287,4 +287,59 @@ fn what_is_not_singular_is_solved() {
         let solved = factors.unwrap().solve(&vec![1.0; n]).unwrap();
         assert!(solved.report.fallback && solved.values[101..103] == [1.0, 0.0], "{:?}", solved.report);
     }
+}
+
+/// x that grows without a small pivot, and x from a pivot that is nearly zero: what is said of the whole, in every way, and by the first
+/// system of a batch.
+fn solutions_without_a_digit<T: DeviceScalar>() {
+    let epsilon = T::Real::EPSILON.to_f64();
+    let rounded: &[[f64; 3]] = &[[0.0, 1.0, 1.0], [1.0, 1.0 + epsilon, 0.0]];
+    let ones = |n: usize| vec![T::ONE; n];
+    let split = |n: usize| (0..n).map(|i| if i == 41 { -T::ONE } else { T::ONE }).collect::<Vec<T>>();
+    let check = |what: core::fmt::Arguments<'_>, solved: Result<Report>, expected: bool| {
+        let report = solved.unwrap();
+        let said = report.attention.as_ref().is_some_and(|words| words.contains("no correct digit"));
+        assert_eq!(said, expected, "{} {what}: {report:?}", T::NAME);
+    };
+    for n in [100, 3000] {
+        let matrices = [
+            (singular::growth::<T>(n, true), ones(n), true),
+            (singular::growth(n, false), ones(n), false),
+            (matrix(n, 40, rounded, 1.0), split(n), true),
+            (matrix(n, 40, rounded, 1.0), ones(n), false),
+        ];
+        for (k, (a, rhs, expected)) in matrices.iter().enumerate() {
+            for way in WAYS {
+                for n_rhs in [1, 2] {
+                    let solved = solve(&device(way.2), &plan(a.shape(), way, true), a, (rhs, n_rhs, false));
+                    check(format_args!("{k} {way:?} {n} {n_rhs}"), solved, *expected);
+                }
+            }
+            let way = (Method::Auto, None, 1);
+            let (band, blocks) = (singular::banded(a, 2), singular::blocks(a, 2));
+            let solved = solve(&device(1), &plan(band.shape(), way, true), &band, (rhs, 1, false));
+            check(format_args!("{k} band {n}"), solved, *expected);
+            let solved = solve(&device(1), &plan(blocks.shape(), way, true), &blocks, (rhs, 1, true));
+            check(format_args!("{k} blocks {n}"), solved, *expected);
+            if n == 3000 {
+                let plan = plan(a.shape(), way, true);
+                let mut spread = Spread::through(&device(1), &plan, 500).unwrap();
+                check(format_args!("{k} parts"), spread.solve(a, rhs, &mut vec![T::ZERO; n]), *expected);
+            }
+        }
+        for (interleaved, bad) in [false, true].into_iter().flat_map(|i| [0, 1, 2].map(|bad| (i, bad))) {
+            let systems: Vec<_> = (0..5).map(|s| if s == 3 { &matrices[bad] } else { &matrices[1] }).collect();
+            let systems: Vec<_> = systems.into_iter().map(|(a, rhs, _)| (a.clone(), rhs.clone())).collect();
+            let batch = Batch::new(&systems, interleaved);
+            check(format_args!("batch {bad} {interleaved} {n}"), batch.solve(Method::Auto, true, 1, false).0, bad != 1);
+        }
+    }
+}
+
+#[test]
+fn solutions_without_a_digit_are_named() {
+    solutions_without_a_digit::<f32>();
+    solutions_without_a_digit::<f64>();
+    solutions_without_a_digit::<Complex32>();
+    solutions_without_a_digit::<Complex64>();
 }

@@ -292,6 +292,11 @@ impl<'c> KrylovSolver<'c> {
         KrylovSolver { communicator, ..self }
     }
 
+    /// The same by another method.
+    pub(crate) fn with_method(self, method: KrylovMethod) -> Self {
+        Self { method, ..self }
+    }
+
     /// Rows of all processes.
     fn all_rows(&self, own: usize) -> usize {
         let mut rows = [own as f64];

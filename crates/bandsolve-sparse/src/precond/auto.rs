@@ -6,13 +6,14 @@
 use super::diagonal::DiagonalRule;
 use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
 use crate::csr::Csr;
-use crate::krylov::{Ending, IterationReport, KrylovMethod, KrylovSolver, buffer, stack};
+use crate::krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, buffer, stack};
 use crate::random::mixed;
 use bandsolve::memory::zeroed;
 use bandsolve::{Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::scalar::peak;
 use core::cell::Cell;
 use core::cmp::Ordering;
+use core::ops::ControlFlow;
 
 /// Part of the residual at which a trial is over, and the most steps that it has.
 const LEFT: f64 = 1e-2;
@@ -27,6 +28,8 @@ const MANY: f64 = 1e4;
 const FEW: f64 = 6.0;
 /// Vectors that GMRES keeps; with more iterations than that, a method with short recurrences is chosen.
 const KEPT: usize = 30;
+/// The method for any matrix.
+const GENERAL: KrylovMethod = KrylovMethod::Gmres { restart: KEPT };
 
 /// What is asked of each row.
 #[derive(Default)]
@@ -172,7 +175,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         use PreconditionerKind::*;
         let is_hermitian =
             matches!(kind, Identity | Diagonal(_) | Tridiagonal | Forest | ForestBlock | Ilu0 | AmgLines(_));
-        if self.definite.get() && is_hermitian { KrylovMethod::Cg } else { KrylovMethod::Gmres { restart: KEPT } }
+        if self.definite.get() && is_hermitian { KrylovMethod::Cg } else { GENERAL }
     }
 
     /// A few steps with a preconditioner, by GMRES where conjugate gradients break down: one of both matrices is not definite.
@@ -187,7 +190,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
             if matches!(made.kind, PreconditionerKind::Diagonal(_)) {
                 self.definite.set(false);
             }
-            method = KrylovMethod::Gmres { restart: KEPT };
+            method = GENERAL;
             tried = self.steps(method, &made, most)?;
         }
         let (steps, left, rate) = tried.map_or((0, f64::INFINITY, 1.0), |report| {
@@ -232,6 +235,42 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
             PreconditionerKind::Ilu0 => [19.0 * p, 5.5 * p],
             _ => [145.0 * p, 14.5 * p],
         }
+    }
+}
+
+impl KrylovSolver<'_> {
+    /// Solves as [`solve_watched`](Self::solve_watched) does; where conjugate gradients break down, goes on from their x by GMRES(30), which
+    /// takes any matrix. It is for methods that `auto` has chosen ([`Preconditioner::method`]): a few steps did not show that the matrix is
+    /// indefinite, all of them may.
+    ///
+    /// The report is that of the last method, which it names.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
+    /// use core::ops::ControlFlow;
+    /// let a = Csr::from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, 1.0)])?;
+    /// let (solver, mut x) = (KrylovSolver::new(KrylovMethod::Cg), [0.0; 2]);
+    /// let report = solver.solve_chosen(&a, None, &[1.0, 0.0], &mut x, &mut |_| ControlFlow::Continue(()))?;
+    /// assert!(report.converged() && report.method == KrylovMethod::Gmres { restart: 30 });
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn solve_chosen<T: Scalar>(
+        &self,
+        a: &dyn LinearOperator<T>,
+        preconditioner: Option<&dyn LinearOperator<T>>,
+        rhs: &[T],
+        x: &mut [T],
+        watch: &mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
+    ) -> Result<IterationReport> {
+        let report = self.solve_watched(a, preconditioner, rhs, x, watch)?;
+        if report.method != KrylovMethod::Cg || report.ending != Ending::Breakdown {
+            return Ok(report);
+        }
+        self.with_method(GENERAL).solve_watched(a, preconditioner, rhs, x, watch)
     }
 }
 
@@ -388,7 +427,7 @@ fn raced<'a, T: Scalar>(
         None => {
             said.push("nothing else can be made".into());
             let made = trials.make(PreconditionerKind::Identity)??;
-            Ok((made.because(said.join("; ")).with_method(KrylovMethod::Gmres { restart: KEPT }), false))
+            Ok((made.because(said.join("; ")).with_method(GENERAL), false))
         }
     }
 }

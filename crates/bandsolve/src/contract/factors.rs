@@ -6,7 +6,7 @@
 use crate::contract::determinant::{Determinant, ScaledProduct};
 use crate::contract::equations::{Equations, Matrix};
 use crate::contract::inspect::{Probe, solved_roughly};
-use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, residual};
+use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, rcond_from_size, residual};
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{
     ACCEPTED_AT_ONCE, Facts, Lazy, MAX_REFINEMENTS, Report, TOLERABLE, attention, buffer, check_finite, check_scratch,
@@ -17,7 +17,7 @@ use crate::decision::Decision;
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
 use crate::method::Method;
-use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::scalar::{largest, peak};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
@@ -79,8 +79,8 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         factors.solve_columns(op, system, outcome)
     }
 
-    /// Whether [`solve_all`](Self::solve_all) leaves x to the [`Fallback`] where it is so large that the matrix must be singular to working
-    /// precision.
+    /// Whether [`solve_all`](Self::solve_all) looks for x that is so large that the matrix must be singular to working precision, as
+    /// [`Factors::attention`] does.
     fn looks_at_size(&self) -> bool {
         false
     }
@@ -300,29 +300,26 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         (best, steps)
     }
 
-    /// What is to be said of x that is so large that the matrix must be singular to working precision: with Σ_j |a_ij| = s_i,
-    /// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i (|d_i|/s_i).
+    /// What is to be said of x, columns whose moduli are `at_most` (infinite: not known), where one of them is so large that the matrix
+    /// must be singular to working precision ([`rcond_from_size`]).
     ///
     /// # Cost
-    /// A pass over x; the rows up to the first that shows that x is not so large, mostly one.
-    fn attention(&self, op: Op, (rhs, x): (&[T], &[T]), backward_error: f64) -> Option<Arc<str>> {
+    /// A pass over x, unless `at_most` is known; the rows up to the first that shows that x is not so large, mostly one.
+    pub fn attention(&self, op: Op, (rhs, x): (&[T], &[T]), (eta, at_most): (f64, f64)) -> Option<Arc<str>> {
         let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
-        let (size, epsilon) = (|v: T| Scalar::abs(v).to_f64(), T::Real::EPSILON.to_f64());
+        let size = |v: T| Scalar::abs(v).to_f64();
         let of_column = |(rhs, x): (&[T], &[T])| {
-            let largest = largest_part(x).to_f64();
-            let mut ratio: f64 = 0.0;
-            for (i, d) in rhs.iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
+            let ratio = |i: usize| {
                 let mut sum = 0.0;
-                equations.visit_row(i, &mut |_, a| sum += size(a));
-                ratio = ratio.max(size(*d) / sum);
-                if ratio >= epsilon * largest {
-                    return None;
+                if rhs[i] != T::ZERO {
+                    equations.visit_row(i, &mut |_, a| sum += size(a));
                 }
-            }
-            let rcond = ratio / largest;
-            if rcond > 0.0 { attention(epsilon, Some(rcond), backward_error, None) } else { None }
+                if rhs[i] == T::ZERO { 0.0 } else { size(rhs[i]) / sum }
+            };
+            rcond_from_size::<T>(n, ratio, (at_most, || largest(x, |_, x| peak(x)).to_f64()))
         };
-        rhs.chunks_exact(n).zip(x.chunks_exact(n)).find_map(of_column).map(Arc::from)
+        let rcond = rhs.chunks_exact(n).zip(x.chunks_exact(n)).find_map(of_column)?;
+        attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
     /// Solves a system that is too small for the method.
@@ -341,19 +338,6 @@ impl Outcome<'_> {
             Err(error) => self.failures.note(column, error),
         }
     }
-}
-
-/// The largest part of a number in x, which is finite.
-fn largest_part<T: Scalar>(x: &[T]) -> T::Real {
-    // Side by side: none waits for the one before.
-    let mut most = [T::Real::ZERO; 16];
-    for chunk in x.chunks(most.len()) {
-        for (most, x) in most.iter_mut().zip(chunk) {
-            let own = peak(*x);
-            *most = if own > *most { own } else { *most };
-        }
-    }
-    most.into_iter().fold(T::Real::ZERO, RealScalar::max_bits)
 }
 
 /// Solves columns by other factors, in memory of its own.
@@ -394,8 +378,8 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(n_rhs)?, Failures::default());
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
         self.own.solve_all(self, op, (rhs, x), &mut outcome)?;
-        if !self.own.looks_at_size() || report.fallback {
-            report.attention = self.attention(op, (rhs, x), report.backward_error);
+        if !self.own.looks_at_size() || (report.fallback && !self.facts.verify) {
+            report.attention = self.attention(op, (rhs, x), (report.backward_error, f64::INFINITY));
         }
         failures.unless(report, n_rhs)
     }

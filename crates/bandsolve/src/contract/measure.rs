@@ -189,6 +189,36 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     worst
 }
 
+/// An upper bound of the reciprocal condition of a matrix of n rows where x is so large that the bound is below ε: with Σ_j|a_ij| = s_i,
+/// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i(|d_i|/s_i). `ratio(i)` is |d_i|/s_i.
+///
+/// # Cost
+/// The rows up to the first that shows that x is not so large, mostly one. `largest`, ‖x‖∞, is not called if `at_most`, which is no less,
+/// is not so large either.
+pub(crate) fn rcond_from_size<T: Scalar>(
+    n: usize,
+    ratio: impl Fn(usize) -> f64,
+    (at_most, largest): (f64, impl FnOnce() -> f64),
+) -> Option<f64> {
+    // The largest ratio, if x is so large beside it.
+    let largest_ratio = |size: f64| {
+        let (mut most, limit): (f64, f64) = (0.0, T::Real::EPSILON.to_f64() * size);
+        for i in 0..n {
+            most = most.max(ratio(i));
+            if most >= limit {
+                return None;
+            }
+        }
+        Some(most)
+    };
+    if at_most.is_finite() {
+        largest_ratio(at_most)?;
+    }
+    let largest = largest();
+    let rcond = largest_ratio(largest)? / largest;
+    (rcond > 0.0).then_some(rcond)
+}
+
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
 pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     equations: &E,

@@ -41,7 +41,8 @@ pub struct Report {
     ///
     /// It is said if x is so large beside the right-hand side that the matrix must be singular to working precision. This costs nothing, but
     /// does not find every such matrix: [`Inspect::rcond`](crate::Inspect::rcond) and the error bounds of [`ExpertReport`](crate::ExpertReport)
-    /// do, by a few solves. Of batches only systems that were solved alone are looked at.
+    /// do, by a few solves. Of several right-hand sides, or systems of a batch, it tells of the first. Without verification, batches and
+    /// methods that cut a system into partitions look only at what was solved again.
     pub attention: Option<Arc<str>>,
 }
 
@@ -159,12 +160,24 @@ impl Report {
     }
 
     /// Takes in what was found of the next right-hand sides.
-    pub(crate) fn take(&mut self, next: &Report) {
+    pub fn take(&mut self, next: &Report) {
         self.backward_errors.extend_from_slice(&next.backward_errors);
-        self.backward_error = self.backward_error.max_nan(next.backward_error);
-        self.refinement_steps = self.refinement_steps.max(next.refinement_steps);
-        self.fallback |= next.fallback;
-        self.attention = self.attention.take().or_else(|| next.attention.clone());
+        self.take_repairs(next);
+    }
+
+    /// Takes in what was found of other systems of a batch, with the same number of right-hand sides.
+    pub fn take_systems(&mut self, other: &Report) {
+        let errors = self.backward_errors.iter_mut().zip(&other.backward_errors);
+        errors.for_each(|(error, other)| *error = error.max_nan(*other));
+        self.take_repairs(other);
+    }
+
+    /// Takes in all but the backward error of each right-hand side.
+    fn take_repairs(&mut self, other: &Report) {
+        self.backward_error = self.backward_error.max_nan(other.backward_error);
+        self.refinement_steps = self.refinement_steps.max(other.refinement_steps);
+        self.fallback |= other.fallback;
+        self.attention = self.attention.take().or_else(|| other.attention.clone());
     }
 
     /// Takes in the backward error of the next right-hand side.

@@ -3,7 +3,7 @@
 
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
-use crate::contract::verify::{Report, buffer, good, refinement_scratch};
+use crate::contract::verify::{Report, attention, buffer, good, refinement_scratch};
 use crate::contract::{Factor, Op};
 use crate::error::Result;
 use crate::tuning;
@@ -11,11 +11,15 @@ use bandsolve_kernel::run;
 use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// A method that cuts a system into partitions and measures x while it writes it.
 pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
     /// Right-hand sides that are solved together when there are `n_rhs`.
     fn together(&self, a: &A, n_rhs: usize) -> usize;
+
+    /// Most entries of a row.
+    fn entries_in_row(&self, a: &A) -> usize;
 
     /// Partitions that the system is cut into.
     fn partitions(&self, a: &A) -> usize;
@@ -93,8 +97,33 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     Ok(())
 }
 
-/// Accepts x, which begins at `offset` of the caller's array, or repairs it; returns η, and where x was changed.
+/// Accepts x, which begins at `offset` of the caller's array, or repairs it; returns η, and where x was changed. Whether x is too large for
+/// an answer the report says.
 pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
+    method: &impl ByPartitions<T, A>,
+    factors: &Factors<T, A>,
+    op: Op,
+    (rhs, offset): (&[T], usize),
+    x: &mut [T],
+    (found, gaps): (CheckResult, &[T::Real]),
+    (report, stack): (&mut Report, &mut PodStack),
+) -> Result<(f64, Changed)> {
+    let (eta, changed) = repair(method, factors, op, (rhs, offset), x, (found, gaps), (&mut *report, stack))?;
+    let large = found.may_be_too_large::<T::Real>(method.entries_in_row(factors.matrix()));
+    if report.attention.is_none() && (large || changed == Changed::Everywhere) {
+        let (known, epsilon) = (changed == Changed::Nowhere, T::Real::EPSILON.to_f64());
+        report.attention = if known && factors.facts().scaled && found.rcond_at_most() < epsilon {
+            attention(epsilon, Some(found.rcond_at_most()), eta, None).map(Arc::from)
+        } else {
+            let at_most = if known { found.x_at_most() } else { f64::INFINITY };
+            factors.attention(op, (rhs, x), (eta, at_most))
+        };
+    }
+    Ok((eta, changed))
+}
+
+/// Accepts or repairs x, as [`settle`] does.
+fn repair<T: Scalar, A: Matrix<T>>(
     method: &impl ByPartitions<T, A>,
     factors: &Factors<T, A>,
     op: Op,

@@ -217,6 +217,10 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         self.settings(a).0.together::<T>(n_rhs)
     }
 
+    fn entries_in_row(&self, a: &A) -> usize {
+        3 * self.settings(a).1.block()
+    }
+
     fn partitions(&self, a: &A) -> usize {
         let (settings, size) = self.settings(a);
         settings.cut(size.rows).partitions()

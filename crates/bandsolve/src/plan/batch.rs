@@ -7,7 +7,8 @@
 
 use crate::contract::determinant::Determinant;
 use crate::contract::inspect::{Inspect, Probe, solved_roughly};
-use crate::contract::verify::{Report, Solution, good};
+use crate::contract::measure::rcond_from_size;
+use crate::contract::verify::{Report, Solution, attention, good};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};
@@ -21,8 +22,10 @@ use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::{Shared, Systems};
 use bandsolve_kernel::run::{self, SweepOptions, Workspace};
+use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
+use bandsolve_kernel::sweep::COMPLEX_SLACK;
 use bandsolve_kernel::tile::{Scaling, Strides};
 use bandsolve_kernel::{ByType, Complex32, Complex64, RealScalar, Scalar};
 use core::marker::PhantomData;
@@ -39,11 +42,22 @@ pub struct BatchFactor<'m, T: Scalar> {
     decision: Decision,
 }
 
-/// A system that was not solved well: its number.
-type NotAccepted = Vec<usize>;
+/// The real numbers of a type.
+type Reals<'a, T> = &'a mut [<T as Scalar>::Real];
 
-/// Tile memory of one thread, and room for the gaps of its systems.
-type Memory<'a, T> = (&'a mut [<T as Scalar>::Real], &'a mut [<T as Scalar>::Real]);
+/// Tile memory of one thread; room for the gaps of its systems, and for the sizes of large x.
+type Memory<'a, T> = (Reals<'a, T>, [Reals<'a, T>; 2]);
+
+/// What was found of some systems.
+#[derive(Default)]
+struct Findings {
+    /// Systems that were not solved well, or unverified those that may be singular.
+    bad: Vec<usize>,
+    /// The largest bound of the backward errors of the others.
+    worst: f64,
+    /// The first of the others whose x is too large for an answer, and what is to be said of it.
+    too_large: Option<(usize, Arc<str>)>,
+}
 
 impl<T: Scalar> BatchFactor<'_, T> {
     fn lanes(&self) -> usize {
@@ -80,22 +94,22 @@ impl<T: Scalar> BatchFactor<'_, T> {
         }
     }
 
-    /// Solves the systems of `span`; returns those that were not solved well, or unverified those that may be singular, and the
-    /// largest bound of the others. `gaps`: one for every system of `span`.
+    /// Solves the systems of `span`. `gaps` and `sizes`: one for every system of `span`.
     fn solve_span(
         &self,
         op: Op,
         rhs: &[T],
         span: Range<usize>,
-        (memory, gaps): Memory<T>,
+        (memory, [gaps, sizes]): Memory<T>,
         out: &Out<'_, T>,
-    ) -> Result<(NotAccepted, f64)> {
+    ) -> Result<Findings> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
         let how = (SweepOptions { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill tiles are taken as they lie, others copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
-        let (own, mut rest) = gaps.split_at_mut(gaps.len().min(whole * lanes));
+        let (own, mut rest) = split([&mut *gaps, &mut *sizes], whole * lanes);
+        let mut findings = Findings::default();
         if whole > 0 {
             let (first, strides) = match a.layout() {
                 Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
@@ -103,25 +117,61 @@ impl<T: Scalar> BatchFactor<'_, T> {
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
-            work.solve_systems(&systems, how, (own, options.verify), (out.x, first));
+            let [gaps, sizes] = own;
+            if work.solve_systems(&systems, how, ([&mut *gaps, &mut *sizes], options.verify), (out.x, first)) {
+                findings.too_large = self.first_too_large(op, rhs, span.start, [gaps, sizes], out);
+            }
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
             let count = (span.end - first).min(lanes);
-            let (own, others) = rest.split_at_mut(rest.len().min(count));
+            let ([gaps, sizes], others) = split(rest, count);
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
-        }
-        let (mut bad, mut worst) = (NotAccepted::new(), 0.0f64);
-        for (s, gap) in span.zip(gaps) {
-            let bound = run::bound::<T>(*gap);
-            if bound <= good::<T>() {
-                worst = worst.max(bound);
-            } else {
-                push(&mut bad, s)?;
+            let (found, put) = ([&mut *gaps, &mut *sizes], |s, i, x| out.put(first + s, i, x));
+            let large = work.solve_few((n, count), at, how, (found, options.verify), put);
+            if large && findings.too_large.is_none() {
+                findings.too_large = self.first_too_large(op, rhs, first, [gaps, sizes], out);
             }
         }
-        Ok((bad, worst))
+        for (s, gap) in span.zip(&*gaps) {
+            let bound = run::bound::<T>(*gap);
+            if bound <= good::<T>() {
+                findings.worst = findings.worst.max(bound);
+            } else {
+                push(&mut findings.bad, s)?;
+            }
+        }
+        Ok(findings)
+    }
+
+    /// The first of the systems from `first` on that were solved well, and whose x is too large for an answer, and what is to be said of it.
+    fn first_too_large(
+        &self,
+        op: Op,
+        rhs: &[T],
+        first: usize,
+        [gaps, sizes]: [&[T::Real]; 2],
+        out: &Out<'_, T>,
+    ) -> Option<(usize, Arc<str>)> {
+        (first..).zip(gaps.iter().zip(sizes)).find_map(|(s, (gap, size))| {
+            let (bound, at_most) = (run::bound::<T>(*gap), size.to_f64() * COMPLEX_SLACK);
+            let looked_at = at_most > 0.0 && bound <= good::<T>();
+            let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
+            text.map(|text| (s, text))
+        })
+    }
+
+    /// What is to be said of x of system `s`, which is `at_most` so large, where it is too large for an answer ([`rcond_from_size`]).
+    fn attention(&self, op: Op, rhs: &[T], s: usize, (eta, at_most): (f64, f64), out: &Out<'_, T>) -> Option<Arc<str>> {
+        let size = |v: T| Scalar::abs(v).to_f64();
+        let entry = |k: usize, i: usize| self.entry(op, rhs, k, s, i);
+        let ratio = |i: usize| match entry(3, i) {
+            d if d == T::ZERO => 0.0,
+            d => size(d) / (0..3).map(|k| size(entry(k, i))).sum::<f64>(),
+        };
+        let largest = || (0..self.a.n()).map(|i| peak(out.read(s, i)).to_f64()).fold(0.0, f64::max_nan);
+        let rcond = rcond_from_size::<T>(self.a.n(), ratio, (at_most, largest))?;
+        attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
     /// [`Factor::solve_into_with`], compiled in this crate alone.
@@ -136,46 +186,67 @@ impl<T: Scalar> BatchFactor<'_, T> {
             return Ok(outcome);
         }
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
-        let (gaps, _) = stack.make_raw::<T::Real>(count);
+        let (gaps, stack) = stack.make_raw::<T::Real>(count);
+        let (sizes, _) = stack.make_raw::<T::Real>(count);
         let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
         let mut failure = None;
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
             let shared = Shared::new(x);
             let out = &Out { x: &shared, n, count, layout };
-            let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
-            let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
-                let gaps = gaps.next().unwrap_or_default();
-                (first..(first + share).min(count), memory, gaps, Ok((NotAccepted::new(), 0.0)))
+            let each = gaps.chunks_mut(share).zip(sizes.chunks_mut(share)).zip((0..count).step_by(share));
+            let parts = memory.chunks_exact_mut(self.memory()).zip(each).map(|(memory, ((gaps, sizes), first))| {
+                (first..(first + share).min(count), (memory, [gaps, sizes]), Ok(Findings::default()))
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
-                for (span, memory, gaps, found) in parts {
-                    *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
+                for (span, (memory, [gaps, sizes]), found) in parts {
+                    *found = self.solve_span(op, rhs, span.clone(), (memory, [gaps, sizes]), out);
                 }
             });
-            let found = filled(parts.into_iter().map(|part| Some(part.3)))?;
-            let mut worst = found.iter().fold(0.0, |worst: f64, (_, largest)| worst.max(*largest));
-            for s in found.into_iter().flat_map(|(bad, _)| bad) {
-                match self.settle(op, rhs, s, out) {
-                    Ok((error, alone)) => {
-                        worst = worst.max_nan(error);
-                        if let Some(report) = alone {
-                            outcome.fallback = true;
-                            outcome.attention = outcome.attention.take().or(report.attention);
-                        }
-                    }
-                    Err(error) => failure = failure.or(Some(error)),
-                }
-            }
-            if self.decision.options.verify {
-                outcome.push(worst);
+            let mut column = Report::new(&self.decision);
+            match self.settle_all(op, rhs, filled(parts.into_iter().map(|part| Some(part.2)))?, (&mut column, out)) {
+                Ok(()) => outcome.take(&column),
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
         failure.map_or(Ok(outcome), Err)
     }
 
-    /// Measures system `s` exactly and solves it alone if it is not good; its backward error, and the report if it was solved alone.
-    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, Option<Report>)> {
+    /// Solves systems alone that were not solved well; what was found of all systems goes to the report of a right-hand side. Of errors
+    /// the first is returned.
+    fn settle_all(
+        &self,
+        op: Op,
+        rhs: &[T],
+        found: Vec<Findings>,
+        (report, out): (&mut Report, &Out<'_, T>),
+    ) -> Result<()> {
+        let mut worst = found.iter().fold(0.0, |worst: f64, part| worst.max(part.worst));
+        let mut too_large = found.iter().find_map(|part| part.too_large.clone());
+        let mut outcome = Ok(());
+        for s in found.into_iter().flat_map(|part| part.bad) {
+            match self.settle(op, rhs, s, out) {
+                Ok(alone) => {
+                    worst = worst.max_nan(alone.backward_error);
+                    report.refinement_steps = report.refinement_steps.max(alone.refinement_steps);
+                    report.fallback |= alone.fallback;
+                    let before = too_large.as_ref().is_some_and(|(first, _)| *first < s);
+                    if let Some(text) = alone.attention.filter(|_| !before) {
+                        too_large = Some((s, text));
+                    }
+                }
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        report.attention = too_large.map(|(_, text)| text);
+        if self.decision.options.verify {
+            report.push(worst);
+        }
+        outcome
+    }
+
+    /// Measures system `s` exactly and solves it alone if it is not good, which the report calls a fallback.
+    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<Report> {
         let (a, n) = (&self.a, self.a.n());
         let system = a.try_system(s)?;
         let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
@@ -183,13 +254,16 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let error = verify::backward_error(op.rows(&system), (&d, &x), self.decision.options.threads > 1);
         let factor = tridiagonal::factor(&self.decision.with_best_pivots(), Arc::new(system.view()))?;
         if error <= good::<T>() && !factor.is_singular(op) {
-            return Ok((error, None));
+            let mut report = Report::new(&self.decision);
+            report.attention = self.attention(op, rhs, s, (error, f64::INFINITY), out);
+            report.backward_error = error;
+            return Ok(report);
         }
         let mut memory = verify::buffer(factor.solve_scratch(1))?;
         let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
         match report {
-            Ok(report) => Ok((report.backward_error, Some(report))),
+            Ok(report) => Ok(Report { fallback: true, ..report }),
             Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.index(s, index) }),
             Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
             Err(other) => Err(other),
@@ -284,6 +358,12 @@ impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     }
 }
 
+/// The first `count` of both, and the rest.
+fn split<R>(both: [&mut [R]; 2], count: usize) -> ([&mut [R]; 2], [&mut [R]; 2]) {
+    let [(a, b), (c, d)] = both.map(|all| all.split_at_mut(count));
+    ([a, c], [b, d])
+}
+
 /// x of all systems; every thread writes those of its own.
 struct Out<'a, T> {
     x: &'a Shared<'a, T>,
@@ -334,8 +414,8 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if self.a.count() * self.a.n() == 0 {
             return StackReq::empty();
         }
-        let gaps = StackReq::new::<T::Real>(self.a.count());
-        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(gaps)
+        let found = StackReq::new::<T::Real>(self.a.count());
+        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(found).and(found)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
