@@ -1,8 +1,9 @@
-"""Tridiagonal, periodic, block tridiagonal and banded linear systems, solved in parallel, every answer verified.
+"""Solve tridiagonal, periodic, block tridiagonal and banded linear systems in parallel, and check every answer.
 
 >>> import numpy as np, bandsolve
 >>> n = 100_000
->>> x = bandsolve.solve_tridiagonal(np.full(n - 1, -1.0), np.full(n, 2.5), np.full(n - 1, -1.0), np.ones(n))
+>>> off, diag = np.full(n - 1, -1.0), np.full(n, 2.5)
+>>> x = bandsolve.solve_tridiagonal(off, diag, off, np.ones(n))
 >>> print(round(x[n // 2], 6))
 2.0
 
@@ -12,16 +13,16 @@ one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, 
 many systems                    `solve_batch`, along any axis of arrays of any dimension
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`
-built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
+splines and smoothing           `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
-over MPI ranks                  `bandsolve.mpi`, which is imported by itself
+over MPI ranks                  `bandsolve.mpi`; import it by its own name
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
-conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
+JAX and TensorFlow              `bandsolve.compat.tridiagonal_solve`
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 ==============================  =======================================================================
 
-A matrix that cannot be solved raises `numpy.linalg.LinAlgError`, arrays that do not fit `ValueError`.
+Functions raise `numpy.linalg.LinAlgError` for a singular matrix, and `ValueError` for arrays of the wrong shape.
 """
 
 from bandsolve import compat, eigen, gallery, interpolate, io, poisson, smooth, sparse

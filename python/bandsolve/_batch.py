@@ -12,50 +12,96 @@ _SLICES = "Of band storage as SciPy has it, pass sub = ab[..., 2, :-1], diag = a
 
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pivoting="scaled-partial", verify=True, threads=None,
                 device="cpu", full_output=False):
-    """Solve many tridiagonal systems, whose rows run along one axis of the arrays.
+    """Solve many tridiagonal systems of the same size, along one axis of the arrays.
+
+    Row i of every system is ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``, where i counts along `axis`.
 
     Parameters
     ----------
-    sub, diag, sup : array_like
-        Entries below, on and above the diagonal: along the axis n - 1, n and n - 1 of them, or one, which then stands in every row. The
-        other axes are broadcast against `rhs`. Arrays with one dimension are one matrix for all systems.
+    sub : array_like
+        Entries below the diagonal, n - 1 along the axis: ``sub[i]`` is in row i + 1. The other axes broadcast against `rhs`. An array with
+        several dimensions may have one entry along the axis, which then stands in every row.
+    diag : array_like
+        Entries on the diagonal, n along the axis. It broadcasts as `sub` does.
+    sup : array_like
+        Entries above the diagonal, n - 1 along the axis: ``sup[i]`` is in row i. It broadcasts as `sub` does.
     rhs : array_like
-        Right-hand sides, of any number of dimensions.
-    axis : int
-        The axis along which the rows of a system run.
-    padded : bool
-        `sub` and `sup` have n entries along the axis. The first of `sub` and the last of `sup` are ignored. That saves a copy of both.
-    method, pivoting, verify, threads, device, full_output
-        As for `solve_tridiagonal`.
+        Right-hand sides, with n entries along `axis` and any number of other axes.
+    axis : int, default -1
+        The axis of `rhs` along which the rows of a system run.
+    padded : bool, default False
+        Pass `sub` and `sup` with n entries along the axis, indexed by row. The function ignores the first entry of `sub` and the last entry of
+        `sup`. This saves a copy of both.
+    method : str, default "auto"
+        A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    verify : bool, default True
+        Compute the backward error of x, and repair x if the error is too large.
+    threads : int, optional
+        Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the systems to the GPU, and x back.
+    full_output : bool, default False
+        Return a `bandsolve.Report` too.
 
     Returns
     -------
-    x : ndarray
-        The solutions, of the shape and the memory order of `rhs`; with `full_output` a tuple of it and a `Report`.
+    x : ndarray, shape of rhs
+        The solutions, in the memory order of `rhs`.
+    report : Report
+        Only with ``full_output=True``. The backward error is the largest of all systems.
 
     Raises
     ------
     ValueError
-        Shapes do not fit, or a number is not finite.
+        The shapes do not fit together, an entry is NaN or infinite, or an option is unknown.
     numpy.linalg.LinAlgError
-        A matrix is singular. Systems are counted as `numpy.ndindex` does, without `axis`.
+        A matrix is singular. The message counts the systems in the order of `numpy.ndindex` over all axes but `axis`.
+    MemoryError
+        The memory is not sufficient.
+    RuntimeError
+        `device` names a GPU that is not there, or the GPU reports an error.
+
+    See Also
+    --------
+    - `bandsolve.solve_tridiagonal`: solve one system, or one matrix with many right-hand sides.
+    - `bandsolve.mpi.solve_batch`: solve over the ranks of an MPI job.
 
     Notes
     -----
-    All arrays are solved as they lie in memory if they have the same memory order, be it C or Fortran order; otherwise `sub`, `diag` and
-    `sup` are copied to the order of `rhs`. One matrix for all systems takes less time than a matrix for each.
+    **One matrix for all systems.** Pass `sub`, `diag` and `sup` with one dimension each. This takes less time than a matrix for each system.
+
+    **Memory order.** The function solves without copies if all four arrays have the same memory order, C or Fortran. Otherwise it copies `sub`,
+    `diag` and `sup` to the order of `rhs`.
+
+    **Band storage.** For SciPy's band storage `ab` of shape (..., 3, n), pass ``ab[..., 2, :-1]``, ``ab[..., 1, :]`` and ``ab[..., 0, 1:]``.
+
+    **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
+
+    **Threads.** x is the same, bit for bit, for any number of threads.
 
     Examples
     --------
-    Implicit diffusion along the second axis of a field of three dimensions:
+    Implicit diffusion along the second axis of a field with three axes, one matrix for all systems:
 
     >>> import numpy as np, bandsolve
     >>> field = np.random.default_rng(1).random((4, 50, 6))
-    >>> n = field.shape[1]
-    >>> off, diag = np.full(n - 1, -0.1), np.full(n, 1.2)
+    >>> off, diag = np.full(49, -0.1), np.full(50, 1.2)
     >>> new = bandsolve.solve_batch(off, diag, off, field, axis=1)
     >>> new.shape
     (4, 50, 6)
+
+    A matrix for each of two systems:
+
+    >>> ones = np.ones((2, 2))
+    >>> diag, rhs = [[4.0, 4, 4], [8, 8, 8]], [[5.0, 6, 5], [9, 10, 9]]
+    >>> x, report = bandsolve.solve_batch(ones, diag, ones, rhs, full_output=True)
+    >>> print(np.round(x, 9))
+    [[1. 1. 1.]
+     [1. 1. 1.]]
+    >>> report.backward_error < 1e-15
+    True
     """
     sub, diag, sup, rhs = (as_array(array) for array in (sub, diag, sup, rhs))
     if rhs.ndim == 0:

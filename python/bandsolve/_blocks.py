@@ -28,44 +28,81 @@ def _matrix(sub, diag, sup, periodic, padded):
 
 def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial",
                             transpose=False, verify=True, threads=None, device="cpu", full_output=False):
-    """Solve a block tridiagonal system.
+    """Solve a block tridiagonal system, open or periodic.
 
-    Block row i reads ``sub[i-1] @ x[i-1] + diag[i] @ x[i] + sup[i] @ x[i+1] == rhs[i]``. With `periodic` or `padded`, ``sub[i]`` takes
-    the place of ``sub[i-1]``.
+    Block row i of an open system is ``sub[i-1] @ x[i-1] + diag[i] @ x[i] + sup[i] @ x[i+1] == rhs[i]``.
 
     Parameters
     ----------
-    sub, diag, sup : (n - 1, b, b), (n, b, b) and (n - 1, b, b) array_like
-        Blocks below, on and above the diagonal. With `periodic` or `padded` all three have n blocks.
+    sub : (n - 1, b, b) array_like
+        Blocks below the diagonal: ``sub[i]`` is in block row i + 1 and block column i. With `periodic` or `padded`, `sub` has n blocks, and
+        ``sub[i]`` is in block row i.
+    diag : (n, b, b) array_like
+        Blocks on the diagonal.
+    sup : (n - 1, b, b) array_like
+        Blocks above the diagonal: ``sup[i]`` is in block row i and block column i + 1. With `periodic` or `padded`, `sup` has n blocks.
     rhs : (n, b) or (n, b, k) array_like
-        Right-hand sides.
-    periodic : bool
-        Whether the first and the last block row are neighbours. ``sub[0]`` and ``sup[n-1]`` then couple them.
-    padded : bool
-        `sub` and `sup` have n blocks, indexed by row: ``sub[0]`` and ``sup[n-1]`` are ignored.
-    method, pivoting, transpose, verify, threads, device, full_output
-        As for `solve_tridiagonal`. GPUs solve blocks of at most 4 rows.
+        One right-hand side, or k right-hand sides along the last axis.
+    periodic : bool, default False
+        Solve a periodic system: ``sub[0]`` is in block row 0 and block column n - 1, ``sup[n-1]`` in block row n - 1 and block column 0.
+    padded : bool, default False
+        Pass `sub` and `sup` with n blocks, indexed by block row. The function ignores ``sub[0]`` and ``sup[n-1]``.
+    method : str, default "auto"
+        A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    transpose : bool or "conj", default False
+        True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
+    verify : bool, default True
+        Compute the backward error of x, and repair x if the error is too large.
+    threads : int, optional
+        Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows.
+    full_output : bool, default False
+        Return a `bandsolve.Report` too.
 
     Returns
     -------
-    x : ndarray
-        The solution, of the shape of `rhs`; with `full_output` a tuple of it and a `Report`.
+    x : ndarray, shape of rhs
+        The solution.
+    report : Report
+        Only with ``full_output=True``: the method, its reason, and the backward error.
 
     Raises
     ------
     ValueError
-        Shapes do not fit, or a number is not finite.
+        An array has the wrong shape, an entry is NaN or infinite, or an option is unknown.
     numpy.linalg.LinAlgError
-        The matrix is singular.
+        The matrix is singular, or no method reached a backward error of 64 ε. ε is 2.2e-16 in double precision, 1.2e-7 in single precision.
+    MemoryError
+        The memory is not sufficient.
+    RuntimeError
+        `device` names a GPU that is not there, or the GPU reports an error.
+
+    See Also
+    --------
+    - `bandsolve.factor_block_tridiagonal`: factor a matrix once, solve many times.
+    - `bandsolve.mpi.solve_block_tridiagonal`: solve over the ranks of an MPI job.
+
+    Notes
+    -----
+    **Cost.** Time is proportional to n · b³ for the elimination and n · b² for each right-hand side. Memory is proportional to n · b².
+
+    **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
+    the same, bit for bit, for any number of threads.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
     >>> diag = np.array([[[4.0, 1.0], [0.0, 3.0]]] * 3)
     >>> off = np.array([np.eye(2)] * 2)
-    >>> x = bandsolve.solve_block_tridiagonal(off, diag, off, np.ones((3, 2)))
-    >>> np.allclose(diag[1] @ x[1] + x[0] + x[2], 1)
-    True
+    >>> rhs = [[6.0, 4], [7, 5], [6, 4]]
+    >>> x = bandsolve.solve_block_tridiagonal(off, diag, off, rhs)
+    >>> print(np.round(x, 9))
+    [[1. 1.]
+     [1. 1.]
+     [1. 1.]]
     """
     sub, diag, sup = _matrix(sub, diag, sup, periodic, padded)
     rhs = as_array(rhs)
@@ -83,24 +120,72 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
 
 def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True,
                              threads=None, device="cpu"):
-    """Factor a block tridiagonal matrix, to solve with it again and again.
+    """Factor a block tridiagonal matrix, to solve many systems with it.
 
     Parameters
     ----------
-    sub, diag, sup, periodic, padded, method, pivoting, verify, threads, device
-        As for `solve_block_tridiagonal` and `factor_tridiagonal`.
+    sub : (n - 1, b, b) array_like
+        Blocks below the diagonal: ``sub[i]`` is in block row i + 1 and block column i. With `periodic` or `padded`, `sub` has n blocks, and
+        ``sub[i]`` is in block row i.
+    diag : (n, b, b) array_like
+        Blocks on the diagonal.
+    sup : (n - 1, b, b) array_like
+        Blocks above the diagonal: ``sup[i]`` is in block row i and block column i + 1. With `periodic` or `padded`, `sup` has n blocks.
+    periodic : bool, default False
+        Factor a periodic matrix: ``sub[0]`` is in block row 0 and block column n - 1, ``sup[n-1]`` in block row n - 1 and block column 0.
+    padded : bool, default False
+        Pass `sub` and `sup` with n blocks, indexed by block row. The function ignores ``sub[0]`` and ``sup[n-1]``.
+    method : str, default "auto"
+        A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    verify : bool, default True
+        Compute the backward error of each x, and repair x if the error is too large.
+    threads : int, optional
+        Number of threads of each solve. Default: the number that `bandsolve.get_num_threads` returns.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows.
 
     Returns
     -------
     Factor
-        It takes right-hand sides of shape (n·b,) or (n·b, k).
+        An object with the method `solve`. It takes flat right-hand sides, of shape (n · b,) or (n · b, k).
+
+    Raises
+    ------
+    ValueError
+        An array has the wrong shape, or an option is unknown.
+    TypeError
+        An array does not hold numbers.
+    MemoryError
+        The memory is not sufficient.
+    RuntimeError
+        `device` names a GPU that is not there, or the GPU reports an error.
+
+    See Also
+    --------
+    - `bandsolve.solve_block_tridiagonal`: solve once.
+
+    Notes
+    -----
+    **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
+
+    **Cost.** A solve with factors takes a quarter to a half of the time of `bandsolve.solve_block_tridiagonal` for blocks of 4 to 8 rows, and a
+    sixth for larger blocks. For blocks of 1 row, of 2 rows with n ≥ 4096, and of 3 rows with 10⁵ unknowns or more, it takes the same time.
+
+    **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
+    the same, bit for bit, for any number of threads.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
     >>> diag, off = np.array([4 * np.eye(2)] * 3), np.array([np.eye(2)] * 2)
-    >>> bandsolve.factor_block_tridiagonal(off, diag, off).solve(np.ones(6)).shape
-    (6,)
+    >>> lu = bandsolve.factor_block_tridiagonal(off, diag, off)
+    >>> x = lu.solve(np.array([[5.0, 5], [6, 6], [5, 5]]).ravel())
+    >>> print(np.round(x.reshape(3, 2), 9))
+    [[1. 1.]
+     [1. 1.]
+     [1. 1.]]
     """
     return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup, periodic, padded), periodic=periodic, method=method,
                                                pivoting=pivoting, verify=verify, threads=threads, device=device)

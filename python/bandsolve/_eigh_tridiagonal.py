@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric tridiagonal matrices, as `scipy.linalg` has them."""
+"""Eigenvalues of symmetric tridiagonal matrices, with the signature of `scipy.linalg`."""
 
 import numpy as np
 
@@ -15,44 +15,61 @@ _SELECT = {
 def eigh_tridiagonal(
     d, e, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
-    """Eigenvalues, and eigenvectors, of a real symmetric tridiagonal matrix.
+    """Compute eigenvalues and eigenvectors of a real symmetric tridiagonal matrix.
 
-    a v[:, i] = w[i] v[:, i], where a has the diagonal `d` and `e` beside it.
-
-    The signature is that of `scipy.linalg.eigh_tridiagonal`. Eigenvalues come from Sturm counts, many at once on all threads, so that
-    none is missed; eigenvectors from twisted factorisations. Every residual is measured.
+    The signature is that of `scipy.linalg.eigh_tridiagonal`.
 
     Parameters
     ----------
     d : (..., n) array_like
-        The diagonal.
+        Entries on the diagonal, real. Leading dimensions count the matrices of a batch.
     e : (..., n - 1) array_like
-        What stands beside it.
-    eigvals_only : bool
-        No eigenvectors.
-    select : {"a", "v", "i"}
-        All eigenvalues, those in the half-open interval `select_range`, (from, to], or those with the numbers from
-        ``select_range[0]`` to ``select_range[1]``, both included. An end that is an eigenvalue belongs to the interval below it.
-    select_range : (2,) array_like
-        See `select`.
-    check_finite : bool
-        Whether the error for a NaN or an infinity is SciPy's. One is an error in any case.
-    tol : float
-        Eigenvalues need only be known within this, absolutely; 0: to rounding. Ignored where there are eigenvectors.
-    lapack_driver : str
-        Names of LAPACK's routines are allowed where SciPy allows them. All mean the same here.
+        Off-diagonal entries, real.
+    eigvals_only : bool, default False
+        Return the eigenvalues only.
+    select : str, default "a"
+        "a": all eigenvalues. "v": those in the half-open interval (`select_range[0]`, `select_range[1]`]. "i": those with the indices
+        `select_range[0]` to `select_range[1]`, both included, counted in ascending order from 0.
+    select_range : (2,) array_like, optional
+        The interval or the indices, see `select`.
+    check_finite : bool, default True
+        With True, NaN and infinities raise the error of SciPy. With False, they raise a `ValueError` with another message.
+    tol : float, default 0.0
+        Absolute accuracy of the eigenvalues; 0 means accuracy to rounding. The function ignores it if it computes eigenvectors.
+    lapack_driver : str, default "auto"
+        For compatibility: one of "auto", "stemr", "sterf", "stebz", "stev", "stevd". The function checks the name as SciPy does, and uses its own
+        method.
 
     Returns
     -------
     w : (..., m) ndarray
-        Eigenvalues, ascending.
+        The eigenvalues in ascending order.
     v : (..., n, m) ndarray
-        Eigenvectors, as columns of norm 1.
+        Only with ``eigvals_only=False``: the eigenvectors, as columns of norm 1.
 
     Raises
     ------
+    ValueError
+        A shape or an option is invalid, or an entry is NaN or infinite.
+    TypeError
+        An array is complex.
     numpy.linalg.LinAlgError
-        If a residual is larger than rounding explains.
+        A residual is larger than rounding explains.
+
+    See Also
+    --------
+    - `bandsolve.eigen.eigsh`: find some eigenvalues of any sparse symmetric matrix.
+
+    Notes
+    -----
+    **Method.** Sturm counts find the eigenvalues, many at a time, so that none is missing. Twisted factorizations find the eigenvectors. An eigenvalue at an end
+    of two neighbouring intervals belongs to the lower interval.
+
+    **Accuracy.** The function computes the residual of every pair.
+
+    **Batches.** The function solves one matrix after the other. Each matrix must have the same number of wanted eigenvalues.
+
+    **Threads.** The function uses all threads. The result is the same, bit for bit, for any number of threads.
 
     Examples
     --------
@@ -61,6 +78,16 @@ def eigh_tridiagonal(
     >>> w, v = eigh_tridiagonal([2.0, 2.0], [1.0])
     >>> print(np.round(w, 12))
     [1. 3.]
+    >>> print(np.round(abs(v), 6))
+    [[0.707107 0.707107]
+     [0.707107 0.707107]]
+
+    The eigenvalues from 0 to 0.001 of second differences:
+
+    >>> d, e = np.full(300, 2.0), np.full(299, -1.0)
+    >>> w, v = eigh_tridiagonal(d, e, select="v", select_range=(0, 0.001))
+    >>> print(np.round(w, 7))
+    [0.0001089 0.0004357 0.0009803]
     """
     d, e = (_real(array, check_finite) for array in (d, e))
     if d.ndim > 1 or e.ndim > 1:

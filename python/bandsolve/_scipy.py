@@ -1,4 +1,4 @@
-"""Banded systems, as `scipy.linalg` has them."""
+"""Banded systems: drop-in replacements for functions of `scipy.linalg`."""
 
 import math
 import operator
@@ -81,39 +81,75 @@ def _solve_all(lower, upper, ab, b, verify):
 
 
 def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
-    """Solve ``a @ x = b`` for a banded matrix, in place of `scipy.linalg.solve_banded`.
+    """Solve ``a @ x = b`` for a banded matrix: a drop-in replacement for `scipy.linalg.solve_banded`.
 
     Parameters
     ----------
-    l_and_u : tuple of two int
-        Diagonals below and above the main one.
+    l_and_u : (int, int)
+        Number of diagonals below and above the main diagonal.
     ab : (..., l + u + 1, n) array_like
-        The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``. Leading dimensions, if there are any, are those of a batch.
-    b : (..., n) or (..., n, k) array_like
-        Right-hand sides.
-    overwrite_ab, overwrite_b : bool
-        For compatibility: nothing is overwritten.
-    check_finite : bool
-        Whether numbers that are not finite are looked for. If not, x is not verified either.
+        The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``. Leading dimensions count the matrices of a batch.
+    b : (n,) or (..., n, k) array_like
+        One right-hand side, or k right-hand sides as columns. The leading dimensions of `ab` and `b` broadcast.
+    overwrite_ab : bool, default False
+        For compatibility with SciPy. The function overwrites nothing.
+    overwrite_b : bool, default False
+        For compatibility with SciPy. The function overwrites nothing.
+    check_finite : bool, default True
+        Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither.
 
     Returns
     -------
-    x : ndarray
-        The solution, of the shape of `b`.
+    x : (..., n) or (..., n, k) ndarray
+        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays
+        have at most single precision, else double precision.
 
     Raises
     ------
     ValueError
-        Shapes do not fit, or a number is not finite.
+        The shapes do not fit together, or an entry is NaN or infinite.
     numpy.linalg.LinAlgError
-        The matrix is singular.
+        The matrix is singular, or no method reached a backward error of 64 ε. ε is 2.2e-16 in double precision, 1.2e-7 in single precision.
+    MemoryError
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.solve_tridiagonal`: the same for three diagonals as separate arrays, with more options.
+    - `bandsolve.solve`: take a matrix of `scipy.sparse` or a dense array.
+    - `bandsolve.factor_banded`: factor a matrix once, solve many times.
+    - `bandsolve.solveh_banded`: solve with a positive definite matrix.
+
+    Notes
+    -----
+    **Storage.** Column j of `ab` holds column j of the matrix. With l = u = 1 and n = 4, and ``*`` for unused entries:
+
+    ```text
+    matrix                    ab
+    d0  u0                    ab[0] =  *   u0  u1  u2
+    l0  d1  u1                ab[1] =  d0  d1  d2  d3
+        l1  d2  u2            ab[2] =  l0  l1  l2  *
+            l2  d3
+    ```
+
+    **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems.
+
+    **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
+    the same, bit for bit, for any number of threads.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
     >>> ab = np.array([[0.0, 1, 1, 1], [4, 4, 4, 4], [1, 1, 1, 0]])
-    >>> bandsolve.solve_banded((1, 1), ab, [5.0, 6, 6, 5])
-    array([1., 1., 1., 1.])
+    >>> print(np.round(bandsolve.solve_banded((1, 1), ab, [5.0, 6, 6, 5]), 9))
+    [1. 1. 1. 1.]
+
+    A batch of two matrices:
+
+    >>> x = bandsolve.solve_banded((1, 1), np.stack([ab, 2 * ab]), [5.0, 6, 6, 5])
+    >>> print(np.round(x, 9))
+    [[1.  1.  1.  1. ]
+     [0.5 0.5 0.5 0.5]]
     """
     lower, upper = _widths(l_and_u)
     ab, b = _arguments(ab, b, check_finite)
@@ -124,40 +160,59 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
 
 
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
-    """Solve ``a @ x = b`` for a positive definite banded matrix, in place of `scipy.linalg.solveh_banded`.
-
-    `solve_banded` solves systems of matrices that are not positive definite.
+    """Solve ``a @ x = b`` for a positive definite banded matrix: a drop-in replacement for `scipy.linalg.solveh_banded`.
 
     Parameters
     ----------
     ab : (..., u + 1, n) array_like
-        The diagonals as rows: ``ab[u + i - j, j] == a[i, j]`` for i <= j, or if `lower` ``ab[i - j, j] == a[i, j]`` for i >= j.
-    b : (..., n) or (..., n, k) array_like
-        Right-hand sides.
-    overwrite_ab, overwrite_b : bool
-        For compatibility: nothing is overwritten.
-    lower : bool
-        Whether `ab` holds the diagonals below the main one.
-    check_finite : bool
-        Whether numbers that are not finite are looked for. If not, x is not verified either.
+        The diagonals of one triangle as rows. Upper triangle: ``ab[u + i - j, j] == a[i, j]`` for i <= j. Lower triangle:
+        ``ab[i - j, j] == a[i, j]`` for i >= j. Leading dimensions count the matrices of a batch.
+    b : (n,) or (..., n, k) array_like
+        One right-hand side, or k right-hand sides as columns. The leading dimensions of `ab` and `b` broadcast.
+    overwrite_ab : bool, default False
+        For compatibility with SciPy. The function overwrites nothing.
+    overwrite_b : bool, default False
+        For compatibility with SciPy. The function overwrites nothing.
+    lower : bool, default False
+        Whether `ab` holds the lower triangle.
+    check_finite : bool, default True
+        Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither.
 
     Returns
     -------
-    x : ndarray
-        The solution, of the shape of `b`.
+    x : (..., n) or (..., n, k) ndarray
+        The solution: the shape of `b`, with the leading dimensions of the batch. It has single precision if both arrays
+        have at most single precision or are integers of at most 16 bits.
 
     Raises
     ------
     ValueError
-        Shapes do not fit, or a number is not finite.
+        The shapes do not fit together, or an entry is NaN or infinite.
     numpy.linalg.LinAlgError
         The matrix is not positive definite.
+    MemoryError
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.solve_banded`: solve with a matrix that is not positive definite.
+
+    Notes
+    -----
+    **Cost.** Time and memory are proportional to n.
+
+    **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
+    the same, bit for bit, for any number of threads.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
-    >>> bandsolve.solveh_banded(np.array([[0.0, 1, 1], [4, 4, 4]]), [5.0, 6, 5])
-    array([1., 1., 1.])
+    >>> upper = np.array([[0.0, 1, 1], [4, 4, 4]])
+    >>> print(np.round(bandsolve.solveh_banded(upper, [5.0, 6, 5]), 9))
+    [1. 1. 1.]
+    >>> lower = np.array([[4.0, 4, 4], [1, 1, 0]])
+    >>> print(np.round(bandsolve.solveh_banded(lower, [5.0, 6, 5], lower=True), 9))
+    [1. 1. 1.]
     """
     # Whether the matrix is finite is seen on the way.
     ab, b = _arguments(_validated(ab, False), _validated(b, check_finite), False)
@@ -185,25 +240,65 @@ def _solveh(ab, b, lower, verify):
 
 
 def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
-    """Factor a banded matrix, to solve with it again and again.
+    """Factor a banded matrix, to solve many systems with it.
 
     Parameters
     ----------
-    l_and_u, ab
-        As for `solve_banded`, one matrix.
-    method, pivoting, verify, threads, device
-        As for `factor_tridiagonal`. GPUs factor at most 4 diagonals on either side.
+    l_and_u : (int, int)
+        Number of diagonals below and above the main diagonal.
+    ab : (l + u + 1, n) array_like
+        The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``.
+    method : str, default "auto"
+        A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    verify : bool, default True
+        Compute the backward error of each x, and repair x if the error is too large.
+    threads : int, optional
+        Number of threads of each solve. Default: the number that `bandsolve.get_num_threads` returns.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves bands of at most 4 diagonals on each side.
 
     Returns
     -------
     Factor
+        An object with the method `solve`.
+
+    Raises
+    ------
+    ValueError
+        `ab` has the wrong shape, or an option is unknown.
+    TypeError
+        `ab` does not hold numbers.
+    MemoryError
+        The memory is not sufficient.
+    RuntimeError
+        `device` names a GPU that is not there, or the GPU reports an error.
+
+    See Also
+    --------
+    - `bandsolve.solve_banded`: solve once. Its notes draw the storage of `ab`.
+    - `bandsolve.factor`: factor a matrix of `scipy.sparse` or a dense array.
+
+    Notes
+    -----
+    **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
+
+    **Cost.** A solve with factors takes a quarter to a half of the time of `bandsolve.solve_banded`. If l or u is 2 and n ≥ 4096, the gain is
+    smaller. Tridiagonal matrices gain nothing for n ≥ 128.
+
+    **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
+    the same, bit for bit, for any number of threads.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
-    >>> lu = bandsolve.factor_banded((1, 1), np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]]))
-    >>> lu.solve(np.array([5.0, 6, 5]))
-    array([1., 1., 1.])
+    >>> ab = np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]])
+    >>> lu = bandsolve.factor_banded((1, 1), ab)
+    >>> print(np.round(lu.solve(np.array([5.0, 6, 5])), 9))
+    [1. 1. 1.]
+    >>> print(np.round(lu.solve(np.array([10.0, 12, 10])), 9))
+    [2. 2. 2.]
     """
     lower, upper = _widths(l_and_u)
     return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads,

@@ -1,4 +1,4 @@
-"""Conventions of other libraries."""
+"""Functions with the signatures of other libraries."""
 
 import numpy as np
 
@@ -9,59 +9,81 @@ from bandsolve._scipy import _result_type
 
 
 def tridiagonal_solve(*args, **keywords):
-    """Solve tridiagonal systems as JAX and TensorFlow are asked to. All arguments may be given by name.
+    """Solve tridiagonal systems, with the signatures of JAX and TensorFlow.
 
-    ``tridiagonal_solve(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False)`` as `jax.lax.linalg.tridiagonal_solve`:
-    diagonals of shape (..., n), of which the first of `dl` and the last of `du` are ignored, and right-hand sides of shape
-    (..., n, k).
+    - JAX: ``tridiagonal_solve(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False)``, as `jax.lax.linalg.tridiagonal_solve`.
+    - TensorFlow: ``tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
+      partial_pivoting=True, perturb_singular=False)``, as `tf.linalg.tridiagonal_solve`.
 
-    ``tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
-    partial_pivoting=True, perturb_singular=False)`` as `tf.linalg.tridiagonal_solve`.
+    You can pass every argument by name.
 
     Parameters
     ----------
-    dl, d, du : (..., n) array_like
-        Entries below, on and above the diagonal.
+    dl : (..., n) array_like
+        JAX: entries below the diagonal. The function ignores the first one.
+    d : (..., n) array_like
+        JAX: entries on the diagonal.
+    du : (..., n) array_like
+        JAX: entries above the diagonal. The function ignores the last one.
     b : (..., n, k) array_like
-        Right-hand sides.
-    diagonals : array_like
-        "compact": (..., 3, n), the superdiagonal first, with its last and the subdiagonal's first entry ignored; "sequence": three
-        arrays (..., n), or (..., n - 1) for the first and the last; "matrix": (..., n, n).
+        JAX: k right-hand sides as columns.
+    diagonals : array_like or sequence of three array_like
+        TensorFlow: the diagonals in the format of `diagonals_format`.
     rhs : (..., n) or (..., n, k) array_like
-        Right-hand sides.
-    diagonals_format : str
-        "compact", "sequence" or "matrix".
-    transpose_rhs, conjugate_rhs : bool
-        Whether `rhs` is (..., k, n), and whether its conjugate is meant.
-    name : str
-        For compatibility: nothing has a name.
-    partial_pivoting : bool
-        Whether rows are exchanged.
-    perturb_singular : bool
-        Whether a singular matrix is changed by rounding errors of its largest entry until it can be solved. Only with
-        `partial_pivoting`.
+        TensorFlow: one right-hand side, or k right-hand sides as columns.
+    diagonals_format : str, default "compact"
+        "compact": shape (..., 3, n), the diagonal above the main one first. The function ignores its last entry, and the first entry of the
+        diagonal below. "sequence": three arrays in the same order, of shape (..., n); the first and the last may be (..., n - 1). "matrix": shape
+        (..., n, n).
+    transpose_rhs : bool, default False
+        Whether `rhs` has the shape (..., k, n).
+    conjugate_rhs : bool, default False
+        Whether to solve for the complex conjugate of `rhs`.
+    name : str, optional
+        For compatibility. The function ignores it.
+    partial_pivoting : bool, default True
+        Exchange rows. Use False only for matrices that need no pivoting.
+    perturb_singular : bool, default False
+        If a matrix is singular, add multiples of ε times its largest entry to its diagonal until it can be solved. It needs `partial_pivoting`.
 
     Returns
     -------
-    x : ndarray
-        Of the shape of the right-hand sides, (..., n) or (..., n, k).
+    x : (..., n) or (..., n, k) ndarray
+        The solutions, one for each right-hand side.
 
     Raises
     ------
     ValueError
-        Shapes do not fit, a number is not finite, or options do not fit one another.
+        The shapes do not fit together, an entry is NaN or infinite, or the options contradict each other.
     numpy.linalg.LinAlgError
-        A matrix is singular, and not to be perturbed.
+        A matrix is singular, and `perturb_singular` is False.
+
+    See Also
+    --------
+    - `bandsolve.solve_batch`: solve along any axis, with more options.
+
+    Notes
+    -----
+    The function verifies every solution, and runs on the CPU. Time and memory are proportional to the size of the right-hand sides. If each of
+    many matrices has several right-hand sides, the function solves one matrix after the other.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bandsolve.compat import tridiagonal_solve
     >>> dl, d, du = np.array([0.0, 1, 1]), np.array([4.0, 4, 4]), np.array([1.0, 1, 0])
-    >>> tridiagonal_solve(dl, d, du, np.array([[5.0], [6], [5]])).ravel()
-    array([1., 1., 1.])
-    >>> tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5]))
-    array([1., 1., 1.])
+
+    As in JAX:
+
+    >>> x = tridiagonal_solve(dl, d, du, np.array([[5.0], [6], [5]]))
+    >>> print(np.round(x.ravel(), 9))
+    [1. 1. 1.]
+
+    As in TensorFlow:
+
+    >>> x = tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5]))
+    >>> print(np.round(x, 9))
+    [1. 1. 1.]
     """
     # Where JAX has the third diagonal, TensorFlow has the name of a format.
     jax = not {"dl", "d", "du", "b"}.isdisjoint(keywords) or len(args) > 2 and not isinstance(args[2], str)

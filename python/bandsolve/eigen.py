@@ -1,4 +1,4 @@
-"""Some eigenvalues of large matrices, with SciPy's signatures: the Krylov-Schur method, near a target by shift-and-invert.
+"""Find some eigenvalues of large matrices, with SciPy's signatures; near a target by shift-and-invert.
 
 >>> import numpy as np, scipy.sparse as sp
 >>> from bandsolve.eigen import eigsh
@@ -339,55 +339,64 @@ def _answer(w, v, report, return_eigenvectors, full_output):
 _PARAMETERS = """
     Parameters
     ----------
-    A : (n, n) matrix or array of `scipy.sparse`, array_like, or LinearOperator
-    k : int
-        How many eigenvalues; at most n.
-    M : the same, optional
-        B of the problem ``A x = w B x``{mass}
+    A : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator
+        The matrix.
+    k : int, default 6
+        Number of eigenvalues, at most n.
+    M : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator, optional
+        The matrix M of the problem ``A x = w M x``{mass}. Default: the identity.
     sigma : {number}, optional
-        Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
-        the matrices are operators, unless `OPinv` is given.
-    which : str
-        {which}. With `sigma` it is of ``1 / (w - sigma)``: 'LM' are the nearest to `sigma`. Without `sigma`, 'SM' of matrices in a
-        band are found by solves, as those nearest to 0.
+        Target: the function finds eigenvalues near `sigma` by solves with ``A - sigma M``. It factors the band of ``A - sigma M``. If the band is too
+        wide, or a matrix is an operator, it solves by GMRES, unless you pass `OPinv`.
+    which : str, default "LM"
+        {which}. With `sigma`, `which` refers to ``1 / (w - sigma)``, so that "LM" means the eigenvalues nearest to `sigma`. Without `sigma`, the
+        function finds "SM" of matrices with a narrow band by solves, as those nearest to 0.
     v0 : (n,) array_like, optional
-        The start vector. Default: random, always the same.
+        Start vector. Default: a random vector, the same in each call.
     ncv : int, optional
-        Most vectors of the Krylov space. Default: ``max(2 k + 6, 20)``; for the eigenvalues nearest to `sigma` ``max(2 k + 6, 16)``.
+        Maximum number of vectors of the Krylov space. Default: ``max(2 * k + 6, 20)``, and ``max(2 * k + 6, 16)`` for the eigenvalues nearest to
+        `sigma`.
     maxiter : int, optional
-        Most restarts, of the search and of each second look. Default: 10 n.
-    tol : float
-        Relative accuracy of the pairs; 0: that of the numbers.
-    return_eigenvectors : bool
-    Minv, OPinv : matrix, LinearOperator, `Factor` or str, optional
-        Minv: the inverse of M, for problems without `sigma`. OPinv: the inverse of ``A - sigma M``. A `Factor` is that of M or of ``A - sigma M``.
-        A str names a preconditioner of `bandsolve.sparse` ("amg-lines"): systems are solved with it by conjugate gradients or GMRES, to
-        `tol` / 500, or to rounding. Where solves are iterations, `tol` is not below 2e-10; in single precision, 2e-3.
+        Maximum number of restarts, of the search and of each second look. Default: 10 n.
+    tol : float, default 0
+        Relative accuracy of the eigenvalues, below 1. 0 means the accuracy of the number type. If solves are iterative, the accuracy is at most 2e-10 in
+        double precision and 2e-3 in single precision.
+    return_eigenvectors : bool, default True
+        Return eigenvectors too.
+    Minv : matrix, LinearOperator, Factor or str, optional
+        The inverse of M, for problems without `sigma`: an operator that applies the inverse, a `bandsolve.Factor` of M, or the name of a preconditioner of
+        `bandsolve.sparse`, such as "amg-lines". With a name, the function solves by conjugate gradients or GMRES, to ``tol / 500`` or to rounding.
+    OPinv : matrix, LinearOperator, Factor or str, optional
+        The inverse of ``A - sigma M``, in the same forms as `Minv`.{own}
     rng : numpy.random.Generator or int, optional
-        The source of the seed of random vectors. Default: a fixed seed.
-    full_output : bool
-        Also return a dictionary: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
-        orthogonality, restarts, solves, offsets (``w - sigma``, to full precision where the difference has few digits), complete.{complete}
-    second_look : bool
-        Search again, from a random vector orthogonal to the vectors found, for further copies of multiple eigenvalues, of which a Krylov
-        space has one each, until nothing is missing but with a probability of about 1e-8. {looks} Without a second look{counts}
-        equal eigenvalues may be missed. Default: True.
+        Source of the seed of random vectors. Default: a fixed seed.
+    full_output : bool, default False
+        Return a report too.{complete}
+    second_look : bool, default True
+        Search again for copies of multiple eigenvalues, from a random vector orthogonal to the vectors found. A Krylov space has only one copy of a multiple
+        eigenvalue. The search ends when the probability that an eigenvalue is missing is approximately 1e-8. {looks} With False{counts}, the
+        function may miss equal eigenvalues.
 
     Returns
     -------
     w : (k,) ndarray
         {order}
     v : (n, k) ndarray
-        The vectors, column by column.
+        Only with ``return_eigenvectors=True``: the eigenvectors, as columns.
+    report : dict
+        Only with ``full_output=True``. "converged"; "ending" (why the search ended); "residuals", which are
+        ``norm(A x - w M x) / ((norm(A) + abs(w) * norm(M)) * norm(x))``; "norms"; "orthogonality"; "restarts"; "solves"; "offsets", which are ``w - sigma``
+        with all digits, also if w and sigma agree in many digits; "complete".
 
     Raises
     ------
+    ValueError
+        A shape, an entry or an option is invalid.
     numpy.linalg.LinAlgError
-        {refused}, or no solve near `sigma` has a correct digit.
+        {refused}. Or ``A - sigma M`` is singular to working precision, there and at shifts nearby. Or an iterative solve did not converge.
     scipy.sparse.linalg.ArpackNoConvergence
-        Fewer eigenvalues were found than asked for; the exception has those. Or as many were found, but the search cannot exclude that
-        others that are wanted more are missing: a second look took too many products, or counts say that one is missing
-        (ending 'may be incomplete').
+        The search found fewer than k eigenvalues, or it cannot exclude that wanted eigenvalues are missing (ending "may be incomplete"). The exception has
+        what was found as `eigenvalues` and `eigenvectors`.
     """
 
 
@@ -402,29 +411,80 @@ def _documented(**words):
 
 
 @_documented(
-    mass=""", Hermitian and positive definite; with mode='buckling' A is, and M need not be. The negative eigenvalues of a
-        matrix in a band are counted. An operator, or a matrix too wide to be counted, is trusted: it is refused where a negative xᴴ M x is
-        seen in a few products with M or in the search, and a matrix where an entry of its diagonal is negative, or abs(m_ij)**2 > m_ii m_jj.""",
+    mass=""". M is Hermitian and positive definite; with ``mode="buckling"``, A is, and M need not be. The
+        function counts the negative eigenvalues of a matrix with a narrow band. For an operator, or a matrix with a wide band, it looks for a negative
+        xᴴ M x in a few products and in the search. For a matrix, it also looks for a negative diagonal entry, and for abs(m_ij)**2 > m_ii m_jj.
+        Otherwise it trusts you""",
     number="float",
-    which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
-    order="The eigenvalues, ascending.",
-    looks="Counts that prove the set complete take its place.",
+    which='"LM", "SM": largest, smallest magnitude. "LA", "SA": largest, smallest. "BE": half from each end',
+    order="The eigenvalues in ascending order.",
+    own="""
+    mode : str, default "normal"
+        "normal", "buckling" or "cayley": which spectral transformation the search uses. With "buckling", `which` refers to ``w / (w - sigma)``, with "cayley" to
+        ``(w + sigma) / (w - sigma)``, as in SciPy. Both need `sigma`.""",
+    looks="Counts that prove the set complete replace this search.",
     counts=" and without counts",
     refused="M is not positive definite",
     complete="""
     complete : bool, optional
-        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and search for missing ones.
-        ``complete`` in the dictionary then says whether the counts prove that no nearer eigenvalue was missed. Counts are possible with
-        `sigma` (or ``which='SM'``) and matrices in a band that are factored here. Each takes about as long as to factor the matrix.
-        Default: count where it is possible. True: a ValueError where it is not. False: never.""",
+        Count the eigenvalues around those found, by the inertia of ``A - s M`` with two shifts s, and search for missing ones. The entry "complete" of the
+        report says whether the counts prove that no nearer eigenvalue is missing. Counts need `sigma` with ``which="LM"``, or ``which="SM"`` without `sigma`,
+        and matrices with a band that the function factors. A count takes approximately the time of a factorization. Default: count where it is possible. True:
+        raise a `ValueError` where it is not. False: do not count.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
           OPinv=None, mode="normal", *, rng=None, full_output=False, complete=None, second_look=True):
-    """Some eigenvalues of a real symmetric or complex Hermitian matrix.
+    """Find some eigenvalues and eigenvectors of a real symmetric or complex Hermitian matrix.
 
-    With mode='buckling' `which` is of ``w / (w - sigma)``, with mode='cayley' of ``(w + sigma) / (w - sigma)``, as SciPy has them.
+    The problem is ``A x = w x``, or ``A x = w M x`` with `M`. The signature is that of `scipy.sparse.linalg.eigsh`.
 
     @PARAMETERS
+
+    See Also
+    --------
+    - `bandsolve.eigen.eigs`: find eigenvalues of a matrix that is not Hermitian.
+    - `bandsolve.eigen.eigh_tridiagonal`: find all eigenvalues of a tridiagonal matrix, or those in an interval.
+    - `bandsolve.mpi.eigsh`: find eigenvalues over the ranks of an MPI job.
+
+    Notes
+    -----
+    **Method.** Krylov–Schur, with thick restarts. Without `sigma`, the search uses products with A, which find eigenvalues at the ends of the spectrum. Use
+    `sigma` for eigenvalues inside the spectrum.
+
+    **Cost.** One product or solve for each vector, 8 · n · ncv operations to orthogonalize it, and memory for n · (2 · ncv + 3) numbers. With `sigma`, one
+    factorization of the band, and two more for counts.
+
+    **Accuracy.** The function computes every residual from the vectors. A residual is at most `tol`, or 32 · ε · √n where that is more.
+
+    **Threads.** The result is the same, bit for bit, for any number of threads.
+
+    Examples
+    --------
+    The eigenvalues nearest to 1 of second differences, with a proof that none is missing:
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from bandsolve.eigen import eigsh
+    >>> a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(1000, 1000))
+    >>> w, v, report = eigsh(a, 3, sigma=1.0, full_output=True)
+    >>> print(np.round(w, 6))
+    [0.996378 1.001813 1.007257]
+    >>> report["complete"], bool(np.allclose(a @ v, v * w, atol=1e-12))
+    (True, True)
+
+    Finite elements, ``A x = w M x``, the smallest eigenvalues:
+
+    >>> m = sp.diags_array([1.0, 4.0, 1.0], offsets=[-1, 0, 1], shape=(1000, 1000)) / 6
+    >>> w, v = eigsh(a, 2, M=m, sigma=0.0)
+    >>> print(np.round(w * 1001**2 / np.pi**2, 4))
+    [1. 4.]
+
+    A grid of 100 × 100 nodes, whose band is wide: solves by iteration with a preconditioner.
+
+    >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100))
+    >>> grid = sp.csr_array(sp.kronsum(line, line))
+    >>> w, v = eigsh(grid, 3, sigma=0, OPinv="amg-lines", tol=1e-8)
+    >>> print(np.round(w, 6))
+    [0.001935 0.004836 0.004836]
     """
     if mode == "buckling":
         if complete:
@@ -441,22 +501,64 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
 
 
 @_documented(
-    mass=".",
+    mass="",
     number="float or complex",
-    which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
-    order="The eigenvalues, complex; first those that `which` wants most.",
-    looks="One more search for each copy.",
+    which='"LM", "SM": largest, smallest magnitude. "LR", "SR": largest, smallest real part. "LI", "SI": largest, smallest imaginary part',
+    order="The eigenvalues, complex, in the order of `which`: the most wanted first.",
+    own="\n    OPpart : optional\n        For compatibility. The function ignores it.",
+    looks="Each copy takes one more search.",
     counts="",
-    refused="M is singular where there is no `sigma`",
+    refused="M is singular, without `sigma`",
     complete="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):
-    """Some eigenvalues of any square matrix.
+    """Find some eigenvalues and eigenvectors of a square matrix that need not be symmetric.
 
-    With a complex `sigma` the computation is complex, also for real matrices. `OPpart` does nothing.
+    The problem is ``A x = w x``, or ``A x = w M x`` with `M`. The signature is that of `scipy.sparse.linalg.eigs`.
 
     @PARAMETERS
+
+    See Also
+    --------
+    - `bandsolve.eigen.eigsh`: find eigenvalues of a symmetric or Hermitian matrix, in less time and with counts.
+
+    Notes
+    -----
+    **Method.** Krylov–Schur, with thick restarts. Without `sigma`, the search uses products with A, which find eigenvalues at the ends of the spectrum. Use
+    `sigma` for eigenvalues inside the spectrum.
+
+    **Cost.** One product or solve for each vector, 8 · n · ncv operations to orthogonalize it, and memory for n · (2 · ncv + 3) numbers. With `sigma`, one
+    factorization of the band, and two more for counts.
+
+    **Accuracy.** The function computes every residual from the vectors. A residual is at most `tol`, or 32 · ε · √n where that is more.
+
+    **Threads.** The result is the same, bit for bit, for any number of threads.
+
+    **Complex shift.** With a complex `sigma`, the computation is complex, also for real matrices.
+
+    **Ill-conditioned eigenvalues.** If the matrix is far from normal, small residuals do not prove that the eigenvalues are accurate.
+
+    Examples
+    --------
+    The eigenvalues with the largest real part of a convection–diffusion matrix:
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from bandsolve.eigen import eigs
+    >>> a = sp.diags_array([-1.2, 2.0, -0.8], offsets=[-1, 0, 1], shape=(100, 100))
+    >>> w, v = eigs(a, 2, which="LR")
+    >>> print(np.round(w.real, 6))
+    [3.958644 3.955801]
+    >>> bool(np.allclose(a @ v, v * w, atol=1e-8))
+    True
+
+    The complex pair nearest to 2 of a rotation and a diagonal matrix:
+
+    >>> rotation = np.array([[2.0, 1.0], [-1.0, 2.0]])
+    >>> a = sp.block_diag([rotation, sp.diags_array(np.arange(5.0, 30.0))])
+    >>> w = eigs(a, 2, sigma=2.0, return_eigenvectors=False)
+    >>> print(np.round(sorted(w, key=np.imag), 6))
+    [2.-1.j 2.+1.j]
     """
     found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, second_look=second_look)
     return _answer(*found, return_eigenvectors, full_output)

@@ -1,4 +1,4 @@
-"""Test matrices: those of the papers' stability tables, and others with known properties."""
+"""Test matrices: matrices from stability tables in the literature, and others with known properties."""
 
 import numpy as np
 
@@ -6,17 +6,22 @@ from bandsolve import _bandsolve
 
 
 def names():
-    """Names of all families of matrices, and what they are.
+    """Return the names of all families of test matrices, with a description of each.
 
     Returns
     -------
     dict of str to str
+        Descriptions by name.
+
+    See Also
+    --------
+    - `bandsolve.gallery.tridiagonal`, `bandsolve.gallery.bands`: make a matrix.
 
     Examples
     --------
     >>> import bandsolve
-    >>> "klein-16" in bandsolve.gallery.names()
-    True
+    >>> bandsolve.gallery.names()["spline"]
+    'tridiagonal (1, 4, 1): cubic splines'
     """
     return dict(_bandsolve.families())
 
@@ -33,30 +38,49 @@ def _generate(name, n, seed):
 
 
 def bands(name, n, seed=1):
-    """A matrix of n rows as `solve_banded` takes it.
+    """Make a test matrix in the band storage of `bandsolve.solve_banded`.
 
     Parameters
     ----------
     name : str
-        One of `names`.
+        A name from `bandsolve.gallery.names`.
     n : int
-        Rows.
-    seed : int
-        Which of the random ones.
+        Number of rows.
+    seed : int, default 1
+        Seed of the random numbers. The same seed gives the same matrix.
 
     Returns
     -------
-    lower, upper : int
-        Diagonals below and above the main one.
+    lower : int
+        Number of diagonals below the main diagonal.
+    upper : int
+        Number of diagonals above the main diagonal.
     ab : (lower + upper + 1, n) ndarray
-        ``ab[upper + i - j, j] == a[i, j]``.
+        The diagonals as rows: ``ab[upper + i - j, j] == a[i, j]``.
+
+    Raises
+    ------
+    ValueError
+        The name is unknown, `n` or `seed` is negative or too large, or the matrix is periodic.
+    MemoryError
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.gallery.names`: list the families.
+    - `bandsolve.gallery.tridiagonal`: make a tridiagonal matrix, open or periodic.
 
     Examples
     --------
-    >>> import bandsolve
-    >>> lower, upper, ab = bandsolve.gallery.bands("klein-16", 5)
-    >>> lower, upper, ab.shape
-    (1, 1, (3, 5))
+    >>> import numpy as np, bandsolve
+    >>> lower, upper, ab = bandsolve.gallery.bands("pentadiagonal-biharmonic", 5)
+    >>> lower, upper
+    (2, 2)
+    >>> print(ab[:, 2])
+    [ 1. -4.  6. -4.  1.]
+    >>> x = bandsolve.solve_banded((lower, upper), ab, np.ones(5))
+    >>> print(np.round(x, 9))
+    [2.5 5.  6.  5.  2.5]
     """
     kind, *parts = _generate(name, n, seed)
     if kind == "banded":
@@ -72,25 +96,50 @@ def bands(name, n, seed=1):
 
 
 def tridiagonal(name, n, seed=1):
-    """A tridiagonal matrix of n rows.
+    """Make a tridiagonal test matrix, open or periodic.
 
     Parameters
     ----------
-    name, n, seed
-        As for `bands`.
+    name : str
+        A name from `bandsolve.gallery.names`.
+    n : int
+        Number of rows.
+    seed : int, default 1
+        Seed of the random numbers. The same seed gives the same matrix.
 
     Returns
     -------
-    sub, diag, sup : (n - 1,), (n,) and (n - 1,) ndarray
-        As `solve_tridiagonal` takes them; of periodic matrices all three have n entries.
+    sub : (n - 1,) ndarray
+        Entries below the diagonal; (n,) for a periodic matrix.
+    diag : (n,) ndarray
+        Entries on the diagonal.
+    sup : (n - 1,) ndarray
+        Entries above the diagonal; (n,) for a periodic matrix.
     periodic : bool
-        Whether the first and the last row are neighbours.
+        Whether the matrix is periodic. Pass it on to `bandsolve.solve_tridiagonal`.
+
+    Raises
+    ------
+    ValueError
+        The name is unknown, `n` or `seed` is negative or too large, or the matrix is not tridiagonal.
+    MemoryError
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.gallery.names`: list the families.
+    - `bandsolve.gallery.bands`: make a matrix in band storage.
 
     Examples
     --------
     >>> import numpy as np, bandsolve
-    >>> sub, diag, sup, periodic = bandsolve.gallery.tridiagonal("klein-16", 100)
-    >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, np.ones(100), periodic=periodic)
+    >>> sub, diag, sup, periodic = bandsolve.gallery.tridiagonal("periodic-spline", 4)
+    >>> print(sub, diag, sup, periodic)
+    [1. 1. 1. 1.] [4. 4. 4. 4.] [1. 1. 1. 1.] True
+    >>> rhs = np.full(4, 6.0)
+    >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic)
+    >>> print(np.round(x, 9))
+    [1. 1. 1. 1.]
     """
     kind, *parts = _generate(name, n, seed)
     if kind == "banded":

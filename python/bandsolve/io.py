@@ -1,4 +1,4 @@
-"""Matrices from files."""
+"""Read matrices from files."""
 
 import gzip
 import math
@@ -14,33 +14,38 @@ _EXACT = 2**53
 
 
 def read(path):
-    """Read a matrix.
+    """Read a matrix or an array from a file.
 
     Parameters
     ----------
-    path : str or path
-        A Matrix Market file (``.mtx``, ``.mtx.gz``), an array of NumPy (``.npy``, ``.npy.gz``), or a matrix that
-        `scipy.sparse.save_npz` wrote (``.npz``). Sparse matrices need SciPy.
+    path : str or path-like
+        Name of the file. The ending tells the format: Matrix Market (``.mtx``, ``.mtx.gz``), NumPy (``.npy``, ``.npy.gz``), or
+        `scipy.sparse.save_npz` (``.npz``). Sparse matrices need SciPy.
 
     Returns
     -------
-    ndarray, or matrix of `scipy.sparse`
-        What `factor` and `solve` take. Sparse matrices of Matrix Market files are in the coo format, those of ``.npz`` files in the format
-        in which they were saved.
+    ndarray, or matrix or array of scipy.sparse
+        The matrix, as `bandsolve.factor` and `bandsolve.solve` take it. A sparse matrix from a Matrix Market file has the format coo. A
+        matrix from an ``.npz`` file has the format in which it was saved.
 
     Raises
     ------
     ValueError
-        The file is not what its name says, is malformed, or holds a NaN or an infinity. The message has the line.
+        The ending is unknown, the file does not have the format of its ending, or it holds NaN or an infinity. For text, the message
+        names the line.
     MemoryError
-        What it promises does not fit into the memory that is free. Nothing has been unpacked then.
+        The matrix needs more memory than is free. The function detects this before it unpacks the file.
     OSError
-        The file cannot be opened, or read to its end.
+        The file cannot be opened, or cannot be read to its end.
+
+    See Also
+    --------
+    - `bandsolve.solve`, `bandsolve.sparse.solve`: solve with the matrix.
 
     Notes
     -----
-    The program `bandsolve` reads Matrix Market and ``.npz`` files by the same code, so both accept the same files. Whole numbers beyond
-    2**53 in them are rounded to double precision.
+    The program ``bandsolve`` reads Matrix Market and ``.npz`` files with the same code, so both accept the same files. Integers beyond 2**53 in
+    these files lose digits, because they are stored in double precision.
 
     Examples
     --------
@@ -48,9 +53,14 @@ def read(path):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "a.mtx")
     ...     with open(path, "w") as file:
-    ...         _ = file.write("%%MatrixMarket matrix coordinate real general\\n2 2 3\\n1 1 2\\n2 1 1\\n2 2 4\\n")
-    ...     bandsolve.solve(bandsolve.io.read(path), [2.0, 5.0])
-    array([1., 1.])
+    ...         print("%%MatrixMarket matrix coordinate real general", file=file)
+    ...         print("2 2 3", "1 1 2", "2 1 1", "2 2 4", sep="\\n", file=file)
+    ...     a = bandsolve.io.read(path)
+    >>> print(a.toarray())
+    [[2. 0.]
+     [1. 4.]]
+    >>> print(bandsolve.solve(a, [2.0, 5.0]))
+    [1. 1.]
     """
     path = os.fspath(path)
     if path.endswith((".npy", ".npy.gz")):

@@ -1,20 +1,20 @@
-"""Poisson and Helmholtz problems on boxes of one, two or three dimensions, solved directly, every answer verified.
+"""Solve Poisson and Helmholtz problems on boxes of one, two or three dimensions, directly, and check every answer.
 
 >>> import numpy as np
 >>> from bandsolve import poisson
 >>> n = 255
->>> u = poisson.solve(np.ones((n, n)), spacing=1 / (n + 1))          # -(u_xx + u_yy) = 1, u = 0 at the sides
+>>> u = poisson.solve(np.ones((n, n)), spacing=1 / (n + 1))
 >>> print(f"{u[n // 2, n // 2]:.5f}")
 0.07367
 
-The matrix is (-Δ + c): second differences (-u[i-1] + 2 u[i] - u[i+1]) / h**2 along each axis, added up, and c. With spacing 1 it has
-2, 4 or 6 on its diagonal and -1 beside it. What stands at the sides goes to the right-hand side:
+The matrix is that of (-Δ + shift): the sum of the second differences (-u[i-1] + 2 u[i] - u[i+1]) / h**2 along all axes, and the shift. With
+spacing 1 and shift 0, its diagonal is 2, 4 or 6, and its other non-zero entries are -1. The solver moves the values at the sides to the right-hand side:
 
 ====================  ===============================================  ===========================================
 side                  ``grid="node"``                                  ``grid="cell"``
 ====================  ===============================================  ===========================================
 dirichlet, u = g      one spacing beyond the last unknown              half a spacing beyond the last unknown
-neumann, ∂u/∂n = q    where the last unknown is, whose cell is half    half a spacing beyond the last unknown
+neumann, ∂u/∂n = q    at the last unknown, whose cell is half          half a spacing beyond the last unknown
 periodic              u[n] = u[0]                                      u[n] = u[0]
 ====================  ===============================================  ===========================================
 
@@ -33,35 +33,36 @@ from bandsolve.sparse import _whole_number
 
 __all__ = ["Solver", "solve"]
 
-_PARAMETERS = """spacing : float, or one for each axis
-        Distance of neighbouring unknowns.
-    boundary : str, or a pair of name and value, or one entry for each axis
-        ``"dirichlet"`` (u is given), ``"neumann"`` (its derivative along the outward normal is) or ``"periodic"``, for all sides. Or a
-        sequence with an entry for each axis: what both sides have, or a pair of what the lower and the upper side has. A side has a name,
-        or a pair of name and value: a number, or an array that broadcasts to the points of the side. Without value it is 0. Of one axis
-        the entry may be given without a sequence around it.
-    grid : str, or one for each axis
-        ``"node"`` or ``"cell"``: where the sides are, see `bandsolve.poisson`.
+_PARAMETERS = """spacing : float or sequence of float, default 1.0
+        Distance between neighbouring unknowns: one number for all axes, or one for each axis.
+    boundary : str, pair or sequence, default "dirichlet"
+        Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal is
+        given) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
+        pair ``(lower, upper)``. Instead of a name, a side takes ``(name, value)``: the value is a number, or an array that broadcasts to
+        the points of the side. Default value: 0. See the notes of
+        `bandsolve.poisson.solve`.
+    grid : str or sequence of str, default "node"
+        ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, or one for each axis. See the notes
+        of `bandsolve.poisson.solve`.
+    shift : float, default 0.0
+        The constant that multiplies u in the equation.
+    method : str, default "auto"
+        "fft": sine, cosine or Fourier transforms. "gemm": products with eigenvectors. "bcr2", "bcr4": block cyclic reduction. "pscr": partial
+        solutions. "auto" chooses one of these, and the report gives the reason.
+    mean : float, default 0.0
+        Mean of u over the box for a singular problem: Neumann or periodic sides everywhere, and ``shift=0``. The volume of an unknown is its weight.
     coordinates : sequence, optional
-        For each axis None, or increasing coordinates in the place of a spacing: of nodes with those of Dirichlet sides (n to n + 2
-        numbers; n + 1 if periodic), of cells their n + 1 faces.
-    shift : float
-        c of (-Δ + c).
-    method : str
-        ``auto, fft, gemm, bcr2, bcr4`` or ``pscr``. The report says what `auto` took, and why.
-    mean : float
-        The mean of u where it is free to choose: of singular problems (Neumann or periodic all around, no shift). It is the mean over the box:
-        each unknown counts by the volume that belongs to it.
-    removable : float
-        How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry.
+        For each axis None, or increasing coordinates that replace the spacing. ``grid="node"``: the nodes, with those on Dirichlet sides (n to
+        n + 2 numbers; n + 1 for a periodic axis). ``grid="cell"``: the n + 1 faces of the cells.
+    removable : float, default 0.1
+        For a singular problem: how much the solver may subtract from f to make the problem solvable, relative to the largest entry of f.
     threads : int, optional
-        Default: all there are, or what `bandsolve.set_num_threads` said. The answer does not depend on it.
-    pencils : sequence, optional
-        In the place of `spacing`, `boundary`, `grid` and `coordinates`: for each axis a pair (A, M) of tridiagonal matrices. Then
-        (A1 ⊗ M2 + M1 ⊗ A2 + shift M1 ⊗ M2) u = f is solved, and in three dimensions the sum of three such products. A matrix is square,
-        of numpy or scipy.sparse, or three arrays (sub, diag, sup) of n numbers, of which the first of `sub` and the last of `sup` are
-        ignored; M None is the identity. A is symmetric and M symmetric and definite, but along one axis, where they may be any. Methods:
-        ``auto``, ``gemm``, and ``pscr`` where all M are diagonal."""
+        Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
+    pencils : sequence of pairs, optional
+        Replaces `spacing`, `boundary`, `grid` and `coordinates`: for each axis a pair (A, M) of tridiagonal matrices. In two dimensions, the
+        solver solves (A1 ⊗ M2 + M1 ⊗ A2 + shift · M1 ⊗ M2) u = f. A matrix is a square matrix of NumPy or `scipy.sparse`, or three arrays (sub,
+        diag, sup) of n entries. The first entry of sub and the last entry of sup are ignored. M = None is the identity. Along all axes but one, A
+        must be symmetric, and M symmetric and definite. Methods: "auto", "gemm", and "pscr" if all M are diagonal."""
 
 
 def _documented(item):
@@ -74,45 +75,101 @@ def _documented(item):
 @_documented
 def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
           removable=0.1, threads=None, pencils=None, full_output=False):
-    """Solve (-Δ + shift) u = f on a box.
+    """Solve the Poisson or Helmholtz problem (-Δ + shift) u = f on a box.
 
     Parameters
     ----------
     f : array_like
-        The right-hand side, of one to three dimensions, one for each axis of the box.
+        The right-hand side, real: one to three dimensions, one for each axis of the box.
     @PARAMETERS
-    full_output : bool
-        Return a report, too.
+    full_output : bool, default False
+        Return a report too.
 
     Returns
     -------
-    u : ndarray
-        Of the shape and order of `f`; single precision if `f` is.
+    u : ndarray, shape of f
+        The solution, in the memory order of `f`. It has single precision if `f` has, else double precision.
     report : dict
-        With `full_output`: method, reason, shape, backward_error, backward_errors (of each right-hand side), refinement_steps,
-        subproblems (tridiagonal systems that were solved), removed (what was subtracted from f), mean (that of u as it is returned, weighted by
-        volumes; None unless it was free), rcond (an estimate of the reciprocal condition, NaN where it is not known), attention (says in words
-        where u may have no correct digit, else None).
+        Only with ``full_output=True``. "method" and "reason": the method, and why. "shape": that of the box. "backward_error": the largest of
+        "backward_errors", one for each right-hand side. "refinement_steps": number of iterative refinement steps. "subproblems": number of
+        tridiagonal systems. "removed": what the solver subtracted from f. "mean": mean of u if it was free to choose, else None. "rcond":
+        estimate of the reciprocal condition number, NaN if unknown. "attention": a warning in words if u may have no correct digit, else None.
 
     Raises
     ------
     ValueError
-        Shapes or names do not fit, a number is not finite, the method does not solve this problem.
+        Shapes or names are wrong, a number is NaN or infinite, or the method does not solve this problem.
+    TypeError
+        An array does not hold real numbers.
     numpy.linalg.LinAlgError
-        The problem is singular and f does not balance what is given at the sides; or no answer was accurate enough; or u would have no correct
-        digit, because the shift is an eigenvalue of the matrix up to rounding, or because pencils have a null space.
+        The problem is singular, and f does not balance the values at the sides. Or u would have no correct digit: the shift is an eigenvalue
+        of the matrix up to rounding, or the matrices of `pencils` are singular. Or u is not accurate enough.
     MemoryError
-        The problem does not fit into memory.
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.poisson.Solver`: prepare once, solve for many right-hand sides.
+    - `bandsolve.mpi.solve_poisson`: solve over the ranks of an MPI job.
+
+    Notes
+    -----
+    **Sides.** A sequence in `boundary` has one entry for each axis, not for the lower and the upper side:
+
+    ```text
+    boundary, for f of shape (n0, n1)             axis 0, lower  axis 0, upper  axis 1, lower  axis 1, upper
+    "neumann"                                     neumann        neumann        neumann        neumann
+    ("dirichlet", 1.0)                            u = 1          u = 1          u = 1          u = 1
+    ("dirichlet", "neumann")                      dirichlet      dirichlet      neumann        neumann
+    (("dirichlet", "neumann"), "periodic")        dirichlet      neumann        periodic       periodic
+    ((("dirichlet", 1.0), "neumann"), "periodic") u = 1          neumann        periodic       periodic
+    ```
+
+    If `f` has one dimension, ``("dirichlet", "neumann")`` means the lower and the upper side of its axis.
+
+    **Grids.** On a Dirichlet side, the boundary is one spacing beyond the last unknown with ``grid="node"``, and half a spacing with
+    ``grid="cell"``. On a Neumann side, it is at the last unknown with ``grid="node"``, and half a spacing beyond with ``grid="cell"``.
+
+    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates` or `pencils`, which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f
+    and u, and n² numbers for each axis with products by eigenvectors.
+
+    **Accuracy.** The discretization error is of the order h². The solver computes the backward error of u, and refines u if the error is too large.
+    The error of u relative to its largest entry is at most about 2 · backward_error / rcond.
+
+    **Threads.** u is the same, bit for bit, for any number of threads.
 
     Examples
     --------
-    A plate that is hot on its lower side of the first axis, insulated on the upper one, and closed to a ring along the other axis:
+    A square membrane under constant load, u = 0 at all sides:
 
     >>> import numpy as np
     >>> from bandsolve import poisson
-    >>> u, report = poisson.solve(np.zeros((4, 6)), boundary=((("dirichlet", 100.0), "neumann"), "periodic"), full_output=True)
-    >>> bool(np.allclose(u, 100)), report["method"]
-    (True, 'fft')
+    >>> n = 255
+    >>> f, h = np.ones((n, n)), 1 / (n + 1)
+    >>> u, report = poisson.solve(f, spacing=h, full_output=True)
+    >>> print(round(u[n // 2, n // 2], 5))
+    0.07367
+    >>> report["method"], report["backward_error"] < 2e-15
+    ('fft', True)
+
+    One condition for each axis: u = 0 at both sides of axis 0, no flow through both sides of axis 1.
+
+    >>> f = np.ones((4, 3))
+    >>> u = poisson.solve(f, boundary=("dirichlet", "neumann"))
+    >>> print(np.round(u, 3))
+    [[2. 2. 2.]
+     [3. 3. 3.]
+     [3. 3. 3.]
+     [2. 2. 2.]]
+
+    A pair for the two sides of axis 0: u = 1 at the lower side, no flow through the upper side. Axis 1 is periodic.
+
+    >>> u = poisson.solve(f, boundary=((("dirichlet", 1.0), "neumann"), "periodic"))
+    >>> print(np.round(u, 3))
+    [[4.5 4.5 4.5]
+     [7.  7.  7. ]
+     [8.5 8.5 8.5]
+     [9.  9.  9. ]]
     """
     f = _real("f", f)
     solver = Solver(f.shape, spacing, boundary, grid, shift, method, mean, coordinates=coordinates, removable=removable, threads=threads,
@@ -122,28 +179,40 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
 
 @_documented
 class Solver:
-    """A solver of (-Δ + shift) u = f that is kept for many right-hand sides.
+    """Solver of (-Δ + shift) u = f on a box, prepared once for many right-hand sides.
 
     Parameters
     ----------
     shape : int or tuple of int
-        Number of unknowns along each axis, of which there are one to three.
+        Number of unknowns along each axis; one to three axes.
     @PARAMETERS
-    dtype : dtype
-        ``float32`` or ``float64``: the type of u, to which right-hand sides are converted.
-    order : "C" or "F"
-        How right-hand sides lie in memory, for which the solver is made. Those of the other order are solved, too; it is made for them
-        when the first comes.
+    dtype : dtype, default numpy.float64
+        Number type of u: float64 or float32. The solver converts right-hand sides to it.
+    order : str, default "C"
+        Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such right-hand side.
 
-    Attributes
-    ----------
-    shape, dtype
-        As given.
-    method, reason : str
-        How it solves, and why so.
+    Raises
+    ------
+    ValueError
+        Shapes, names or numbers are wrong, or the method does not solve this problem.
+    numpy.linalg.LinAlgError
+        u would have no correct digit: the shift is an eigenvalue of the matrix up to rounding.
+    MemoryError
+        The memory is not sufficient.
+
+    See Also
+    --------
+    - `bandsolve.poisson.solve`: solve once. Its notes explain `boundary` and `grid`.
+    - `bandsolve.mpi.PoissonSlabs`: the same over the ranks of an MPI job.
+
+    Notes
+    -----
+    Several threads may use one solver at the same time. For cost and accuracy see `bandsolve.poisson.solve`.
 
     Examples
     --------
+    Five pressure fields on cells, no flow through the walls. The problem is singular, so each f must have the mean 0:
+
     >>> import numpy as np
     >>> from bandsolve.poisson import Solver
     >>> pressure = Solver((64, 96), spacing=0.1, boundary="neumann", grid="cell")
@@ -152,6 +221,17 @@ class Solver:
     >>> p = pressure.solve(f)
     >>> p.shape, bool(abs(p.mean(axis=(1, 2))).max() < 1e-12)
     ((5, 64, 96), True)
+
+    A time loop that overwrites u with the solution, without a new array. Lower and upper side of axis 0 differ:
+
+    >>> sides = (("dirichlet", "neumann"), "periodic")
+    >>> step = Solver((50, 40), boundary=sides, shift=0.1)
+    >>> u = np.ones((50, 40))
+    >>> for _ in range(10):
+    ...     u *= 0.1
+    ...     u = step.solve(u, out=u)
+    >>> print(round(u[0, 0], 4), round(u[49, 0], 4))
+    0.0586 0.9978
     """
 
     def __init__(self, shape, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
@@ -189,19 +269,27 @@ class Solver:
         Parameters
         ----------
         f : array_like
-            Of the shape of the solver, or with more axes in front of it, along which right-hand sides are counted.
+            The right-hand side, of the shape of the solver. Further axes in front count right-hand sides.
         out : ndarray, optional
-            Where u goes, in the place of a new array: of the shape of `f` and the type of the solver, contiguous as `f` is. It may be
-            `f` itself.
-        full_output : bool
-            Return a report, too, as `bandsolve.poisson.solve` does.
+            Array for u: the shape of `f`, the number type of the solver, and contiguous in the memory order of `f`. It may be `f` itself.
+        full_output : bool, default False
+            Return a report too.
 
         Returns
         -------
-        u : ndarray
-            Of the shape of `f`; `out` if it was given.
+        u : ndarray, shape of f
+            The solution; `out` if you pass it.
         report : dict
-            With `full_output`; of many right-hand sides the largest numbers.
+            Only with ``full_output=True``, see `bandsolve.poisson.solve`. For many right-hand sides, it holds the largest numbers.
+
+        Raises
+        ------
+        ValueError
+            `f` or `out` does not fit, or an entry of `f` is NaN or infinite.
+        TypeError
+            `f` does not hold real numbers.
+        numpy.linalg.LinAlgError
+            The problem is singular and `f` does not balance the values at the sides, or u is not accurate enough.
         """
         f = _real("f", f)
         many = f.ndim - len(self._shape)
@@ -232,18 +320,22 @@ class Solver:
 
     @property
     def shape(self):
+        """Number of unknowns along each axis."""
         return self._shape
 
     @property
     def dtype(self):
+        """Number type of u."""
         return self._dtype
 
     @property
     def method(self):
+        """Name of the method."""
         return self._first.method
 
     @property
     def reason(self):
+        """Why the solver chose this method, in words."""
         return self._first.reason
 
     def __repr__(self):

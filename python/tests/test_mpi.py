@@ -40,6 +40,14 @@ def test_no_report_over_ranks_claims_what_is_not_true():
 
 
 @needs_mpi
+def test_examples_of_docstrings():
+    code = ("import doctest, bandsolve.mpi\n"
+            "print(doctest.testmod(bandsolve.mpi, optionflags=doctest.NORMALIZE_WHITESPACE))")
+    said = mpirun(1, "-c", code)
+    assert "failed=0" in said and "attempted=0" not in said, said
+
+
+@needs_mpi
 def test_the_page_runs(tmp_path):
     pages = [folder / "docs" / "mpi.md" for folder in HERE.parents]
     page = next(page for page in pages if page.exists()).read_text()

@@ -11,7 +11,35 @@ use std::sync::{Mutex, PoisonError};
 /// Threads of every solve that is not told how many; 0: all there are.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Set how many threads solves use that are not told; None: all there are.
+/// Set the default number of threads for all solvers of the process.
+///
+/// Parameters
+/// ----------
+/// threads : int or None
+///     A positive number. None: all threads that the machine offers.
+///
+/// Raises
+/// ------
+/// ValueError
+///     `threads` is not positive.
+/// TypeError
+///     `threads` is not an integer.
+///
+/// See Also
+/// --------
+/// - `bandsolve.get_num_threads`: return the number.
+///
+/// Notes
+/// -----
+/// The argument `threads` of a solver overrides the number for one call. Results are the same, bit for bit, for any number of threads.
+///
+/// Examples
+/// --------
+/// >>> import bandsolve
+/// >>> bandsolve.set_num_threads(1)
+/// >>> bandsolve.get_num_threads()
+/// 1
+/// >>> bandsolve.set_num_threads(None)
 #[pyfunction]
 #[pyo3(signature = (threads))]
 pub fn set_num_threads(threads: Option<ThreadCount>) {
@@ -44,7 +72,22 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| "a number of thousands of digits".into(), |text| text.to_string())
 }
 
-/// How many threads solves use that are not told.
+/// Return the number of threads that solvers use by default.
+///
+/// Returns
+/// -------
+/// int
+///     The number that `bandsolve.set_num_threads` set, else the number of threads that the machine offers.
+///
+/// See Also
+/// --------
+/// - `bandsolve.set_num_threads`: set the number.
+///
+/// Examples
+/// --------
+/// >>> import bandsolve
+/// >>> bandsolve.get_num_threads() >= 1
+/// True
 #[pyfunction]
 pub fn get_num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
@@ -53,7 +96,27 @@ pub fn get_num_threads() -> usize {
     }
 }
 
-/// Names of all methods.
+/// Return the names of all methods for tridiagonal, block tridiagonal and banded systems.
+///
+/// Returns
+/// -------
+/// list of str
+///     Names that the argument `method` of the solvers takes.
+///
+/// Notes
+/// -----
+/// Not every method solves every kind of system: "thomas", for example, solves tridiagonal systems alone. A solver raises a `ValueError` for the
+/// others. "auto" chooses a method by the kind and the size of the system.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np, bandsolve
+/// >>> bandsolve.methods()[:3]
+/// ['auto', 'pivoted', 'thomas']
+/// >>> off, diag = np.full(2, -1.0), np.full(3, 2.0)
+/// >>> x = bandsolve.solve_tridiagonal(off, diag, off, np.ones(3), method="thomas")
+/// >>> print(np.round(x, 9))
+/// [1.5 2.  1.5]
 #[pyfunction]
 pub fn methods() -> Vec<&'static str> {
     Method::ALL.iter().map(|method| method.name()).collect()

@@ -2,7 +2,42 @@
 
 use pyo3::prelude::*;
 
-/// How a system was solved, and how good the answer is.
+/// How a solver solved a system, and the backward error of x.
+///
+/// Solvers return a `Report` with x if you pass ``full_output=True``. All attributes are read-only.
+///
+/// Notes
+/// -----
+/// The backward error of x is the largest change of a matrix entry or of a right-hand side, relative to its row, that makes x exact. The solver
+/// computes it as
+///
+/// ```text
+/// max over i of |rhs[i] - (A @ x)[i]| / (sum(|A[i, :]|) * max(|x|) + |rhs[i]|).
+/// ```
+///
+/// It takes almost no additional time, because the solver computes it while it writes x.
+///
+/// See Also
+/// --------
+/// - `bandsolve.Factor`: its `rcond` estimates how close a matrix is to a singular one.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np, bandsolve
+/// >>> off, diag = np.full(9, -1.0), np.full(10, 2.5)
+/// >>> rhs = np.ones(10)
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
+/// >>> report.method, report.backward_error < 1e-15, report.fallback
+/// ('pivoted', True, False)
+///
+/// A matrix that is singular up to rounding:
+///
+/// >>> off, diag, rhs = [1.0], [1.0, 1.0 + 2**-52], [0.0, 1.0]
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
+/// >>> report.backward_error < 1e-15
+/// True
+/// >>> print(report.attention.split(":")[0])
+/// x may have no correct digit
 #[pyclass(frozen, module = "bandsolve", name = "Report")]
 #[derive(Debug)]
 pub struct PyReport(bandsolve::Report);
@@ -15,51 +50,54 @@ impl PyReport {
 
 #[pymethods]
 impl PyReport {
-    /// Name of the method that found the answer.
+    /// Name of the method that computed x.
     #[getter]
     fn method(&self) -> &'static str {
         self.0.method.name()
     }
 
-    /// Why this method was chosen.
+    /// Why the plan chose this method, in words.
     #[getter]
     fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// Largest row-wise backward error of all right-hand sides; NaN if answers were not verified.
+    /// Largest row-wise backward error of all right-hand sides; NaN with ``verify=False``.
     #[getter]
     fn backward_error(&self) -> f64 {
         self.0.backward_error
     }
 
-    /// Row-wise backward error of every right-hand side; empty if answers were not verified. A batch counts as one right-hand
-    /// side, with the largest error of its systems.
+    /// Row-wise backward error of each right-hand side; an empty list with ``verify=False``. A batch counts as one right-hand side, with the
+    /// largest error of its systems.
     #[getter]
     fn backward_errors(&self) -> &[f64] {
         &self.0.backward_errors
     }
 
-    /// Most refinement steps that a right-hand side took; 1 also where only the rows around bad ones were solved again.
+    /// Maximum number of iterative refinement steps over the right-hand sides. It is 1, too, if the solver only solved the rows around an error again.
     #[getter]
     fn refinement_steps(&self) -> usize {
         self.0.refinement_steps
     }
 
-    /// Whether a right-hand side had to be solved again by the sequential pivoted method.
+    /// Whether the solver solved a right-hand side again with the sequential pivoted method.
     #[getter]
     fn fallback(&self) -> bool {
         self.0.fallback
     }
 
-    /// Largest entry of the factors relative to the largest of the matrix, where the method knows it.
+    /// Largest entry of the factors divided by the largest entry of the matrix; None if the method does not compute it.
     #[getter]
     fn pivot_growth(&self) -> Option<f64> {
         self.0.pivot_growth
     }
 
-    /// Says in words where x may have no correct digit, else None: x is so large that the matrix must be singular to working precision.
-    /// `rcond` of factors estimates how close to singular a matrix is.
+    /// A warning in words if x may have no correct digit, else None.
+    ///
+    /// The solver gives it if x is so large that the matrix must be singular to working precision. This test is free, but does not detect every such
+    /// matrix; `Factor.rcond` does, at the cost of a few solves. Of several right-hand sides, or systems of a batch, it tells of the first. With
+    /// ``verify=False``, batches and methods that cut a system into partitions test only what was solved again.
     #[getter]
     fn attention(&self) -> Option<&str> {
         self.0.attention.as_deref()

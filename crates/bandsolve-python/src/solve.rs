@@ -157,63 +157,121 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
     }
 }
 
-/// Solve a tridiagonal system.
+/// Solve a tridiagonal system, open or periodic.
 ///
-/// Row i reads ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``. With `periodic` or `padded`, ``sub[i]`` takes the
-/// place of ``sub[i-1]``.
+/// Row i of an open system is ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``.
 ///
 /// Parameters
 /// ----------
-/// sub, diag, sup : (n - 1,), (n,) and (n - 1,) array_like
-///     Entries below, on and above the diagonal. From SciPy's band storage take ``ab[2, :-1]``, ``ab[1]`` and ``ab[0, 1:]``. With
-///     `periodic` or `padded` all three have n entries.
+/// sub : (n - 1,) array_like
+///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
+///     in row i.
+/// diag : (n,) array_like
+///     Entries on the diagonal.
+/// sup : (n - 1,) array_like
+///     Entries above the diagonal: ``sup[i]`` is in row i and column i + 1. With `periodic` or `padded`, `sup` has n entries.
 /// rhs : (n,) or (n, k) array_like
-///     Right-hand sides.
-/// periodic : bool
-///     Whether the first and the last row are neighbours. ``sub[0]`` and ``sup[n-1]`` then couple them.
-/// padded : bool
-///     `sub` and `sup` have n entries, indexed by row: ``sub[0]`` and ``sup[n-1]`` are ignored.
-/// method : str
-///     One of `bandsolve.methods()`; "auto" chooses by size.
-/// pivoting : str
-///     How rows are chosen: "scaled-partial", "partial", or "none" for matrices that do not need it.
-/// transpose : bool or "conj"
-///     Solve with the transpose, or with the conjugate transpose.
-/// verify : bool
-///     Measure the backward error, and repair answers that are not good.
+///     One right-hand side, or k right-hand sides as columns.
+/// periodic : bool, default False
+///     Solve a periodic system: the first and the last unknown are neighbours. ``sub[0]`` is then in row 0 and column n - 1, ``sup[n-1]`` in
+///     row n - 1 and column 0.
+/// padded : bool, default False
+///     Pass `sub` and `sup` with n entries, indexed by row. The solver ignores ``sub[0]`` and ``sup[n-1]``.
+/// method : str, default "auto"
+///     A name from `bandsolve.methods`. "auto" chooses by the number of unknowns.
+/// pivoting : str, default "scaled-partial"
+///     How the solver chooses pivot rows. "scaled-partial" compares each candidate with the size of its row; "partial" compares the candidates
+///     alone. "none" exchanges no rows: use it only if the matrix needs no pivoting.
+/// transpose : bool or "conj", default False
+///     True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
+/// verify : bool, default True
+///     Compute the backward error of x, and repair x if the error is too large. With False, NaN and infinities are not errors either.
 /// threads : int, optional
-///     By default what `bandsolve.set_num_threads` says. The answer is the same, bit for bit, for any number.
-/// device : str
-///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU, to which the system is copied.
-/// full_output : bool
-///     Return a `Report`, too.
+///     Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
+/// device : str, default "cpu"
+///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the system to the GPU, and x back.
+/// full_output : bool, default False
+///     Return a `Report` too.
 ///
 /// Returns
 /// -------
-/// x : ndarray
-///     The solution, of the shape of `rhs`, in single precision if all arrays are; with `full_output` a tuple of it and a
-///     `Report`.
+/// x : ndarray, shape of rhs
+///     The solution. It has single precision if all arrays have at most single precision, else double precision. It is complex if an array is.
+/// report : Report
+///     Only with ``full_output=True``: the method, its reason, and the backward error.
 ///
 /// Raises
 /// ------
 /// ValueError
-///     Shapes do not fit, a number is not finite, or an option is unknown.
+///     An array has the wrong length, an entry is NaN or infinite, or an option is unknown.
 /// TypeError
 ///     An array does not hold numbers.
 /// numpy.linalg.LinAlgError
-///     The matrix is singular.
+///     The matrix is singular, or no method reached a backward error of 64 ε. ε is 2.2e-16 in double precision, 1.2e-7 in single precision.
+/// MemoryError
+///     The memory is not sufficient.
 /// RuntimeError
-///     There is no such GPU.
+///     `device` names a GPU that is not there, or the GPU reports an error.
+///
+/// See Also
+/// --------
+/// - `bandsolve.factor_tridiagonal`: factor a matrix once, solve many times.
+/// - `bandsolve.solve_batch`: solve many tridiagonal systems.
+/// - `bandsolve.solve_banded`: take the matrix in SciPy's band storage.
+///
+/// Notes
+/// -----
+/// **SciPy's band storage.** `scipy.linalg.solve_banded((1, 1), ab, b)` takes the diagonals as the rows of `ab`. Column j of `ab` holds column j
+/// of the matrix, so the first entry of ``ab[0]`` and the last entry of ``ab[2]`` are unused (``*``):
+///
+/// ```text
+/// matrix                    ab
+/// d0  u0                    ab[0] =  *   u0  u1  u2      sup  = ab[0, 1:]
+/// l0  d1  u1                ab[1] =  d0  d1  d2  d3      diag = ab[1]
+///     l1  d2  u2            ab[2] =  l0  l1  l2  *       sub  = ab[2, :-1]
+///         l2  d3
+/// ```
+///
+/// The right call is ``solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], b)``. ``solve_tridiagonal(ab[2], ab[1], ab[0], b)`` raises a
+/// `ValueError`. Do not add ``padded=True`` to that call: `padded` ignores other entries, and x would solve another system.
+///
+/// **Cost.** Time and memory are proportional to n · (1 + k).
+///
+/// **Accuracy.** The solver computes the row-wise backward error of every right-hand side. Up to 8 ε, it returns x. Above, it solves the rows
+/// around the error again, refines x, or solves the system again with the sequential pivoted method. It returns x only if the error is then
+/// at most 64 ε. A small backward error does not show that the matrix is well-conditioned: see `Report.attention` and `Factor.rcond`.
+///
+/// **Threads.** x is the same, bit for bit, for any number of threads. The function releases the interpreter's lock while it solves.
 ///
 /// Examples
 /// --------
+/// Second differences with u = 0 at both ends:
+///
 /// >>> import numpy as np, bandsolve
 /// >>> off, diag = np.full(4, -1.0), np.full(5, 2.0)
-/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, np.ones(5), full_output=True)
-/// >>> np.round(x, 9)
-/// array([2.5, 4. , 4.5, 4. , 2.5])
+/// >>> rhs = np.ones(5)
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, rhs, full_output=True)
+/// >>> print(np.round(x, 9))
+/// [2.5 4.  4.5 4.  2.5]
 /// >>> report.backward_error < 1e-15
 /// True
+///
+/// The same system in SciPy's band storage:
+///
+/// >>> ab = np.array([[0.0, -1, -1, -1, -1], [2, 2, 2, 2, 2], [-1, -1, -1, -1, 0]])
+/// >>> x = bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs)
+/// >>> print(np.round(x, 9))
+/// [2.5 4.  4.5 4.  2.5]
+///
+/// A periodic system with two right-hand sides:
+///
+/// >>> three = np.full(3, 3.0)
+/// >>> rhs = np.array([[5.0, 1], [5, 1], [5, 1]])
+/// >>> x = bandsolve.solve_tridiagonal(np.ones(3), three, np.ones(3), rhs, periodic=True)
+/// >>> print(np.round(x, 9))
+/// [[1.  0.2]
+///  [1.  0.2]
+///  [1.  0.2]]
 #[pyfunction]
 #[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, padded=false, method="auto", pivoting="scaled-partial", transpose=None,
     verify=true, threads=None, device="cpu", full_output=false),
