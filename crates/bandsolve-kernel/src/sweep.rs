@@ -496,7 +496,7 @@ impl CheckResult {
     }
 
     /// Whether ‖x‖∞ may be above max_i(|d_i|/Σ_j|a_ij|)/ε: then the matrix is singular to working precision. Rows have so many
-    /// `entries`, which are below [`ENTRY`].
+    /// `entries`, which are below `ENTRY`.
     pub fn may_be_too_large<R: RealScalar>(&self, entries: usize) -> bool {
         !(self.x_max * (entries as f64 * ENTRY * R::EPSILON.to_f64()) <= self.rhs_max)
     }
