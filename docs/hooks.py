@@ -58,7 +58,7 @@ def directive(path, item):
 
 def rows(entries):
     """A table of links: (text, address, what it is)."""
-    return "\n".join(["| | |", "| --- | --- |"] + [f"| [`{name}`]({address}) | {about} |" for name, address, about in entries])
+    return "\n".join(["| name | purpose |", "| --- | --- |"] + [f"| [`{name}`]({address}) | {about} |" for name, address, about in entries])
 
 
 def python_reference():

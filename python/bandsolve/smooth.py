@@ -41,7 +41,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     TypeError
         `weights` is complex.
     numpy.linalg.LinAlgError
-        Fewer than `order` weights are positive, or a weight and `lam` are both 0.
+        Fewer than `order` weights are positive, a weight and `lam` are both 0, or `lam` is so large that the matrix is singular to working
+        precision.
 
     See Also
     --------
@@ -55,7 +56,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     **Cost.** One banded solve for all values together, and copies of 2 · `order` + 1 numbers for each value along the axis.
 
     **Accuracy.** The solver verifies z. The condition number of the matrix is approximately 4^order · lam for weights of 1. With ``order=2``
-    and lam = 1e10, z has about five correct digits. From 1e15 on, the matrix is singular to working precision; smooth every tenth value instead.
+    and lam = 1e10, z has about five correct digits. From approximately 1e15 on, the matrix is singular to working precision, which is an error;
+    smooth every tenth value instead.
 
     Examples
     --------
@@ -103,9 +105,11 @@ def _smooth(y, lam, order, weights, axis):
     if not np.isfinite(rhs).all():
         raise ValueError("y is expected to be finite where weights are positive, and so is weights * y")
     if order == 1:
-        z = _bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs)
+        z, report = _bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs, full_output=True)
     else:
-        z = _bandsolve.solve_banded(order, order, ab, rhs)
+        z, report = _bandsolve.solve_banded(order, order, ab, rhs, full_output=True)
+    if report.attention:
+        raise np.linalg.LinAlgError(f"lam is {lam}, with which no digit of z is right: {report.attention}. Smooth every tenth value with a smaller lam")
     return np.moveaxis(z.reshape(moved.shape), 0, axis)
 
 

@@ -368,6 +368,15 @@ def test_smoothing_of_what_cannot_be_smoothed():
         assert np.allclose(whittaker(0 * y + 1, 1, order=order, weights=weights), 1)
 
 
+def test_a_penalty_that_leaves_no_digit_is_an_error():
+    for n, lam, order in ((400, 1e16, 2), (300, 1e17, 2), (200, 1e17, 1)):
+        with pytest.raises(np.linalg.LinAlgError, match="no digit|singular"):
+            whittaker(np.ones(n), lam, order=order)
+    # Weights of the size of the penalty.
+    assert np.allclose(whittaker(np.ones(50), 1e16, weights=np.full(50, 1e16)), 1)
+
+
+
 @pytest.mark.parametrize("kind, found", [(np.float16, np.float32), (np.float32, np.float32), (np.complex64, np.complex64)])
 def test_smoothing_in_single_precision(kind, found):
     y = (np.arange(100) % 7 + np.arange(100)).astype(kind)

@@ -306,3 +306,15 @@ fn eigenvectors_of_many_matrices_are_orthogonal() {
     let graded = |k: i32| 10_f64.powi(-k);
     check_vectors("graded", &((0..50).map(graded).collect(), (0..49).map(|k| 0.3 * graded(k)).collect()));
 }
+
+#[test]
+fn eigenvalues_beyond_the_range_of_numbers_are_an_error() {
+    // 1.75e308 + 1.4e308·cos(θ): half of them are above 1.8e308.
+    let (diag, off) = (vec![1.75e308; 300], vec![-7e307; 299]);
+    let matrix = SymmetricTridiagonal::new(&diag, &off).unwrap();
+    for result in [matrix.eigenvalues(EigenvalueRange::All).err(), matrix.eigenpairs(EigenvalueRange::All).err()] {
+        assert!(matches!(result, Some(Error::NotFinite { array: "eigenvalues", .. })), "{result:?}");
+    }
+    let least = matrix.eigenvalues(EigenvalueRange::Indices(0..3)).unwrap();
+    assert!(least.iter().all(|value| (3.5e307..3.7e307).contains(value)), "{least:?}");
+}

@@ -92,7 +92,8 @@ impl<'a> SymmetricTridiagonal<'a> {
     /// About 15 counts an eigenvalue, each of 7 vector operations a row and W shifts.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an index is beyond n, [`Error::NotFinite`] if an end of an interval is NaN, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if an index is beyond n, [`Error::NotFinite`] if an end of an interval is NaN or a wanted eigenvalue is beyond the
+    /// range of numbers, [`Error::OutOfMemory`].
     ///
     /// # Source
     /// Barth, Martin, Wilkinson, "Calculation of the eigenvalues of a symmetric tridiagonal matrix by the method of bisection" (1967).
@@ -177,7 +178,10 @@ impl<'a> SymmetricTridiagonal<'a> {
         }
         // Equal eigenvalues stay in the order of their blocks. Those of one block may decrease by a rounding.
         found.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.block.cmp(&b.block)));
-        Ok(found)
+        match found.iter().position(|found| !found.value.is_finite()) {
+            Some(index) => Err(Error::NotFinite { array: "eigenvalues", index }),
+            None => Ok(found),
+        }
     }
 }
 
