@@ -122,7 +122,7 @@ fn text(solved: &Report, time: Duration, error: f64) -> String {
         ("system", format!("tridiagonal, {N} unknowns, f64")),
         ("method", format!("{}: {}", solved.method.name(), solved.reason)),
         ("time", format!("{}, best of {REPETITIONS}", report::seconds(seconds))),
-        ("speed", format!("{rate:.2e} rows/s, {:.1} GB/s at 9 words a row", rate * 72e-9)),
+        ("speed", format!("{}, {:.1} GB/s at 9 words per row", report::rate(rate), rate * 72e-9)),
         ("backward error", format!("{:.1e} after {steps}: verified while solving", solved.backward_error)),
         ("spline - sine", format!("at most {error:.1e} between the points; theory allows {bound:.1e}")),
     ]);

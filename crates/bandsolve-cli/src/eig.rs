@@ -276,30 +276,15 @@ impl EigTask<'_> {
             report::counted(report.restarts, "restart"),
             report::seconds(outcome.seconds)
         );
-        let numbers = |value: &Complex64| match (value.im == 0.0, is_plain(value.norm())) {
-            (true, true) => format!("{:.16}", value.re),
-            (true, false) => format!("{:.16e}", value.re),
-            (false, true) => format!("{:.16} {:+.16}i", value.re, value.im),
-            (false, false) => format!("{:.16e} {:+.16e}i", value.re, value.im),
-        };
-        let offset = |value: &Complex64| match value.im == 0.0 {
-            true => format!("{:.6e}", value.re),
-            false => format!("{:.6e} {:+.6e}i", value.re, value.im),
-        };
         for ((value, apart), residual) in outcome.values.iter().zip(&outcome.offsets).zip(&report.residuals) {
-            let apart = self.target.map_or(String::new(), |_| format!("  offset {}", offset(apart)));
-            text += &format!("  {}{apart}  residual {residual:.1e}\n", numbers(value));
+            let apart = self.target.map_or(String::new(), |_| format!("  offset {}", report::complex(*apart, 7)));
+            text += &format!("  {}{apart}  residual {residual:.1e}\n", report::complex(*value, 16));
         }
         if let Some(complete) = report.complete {
             text += if complete { "  proved complete by counts\n" } else { "  not proved complete by counts\n" };
         }
         text
     }
-}
-
-/// Whether a number of this size is shown without an exponent.
-fn is_plain(size: f64) -> bool {
-    size == 0.0 || (1e-3..1e6).contains(&size)
 }
 
 /// Numbers as JSON has them: complex ones, if one is, as pairs.

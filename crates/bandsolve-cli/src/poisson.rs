@@ -213,10 +213,16 @@ impl PoissonOutcome<'_> {
             ("backward error", format!("{:.1e}{}", report.backward_error, refined(report.refinement_steps))),
         ];
         if n > 0 {
-            lines.push(("u", format!("from {:.6e} to {:.6e}", self.extent.least, self.extent.most)));
+            lines.push(("u", {
+                let [least, most] = [self.extent.least, self.extent.most].map(|end| report::number(end, 7));
+                format!("from {least} to {most}")
+            }));
         }
         if let Some(mean) = report.mean {
-            lines.push(("singular", format!("{:.3e} was subtracted from f, the mean of u is {mean}", report.removed)));
+            lines.push((
+                "singular",
+                format!("{} was subtracted from f, the mean of u is {mean}", report::number(report.removed, 4)),
+            ));
         }
         if report.rcond.is_finite() {
             lines.push(("reciprocal condition", format!("{:.1e}", report.rcond)));

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::io::output;
 use crate::plot::PictureFormat;
+use bandsolve::Complex64;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,32 @@ pub fn error(error: Option<f64>) -> String {
     error.map_or("-".into(), |error| format!("{error:.1e}"))
 }
 
+/// A number to so many significant digits, without zeros at the end. It has an exponent where it would be long.
+pub fn number(x: f64, digits: usize) -> String {
+    if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) {
+        return format!("{x:.*e}", digits - 1);
+    }
+    let before = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
+    let decimals = (digits as i32 - 1 - before).max(0) as usize;
+    let text = format!("{x:.decimals$}");
+    if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_string() }
+}
+
+/// A complex number, or a real one.
+pub fn complex(value: Complex64, digits: usize) -> String {
+    let sign = if value.im < 0.0 { '-' } else { '+' };
+    let re = number(value.re, digits);
+    if value.im == 0.0 { re } else { format!("{re} {sign} {}i", number(value.im.abs(), digits)) }
+}
+
+/// Rows per second, in words.
+pub fn rate(rows_per_second: f64) -> String {
+    match rows_per_second {
+        r if r < 1e6 => format!("{} thousand rows/s", number(r / 1e3, 3)),
+        r => format!("{} million rows/s", number(r / 1e6, 3)),
+    }
+}
+
 /// A duration in a unit that suits it.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
@@ -102,6 +129,18 @@ mod tests {
     fn what_is_not_finite_becomes_null() {
         let text = serde_json::json!({ "a": f64::NAN, "b": f64::INFINITY, "c": 1e-300 }).to_string();
         assert_eq!(text, r#"{"a":null,"b":null,"c":1e-300}"#);
+    }
+
+    #[test]
+    fn numbers_are_as_people_read_them() {
+        let numbers = [0.0, 1.0, -7.019, 0.1 + 0.2, 123456.0, 12345678.0, 1.5e-9, 0.00012, f64::INFINITY];
+        let texts = ["0", "1", "-7.019", "0.3", "123456", "1.234568e7", "1.500000e-9", "0.00012", "inf"];
+        assert_eq!(numbers.map(|x| number(x, 7)), texts);
+        assert_eq!(complex(Complex64::new(1.0, -0.5), 3), "1 - 0.5i");
+        assert_eq!(
+            [rate(1.88e6), rate(1.014e8), rate(9e3)],
+            ["1.88 million rows/s", "101 million rows/s", "9 thousand rows/s"]
+        );
     }
 
     #[test]

@@ -267,7 +267,7 @@ impl SolveTask<'_> {
         let columns = report::counted(outcome.n_rhs, "right-hand side");
         let copies = if self.device.is_some() { ", copies to the device and back included" } else { "" };
         let time = report::seconds(outcome.seconds);
-        lines.push(("time", format!("{time} for {columns}, {rate:.2e} rows/s{copies}")));
+        lines.push(("time", format!("{time} for {columns}, {}{copies}", report::rate(rate))));
         lines.extend(outcome.attention().map(|text| ("attention", text)));
         format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
