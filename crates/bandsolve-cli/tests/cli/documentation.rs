@@ -12,15 +12,15 @@ fn pages() -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
-/// The words after `bandsolve` in lines of blocks, and in code within lines; what has to be filled in (`…`) is left out.
+/// The words after `bandsolve` in lines of shell blocks, and in code within lines; what has to be filled in (`…`) is left out.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    let mut inside = false;
+    let mut block = None;
     for line in text.lines() {
-        if line.starts_with("```") {
-            inside = !inside;
-        } else if inside {
-            found.push(line.trim());
+        if let Some(language) = line.strip_prefix("```") {
+            block = if block.is_none() { Some(language) } else { None };
+        } else if let Some(language) = block {
+            found.extend(["console", "sh"].contains(&language).then(|| line.trim()));
         } else {
             found.extend(line.split('`').skip(1).step_by(2));
         }
