@@ -252,7 +252,7 @@ impl KrylovSolver<'_> {
     /// ```
     /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
     /// use core::ops::ControlFlow;
-    /// let a = Csr::from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, 1.0)])?;
+    /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, 1.0)])?;
     /// let (solver, mut x) = (KrylovSolver::new(KrylovMethod::Cg), [0.0; 2]);
     /// let report = solver.solve_chosen(&a, None, &[1.0, 0.0], &mut x, &mut |_| ControlFlow::Continue(()))?;
     /// assert!(report.converged() && report.method == KrylovMethod::Gmres { restart: 30 });
