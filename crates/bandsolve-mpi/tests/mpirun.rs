@@ -148,7 +148,10 @@ fn program_finds() -> bool {
         job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi"))).arg("eig").arg(&matrix).args(["--tol", "2"]).output();
     let (few, wrong) = (few.expect("mpirun starts"), wrong.expect("mpirun starts"));
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    if !few.status.success() || wrong.status.success() || !said.contains("expected a number from 0 up to, but not including, 1") {
+    if !few.status.success()
+        || wrong.status.success()
+        || !said.contains("expected a number from 0 up to, but not including, 1")
+    {
         println!("eig of one row: {}\n--tol 2: {said}", String::from_utf8_lossy(&few.stderr));
         well = false;
     }
