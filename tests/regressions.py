@@ -973,7 +973,7 @@ def options_over_ranks_that_make_no_sense():
             (["solve", matrix, "--block", 1, "--method", "bogus"], "no such method"),
             (["eig", matrix, "-k", 0], "from 1 to 5"),
             (["eig", matrix, "-k", 7], "from 1 to 5"),
-            (["eig", matrix, "-k", 2, "--tol", 2], "below 1"),
+            (["eig", matrix, "-k", 2, "--tol", 2], "not including, 1"),
         ):
             run = rank_program(*arguments)
             assert run is None or run.returncode == 2 and said in run.stderr, (arguments, run)
