@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of sparse-systems.md: every preconditioner on the matrices of a folder, beside SciPy's and pyamg's.
+"""The table of docs/notebook/measurements.md: every preconditioner on the matrices of a folder, beside SciPy's and pyamg's.
 
 usage: sparse_table.py FOLDER [NAME ...]      FOLDER holds NAME.mtx; without names, all of them
 
