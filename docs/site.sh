@@ -13,9 +13,10 @@ tests/packages.sh "$work/venv" "mkdocs-material>=9.8,<10" "mkdocstrings-python>=
 python/checked.sh "$work"
 export PYTHONPATH=$work BANDSOLVE_PROGRAM=${CARGO_TARGET_DIR:-target}/release/bandsolve NO_MKDOCS_2_WARNING=1
 "$work/venv/bin/mkdocs" build --clean --quiet
-"$work/venv/bin/python" docs/run.py --notebook target/site/tutorials docs/tutorials/*.md
+mapfile -t tutorials < <(find docs/tutorials -name "*.md" ! -name index.md)
+"$work/venv/bin/python" docs/run.py --notebook target/site/tutorials "${tutorials[@]}"
 notebooks=$(find target/site/tutorials -name "*.ipynb" | wc -l)
-[ "$notebooks" = "$(find docs/tutorials -name "*.md" ! -name index.md | wc -l)" ] || { echo "FAILED: $notebooks notebooks"; exit 1; }
+[ "$notebooks" = "${#tutorials[@]}" ] || { echo "FAILED: $notebooks notebooks"; exit 1; }
 pages=$(find target/site -name index.html | wc -l)
 formulas=$(cat $(find target/site -name index.html) | grep -o "<math" | wc -l)
 if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
