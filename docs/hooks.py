@@ -64,10 +64,11 @@ def rows(entries):
 def python_reference():
     """The menu of the Python reference, and its pages by address."""
     index, menu, pages = ["# Python reference"], ["reference/python/index.md"], {}
-    silent = [f"{module.__name__}.{name}" for module, names in public_names() for name in names if ">>> " not in (inspect.getdoc(getattr(module, name)) or "")]
+    public = list(public_names())
+    silent = [f"{module.__name__}.{name}" for module, names in public for name in names if ">>> " not in (inspect.getdoc(getattr(module, name)) or "")]
     if silent:
         raise SystemExit(f"no example in the docstring of {', '.join(silent)}")
-    for module, names in public_names():
+    for module, names in public:
         path = module.__name__
         addresses = {name: f"{path}.{name}.md" for name in names}
         index += [f"## {path}", first_sentence(module), rows((name, addresses[name], first_sentence(getattr(module, name))) for name in names)]

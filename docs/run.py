@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 DOCS = pathlib.Path(__file__).resolve().parent
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?P<gap>\n?```text\n(?P<output>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<output>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 VARIES = re.compile(r"\d[\d.,]*(e[-+]?\d+)?(?= ?(ns|µs|ms|s|seconds|times)\b)")
 
 

@@ -39,7 +39,7 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py jupytext
+tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.

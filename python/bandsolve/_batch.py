@@ -61,7 +61,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------

@@ -78,7 +78,7 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------
@@ -160,7 +160,7 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------

@@ -273,7 +273,7 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------

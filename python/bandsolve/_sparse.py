@@ -80,7 +80,7 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------
@@ -163,7 +163,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     MemoryError
         The memory is not sufficient.
     RuntimeError
-        `device` names a GPU that is not there, or the GPU reports an error.
+        The GPU that `device` names does not exist, or it reports an error.
 
     See Also
     --------

@@ -337,6 +337,19 @@ fn parts<V: Copy>(all: &[V], places: &[usize], len: usize) -> Result<Vec<V>> {
     Ok(some)
 }
 
+/// Keeps the pairs at these places, with vectors of n numbers.
+fn select_pairs<V: Copy, X: Copy>(
+    (values, offsets): (&mut Vec<V>, &mut Vec<V>),
+    vectors: &mut Vec<X>,
+    residuals: &mut Vec<f64>,
+    (places, n): (&[usize], usize),
+) -> Result<()> {
+    let selected = (parts(values, places, 1)?, parts(offsets, places, 1)?, parts(vectors, places, n)?);
+    *residuals = parts(residuals, places, 1)?;
+    (*values, *offsets, *vectors) = selected;
+    Ok(())
+}
+
 impl<T: Scalar> FoundNearest for HermitianEigen<T> {
     fn offsets(&self) -> Vec<Complex64> {
         self.offsets.iter().map(|offset| Complex64::from(*offset)).collect()
@@ -355,11 +368,7 @@ impl<T: Scalar> FoundNearest for HermitianEigen<T> {
     }
 
     fn select(&mut self, places: &[usize], n: usize) -> Result<()> {
-        let vectors = parts(&self.vectors, places, n)?;
-        let (values, offsets) = (parts(&self.values, places, 1)?, parts(&self.offsets, places, 1)?);
-        self.report.residuals = parts(&self.report.residuals, places, 1)?;
-        (self.values, self.offsets, self.vectors) = (values, offsets, vectors);
-        Ok(())
+        select_pairs((&mut self.values, &mut self.offsets), &mut self.vectors, &mut self.report.residuals, (places, n))
     }
 }
 
@@ -381,11 +390,7 @@ impl FoundNearest for GeneralEigen {
     }
 
     fn select(&mut self, places: &[usize], n: usize) -> Result<()> {
-        let vectors = parts(&self.vectors, places, n)?;
-        let (values, offsets) = (parts(&self.values, places, 1)?, parts(&self.offsets, places, 1)?);
-        self.report.residuals = parts(&self.report.residuals, places, 1)?;
-        (self.values, self.offsets, self.vectors) = (values, offsets, vectors);
-        Ok(())
+        select_pairs((&mut self.values, &mut self.offsets), &mut self.vectors, &mut self.report.residuals, (places, n))
     }
 }
 

@@ -373,7 +373,7 @@ impl PyFactor {
 /// MemoryError
 ///     The memory is not sufficient.
 /// RuntimeError
-///     `device` names a GPU that is not there, or the GPU reports an error.
+///     The GPU that `device` names does not exist, or it reports an error.
 ///
 /// See Also
 /// --------

@@ -211,7 +211,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// MemoryError
 ///     The memory is not sufficient.
 /// RuntimeError
-///     `device` names a GPU that is not there, or the GPU reports an error.
+///     The GPU that `device` names does not exist, or it reports an error.
 ///
 /// See Also
 /// --------

@@ -31,8 +31,8 @@ pub fn matrix<T: Scalar>(n: usize, first: usize, planted: &[[f64; 3]], coupling:
     Tridiagonal::from_vecs(array(0), array(1), array(2), false).unwrap()
 }
 
-/// Of ones on the diagonal, and −3 beside it in the first rows: of a right-hand side of ones x grows from row to row by a factor 3, to
-/// about 1/ε², and no pivot is small. Or, not `growing`, of fours on the diagonal.
+/// An upper bidiagonal matrix with 1 on the diagonal, and with −3 above it in the first rows. If all entries of the right-hand side are 1, x
+/// grows by a factor of 3 per row, to about 1/ε², although no pivot is small. Without `growing`, the diagonal is 4, and x does not grow.
 pub fn growth<T: Scalar>(n: usize, growing: bool) -> Tridiagonal<'static, T> {
     let steps = (-2.0 * T::Real::EPSILON.to_f64().ln() / 3.0_f64.ln()) as usize;
     assert!(steps < n);

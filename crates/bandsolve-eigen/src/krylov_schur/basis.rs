@@ -51,8 +51,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         (reducer, stack): (Reducer<'s>, &'s mut PodStack),
     ) -> Result<Self> {
         let n = problem.a.rows();
-        let spare = reducer.agree_on(zeroed(n).and_then(|spare| Ok((spare, ProjectedMatrix::zeros(0, 0)?))));
-        let (spare, h) = spare?;
+        let spare = reducer.agree_on(zeroed(n))?;
         let mut basis = Self {
             problem,
             weighted,
@@ -64,7 +63,8 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             spare,
             coefficients: Vec::new(),
             again: Vec::new(),
-            h,
+            // It has no entries, so no process fails here alone.
+            h: ProjectedMatrix::zeros(0, 0)?,
             beta: 0.0,
             growth: 0.0,
             filled: 0,

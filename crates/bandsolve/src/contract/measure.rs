@@ -200,7 +200,7 @@ pub(crate) fn rcond_from_size<T: Scalar>(
     ratio: impl Fn(usize) -> f64,
     (at_most, largest): (f64, impl FnOnce() -> f64),
 ) -> Option<f64> {
-    // The largest ratio, if x is so large beside it.
+    // The largest ratio, or `None` if one is at least ε times the size of x.
     let largest_ratio = |size: f64| {
         let (mut most, limit): (f64, f64) = (0.0, T::Real::EPSILON.to_f64() * size);
         for i in 0..n {
