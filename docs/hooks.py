@@ -1,6 +1,7 @@
 """Steps of the site build.
 
-Pages of the reference are made from the installed package and program: one for every public Python name and for every command. Links into
+Pages of the reference are made from the installed package, the program and the C headers: one for every public Python name, every command
+and every subject of the C library. Rust items have the pages of rustdoc. Links into
 the project lead to its repository (`repo_url` in mkdocs.yml), or are plain text while there is none. Formulas become MathML. The figure whose
 text can be selected becomes part of its page.
 """
@@ -78,19 +79,147 @@ def python_reference():
     return {"Python": menu}, pages
 
 
+C_FOLDER = ROOT / "crates/bandsolve-capi"
+C_PROGRAMS = ["systems.c", "iterate.c", "poisson.c"]
+# Subjects of the C reference: the address of a page, its title, and which functions it describes.
+C_PAGES = [
+    ("settings", "Statuses, reports and settings", r"bandsolve(Version|StatusName|Last\w+|Set\w+)$"),
+    ("tridiagonal", "Tridiagonal systems", r"bandsolve<t>c?gtsv(_bufferSizeExt)?$"),
+    ("sparse-right-hand-sides", "Sparse right-hand sides", r"bandsolve<t>gtsv_csc\w+$"),
+    ("block-tridiagonal", "Block tridiagonal systems", r"bandsolve<t>c?bgt\w+$"),
+    ("banded", "Banded systems", r"bandsolve<t>gbsv\w*$"),
+    ("sparse-matrices", "Sparse matrices and forests", r"bandsolve(<t>csr(mv|_create\w*|_prepare|_factor|_forest|_tridiagonal)|Csr\w+|Forest\w+)$"),
+    ("iterative-solvers", "Preconditioners and iterative solvers", r"bandsolve(<t>csr_(precond|krylov)\w*|<t>precond\w+|Precond\w+|Iteration\w+)$"),
+    ("poisson", "Poisson problems", r"bandsolve(<t>poisson\w+|Poisson\w+)$"),
+    ("gpu", "Functions for GPUs", r"bandsolveGpu"),
+]
+C_DECLARATION = re.compile(r"/\*\*\n((?: \*.*\n)+?) \*/\n((?:const )?\w+ \*?(bandsolve\w+)\([^;]*\);)")
+C_PART = re.compile(r"^(?:/\*(?:(?!\*/).)*\*/\n)?(?:static|int) [^;\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+C_TYPED = re.compile(r"bandsolve(Gpu)?([SDCZ])(c?b?gt|gb|csr|precond_|poisson_)")
+
+
+def c_functions():
+    """Every function of the C headers by its name with `<t>` for the number type: (description, declaration in double precision)."""
+    found = {}
+    for header in ["bandsolve.h", "bandsolve_gpu.h"]:
+        text = (C_FOLDER / "include" / header).read_text(encoding="utf-8")
+        documented = C_DECLARATION.findall(text)
+        declared = re.findall(r"^(?:const )?\w+ \*?(bandsolve\w+)\(", text, re.MULTILINE)
+        silent = set(declared) - {name for _, _, name in documented}
+        if silent:
+            raise SystemExit(f"{header}: no description of {', '.join(sorted(silent))}")
+        for comment, declaration, name in documented:
+            typed = C_TYPED.match(name)
+            if not typed or typed[2] == "D":
+                family = C_TYPED.sub(r"bandsolve\1<t>\3", name)
+                found[family] = re.sub(r"^ \* ?", "", comment, flags=re.MULTILINE), declaration
+    return found
+
+
+def c_examples(family):
+    """The functions of the example programs that call a function of the library: (text, program)."""
+    call = re.compile(re.escape(family).replace("<t>", "[SDCZ]") + r"\(")
+    found = []
+    for program in C_PROGRAMS:
+        parts = C_PART.findall((C_FOLDER / "examples" / program).read_text(encoding="utf-8"))
+        found += [(part.strip(), program) for part in parts if call.search(part)]
+    return found
+
+
+def c_reference():
+    """The menu of the C reference, and its pages by address."""
+    functions = c_functions()
+    pages, menu = {}, ["reference/c/index.md"]
+    types = "`<t>` is `S` (`float`), `D` (`double`), `C` (`float _Complex`) or `Z` (`double _Complex`). The pages show the declarations for `double`."
+    types += " The argument `p` chooses the pivoting; pass `BANDSOLVE_DEFAULT_PIVOTING`."
+    index = ["# C reference", f"{types} The [guide](../../c-api.md) explains installation, storage, memory and errors."]
+    for address, title, names in C_PAGES:
+        own = {name: functions.pop(name) for name in list(functions) if re.match(names, name)}
+        said, shown = [f"# {title}"], {}
+        # A function stands before the one that returns the size of its buffer.
+        for name in sorted(own, key=lambda name: [*own].index(name) + ("uffer" in name) * 1.5):
+            description, declaration = own[name]
+            said += [f"## `{name}` {{ #{anchor(name)} }}", description.strip(), f"```c\n{indented(declaration)}\n```"]
+            examples = c_examples(name)
+            before = next((text for text, _ in examples if text in shown), None)
+            if before:
+                said.append(f"Example: see [`{shown[before]}`](#{anchor(shown[before])}).")
+            elif examples:
+                text, program = examples[0]
+                shown[text] = name
+                said.append(f"Example, from [{program}]({program}), which contains the helper functions:\n\n```c\n{text}\n```")
+            elif address != "gpu":
+                raise SystemExit(f"no example program calls {name}")
+        if address == "gpu":
+            program = "The [guide](../../c-api.md#on-a-gpu) has a complete program."
+            said.insert(1, f"The arguments are those of the functions for CPU memory, after the device and before the stream. {program}")
+        pages[f"reference/c/{address}.md"] = "\n\n".join(said)
+        menu.append({title: f"reference/c/{address}.md"})
+        index += [f"## {title}", rows((name, f"{address}.md#{anchor(name)}", first_line(text)) for name, (text, _) in own.items())]
+    if functions:
+        raise SystemExit(f"no page of the C reference has {', '.join(functions)}")
+    pages["reference/c/index.md"] = "\n\n".join(index)
+    pages |= {f"reference/c/{program}": (C_FOLDER / "examples" / program).read_text(encoding="utf-8") for program in C_PROGRAMS}
+    return {"C": menu}, pages
+
+
+def indented(declaration):
+    """A declaration in one line if it is short, otherwise with one argument per line."""
+    begin, arguments = re.sub(r"\s+", " ", declaration).removesuffix(");").split("(", 1)
+    line = f"{begin}({arguments});"
+    return line if len(line) <= 88 else f"{begin}(\n    " + ",\n    ".join(arguments.split(", ")) + ");"
+
+
+# Crates of the Rust reference, and what to find there.
+RUST_CRATES = [
+    ("bandsolve", "tridiagonal, periodic, block tridiagonal and banded systems, batches, linear recurrences"),
+    ("bandsolve_sparse", "sparse matrices, preconditioners, iterative solvers, linear forests"),
+    ("bandsolve_poisson", "Poisson and Helmholtz problems on boxes"),
+    ("bandsolve_eigen", "eigenvalues of banded matrices and pencils"),
+    ("bandsolve_mpi", "systems, eigenvalues and Poisson problems over MPI ranks"),
+    ("bandsolve_gpu", "systems on NVIDIA GPUs"),
+    ("bandsolve_io", "Matrix Market, `.npy` and `.npz` files"),
+    ("bandsolve_gallery", "test matrices and reference solutions"),
+]
+
+
+def rust_reference():
+    """The page that leads to the pages of rustdoc, which the site contains in the folder `rust`."""
+    table = ["| crate | purpose |", "| --- | --- |"]
+    table += [f'| <a href="../../rust/{name}/index.html"><code>{name}</code></a> | {purpose} |' for name, purpose in RUST_CRATES]
+    text = "# Rust reference\n\nEach crate has a page with an example, a table of its types and its cargo features.\n\n" + "\n".join(table) + "\n"
+    return {"Rust": "reference/rust.md"}, {"reference/rust.md": text}
+
+
+def anchor(function):
+    """The anchor of a C function on its page."""
+    return function.replace("<t>", "-")
+
+
+def first_line(text):
+    """The first paragraph of a description, in one line."""
+    return " ".join(text.strip().partition("\n\n")[0].split())
+
+
+def plain(line):
+    """A line of Markdown as it stands in code."""
+    return line.replace("\\", "").replace("&lt;", "<")
+
+
 def definitions(said):
     """The help of a command as Markdown: headings, and every argument and option with its description."""
     lines = []
-    for line in re.sub(r"([<*\[])", r"\\\1", said).splitlines():
+    for line in re.sub(r"([*\[])", r"\\\1", said).replace("<", "&lt;").splitlines():
         indent = len(line) - len(line.lstrip())
         if line.startswith("Usage: "):
-            lines += ["```text", line.removeprefix("Usage: ").replace("\\", ""), "```"]
+            lines += ["```text", plain(line.removeprefix("Usage: ")), "```"]
         elif indent == 0 and line.endswith(":"):
             lines += [f"## {line[:-1]}", ""]
         elif 0 < indent < 10:
-            entry = line.strip().replace("\\", "")
-            lines += ["", f"`{entry}`"] if not lines[-1].startswith("`") else [f"`{entry}`"]
-            lines.append("")
+            # Short descriptions stand in the line of their option.
+            entry, _, about = re.sub(r"(?<=\S) {2,}", "\0", line.strip(), count=1).partition("\0")
+            lines += ["", f"`{plain(entry)}`"] if not lines[-1].startswith("`") else [f"`{plain(entry)}`"]
+            lines.append(f":   {about}" if about else "")
         elif indent >= 10:
             if lines[-1] == "" and lines[-2].startswith("`"):
                 lines[-1] = f":   {line.strip()}"
@@ -102,23 +231,28 @@ def definitions(said):
 
 
 def command_reference():
-    """The menu of the commands, and their pages by address."""
+    """The menu of the commands of each program, and their pages by address. The program for MPI exists where MPI is installed."""
+    folder = pathlib.Path(os.environ["BANDSOLVE_PROGRAM"]).parent
+    pages, menu, index = {}, ["reference/commands/index.md"], ["# Commands"]
+    for program in ["bandsolve", "bandsolve-mpi"]:
+        if not (folder / program).exists():
+            continue
 
-    def said(*arguments):
-        done = subprocess.run(["bandsolve", *arguments, "--help"], executable=os.environ["BANDSOLVE_PROGRAM"], capture_output=True, text=True, check=True)
-        return done.stdout.rstrip()
+        def said(*arguments):
+            done = subprocess.run([program, *arguments, "--help"], executable=folder / program, capture_output=True, text=True, check=True)
+            return done.stdout.rstrip()
 
-    overview = said()
-    commands = re.findall(r"^  ([a-z]+)  +(\S.*)$", overview.partition("Commands:")[2].partition("Options:")[0], re.MULTILINE)
-    commands = [(name, about) for name, about in commands if name != "help"]
-    index = rows((f"bandsolve {name}", f"{name}.md", about) for name, about in commands)
-    pages = {f"reference/commands/{name}.md": f"# bandsolve {name}\n\n{definitions(said(name))}\n" for name, _ in commands}
-    menu = ["reference/commands/index.md"] + [{name: f"reference/commands/{name}.md"} for name, _ in commands]
-    return {"Command line": menu}, {"reference/commands/index.md": f"# Commands\n\n{index}\n\n```text\n{overview}\n```\n", **pages}
+        overview = said()
+        commands = re.findall(r"^  ([a-z]+)  +(\S.*)$", overview.partition("Commands:")[2].partition("Options:")[0], re.MULTILINE)
+        commands = [(f"{program} {name}", name, f"{program}-{name}.md", about) for name, about in commands if name != "help"]
+        index += [f"## {program}", rows((title, address, about) for title, _, address, about in commands), f"```text\n{overview}\n```"]
+        menu.append({program: [{name: f"reference/commands/{address}"} for _, name, address, _ in commands]})
+        pages |= {f"reference/commands/{address}": f"# {title}\n\n{definitions(said(name))}\n" for title, name, address, _ in commands}
+    return {"Command line": menu}, {"reference/commands/index.md": "\n\n".join(index) + "\n", **pages}
 
 
 def on_config(config):
-    parts = [python_reference(), command_reference()]
+    parts = [python_reference(), rust_reference(), c_reference(), command_reference()]
     config.reference_pages = {address: text for _, pages in parts for address, text in pages.items()}
     place = next(entry for entry in config.nav if "Reference" in entry)
     place["Reference"] = [menu for menu, _ in parts] + place["Reference"]

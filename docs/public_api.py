@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The public interface of a crate as text, from the pages that `cargo doc` has written.
+"""The public interface of each crate as text, from the pages that `cargo doc` has written.
 
 usage: public_api.py DOC [--write]      DOC is the folder `doc` of the target directory
 
-The pages are those of all features, as `cargo doc --workspace --no-deps` makes them. Compares docs/public-api/<crate>.txt with what the pages say, or writes it. A line is a declaration: what stands at its beginning is
-where it is found. Methods of traits that a type implements, and what every type has by itself (`Send`, `Into`, …), are left out.
+The pages must contain all features, as `cargo doc --workspace --no-deps` makes them. The script compares docs/public-api/<crate>.txt
+with the pages, or writes it. Each line has the path of an item and its declaration. The script leaves out the methods of traits that
+a type implements, and traits that every type has (`Send`, `Into`, …). It also fails if the page of an item has no example.
 """
 
 import difflib
@@ -102,6 +103,13 @@ def listing(folder):
     return sorted(dict.fromkeys(lines), key=lambda line: line.split(": ")[0])
 
 
+def without_example(folder):
+    """The items whose page has no example."""
+    items = [path for path in sorted(folder.rglob("*.html")) if re.match(r"(struct|enum|trait|fn|macro|type|constant)\.\w+\.html", path.name)]
+    pages = {path: path.read_text(encoding="utf-8") for path in items}
+    return [path.stem for path, text in pages.items() if "rust-example-rendered" not in text and 'http-equiv="refresh"' not in text]
+
+
 def main():
     pages = Path(sys.argv[1])
     write = "--write" in sys.argv[2:]
@@ -122,6 +130,10 @@ def main():
         if changes:
             print("\n".join(changes))
             print(f"FAILED: the public interface of {crate} is not as listed; after a change that is meant: {sys.argv[0]} {pages} --write")
+            sys.exit(1)
+        silent = without_example(pages / crate)
+        if silent:
+            print(f"FAILED: no example on the pages of {crate}: {', '.join(silent)}")
             sys.exit(1)
         print(f"1 passed: the public interface of {crate} is as listed, {len(found)} declarations")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the documentation site into target/site. Fails where a link leads to a page, a heading or a file that does not exist, or a public
-# Python name has no example. Needs cargo and Python 3.10 or later: the reference is made from the built package and program.
+# Python name, C function or Rust item has no example. Needs cargo and Python 3.10 or later: the reference is made from the built package,
+# the program, the C headers and the pages of rustdoc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -17,6 +18,12 @@ mapfile -t tutorials < <(find docs/tutorials -name "*.md" ! -name index.md)
 "$work/venv/bin/python" docs/run.py --notebook target/site/tutorials "${tutorials[@]}"
 notebooks=$(find target/site/tutorials -name "*.ipynb" | wc -l)
 [ "$notebooks" = "${#tutorials[@]}" ] || { echo "FAILED: $notebooks notebooks"; exit 1; }
+# The pages of rustdoc, beside those of MkDocs.
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet $(tests/cargo.sh members) --no-deps
+python3 docs/public_api.py "${CARGO_TARGET_DIR:-target}/doc" >/dev/null
+for crate in $(grep -oE 'rust/[a-z_]+/index.html' target/site/reference/rust/index.html | cut -d/ -f2); do
+    [ -e "${CARGO_TARGET_DIR:-target}/doc/$crate/index.html" ] || { echo "FAILED: rustdoc has no page of $crate"; exit 1; }
+done
 pages=$(find target/site -name index.html | wc -l)
 formulas=$(cat $(find target/site -name index.html) | grep -o "<math" | wc -l)
 if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
@@ -28,5 +35,7 @@ if grep -rlE '<h[1-6] id="[0-9]' target/site --include=index.html; then
     echo "FAILED: a heading of these pages begins with a digit"
     exit 1
 fi
+mkdir target/site/rust
+cp -r "${CARGO_TARGET_DIR:-target}"/doc/* target/site/rust/
 echo "1 passed: the figure is what its script draws"
 echo "$pages passed: pages of the site, with $formulas formulas and $notebooks notebooks"

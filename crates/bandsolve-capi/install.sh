@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs header, libraries, pkg-config file and CMake package of the C API.
+# Install the headers, libraries, pkg-config file and CMake package of the C API.
 #
-# usage: PREFIX=/usr/local ./install.sh        builds what is optimised, installs it under PREFIX
-#        DESTDIR=…                             is put before every path, for packages
-#        LIBDIR=lib/x86_64-linux-gnu           instead of lib: a folder in PREFIX, or an absolute one below it
+# usage: PREFIX=/usr/local ./install.sh        builds with optimization and installs under PREFIX
+#        DESTDIR=…                             is prepended to every path, for packages
+#        LIBDIR=lib/x86_64-linux-gnu           instead of lib: a folder in PREFIX, or an absolute path below PREFIX
 #        PROFILE=dev                           installs the development build
 #        FEATURES=gpu                          with the functions for GPUs and their header
-#        BUILT=target/debug                    builds nothing, installs what stands in this folder
+#        BUILT=target/debug                    builds nothing and installs the files in this folder
 set -euo pipefail
 fail() { echo "install.sh: $*" >&2 && exit 2; }
 
@@ -15,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 grep -q '"crates/bandsolve-capi"' "$root/Cargo.toml" 2>/dev/null || root=$here
 version=$(sed -n '/^\[\(workspace\.\)\{0,1\}package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
-# Versions that a program may exchange for one another: before 1.0 a new minor version may break callers. `build.rs` has the same.
+# The compatible versions: before 1.0 a new minor version may break callers. `build.rs` has the same rule.
 case $version in
 0.*) compatible=$(cut -d . -f 1,2 <<<"$version") ;;
 *) compatible=${version%%.*} ;;
@@ -30,10 +30,10 @@ case $libdir in
 /*) fail "LIBDIR=$libdir is not below PREFIX=$prefix" ;;
 esac
 libdir=${libdir%"${libdir##*[!/]}"}
-# These have a meaning of their own in pkg-config files or CMake.
+# These characters have a special meaning in pkg-config files or CMake.
 case $prefix/$libdir/ in
-*[\"\'\\\$\#\;\|]* | *$'\n'*) fail "PREFIX and LIBDIR may hold no quotes, no \\ \$ # ; | and no line break" ;;
-*/../* | */./*) fail "PREFIX and LIBDIR may hold no . or .. as a folder" ;;
+*[\"\'\\\$\#\;\|]* | *$'\n'*) fail "PREFIX and LIBDIR must not contain quotes, \\ \$ # ; | or a line break" ;;
+*/../* | */./*) fail "PREFIX and LIBDIR must not contain . or .. as a folder" ;;
 esac
 to=${DESTDIR:-}$prefix
 # From the folder of the CMake package to PREFIX.

@@ -7,7 +7,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 
-_SLICES = "Of band storage as SciPy has it, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
+_SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
 
 
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pivoting="scaled-partial", verify=True, threads=None,
@@ -105,37 +105,50 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     """
     sub, diag, sup, rhs = (as_array(array) for array in (sub, diag, sup, rhs))
     if rhs.ndim == 0:
-        raise ValueError("rhs has no axis")
+        raise ValueError("rhs is a single number, expected an array with one dimension at least")
     if not -rhs.ndim <= axis < rhs.ndim:
-        raise ValueError(f"axis {axis} is out of bounds for rhs of {rhs.ndim} dimensions")
+        raise ValueError(f"axis {axis} is out of bounds for rhs of {rhs.ndim} dimensions, expected {-rhs.ndim} to {rhs.ndim - 1}")
     axis %= rhs.ndim
     n = rhs.shape[axis]
     matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, padded)
     options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
-    if rhs.ndim == 1:
-        x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, **options)
-    else:
-        x, report = _in_memory_order(matrix, rhs, axis, options)
+    try:
+        if rhs.ndim == 1:
+            x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, **options)
+        else:
+            x, report = _in_memory_order(matrix, rhs, axis, options)
+    except ValueError as error:
+        # The compiled part may see the right-hand sides as columns.
+        place = first_not_finite(rhs) if str(error).startswith("rhs[") else None
+        if place is None:
+            raise
+        raise ValueError(f"rhs[{place}] is not finite") from None
     return (x, report) if full_output else x
 
 
+def first_not_finite(array):
+    """The indices of the first NaN or infinity of an array of numbers, in words; None if there is none."""
+    bad = ~np.isfinite(array)
+    return ", ".join(map(str, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
+
+
 def _padded(arrays, n, axis, dimensions, padded):
-    """sub, diag and sup with n entries along the axis: all with one dimension, or as many as `rhs`."""
+    """Return sub, diag and sup with n entries along the axis, all with one dimension or all with those of `rhs`."""
     alone = all(array.ndim == 1 for array in arrays)
     if not alone:
         along = [-1 if k == axis else 1 for k in range(dimensions)]
         arrays = [array.reshape(along) if array.ndim == 1 else array for array in arrays]
         for array, name in zip(arrays, ("sub", "diag", "sup")):
             if array.ndim > dimensions:
-                raise ValueError(f"{name} has {array.ndim} dimensions, rhs has {dimensions}")
-    # Where there are fewer axes, those in front are left out.
+                raise ValueError(f"{name} has {array.ndim} dimensions, expected at most {dimensions}, as many as rhs has")
+    # An array with fewer axes than `rhs` lacks the first ones.
     own = [0 if alone else axis - (dimensions - array.ndim) for array in arrays]
     lengths = [1 if k < 0 else array.shape[k] for array, k in zip(arrays, own)]
-    # An array with one entry along the axis stands for all rows, but where it could be a diagonal.
+    # One entry along the axis stands for all rows. An array with one dimension is a diagonal.
     rows = [array.ndim > 1 and length == 1 for array, length in zip(arrays, lengths)]
     expected = n if padded else max(n - 1, 0)
     if lengths[1] != n and not rows[1]:
-        raise ValueError(f"diag has length {lengths[1]} along the axis, expected {n} as rhs has")
+        raise ValueError(f"diag has length {lengths[1]} along axis {axis}, expected {n}, the length of rhs")
     _bandsolve.check_off_diagonals(tuple(expected if rows[k] else lengths[k] for k in (0, 2)), n, None, padded, _SLICES)
     if padded:
         return arrays
@@ -148,19 +161,27 @@ def _extended(array, axis, ends):
     return np.pad(array, [ends if k == axis else (0, 0) for k in range(array.ndim)])
 
 
+def _broadcast(array, name, shape):
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"{name} has axes of other lengths than rhs. Apart from the rows, each axis needs the length 1 or that of rhs, "
+                         f"whose shape is {shape}") from None
+
+
 def _in_memory_order(matrix, rhs, axis, options):
-    """Solves with the axes of the arrays in the order in which those of `rhs` lie in memory."""
+    """Solve with the axes of all arrays in the memory order of `rhs`."""
     order = sorted(range(rhs.ndim), key=lambda k: -abs(rhs.strides[k]))
     back = np.argsort(order)
     own = order.index(axis)
     alone = matrix[0].ndim == matrix[1].ndim == matrix[2].ndim == 1
     if not alone:
-        matrix = [np.broadcast_to(array, rhs.shape).transpose(order) for array in matrix]
+        matrix = [_broadcast(array, name, rhs.shape).transpose(order) for array, name in zip(matrix, ("sub", "diag", "sup"))]
     rhs = rhs.transpose(order)
     shape = math.prod(rhs.shape[:own]), rhs.shape[own], math.prod(rhs.shape[own + 1 :])
 
     def place(number, of_entry):
-        """The caller's number of a system, or indices of an entry, in words."""
+        """The caller's number of a system, or the indices of an entry as text."""
         if of_entry:
             return ", ".join(str(index) for index in np.array(np.unravel_index(number, rhs.shape))[back])
         others = [k for k in range(rhs.ndim) if k != own]
@@ -173,7 +194,7 @@ def _in_memory_order(matrix, rhs, axis, options):
 
 
 def _solve(matrix, rhs, shape, alone, place, options):
-    """Solves along the middle axis of arrays of the shape `shape`, by rows."""
+    """Solve along the middle axis of C-ordered arrays of the shape `shape`."""
     before, n, after = shape
     few = options["device"] != "cpu" or options["method"] != "auto" or not _bandsolve.batch_shares(n, before * after, after > 1)
     if alone and few:
@@ -181,7 +202,7 @@ def _solve(matrix, rhs, shape, alone, place, options):
         x, report = _bandsolve.solve_tridiagonal(*matrix, columns, padded=True, **options)
         return np.ascontiguousarray(np.moveaxis(x.reshape(n, before, after), 0, 1)), report
     if options["device"] != "cpu" and before > 1 and after > 1:
-        # As many interleaved batches as there are planes: put side by side they are one.
+        # A GPU takes one interleaved batch: the planes side by side.
         planes = [np.moveaxis(array.reshape(shape), 1, 0).reshape(1, n, before * after) for array in (*matrix, rhs)]
         x, report = _bandsolve.solve_batch((1, n, before * after), *planes, place, **options)
         return np.ascontiguousarray(np.moveaxis(x.reshape(n, before, after), 0, 1)), report

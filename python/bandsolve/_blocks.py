@@ -9,10 +9,10 @@ _SLICES = "Pass sub[1:] and sup[:-1]."
 
 
 def _by_columns(blocks, name):
-    """Blocks with the indices inside of a block first, as the compiled part takes them."""
+    """Return blocks as the compiled part takes them: the indices within a block first."""
     blocks = as_array(blocks)
     if blocks.ndim != 3 or blocks.shape[1] != blocks.shape[2]:
-        raise ValueError(f"{name} has the shape {blocks.shape}, expected (block rows, block, block)")
+        raise ValueError(f"{name} has the shape {blocks.shape}, expected (n, b, b): n square blocks")
     return blocks.transpose(1, 2, 0)
 
 
@@ -21,7 +21,7 @@ def _matrix(sub, diag, sup, periodic, padded):
     block, block_rows = diag.shape[1:]
     for blocks, name in ((sub, "sub"), (sup, "sup")):
         if blocks.shape[1] != block:
-            raise ValueError(f"{name} has the shape {blocks.shape[::-1]}, expected blocks of {block} rows as diag has")
+            raise ValueError(f"{name} has the shape {blocks.shape[::-1]}, expected blocks of {block} rows, the size of those of diag")
     _bandsolve.check_off_diagonals((sub.shape[2], sup.shape[2]), block_rows, bool(periodic), bool(padded), _SLICES)
     return sub, diag, sup
 

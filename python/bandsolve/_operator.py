@@ -1,10 +1,10 @@
 """Factors as operators of SciPy."""
 
+from bandsolve._optional import scipy_module
+
 
 def of(factor):
-    from scipy.sparse.linalg import LinearOperator
-
-    return LinearOperator(
+    return scipy_module("sparse.linalg").LinearOperator(
         factor.shape,
         matvec=lambda rhs: factor.solve(rhs.reshape(-1)),
         rmatvec=lambda rhs: factor.solve(rhs.reshape(-1), transpose="conj"),

@@ -20,7 +20,7 @@ def _validated(array, check_finite):
 
 
 def _arguments(ab, b, check_finite):
-    """The arrays of a call, whose shapes fit one another."""
+    """Return both arrays, with shapes that fit together."""
     ab, b = _validated(ab, check_finite), _validated(b, check_finite)
     rows = b.ndim - (2 if b.ndim >= 2 else 1)
     if ab.ndim < 2 or b.ndim < 1 or ab.shape[-1] != b.shape[rows]:
@@ -36,7 +36,7 @@ def _widths(l_and_u):
 
 
 def _result_type(*arrays):
-    """The type in which a system is solved: single precision where no array is of a larger type, or of integers."""
+    """Return the number type of a solve: single precision if all arrays have at most single precision, else double precision."""
     single = all(array.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64) for array in arrays)
     if any(array.dtype.kind == "c" for array in arrays):
         return np.dtype(np.complex64 if single else np.complex128)
@@ -44,7 +44,7 @@ def _result_type(*arrays):
 
 
 def _diagonals(ab, lower, upper):
-    """sub, diag, sup of a matrix with at most one diagonal on either side."""
+    """Return sub, diag and sup of a matrix with at most one diagonal on each side."""
     n = ab.shape[-1]
     zeros = np.zeros(ab.shape[:-2] + (max(n - 1, 0),), ab.dtype)
     sup = ab[..., 0, 1:] if upper else zeros
@@ -53,7 +53,7 @@ def _diagonals(ab, lower, upper):
 
 
 def _solve(lower, upper, ab, b, verify):
-    """Solves one system, or if the arrays have more dimensions than it needs, as many."""
+    """Solve one system, or a batch if the arrays have leading dimensions."""
     if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
         return np.empty_like(b, dtype=_result_type(ab, b))
     if ab.ndim > 2 or b.ndim > 2:
@@ -214,13 +214,13 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     >>> print(np.round(bandsolve.solveh_banded(lower, [5.0, 6, 5], lower=True), 9))
     [1. 1. 1.]
     """
-    # Whether the matrix is finite is seen on the way.
+    # The solver detects NaN and infinities in the matrix.
     ab, b = _arguments(_validated(ab, False), _validated(b, check_finite), False)
-    # Small integers are solved in single precision, other than by `solve_banded`.
+    # SciPy solves small integers in single precision here, but not in `solve_banded`.
     kind = np.result_type(ab.dtype, b.dtype, np.float32)
     ab, b, lower = ab.astype(kind, copy=False), b.astype(kind, copy=False), bool(lower)
     if ab.shape[-2] == 0:
-        raise ValueError("ab has no diagonal")
+        raise ValueError("ab has no rows, expected one diagonal at least")
     if ab.ndim == 2 and b.ndim <= 2:
         return _solveh(ab, b, lower, check_finite)
     core = 2 if b.ndim >= 2 else 1
@@ -235,7 +235,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
 
 
 def _solveh(ab, b, lower, verify):
-    """Solves one system."""
+    """Solve one system."""
     return _bandsolve.solveh_banded(ab, b, lower, bool(verify)) if b.size else np.empty_like(b)
 
 

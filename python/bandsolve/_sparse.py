@@ -1,4 +1,4 @@
-"""Matrices of `scipy.sparse`, and dense ones that are banded."""
+"""Banded matrices as sparse matrices of SciPy or as dense arrays."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from bandsolve._scipy import _diagonals
 
 
 def bands(a):
-    """The diagonals of a matrix as `solve_banded` takes them.
+    """Return the diagonals of a matrix as `solve_banded` takes them.
 
     Parameters
     ----------
@@ -19,31 +19,31 @@ def bands(a):
     Returns
     -------
     lower, upper : int
-        Diagonals below and above the main one.
+        Number of diagonals below and above the main diagonal.
     ab : (lower + upper + 1, n) ndarray
         ``ab[upper + i - j, j] == a[i, j]``.
     """
     if hasattr(a, "tocoo"):
         a = a.tocoo()
-        # Zeros that are stored would widen the band.
+        # Stored zeros would widen the band.
         rows, columns, values = (part[a.data != 0] for part in (a.row, a.col, a.data))
     else:
         a = as_array(a)
         rows, columns = np.nonzero(a) if a.ndim == 2 else ((), ())
         values = a[rows, columns] if a.ndim == 2 else a
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"the matrix has the shape {a.shape}, expected a square one")
+        raise ValueError(f"the matrix has the shape {a.shape}, expected a square matrix")
     n = a.shape[0]
     offset = np.asarray(columns, dtype=np.int64) - np.asarray(rows, dtype=np.int64)
     lower, upper = (max(0, int(-offset.min())), max(0, int(offset.max()))) if len(offset) else (0, 0)
     ab = np.zeros((lower + upper + 1, n), values.dtype if values.dtype.kind in "fc" else float)
-    # Entries that are there twice are added.
+    # Duplicate entries add up, as in SciPy.
     np.add.at(ab, (upper - offset, columns), values)
     return lower, upper, ab
 
 
 def _meant_for(a, tridiagonal, banded):
-    """Which of two functions is for the matrix, with its diagonals as the first arguments."""
+    """Return the function for the kind of the matrix, with the diagonals as its first arguments."""
     lower, upper, ab = bands(a)
     if max(lower, upper) <= 1:
         return partial(tridiagonal, *_diagonals(ab, lower, upper))

@@ -85,7 +85,7 @@ def tridiagonal_solve(*args, **keywords):
     >>> print(np.round(x, 9))
     [1. 1. 1.]
     """
-    # Where JAX has the third diagonal, TensorFlow has the name of a format.
+    # The third argument is a diagonal in JAX, and the name of a format in TensorFlow.
     jax = not {"dl", "d", "du", "b"}.isdisjoint(keywords) or len(args) > 2 and not isinstance(args[2], str)
     return (_jax if jax else _tensorflow)(*args, **keywords)
 
@@ -93,7 +93,7 @@ def tridiagonal_solve(*args, **keywords):
 def _jax(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False):
     dl, d, du, b = (as_array(array) for array in (dl, d, du, b))
     if b.ndim < 2:
-        raise ValueError(f"b has the shape {b.shape}, expected (..., n, k)")
+        raise ValueError(f"b has the shape {b.shape}, expected (..., n, k). For one right-hand side, pass b[..., None]")
     return _solve(dl, d, du, b, partial_pivoting, perturb_singular)
 
 
@@ -109,7 +109,7 @@ def _tensorflow(diagonals, rhs, diagonals_format="compact", transpose_rhs=False,
 
 
 def _three(diagonals, form):
-    """The diagonals of a format of TensorFlow: below, on and above the main one."""
+    """Return the diagonals below, on and above the main diagonal, from a format of TensorFlow."""
     if form == "compact":
         diagonals = as_array(diagonals)
         if diagonals.ndim < 2 or diagonals.shape[-2] != 3:
@@ -134,13 +134,14 @@ def _three(diagonals, form):
 
 
 def _solve(dl, d, du, b, pivot, perturb):
-    """Systems (..., n) with right-hand sides (..., n) or (..., n, k)."""
+    """Solve systems of shape (..., n) with right-hand sides of shape (..., n) or (..., n, k)."""
     if b.ndim == d.ndim:
         return _solve(dl, d, du, b[..., None], pivot, perturb)[..., 0]
     if perturb and not pivot:
-        raise ValueError("partial_pivoting is expected to be True if perturb_singular is")
+        raise ValueError("partial_pivoting is False, expected True with perturb_singular=True")
     if not dl.shape == d.shape == du.shape or b.shape[:-1] != d.shape:
-        raise ValueError(f"shapes {dl.shape}, {d.shape}, {du.shape} and {b.shape} do not fit: (..., n) and (..., n, k)")
+        raise ValueError(f"the diagonals have the shapes {dl.shape}, {d.shape} and {du.shape}, and the right-hand sides {b.shape}, "
+                         "expected (..., n) for each diagonal, and (..., n) or (..., n, k)")
     options = dict(pivoting="scaled-partial" if pivot else "none", padded=True)
     try:
         if not d.shape[:-1]:
@@ -174,4 +175,4 @@ def _perturbed(dl, d, du, b, **options):
             return _bandsolve.solve_tridiagonal(dl, d + step, du, b, **options)
         except np.linalg.LinAlgError:
             step *= 4
-    raise np.linalg.LinAlgError("the matrix stays singular when it is perturbed")
+    raise np.linalg.LinAlgError("the matrix is singular, also with the changes of the diagonal that perturb_singular=True allows")

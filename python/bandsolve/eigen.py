@@ -19,6 +19,7 @@ from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
+from bandsolve._optional import scipy_module
 from bandsolve._sparse import factor
 from bandsolve.sparse import Preconditioner, PreparedProduct, _norm, _number, _rows, _tolerance, _whole_number, cg, gmres
 
@@ -28,47 +29,42 @@ _HERMITIAN = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LA": "larg
 _GENERAL = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LR": "largest-real", "SR": "smallest-real",
             "LI": "largest-imaginary", "SI": "smallest-imaginary"}
 
-# Bands of more entries are not factored: systems are then solved by iteration.
+# Larger bands are not factored. Iterative methods then solve the systems.
 _MOST_ENTRIES = 1 << 27
 
-# How much smaller the tolerance of iterative solves is than that of eigenvalues: errors are parts of the largest 1 / (w - sigma).
+# The tolerance of eigenvalues divided by that of iterative solves. Errors of solves are relative to the largest 1 / (w - sigma).
 _TIGHTER = 500
 
-# Iterations of conjugate gradients, before GMRES takes their place.
+# Maximum number of iterations of conjugate gradients. GMRES continues after them.
 _MOST_STEPS = 200
 
 
 def _is_matrix(a):
-    import scipy.sparse as sp
-
-    return sp.issparse(a) or isinstance(a, (np.ndarray, list))
+    return scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list))
 
 
 def _operator(a, n, name):
-    """A matrix by rows or a function, as the compiled part takes it, and in which type of numbers it computes."""
-    from scipy.sparse.linalg import aslinearoperator
-
+    """Return the number of rows of a matrix or an operator, its arrays or its function, and its number type."""
     if _is_matrix(a):
         rows, arrays = _rows(a)
         if not np.isfinite(arrays[2]).all():
-            raise ValueError(f"{name} holds NaN or an infinity")
+            raise ValueError(f"{name} contains NaN or infinity, expected finite numbers")
         made, dtype = arrays, arrays[2].dtype
     else:
-        operator = aslinearoperator(a)
+        operator = scipy_module("sparse.linalg").aslinearoperator(a)
         if operator.shape[0] != operator.shape[1]:
-            raise ValueError(f"{name} has the shape {operator.shape}, expected a square one")
+            raise ValueError(f"{name} has the shape {operator.shape}, expected a square operator")
         rows, made = operator.shape[0], operator.matvec
         dtype = _number(float if operator.dtype is None else operator.dtype)
     if n is not None and rows != n:
-        raise ValueError(f"{name} has the shape {(rows, rows)}, expected {(n, n)}")
+        raise ValueError(f"{name} has the shape {(rows, rows)}, expected {(n, n)}, the shape of A")
     return rows, made, dtype
 
 
 def _solver(a, dtype, tol, preconditioner, hermitian):
-    """A function that solves with a sparse matrix: by factors of its band, or by iteration where the band is too wide or a preconditioner
-    is named."""
-    import scipy.sparse as sp
-
+    """Return a function that solves with a sparse matrix: with factors of its band, or by iteration if the band is too wide or a
+    preconditioner is named."""
+    sp = scipy_module("sparse")
     if preconditioner is not None:
         return _iterative(sp.csr_array(a), Preconditioner(a, preconditioner), dtype, tol, hermitian)
     a = sp.coo_array(a)
@@ -83,7 +79,7 @@ def _solver(a, dtype, tol, preconditioner, hermitian):
 
 
 def _block(a, width):
-    """Rows of a block, where block diagonals hold the entries of a band in fewer places; 0 where they do not."""
+    """Return the size of blocks that store the matrix in less memory than its band; 0 if there is none."""
     n = a.shape[0]
     if 3 * n * width > _MOST_ENTRIES:
         return 0
@@ -100,13 +96,14 @@ def _factored_blocks(a, block):
 
 
 def _length(v):
-    """The 2-norm, also where squares leave the range."""
+    """Return the 2-norm, also if squares are beyond the range of the type."""
     return math.prod(_norm(v))
 
 
 def _iterative(a, m, dtype, tol, hermitian=False):
-    """A function that solves to a small part of what eigenvalues are asked for, or to rounding; with its tolerance. By conjugate gradients
-    with a preconditioner of a Hermitian matrix, as long as they converge, else by GMRES."""
+    """Return a function that solves by iteration, to ``tol / 500`` or to rounding. Its attribute `rtol` is the tolerance.
+
+    For a Hermitian matrix with a preconditioner, it uses conjugate gradients while they converge. Otherwise it uses GMRES."""
     epsilon = np.finfo(dtype).eps
     rtol = max(tol / _TIGHTER, epsilon**0.8)
     a = PreparedProduct(a) if _is_matrix(a) else a
@@ -114,7 +111,7 @@ def _iterative(a, m, dtype, tol, hermitian=False):
     image = a.matvec(signs)
     scale = _power(image)
     a = a if scale == 1 else _scaled(a, scale)
-    # At most the norm of A, and about of its size.
+    # A lower bound of the norm of A, close to it in general.
     size = _length(scale * image) / max(np.linalg.norm(signs), 1.0)
     methods = [partial(gmres, restart=150 if m is None else 60)]
     if hermitian and m is not None:
@@ -126,23 +123,23 @@ def _iterative(a, m, dtype, tol, hermitian=False):
         while True:
             x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
             rounding = 8 * epsilon * (size * _length(x) + _length(b))
-            # An infinite bound allows nothing.
+            # An infinite bound accepts no x.
             if report["converged"] or report["residual_norm"] <= rounding < np.inf:
                 return x if scale == by else x / by * scale
             if len(methods) == 1:
                 break
             # The matrix is not definite, or the preconditioner is not Hermitian.
             methods.pop()
-        raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: {report['ending']} after "
-                                    f"{report['iterations']} iterations; name another preconditioner, or give an inverse as OPinv")
+        raise np.linalg.LinAlgError(f"GMRES did not reach the tolerance {rtol:.0e} with the shifted matrix: {report['ending']} after "
+                                    f"{report['iterations']} iterations. Name another preconditioner, or pass the inverse as OPinv")
 
     solve.rtol = rtol
     return solve
 
 
 def _power(x):
-    """A power of two that brings the largest number of an array near to 1, if squares of such numbers may leave the range of the type;
-    else 1."""
+    """Return a power of two that scales the largest number of an array to approximately 1, if squares of the numbers may be beyond the
+    range of the type; else 1."""
     largest = np.abs(x).max(initial=0)
     exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
     usual = 200 if np.finfo(_number(x.dtype)).eps < 1e-10 else 40
@@ -150,44 +147,41 @@ def _power(x):
 
 
 def _scaled(a, by):
-    from scipy.sparse.linalg import LinearOperator
-
-    return LinearOperator(a.shape, matvec=lambda x: by * a.matvec(x), dtype=a.dtype)
+    return scipy_module("sparse.linalg").LinearOperator(a.shape, matvec=lambda x: by * a.matvec(x), dtype=a.dtype)
 
 
 def _outer(tol, inverse):
-    """A tolerance that the errors of an inverse let eigenvalues reach."""
+    """Return a tolerance of eigenvalues that the errors of an inverse allow."""
     return max(tol, _TIGHTER * getattr(inverse, "rtol", 0.0))
 
 
 def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
-    """A function that solves with A - sigma M, or with M where there is no shift."""
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import LinearOperator, aslinearoperator
-
+    """Return a function that solves with A - sigma M, or with M if sigma is None."""
+    sp, linalg = scipy_module("sparse"), scipy_module("sparse.linalg")
     if sigma is None:
         if _is_matrix(m):
             return _solver(sp.csr_array(m), dtype, tol, preconditioner, hermitian)
         if preconditioner is not None:
-            raise ValueError(f"Minv is {preconditioner!r}: a preconditioner is made of a matrix, but M is " + ("None" if m is None else "an operator"))
+            raise ValueError(f"Minv is {preconditioner!r}, but M is {'None' if m is None else 'an operator'}. A preconditioner by name needs "
+                             "M as a matrix")
         return _iterative(m, None, dtype, tol)
     if _is_matrix(a) and (m is None or _is_matrix(m)):
         a = sp.csr_array(a)
         shifted = a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m))
         return _solver(shifted, dtype, tol, preconditioner, hermitian)
     if preconditioner is not None:
-        raise ValueError(f"OPinv is {preconditioner!r}: a preconditioner is made of matrices, but A or M is an operator")
-    a = aslinearoperator(a)
-    m = None if m is None else aslinearoperator(m)
+        raise ValueError(f"OPinv is {preconditioner!r}, but A or M is an operator. A preconditioner by name needs A and M as matrices")
+    a = linalg.aslinearoperator(a)
+    m = None if m is None else linalg.aslinearoperator(m)
 
     def shifted(x):
         return a.matvec(x) - sigma * (x if m is None else m.matvec(x))
 
-    return _iterative(LinearOperator(a.shape, matvec=shifted, dtype=dtype), None, dtype, tol)
+    return _iterative(linalg.LinearOperator(a.shape, matvec=shifted, dtype=dtype), None, dtype, tol)
 
 
 def _given(inverse, n, name):
-    """An inverse that the caller has, as a function."""
+    """Return the inverse that the caller passed, as a function."""
     if isinstance(inverse, _bandsolve.Factor):
         return inverse.solve
     _, made, _ = _operator(inverse, n, name)
@@ -195,17 +189,15 @@ def _given(inverse, n, name):
 
 
 def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=None, cayley=False, second_look=True):
-    from scipy.sparse.linalg import ArpackNoConvergence
-
     if which not in names:
         raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
     n, matrix, dtype = _operator(a, None, "A")
     k = _whole_number("k", k, 1)
     if k > n:
-        raise ValueError(f"k is {k}, expected at most n = {n}")
+        raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
     if not _tolerance("tol", tol) < 1:
-        raise ValueError(f"tol is {tol!r}, expected a number from 0 to below 1")
-    # The words are SciPy's.
+        raise ValueError(f"tol is {tol!r}, expected 0 <= tol < 1")
+    # SciPy raises these messages.
     if sigma is None and inverses[1] is not None:
         raise ValueError("OPinv should not be specified with sigma = None.")
     if sigma is not None and inverses[0] is not None:
@@ -229,7 +221,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         if start.shape != (n,):
             raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
         if not np.isfinite(start).all():
-            raise ValueError("v0 holds NaN or an infinity")
+            raise ValueError("v0 contains NaN or infinity, expected finite numbers")
     converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
     start = start.astype(dtype, copy=False)
     options = {
@@ -248,14 +240,15 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     inverse, found = inverses[0] if sigma is None else inverses[1], None
     structured = inverse is None and not cayley and not any(map(callable, converted))
     if structured and sigma is None and which == "SM":
-        # Those nearest to 0: inside a spectrum products alone find hardly any, or others.
+        # Search nearest to 0: products alone converge slowly, or to other eigenvalues, inside a spectrum.
         nearest = options | {"sigma": (0.0, 0.0), "which": names["LM"]}
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, nearest)
     elif structured and sigma is not None:
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
     counted = hermitian and which == ("SM" if sigma is None else "LM")
     if complete and (found is None or not counted):
-        raise ValueError("complete needs sigma and which='LM', or which='SM' without sigma, and matrices in a band that are factored here")
+        raise ValueError("complete=True needs sigma with which='LM', or which='SM' without sigma, and matrices with a narrow band. Leave out "
+                         "complete, or change these arguments")
     if found is None:
         if hermitian and mass is not None:
             _bandsolve.check_mass(n, _MOST_ENTRIES, converted[1], start)
@@ -276,35 +269,34 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if not report["converged"]:
         message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
         if report["ending"] == "may be incomplete":
-            message += "; others that are wanted more may be missing"
+            message += "; eigenvalues that which=" + repr(which) + " prefers may be missing"
         if hermitian and not all(_is_hermitian(matrix) for matrix in (a, m)):
-            message += "; the matrix is not Hermitian: eigs is for such"
-        raise ArpackNoConvergence(message, w, v)
+            message += ". The matrix is not Hermitian: use eigs"
+        else:
+            message += ". Increase maxiter or ncv, or pass sigma near the eigenvalues"
+        raise scipy_module("sparse.linalg").ArpackNoConvergence(message, w, v)
     return w, v, report
 
 
 def _most_vectors(k, nearest):
-    """The usual size of a Krylov space. Eigenvalues nearest to a shift come first in it; others take more vectors."""
+    """Return the default size of a Krylov space. Eigenvalues nearest to a shift need fewer vectors than others."""
     return max(2 * k + 6, 16 if nearest else 20)
 
 
 def _is_hermitian(a):
-    """Whether a matrix is Hermitian to rounding; what is not known by its entries may be."""
-    import scipy.sparse as sp
-
+    """Whether a matrix is Hermitian up to rounding. The function returns True for operators."""
     if a is None or not _is_matrix(a):
         return True
-    a = sp.csr_array(a)
+    a = scipy_module("sparse").csr_array(a)
     difference, largest = abs(a - a.conj().T), abs(a).max() if a.nnz else 0
     return difference.nnz == 0 or difference.max() <= 1e3 * np.finfo(_number(a.dtype)).eps * largest
 
 
 def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng, second_look):
-    """A x = w M x with a positive definite A, as M x = u A x with u = 1 / w near to 1 / sigma."""
-    import scipy.sparse as sp
-
+    """Solve A x = w M x with a positive definite A, as M x = u A x with u = 1 / w near 1 / sigma."""
+    sp = scipy_module("sparse")
     if sigma is None or np.imag(sigma) != 0 or sigma == 0:
-        raise ValueError(f"sigma is {sigma!r}, expected a number other than 0 for mode='buckling'")
+        raise ValueError(f"sigma is {sigma!r}, expected a real number other than 0 for mode='buckling'")
     sigma = np.real(sigma)
     n, _, dtype = _operator(a, None, "A")
     m = sp.eye_array(n, dtype=dtype, format="csr") if m is None else m
@@ -315,11 +307,9 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng, second
     def inverted(b):
         return -sigma * solve(b)
 
-    # Its eigenvalues are -sigma times those of (A - sigma M)^-1 A.
+    # Its eigenvalues are -sigma times the eigenvalues of (A - sigma M)^-1 A.
     turned = {"LA": "SA", "SA": "LA"} if sigma > 0 else {}
-    from scipy.sparse.linalg import LinearOperator
-
-    inverse = LinearOperator((n, n), matvec=inverted, dtype=dtype)
+    inverse = scipy_module("sparse.linalg").LinearOperator((n, n), matvec=inverted, dtype=dtype)
     tol = _outer(tol, solve)
     u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng,
                          second_look=second_look)
@@ -402,7 +392,7 @@ _PARAMETERS = """
 
 def _documented(**words):
     def fill(function):
-        # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+        # `python -OO` removes docstrings.
         if function.__doc__:
             function.__doc__ = function.__doc__.replace("@PARAMETERS", _PARAMETERS.format(**words).strip())
         return function
@@ -488,12 +478,14 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     """
     if mode == "buckling":
         if complete:
-            raise ValueError("complete is for mode='normal'")
+            raise ValueError("complete=True needs mode='normal', but mode is 'buckling'")
         found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng, second_look)
     elif mode in ("normal", "cayley"):
         cayley = mode == "cayley"
-        if cayley and (not sigma or complete):
-            raise ValueError("mode='cayley' needs a sigma other than 0, and counts nothing")
+        if cayley and not sigma:
+            raise ValueError(f"sigma is {sigma!r}, expected a number other than 0 for mode='cayley'")
+        if cayley and complete:
+            raise ValueError("complete=True needs mode='normal', but mode is 'cayley'")
         found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, complete, cayley, second_look)
     else:
         raise ValueError(f"mode is {mode!r}, expected 'normal', 'buckling' or 'cayley'")

@@ -30,10 +30,10 @@ def _generate(name, n, seed):
     for number, what in ((n, "n"), (seed, "seed")):
         if not 0 <= number < 1 << 63:
             raise ValueError(f"{what} is {number}, expected a number that is not negative, below 2**63")
-    # A few diagonals, at least.
+    # Four numbers for each row: no family needs less.
     needed, free = 32 * n, _bandsolve.free_memory()
     if needed > free:
-        raise MemoryError(f"a matrix of {n} rows takes {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB are free")
+        raise MemoryError(f"a matrix of {n} rows needs {needed / 2**30:.1f} GiB of memory, but only {free / 2**30:.1f} GiB are free")
     return _bandsolve.generate(name, n, seed)
 
 
@@ -88,7 +88,7 @@ def bands(name, n, seed=1):
         return lower, upper, columns.T
     sub, diag, sup, periodic = parts
     if periodic:
-        raise ValueError(f"{name} is periodic, and no banded matrix: see `tridiagonal`")
+        raise ValueError(f"{name} is periodic, and has no band storage. Use bandsolve.gallery.tridiagonal")
     ab = np.zeros((3, n))
     if n > 0:
         ab[0, 1:], ab[1], ab[2, :-1] = sup[: n - 1], diag, sub[len(sub) - n + 1 :]
@@ -143,7 +143,7 @@ def tridiagonal(name, n, seed=1):
     """
     kind, *parts = _generate(name, n, seed)
     if kind == "banded":
-        raise ValueError(f"{name} is not tridiagonal: see `bands`")
+        raise ValueError(f"{name} is not tridiagonal. Use bandsolve.gallery.bands")
     sub, diag, sup, periodic = parts
     if not periodic and n > 0:
         sub, sup = sub[len(sub) - n + 1 :], sup[: n - 1]

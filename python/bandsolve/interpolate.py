@@ -6,6 +6,8 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._batch import first_not_finite
+from bandsolve._optional import scipy_module
 
 __all__ = ["CubicSpline"]
 
@@ -86,24 +88,28 @@ class CubicSpline:
             raise ValueError("x is complex, expected real numbers")
         x, y = np.array(as_array(x), dtype=float), as_array(y)
         if y.dtype.kind not in "fciub":
-            raise TypeError(f"y is an array of type {y.dtype}, expected numbers")
+            raise TypeError(f"y has the type {y.dtype}, expected numbers")
         if y.ndim == 0:
-            raise ValueError("y has no axis")
+            raise ValueError("y has no axis: it is a single number, expected one value for each knot")
         kind = complex if y.dtype.kind == "c" else float
         self.axis = axis % y.ndim
         y = np.moveaxis(y.astype(kind, copy=False), self.axis, 0)
         n = len(x) if x.ndim == 1 else 0
         if n < 2:
-            raise ValueError("x is expected to have one dimension and at least two knots")
+            raise ValueError(f"x has the shape {x.shape}, expected one dimension and at least two knots")
         if y.shape[0] != n:
-            raise ValueError(f"y has {y.shape[0]} values along axis {axis}, expected {n} as x has")
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            raise ValueError("x and y are expected to be finite")
-        if (np.diff(x) <= 0).any():
-            raise ValueError("x is expected to increase")
+            raise ValueError(f"y has {y.shape[0]} values along axis {axis}, expected {n}, one for each knot")
+        for name, values in (("x", x), ("y", np.moveaxis(y, 0, self.axis))):
+            place = first_not_finite(values)
+            if place is not None:
+                raise ValueError(f"{name}[{place}] is not finite")
+        falls = np.diff(x) <= 0
+        if falls.any():
+            i = falls.argmax()
+            raise ValueError(f"x does not increase: x[{i}] is {x[i]} and x[{i + 1}] is {x[i + 1]}. Sort the knots, and remove duplicates")
         periodic = isinstance(bc_type, str) and bc_type == "periodic"
         if periodic and not np.allclose(y[0], y[-1], rtol=1e-15, atol=1e-15):
-            raise ValueError("the first and the last value of a periodic spline are expected to be equal")
+            raise ValueError("the first and the last value of y differ, and are expected to be equal with bc_type='periodic'")
         self.x = x
         self.extrapolate = ("periodic" if periodic else True) if extrapolate is None else extrapolate
         h = np.diff(x).reshape([n - 1] + [1] * (y.ndim - 1))
@@ -143,7 +149,7 @@ class CubicSpline:
         t = np.asarray(as_array(t), dtype=float)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         begin, end = self.x[0], self.x[-1]
-        # Infinite t may give what is not a number.
+        # Infinite t may give NaN.
         with np.errstate(invalid="ignore"):
             at = begin + (t.ravel() - begin) % (end - begin) if extrapolate == "periodic" else t.ravel()
             value = self._horner(at, int(nu))
@@ -151,7 +157,7 @@ class CubicSpline:
             value[(at < begin) | (at > end)] = np.nan
         value[np.isnan(at)] = np.nan
         value = value.reshape(t.shape + self.c.shape[2:])
-        # The axes of t stand where the axis of the values was.
+        # The axes of t replace the axis of the values.
         order = list(range(t.ndim, t.ndim + self.axis)) + list(range(t.ndim))
         return value.transpose(order + list(range(t.ndim + self.axis, value.ndim)))
 
@@ -284,25 +290,23 @@ class CubicSpline:
         return self.solve(0.0, discontinuity, extrapolate)
 
     def _polynomial(self):
-        from scipy.interpolate import PPoly
-
-        return PPoly.construct_fast(self.c, self.x, self.extrapolate, self.axis)
+        return scipy_module("interpolate").PPoly.construct_fast(self.c, self.x, self.extrapolate, self.axis)
 
 
 def _ends(bc_type, y):
-    """What holds at either end."""
+    """Return the conditions at both ends."""
     both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(both) != 2:
-        raise ValueError("bc_type is expected to be a name, or one condition for each end")
+        raise ValueError(f"bc_type is {bc_type!r}, expected a name, or a pair with one condition for each end")
     return [_end(condition, y.shape[1:]) for condition in both]
 
 
 def _end(condition, shape):
-    """What holds at one end: None for not-a-knot, else the order of a derivative and its values."""
+    """Return the condition at one end: None for not-a-knot, else the order of a derivative and its values."""
     named = {"not-a-knot": None, "natural": (2, 0.0), "clamped": (1, 0.0)}
     if isinstance(condition, str):
         if condition not in named:
-            raise ValueError(f"bc_type {condition!r} is unknown, or not for one end alone")
+            raise ValueError(f"bc_type {condition!r} is unknown, expected 'not-a-knot', 'natural', 'clamped', or 'periodic' for both ends")
         condition = named[condition]
         if condition is None:
             return None
@@ -311,9 +315,9 @@ def _end(condition, shape):
     except (TypeError, ValueError):
         raise ValueError(f"bc_type has {condition!r} for an end, expected a name or (order, value)") from None
     if order not in (1, 2):
-        raise ValueError(f"the derivative at an end has order {order}, expected 1 or 2")
+        raise ValueError(f"bc_type has a derivative of order {order} for an end, expected 1 or 2")
     if not np.isfinite(value).all():
-        raise ValueError("values in bc_type are expected to be finite")
+        raise ValueError(f"bc_type has the value {value} for an end, expected finite numbers")
     return order, np.broadcast_to(value, shape).reshape(-1)
 
 
@@ -323,7 +327,7 @@ def _slopes(h, m, ends, x):
     if n == 2:
         first, last = first or (1, m[0]), last or (1, m[0])
     if n == 3 and first is None and last is None:
-        # The parabola through three points.
+        # One parabola passes through three points.
         curvature = (m[1] - m[0]) / (x[2] - x[0])
         return np.array([m[0] - h[0] * curvature, m[0] + h[0] * curvature, m[1] + h[1] * curvature])
     values = [condition[1] for condition in (first, last) if condition]
@@ -333,11 +337,11 @@ def _slopes(h, m, ends, x):
     rhs[1:-1] = 3 * (h[1:, None] * m[:-1] + h[:-1, None] * m[1:])
     diag[0], sup[0], rhs[0] = _end_row(first, h[:2], m[:2], 1)
     diag[-1], sub[-1], rhs[-1] = _end_row(last, h[::-1][:2], m[::-1][:2], -1)
-    return _bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs)
+    return _solved(sub[1:], diag, sup[:-1], rhs)
 
 
 def _end_row(condition, h, m, side):
-    """The row of an end: its own coefficient, that of its neighbour, and the right-hand side."""
+    """Return the row of an end: its own coefficient, that of its neighbour, and the right-hand side."""
     if condition is None:
         both = h[0] + h[1]
         return h[1], both, ((h[0] + 2 * both) * h[1] * m[0] + h[0] ** 2 * m[1]) / both
@@ -347,13 +351,23 @@ def _end_row(condition, h, m, side):
     return 2 * h[0], h[0], 3 * h[0] * m[0] - side * 0.5 * value * h[0] ** 2
 
 
+def _solved(sub, diag, sup, rhs, **options):
+    """Solve for the slopes."""
+    try:
+        return _bandsolve.solve_tridiagonal(sub, diag, sup, rhs, **options)
+    except ValueError:
+        # x and y are finite, so their quotients and products are not.
+        message = "x or y is so large that the equations of the slopes are beyond the range of double precision. Scale x or y"
+        raise ValueError(message) from None
+
+
 def _periodic_slopes(h, m):
     n = len(h)
     if n < 3:
-        # Two pieces: both knots have the slope that makes them one parabola each; one piece: a constant.
+        # Two pieces are one parabola each, with the same slope at both knots. One piece is a constant.
         s = (m / h[:, None]).sum(axis=0) / (1 / h).sum()
         return np.repeat(s[None], n + 1, axis=0)
     before, m_before = np.roll(h, 1), np.roll(m, 1, axis=0)
     rhs = 3 * (h[:, None] * m_before + before[:, None] * m)
-    s = _bandsolve.solve_tridiagonal(h, 2 * (before + h), before, rhs, periodic=True)
+    s = _solved(h, 2 * (before + h), before, rhs, periodic=True)
     return np.concatenate([s, s[:1]])

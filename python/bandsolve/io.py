@@ -8,8 +8,9 @@ import zipfile
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._optional import scipy_module
 
-# Whole numbers up to this one are held by double precision.
+# Double precision represents all integers up to this one.
 _EXACT = 2**53
 
 
@@ -66,15 +67,15 @@ def read(path):
     if path.endswith((".npy", ".npy.gz")):
         return _read_array(path)
     if path.endswith(".npz") and os.path.exists(path) and not zipfile.is_zipfile(path):
-        raise ValueError(f"{path}: is no .npz archive")
+        raise ValueError(f"{path}: not a .npz archive, expected a file that scipy.sparse.save_npz wrote")
     if path.endswith((".mtx", ".mtx.gz", ".npz")):
         kind, *parts = _bandsolve.read_file(path)
         return _typed(*parts) if kind == "dense" else _sparse(path, *parts)
-    raise ValueError(f"{path} is no .mtx, .npy or .npz file")
+    raise ValueError(f"{path} has an unknown ending, expected .mtx, .mtx.gz, .npy, .npy.gz or .npz")
 
 
 def _typed(values, number):
-    """Numbers in the type that they have in the file."""
+    """Return numbers in the type that they have in the file."""
     dtype = np.dtype(number)
     if dtype.kind in "iu" and abs(values).max(initial=0) > _EXACT:
         return values
@@ -82,9 +83,8 @@ def _typed(values, number):
 
 
 def _sparse(path, shape, rows, columns, values, number, form):
-    import scipy.sparse as sp
-
-    # SciPy marks its arrays; all others are matrices.
+    sp = scipy_module("sparse")
+    # SciPy marks arrays in the file, but not matrices.
     marked = form is not None and "_is_array.npy" in zipfile.ZipFile(path).namelist()
     made = sp.coo_array if marked else sp.coo_matrix
     return made((_typed(values, number), (rows, columns)), shape=shape).asformat(form or "coo")
@@ -94,15 +94,15 @@ def _read_array(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         _check_memory(path, _promised(file))
         file.seek(0)
-        # As many numbers as the header says, whatever else the stream delivers.
+        # Reads the count of numbers in the header, also if the stream is longer.
         array = np.lib.format.read_array(file)
     if array.dtype.kind in "fc" and not np.isfinite(array).all():
-        raise ValueError(f"{path} holds a NaN or an infinity")
+        raise ValueError(f"{path} contains NaN or infinity, expected finite numbers")
     return array
 
 
 def _promised(file):
-    """Bytes of the array whose header follows."""
+    """Return the size in bytes that the header at this place of the file announces."""
     version = np.lib.format.read_magic(file)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = header(file)
@@ -112,4 +112,4 @@ def _promised(file):
 def _check_memory(path, needed):
     free = _bandsolve.free_memory()
     if needed > free:
-        raise MemoryError(f"{path}: it takes {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB are free")
+        raise MemoryError(f"{path} needs {needed / 2**30:.1f} GiB of memory, but only {free / 2**30:.1f} GiB are free")

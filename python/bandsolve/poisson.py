@@ -29,6 +29,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._batch import first_not_finite
 from bandsolve.sparse import _whole_number
 
 __all__ = ["Solver", "solve"]
@@ -66,7 +67,7 @@ _PARAMETERS = """spacing : float or sequence of float, default 1.0
 
 
 def _documented(item):
-    # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+    # `python -OO` removes docstrings.
     if item.__doc__:
         item.__doc__ = item.__doc__.replace("@PARAMETERS", _PARAMETERS)
     return item
@@ -245,15 +246,16 @@ class Solver:
         self._pencils = None if pencils is None else _pencils(self._shape, pencils)
         if pencils is not None and not (_is_default(spacing, 1.0) and _is_default(boundary, "dirichlet") and _is_default(grid, "node")
                                         and coordinates is None and mean == 0.0):
-            raise ValueError("pencils say all of an axis: spacing, boundary, grid, coordinates and mean must be left out")
+            raise ValueError("pencils replaces spacing, boundary, grid, coordinates and mean: these arguments must be left out")
         self._axes = _axes(self._shape, spacing, boundary, grid, coordinates)
         threads = None if threads is None else _whole_number("threads", threads, 1)
+        shift, mean = _finite("shift", shift), _finite("mean", mean)
         self._options = {"shift": shift, "method": method, "mean": mean, "removable": removable, "threads": threads}
         self._lock, self._plans = threading.Lock(), {}
         self._first = self._plan(order == "F")
 
     def _plan(self, by_columns):
-        """The plan for arrays whose last index runs fastest, or the first: then it is one of the axes in reverse."""
+        """Return the plan for C-ordered arrays, or for Fortran-ordered ones, which are C-ordered with the axes reversed."""
         with self._lock:
             step = -1 if by_columns else 1
             if by_columns not in self._plans and self._pencils is not None:
@@ -294,15 +296,22 @@ class Solver:
         f = _real("f", f)
         many = f.ndim - len(self._shape)
         if many < 0 or f.shape[many:] != self._shape:
-            raise ValueError(f"f has the shape {f.shape}, expected {self._shape}, or more axes in front of it")
+            raise ValueError(f"f has the shape {f.shape}, expected {self._shape}, or more axes in front of these")
         by_columns = many == 0 and _by_columns(f)
         plan = self._plan(by_columns)
-        if out is None:
-            u, report = plan.solve(f.T if by_columns else f)
-            u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
-        else:
-            u = self._checked_out(out, f, by_columns)
-            _, report = plan.solve(f.T if by_columns else f, u.T if by_columns else u)
+        u = None if out is None else self._checked_out(out, f, by_columns)
+        try:
+            if out is None:
+                u, report = plan.solve(f.T if by_columns else f)
+                u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
+            else:
+                _, report = plan.solve(f.T if by_columns else f, u.T if by_columns else u)
+        except ValueError as error:
+            # The compiled part counts the entries one after the other.
+            place = first_not_finite(f) if str(error).startswith("f[") else None
+            if place is None:
+                raise
+            raise ValueError(f"f[{place}] is not finite") from None
         report["shape"] = self._shape
         return (u, report) if full_output else u
 
@@ -312,10 +321,10 @@ class Solver:
             found = f"{out.dtype} of the shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             raise ValueError(f"out is {found}, expected an array of {self._dtype} of the shape {f.shape}")
         if not out.flags.aligned or not out.flags.writeable or not out.flags[f"{order}_CONTIGUOUS"]:
-            raise ValueError(f"out must be writable, aligned and contiguous in the order {order} of f")
+            raise ValueError(f"out must be writable, aligned, and contiguous in order {order}, the memory order of f")
         same = out.ctypes.data == f.ctypes.data and out.strides == f.strides and out.dtype == f.dtype
         if not same and np.may_share_memory(out, f):
-            raise ValueError("out overlaps f, but is not f")
+            raise ValueError("out overlaps f in memory, but is not f. Pass f itself, or a separate array")
         return out
 
     @property
@@ -343,7 +352,7 @@ class Solver:
 
 
 def _real(name, values):
-    """As an array of real numbers."""
+    """Return the values as an array of real numbers."""
     values = as_array(values)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"{name} has the type {values.dtype}, expected real numbers")
@@ -351,8 +360,27 @@ def _real(name, values):
 
 
 def _number(dtype):
-    """The type in which a right-hand side of this type is solved for."""
+    """Return the number type of u for a right-hand side of this type."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
+
+
+def _finite(name, value):
+    """Return the value as a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {value!r}, expected a finite number")
+    return number
+
+
+def _positive(name, value):
+    """Return the value as a finite number above 0."""
+    number = _finite(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} is {value!r}, expected a positive number")
+    return number
 
 
 def _by_columns(f):
@@ -360,7 +388,7 @@ def _by_columns(f):
 
 
 def _numbers(values):
-    """Numbers one after the other, in double precision."""
+    """Return the values as a contiguous vector in double precision."""
     return np.ascontiguousarray(values, np.float64).reshape(-1)
 
 
@@ -370,12 +398,12 @@ def _checked_shape(shape):
     if not 1 <= len(lengths) <= 3:
         raise ValueError(f"a box of the shape {lengths} has {len(lengths)} axes, expected 1 to 3")
     if min(lengths) < 0 or max(lengths) >= 1 << 63:
-        raise ValueError(f"the shape is {lengths}, expected no negative number, and none from 2**63 on")
+        raise ValueError(f"the shape is {lengths}, expected numbers from 0 to 2**63 - 1")
     return lengths
 
 
 def _axes(shape, spacing, boundary, grid, coordinates):
-    """What the compiled part is told of each axis; values of sides in their shape."""
+    """Return the arguments of the compiled part for each axis; the values of a side keep its shape."""
     count = len(shape)
     spacings = _each("spacing", spacing, count, np.ndim(spacing) == 0)
     grids = _each("grid", grid, count, isinstance(grid, str))
@@ -394,7 +422,7 @@ def _axes(shape, spacing, boundary, grid, coordinates):
             "kinds": [kind for kind, _ in sides],
             "values": [values for _, values in sides],
             "grid": grids[axis],
-            "spacing": float(spacings[axis]),
+            "spacing": _positive("spacing", spacings[axis]),
             "coordinates": None if points is None else _numbers(points),
         })
     return made
@@ -405,13 +433,13 @@ def _is_default(given, default):
 
 
 def _pencils(shape, pencils):
-    """sub, diag and sup of A and of M for each axis."""
+    """Return sub, diag and sup of A and of M for each axis."""
     if len(pencils) != len(shape):
         raise ValueError(f"pencils has {len(pencils)} entries, expected {len(shape)}, one for each axis")
     made = []
     for axis, (pencil, n) in enumerate(zip(pencils, shape)):
         if len(pencil) != 2:
-            raise ValueError(f"the pencil of axis {axis} has {len(pencil)} entries, expected A and M")
+            raise ValueError(f"the pencil of axis {axis} has {len(pencil)} entries, expected two: A and M")
         a, m = pencil
         m = (np.zeros(n), np.ones(n), np.zeros(n)) if m is None else m
         made.append([*_diagonals(f"A of axis {axis}", a, n), *_diagonals(f"M of axis {axis}", m, n)])
@@ -419,25 +447,25 @@ def _pencils(shape, pencils):
 
 
 def _diagonals(name, matrix, n):
-    """sub, diag and sup, n numbers of each."""
+    """Return sub, diag and sup with n entries each."""
     if not hasattr(matrix, "diagonal"):
         arrays = [_numbers(_real(name, x)) for x in matrix]
         if [len(x) for x in arrays] != [n] * 3:
-            raise ValueError(f"{name} has arrays of {[len(x) for x in arrays]} numbers, expected three of {n}: sub, diag, sup")
+            raise ValueError(f"{name} has arrays of the lengths {[len(x) for x in arrays]}, expected three of length {n}: sub, diag and sup")
         return arrays
     if matrix.shape != (n, n):
         raise ValueError(f"{name} has the shape {matrix.shape}, expected {(n, n)}")
-    # Beside matrices of one row there is nothing.
+    # A matrix with one row has no off-diagonals.
     below, diag, above = (np.asarray(matrix.diagonal(k) if abs(k) < n else np.zeros(0), np.float64) for k in (-1, 0, 1))
     count = matrix.count_nonzero() if hasattr(matrix, "count_nonzero") else np.count_nonzero(matrix)
     if count != sum(map(np.count_nonzero, (below, diag, above))):
-        raise ValueError(f"{name} has entries beside its three diagonals")
+        raise ValueError(f"{name} has non-zero entries outside its three diagonals, expected a tridiagonal matrix")
     none = np.zeros(min(n, 1))
     return [np.concatenate([none, below]), np.ascontiguousarray(diag), np.concatenate([above, none])]
 
 
 def _each(name, given, count, alone):
-    """For each axis what is given, alone for all of them or one by one."""
+    """Return one value for each axis: the same value for all axes, or the entries of a sequence."""
     if alone:
         return [given] * count
     if len(given) != count:
@@ -450,22 +478,22 @@ def _is_named(given):
 
 
 def _is_side(given):
-    """Whether it is what one side has: a name, or a name and a value."""
+    """Whether this is the condition of one side: a name, or a name and a value."""
     if isinstance(given, (tuple, list)) and len(given) == 2:
         return isinstance(given[0], str) and not _is_named(given[1])
     return isinstance(given, str)
 
 
 def _sides(given, axis):
-    """What the two sides of an axis have."""
+    """Return the conditions of the two sides of an axis."""
     sides = (given, given) if _is_side(given) else given
     if not (isinstance(sides, (tuple, list)) and len(sides) == 2 and all(map(_is_side, sides))):
-        raise ValueError(f"the boundary of axis {axis} is {given!r}, expected a name, (name, value), or a pair of them")
+        raise ValueError(f"the boundary of axis {axis} is {given!r}, expected a name, (name, value), or a pair (lower, upper) of these")
     return sides
 
 
 def _side(given, axis, shape):
-    """Kind of a side, and its values: one, or those of all its points in their shape."""
+    """Return the kind of a side and its values: one number, or one for each point, in the shape of the side."""
     kind, value = (given, 0.0) if isinstance(given, str) else given
     values = _real("the value of a side", value)
     if values.ndim == 0:
@@ -474,5 +502,5 @@ def _side(given, axis, shape):
     try:
         return kind, np.broadcast_to(values, side)
     except ValueError:
-        message = f"the values at a side of axis {axis} have the shape {values.shape}, expected {side}, or what broadcasts to it"
+        message = f"the values at a side of axis {axis} have the shape {values.shape}, expected {side}, or a shape that broadcasts to it"
         raise ValueError(message) from None

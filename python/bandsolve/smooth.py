@@ -91,7 +91,7 @@ def _smooth(y, lam, order, weights, axis):
     moved = np.moveaxis(y.astype(complex if y.dtype.kind == "c" else float, copy=False), axis, 0)
     n = moved.shape[0]
     if n <= order:
-        raise ValueError(f"there are {n} values along the axis, expected more than {order}")
+        raise ValueError(f"y has {n} values along the axis, expected more than {order}, the order")
     weights = np.ones(n) if weights is None else _checked(weights, n, order)
     ab = _penalty(n, order)
     flat = moved.reshape(n, prod(moved.shape[1:]))
@@ -99,34 +99,37 @@ def _smooth(y, lam, order, weights, axis):
         ab *= lam
         ab[order] += weights
         rhs = weights[:, None] * np.where(weights[:, None] > 0, flat, 0)
-    # The largest entries.
+    # The diagonal has the largest entries.
     if not np.isfinite(ab[order]).all():
-        raise ValueError(f"lam is {lam}, with which the matrix is beyond the range of double precision")
+        raise ValueError(f"lam is {lam}, with which the matrix is beyond the range of double precision. Use a smaller lam")
     if not np.isfinite(rhs).all():
-        raise ValueError("y is expected to be finite where weights are positive, and so is weights * y")
+        raise ValueError("y or weights * y is not finite where a weight is positive. Use the weight 0 for missing values")
     if order == 1:
         z, report = _bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs, full_output=True)
     else:
         z, report = _bandsolve.solve_banded(order, order, ab, rhs, full_output=True)
     if report.attention:
-        raise np.linalg.LinAlgError(f"lam is {lam}, with which no digit of z is right: {report.attention}. Smooth every tenth value with a smaller lam")
+        raise np.linalg.LinAlgError(f"lam is {lam}, too large for double precision: {report.attention}. Smooth every tenth value with a smaller lam")
     return np.moveaxis(z.reshape(moved.shape), 0, axis)
 
 
 def _checked(weights, n, order):
     if np.iscomplexobj(weights):
-        raise TypeError("weights are complex, expected real numbers")
+        raise TypeError("weights is complex, expected real numbers")
     weights = np.asarray(as_array(weights), dtype=float)
-    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"weights are expected to be {n} finite numbers, none negative")
+    if weights.shape != (n,):
+        raise ValueError(f"weights has the shape {weights.shape}, expected ({n},): one weight for each value along the axis")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        raise ValueError(f"weights[{bad.argmax()}] is {weights[bad.argmax()]}, expected a finite number that is not negative")
     positive = np.count_nonzero(weights)
     if positive < order:
-        raise np.linalg.LinAlgError(f"{positive} weights are positive, expected {order} at least")
+        raise np.linalg.LinAlgError(f"{positive} weights are positive, expected at least {order}, the order")
     return weights
 
 
 def _penalty(n, order):
-    """The diagonals of DᵀD, D the differences of an order of n values."""
+    """Return the diagonals of DᵀD, where D takes the differences of an order."""
     few = min(n, 4 * order + 1)
     difference = np.diff(np.eye(few), order, axis=0)
     product = difference.T @ difference
@@ -135,7 +138,7 @@ def _penalty(n, order):
         ab[order - k, max(k, 0) : few + min(k, 0)] = np.diagonal(product, k)
     if few == n:
         return ab
-    # All columns but those at the ends are the same. Column by column, as they are solved with.
+    # All columns apart from the ends are equal. The solver takes the columns without a copy.
     full = np.empty((2 * order + 1, n), order="F")
     full[:] = ab[:, [2 * order]]
     full[:, : 2 * order], full[:, n - 2 * order :] = ab[:, : 2 * order], ab[:, few - 2 * order :]

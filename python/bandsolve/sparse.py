@@ -18,6 +18,8 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._batch import first_not_finite
+from bandsolve._optional import scipy_module
 
 __all__ = [
     "Preconditioner",
@@ -35,9 +37,8 @@ __all__ = [
 
 
 def _arrays(a):
-    """Shape and arrays of a matrix by rows, those of SciPy where it has them so."""
-    import scipy.sparse as sp
-
+    """Return the shape of a matrix and its three arrays by rows. The arrays of a csr matrix are not copied."""
+    sp = scipy_module("sparse")
     if not sp.issparse(a):
         a = as_array(a)
         a = sp.csr_array(a.astype(_number(a.dtype), copy=False))
@@ -48,33 +49,33 @@ def _arrays(a):
 
 
 def _compressed(a):
-    """The arrays of a matrix by rows or by columns, without what may stand behind its entries."""
+    """Return the arrays of a csr or csc matrix, cut to the number of its entries."""
     count = int(a.indptr[-1])
     return a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
 
 
 def _square(shape):
-    """Number of rows of a square matrix."""
+    """Return the number of rows of a square matrix."""
     if shape[0] != shape[1]:
-        raise ValueError(f"the matrix has the shape {shape}, expected a square one")
+        raise ValueError(f"the matrix has the shape {shape}, expected a square matrix")
     return shape[0]
 
 
 def _rows(a):
-    """Number of rows of a square matrix, and its arrays."""
+    """Return the number of rows of a square matrix, and its arrays."""
     shape, arrays = _arrays(a)
     return _square(shape), arrays
 
 
 def _edges(a):
-    """Number of rows of a square matrix, and its arrays or those of its transpose, which has the same graph: no copy of a matrix by columns."""
+    """Return the number of rows of a square matrix, and its arrays. A csc matrix gives those of its transpose, which has the same graph."""
     if getattr(a, "format", None) == "csc":
         return _square(a.shape), _compressed(a)
     return _rows(a)
 
 
 def _number(dtype):
-    """The type in which numbers of a type are computed with: double precision, but for single precision."""
+    """Return the number type of the computation: single precision for single precision, else double precision."""
     dtype = np.dtype(dtype)
     if dtype.char in "fdFD":
         return dtype
@@ -82,7 +83,7 @@ def _number(dtype):
 
 
 def _whole_number(name, value, least):
-    """As an int, where it is a whole number from `least` on that the compiled part can hold."""
+    """Return the value as an int. It must be a whole number of at least `least` that the compiled part can represent."""
     most = (1 << 63) - 1
     try:
         number = int(value)
@@ -90,7 +91,7 @@ def _whole_number(name, value, least):
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
-        raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
+        raise ValueError(f"{name} is {value!r}, expected a whole number of at least {least}")
     if number > most:
         shown = value if number < 10**40 else "a number of more than 40 digits"
         raise ValueError(f"{name} is {shown}, expected a whole number from {least} to {most}")
@@ -98,7 +99,7 @@ def _whole_number(name, value, least):
 
 
 def _by_parts(product, dtype, x):
-    """The product with a vector; where it is real and the vector is complex, of its parts."""
+    """Return the product with a vector. A real product takes the parts of a complex vector one after the other."""
     x = as_array(x)
     if x.dtype.kind == "c" and dtype.kind != "c":
         return product(x.real) + 1j * product(x.imag)
@@ -194,7 +195,7 @@ class Preconditioner:
     (True, True)
     """
 
-    # NumPy's arrays leave products with it to it.
+    # With this, `array @ self` calls this class, not NumPy.
     __array_ufunc__ = None
 
     def __init__(self, a, kind="auto", *, omega=0.01, seed=0, precision=None, inner=None):
@@ -204,10 +205,10 @@ class Preconditioner:
         if not isinstance(kind, str):
             raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
         if not np.isfinite(arrays[2]).all():
-            raise ValueError("the matrix holds NaN or an infinity")
+            raise ValueError("the matrix contains NaN or infinity, expected finite numbers")
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
-            raise ValueError("inner takes precision='single' and a matrix in double precision")
+            raise ValueError(f"inner is {inner!r}, which needs precision='single' and a matrix in double precision")
         options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": _whole_number("seed", seed, 0), "single": rounds,
                    "inner": inner}
         self._made = _bandsolve.SparsePreconditioner(n, arrays, options)
@@ -275,7 +276,7 @@ class Preconditioner:
             The kind has no adjoint. The message names the kinds that have one.
         """
         if self.kind not in _WITH_ADJOINT:
-            raise ValueError(f"{self.kind} has no adjoint; these have: {', '.join(_WITH_ADJOINT)}")
+            raise ValueError(f"{self.kind} has no adjoint. These kinds have one: {', '.join(_WITH_ADJOINT)}")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):
@@ -287,9 +288,7 @@ class Preconditioner:
 
     def aslinearoperator(self):
         """Return the preconditioner as a `scipy.sparse.linalg.LinearOperator`."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
+        return scipy_module("sparse.linalg").LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
     def __repr__(self):
         return f"Preconditioner({self.kind}, n={self.shape[0]})"
@@ -337,7 +336,7 @@ class PreparedProduct:
     (0, True, (4000, 3))
     """
 
-    # NumPy's arrays leave products with it to it.
+    # With this, `array @ self` calls this class, not NumPy.
     __array_ufunc__ = None
 
     def __init__(self, a):
@@ -411,16 +410,15 @@ class PreparedProduct:
 
     def aslinearoperator(self):
         """Return the matrix as a `scipy.sparse.linalg.LinearOperator`."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(self.shape, self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=self.dtype)
+        operator = scipy_module("sparse.linalg").LinearOperator
+        return operator(self.shape, self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=self.dtype)
 
     def __repr__(self):
         return f"PreparedProduct(shape={self.shape}, dtype={self.dtype}, nbytes={self.nbytes})"
 
 
 def _vector(name, values, n):
-    """An array of shape (n,) or (n, 1), as one of shape (n,)."""
+    """Return an array of shape (n,) or (n, 1) with the shape (n,)."""
     values = as_array(values)
     if values.shape not in ((n,), (n, 1)):
         raise ValueError(f"{name} has the shape {values.shape}, expected ({n},) or ({n}, 1)")
@@ -428,33 +426,28 @@ def _vector(name, values, n):
 
 
 def _matrix(a, b):
-    """Rows of the matrix, its arrays or its product with a vector, and in which type of numbers it computes."""
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import aslinearoperator
-
-    if sp.issparse(a) or isinstance(a, (np.ndarray, list)):
+    """Return the number of rows of a matrix or an operator, its arrays or its product with a vector, and its number type."""
+    if scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list)):
         rows, matrix = _rows(a)
         return rows, matrix, matrix[2].dtype
     if isinstance(a, PreparedProduct) and a.shape[0] == a.shape[1]:
         return a.shape[0], a._made, a.dtype
-    operator = aslinearoperator(a)
+    operator = scipy_module("sparse.linalg").aslinearoperator(a)
     if operator.shape[0] != operator.shape[1]:
-        raise ValueError(f"the operator has the shape {operator.shape}, expected a square one")
+        raise ValueError(f"the operator has the shape {operator.shape}, expected a square operator")
     dtype = operator.matvec(np.asarray(b)).dtype if operator.dtype is None else operator.dtype
     return operator.shape[0], operator.matvec, _number(dtype)
 
 
 def _inverse(m, a, n):
-    """The preconditioner as the compiled part takes it, and in which type of numbers it computes."""
-    from scipy.sparse.linalg import aslinearoperator
-
+    """Return the preconditioner as the compiled part takes it, and its number type."""
     if m is None:
-        # SciPy's way to give one with the matrix.
+        # SciPy also takes the preconditioner as an attribute of the matrix.
         return getattr(a, "psolve", None), None
     if isinstance(m, Preconditioner):
         shape, applied, dtype = m.shape, m._made, m.dtype
     else:
-        m = aslinearoperator(m)
+        m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
     if shape != (n, n):
         raise ValueError(f"the preconditioner has the shape {shape}, expected {(n, n)}")
@@ -462,7 +455,7 @@ def _inverse(m, a, n):
 
 
 def _tolerance(name, value):
-    """As a number, where it is one from 0 on."""
+    """Return the value as a number, which must not be negative."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -473,22 +466,22 @@ def _tolerance(name, value):
 
 
 def _norm(v):
-    """The 2-norm as a pair, scale and norm / scale: neither squares nor the norm itself leave the range."""
+    """Return the 2-norm as a pair, scale and norm / scale, so that neither squares nor the norm overflow."""
     v = np.asarray(v)
     scale = max(np.abs(v.real).max(initial=0.0), np.abs(v.imag).max(initial=0.0))
     return (scale, np.linalg.norm(v / scale)) if scale > 0 and np.isfinite(scale) else (1.0, scale)
 
 
 def _as(dtype, values, name):
-    """The array in this type. Imaginary parts are never dropped."""
+    """Convert an array to this type. Complex numbers for a real type are an error."""
     if values.dtype.kind == "c" and np.dtype(dtype).kind != "c":
-        raise TypeError(f"{name} holds complex numbers, but matrix, right-hand side and preconditioner are declared as {np.dtype(dtype)}. "
+        raise TypeError(f"{name} contains complex numbers, but matrix, right-hand side and preconditioner are declared as {np.dtype(dtype)}. "
                         "Declare the operator with dtype=complex, or return real numbers.")
     return values.astype(dtype, copy=False)
 
 
 def _start(x0, b, m, n):
-    """The vector that x0 means; 0 where the right-hand side is 0, as of SciPy's."""
+    """Return the start vector that x0 describes. If the right-hand side is 0, the start is 0, as in SciPy."""
     if x0 is None or not b.any():
         return np.zeros(n, b.dtype)
     if isinstance(x0, str):
@@ -502,10 +495,12 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     if side not in ("right", "left"):
         raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
     n, matrix, own = _matrix(a, b)
-    b = _vector("the right-hand side", b, n)
+    b = _vector("b", b, n)
+    if not np.isfinite(b).all():
+        raise ValueError(f"b[{first_not_finite(b)}] is not finite")
     m, other = _inverse(m, a, n)
     x0 = x0 if x0 is None or isinstance(x0, str) else as_array(x0)
-    # The precision is that of matrix and right-hand side; what else there is can make it complex.
+    # The matrix and b give the precision. The preconditioner and x0 can only make the type complex.
     dtype = np.result_type(own, _number(b.dtype))
     if any(kind is not None and kind.kind == "c" for kind in (other, getattr(x0, "dtype", None))):
         dtype = np.result_type(dtype, np.complex64)
@@ -537,12 +532,12 @@ def _answer(x, report, full_output):
 
 
 def _iterations(maxiter, b):
-    """Most iterations of methods that SciPy has, too."""
+    """Return the maximum number of iterations of a method that SciPy has too."""
     return 10 * np.size(b) if maxiter is None else _whole_number("maxiter", maxiter, 0)
 
 
 def _limit(maxiter):
-    """The same of methods that SciPy does not have, whose limit is chosen where they run."""
+    """Return the maximum number of iterations of a method that SciPy does not have. None: the compiled part chooses."""
     return None if maxiter is None else _whole_number("maxiter", maxiter, 0)
 
 
@@ -595,7 +590,7 @@ _ITERATIONS = "the number of iterations"
 def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
     def fill(function):
         parameters = _PARAMETERS.format(maxiter=maxiter, more=more, callback=callback, info=info)
-        # (Without docstrings, as by `python -OO`, there is nothing to fill.)
+        # `python -OO` removes docstrings.
         if function.__doc__:
             function.__doc__ = function.__doc__.replace("@PARAMETERS", parameters.strip())
         return function
@@ -669,7 +664,7 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
     restart = max(min(20 if restart is None else _whole_number("restart", restart, 1), np.size(b)), 1)
-    # More iterations than a number of 63 bits take longer than anybody waits.
+    # The compiled part takes 63 bits.
     limit = min(_iterations(maxiter, b) * (1 if legacy else restart), (1 << 63) - 1)
     told = callback
     if callback is not None and callback_type != "x":

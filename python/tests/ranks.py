@@ -195,7 +195,7 @@ def errors():
     refused(ValueError, f"rank {last}", ours.solve_batch, COMM, field, 4 * bad, field, field)
     refused(ValueError, f"rank {last}: rhs has the shape (4,)", ours.solve_batch, COMM, off, diag, off, wrong)
     refused(ValueError, "axis 2 is out of bounds", ours.solve_batch, COMM, field, field, field, field, axis=2)
-    refused(ValueError, "by 'auto'", ours.Batch(COMM, field, 4 * field, field).factor, "thomas")
+    refused(ValueError, "use 'auto'", ours.Batch(COMM, field, 4 * field, field).factor, "thomas")
     refused(np.linalg.LinAlgError, "singular", ours.solve_batch, COMM, 0 * field, 0 * field, 0 * field, field)
     refused(ValueError, f"rank {last}", ours.solve_poisson, COMM, bad)
     refused(TypeError, "expected real numbers", ours.solve_poisson, COMM, 1j * field)

@@ -119,7 +119,7 @@ def test_sparse_matrices(form):
         assert np.allclose(a @ bandsolve.solve(a, rhs), rhs)
         assert np.allclose(a.T @ bandsolve.factor(a).solve_transpose(rhs), rhs)
         assert np.allclose(a @ bandsolve.solve(a.toarray(), rhs), rhs)
-    with pytest.raises(ValueError, match="expected a square one"):
+    with pytest.raises(ValueError, match="expected a square matrix"):
         bandsolve.solve(sp.csr_array((3, 4)), np.ones(3))
 
 
@@ -179,7 +179,7 @@ def test_tensorflow():
     swapped = np.swapaxes(rhs, -1, -2)
     assert np.array_equal(tridiagonal_solve((du, d, dl), swapped, "sequence", True, False, "x", True, False), expected)
     assert np.array_equal(tridiagonal_solve(rhs=rhs, diagonals=compact, name=None), expected)
-    with pytest.raises(ValueError, match="partial_pivoting is expected to be True"):
+    with pytest.raises(ValueError, match="partial_pivoting is False, expected True with perturb_singular=True"):
         tridiagonal_solve(compact, rhs, partial_pivoting=False, perturb_singular=True)
     tf = pytest.importorskip("tensorflow")
     for diagonals, b, keywords in [
@@ -305,8 +305,8 @@ def test_splines_that_cannot_be():
         (x, x, {"bc_type": (1, 0)}, r"bc_type has 1 for an end, expected a name or \(order, value\)"),
         (x, x, {"bc_type": (None, None)}, "bc_type has None for an end"),
         (x, x, {"bc_type": ((1, 0.0, 0.0), "natural")}, "bc_type has .* for an end"),
-        (x, x, {"bc_type": ((1, np.nan), "natural")}, "values in bc_type are expected to be finite"),
-        (x, x, {"bc_type": ("natural", (2, -np.inf))}, "values in bc_type are expected to be finite"),
+        (x, x, {"bc_type": ((1, np.nan), "natural")}, "bc_type has the value nan for an end, expected finite numbers"),
+        (x, x, {"bc_type": ("natural", (2, -np.inf))}, "bc_type has the value -inf for an end, expected finite numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
             CubicSpline(x_of, y, **keywords)
@@ -341,7 +341,7 @@ def test_smoothing_of_what_cannot_be_smoothed():
         whittaker(np.ones(2), 1)
     with pytest.raises(ValueError, match="lam is -1"):
         whittaker(np.ones(20), -1)
-    with pytest.raises(ValueError, match="weights"):
+    with pytest.raises(ValueError, match=r"weights has the shape \(3,\), expected \(20,\)"):
         whittaker(np.ones(20), 1, weights=np.ones(3))
     y, ones, gap = np.arange(20.0), np.ones(20), np.where(np.arange(20) == 3, np.nan, 1)
     for values, lam, weights, message in [
@@ -349,20 +349,20 @@ def test_smoothing_of_what_cannot_be_smoothed():
         (y, np.inf, None, "lam is inf"),
         (y, 1e308, None, "lam is 1e.308, with which the matrix is beyond the range"),
         (y.astype(np.float32), 1e308, None, "lam is 1e.308"),
-        (y, 1, gap, "weights are expected to be 20 finite numbers"),
-        (y, 1, ones * np.inf, "weights are expected to be 20 finite numbers"),
-        (gap, 1, ones, "y is expected to be finite"),
-        (gap, 1, None, "y is expected to be finite"),
+        (y, 1, gap, r"weights\[3\] is nan, expected a finite number that is not negative"),
+        (y, 1, ones * np.inf, r"weights\[0\] is inf, expected a finite number that is not negative"),
+        (gap, 1, ones, "y or weights . y is not finite where a weight is positive"),
+        (gap, 1, None, "y or weights . y is not finite where a weight is positive"),
         (y * 1e300, 1, ones * 1e300, "weights . y"),
     ]:
         with pytest.raises(ValueError, match=message):
             whittaker(values, lam, weights=weights)
-    with pytest.raises(TypeError, match="weights are complex"):
+    with pytest.raises(TypeError, match="weights is complex"):
         whittaker(y, 1, weights=ones + 1j)
     for order in (1, 2, 3, 5):
         weights = np.zeros(20)
         weights[: order - 1] = 1
-        with pytest.raises(np.linalg.LinAlgError, match=f"{order - 1} weights are positive, expected {order} at least"):
+        with pytest.raises(np.linalg.LinAlgError, match=f"{order - 1} weights are positive, expected at least {order}"):
             whittaker(y, 1, order=order, weights=weights)
         weights[-1] = 1
         assert np.allclose(whittaker(0 * y + 1, 1, order=order, weights=weights), 1)
@@ -370,7 +370,7 @@ def test_smoothing_of_what_cannot_be_smoothed():
 
 def test_a_penalty_that_leaves_no_digit_is_an_error():
     for n, lam, order in ((400, 1e16, 2), (300, 1e17, 2), (200, 1e17, 1)):
-        with pytest.raises(np.linalg.LinAlgError, match="no digit|singular"):
+        with pytest.raises(np.linalg.LinAlgError, match="too large for double precision|singular"):
             whittaker(np.ones(n), lam, order=order)
     # Weights of the size of the penalty.
     assert np.allclose(whittaker(np.ones(50), 1e16, weights=np.full(50, 1e16)), 1)
@@ -448,10 +448,10 @@ def test_files(tmp_path):
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress((tmp_path / name).read_bytes()))
     for name in ("a.npz", "a.npy", "a.npy.gz", "a.mtx", "a.mtx.gz"):
         assert np.allclose(a @ bandsolve.solve(bandsolve.io.read(tmp_path / name), rhs), rhs)
-    with pytest.raises(ValueError, match="is no .mtx"):
+    with pytest.raises(ValueError, match="a.txt has an unknown ending, expected .mtx"):
         bandsolve.io.read("a.txt")
     (tmp_path / "b.npz").write_text("text")
-    with pytest.raises(ValueError, match="is no .npz"):
+    with pytest.raises(ValueError, match="b.npz: not a .npz archive"):
         bandsolve.io.read(tmp_path / "b.npz")
     with pytest.raises(FileNotFoundError):
         bandsolve.io.read(tmp_path / "c.npz")
@@ -459,7 +459,7 @@ def test_files(tmp_path):
 
 def test_arrays_that_are_not_finite(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[1.0, np.nan], [0.0, 1.0]]))
-    with pytest.raises(ValueError, match="holds a NaN or an infinity"):
+    with pytest.raises(ValueError, match="a.npy contains NaN or infinity"):
         bandsolve.io.read(tmp_path / "a.npy")
 
 
@@ -469,7 +469,7 @@ def test_arrays_that_promise_more_than_memory(tmp_path, monkeypatch):
     (tmp_path / "a.npy.gz").write_bytes(gzip.compress((tmp_path / "a.npy").read_bytes()))
     monkeypatch.setattr(bandsolve._bandsolve, "free_memory", lambda: 3000)
     for name in ("a.npy", "a.npy.gz"):
-        with pytest.raises(MemoryError, match=f"{name}: it takes .* GiB are free"):
+        with pytest.raises(MemoryError, match=f"{name} needs .* GiB of memory, but only .* GiB are free"):
             bandsolve.io.read(tmp_path / name)
     monkeypatch.undo()
     assert bandsolve._bandsolve.free_memory() > 2**20

@@ -244,7 +244,7 @@ def test_answers_go_where_they_are_asked_to(dtype):
                            (np.empty((9, 22), dtype)[:, ::2], "contiguous"), (np.asfortranarray(f), "order C"), (locked, "writable")]:
         with pytest.raises(ValueError, match=message):
             solver.solve(f, out=wrong)
-    with pytest.raises(ValueError, match="overlaps f, but is not f"):
+    with pytest.raises(ValueError, match="overlaps f in memory, but is not f"):
         solver.solve(longer[:99].reshape(9, 11), out=longer[1:].reshape(9, 11))
 
 
@@ -326,17 +326,17 @@ def test_what_is_wrong_is_said():
         (dict(grid="faces"), "there is no grid \"faces\"; there are node, cell"),
         (dict(grid=("node",)), "grid has 1 entries, expected 2"),
         (dict(method="rpts"), "there is no method \"rpts\"; there are auto, fft"),
-        (dict(spacing=0.0), "spacings that are not positive"),
+        (dict(spacing=0.0), "spacing is 0.0, expected a positive number"),
         (dict(spacing=(1.0, 1.0, 1.0)), "spacing has 3 entries, expected 2"),
         (dict(coordinates=[np.arange(5.0), None]), "coordinates has length 5, expected 6"),
         (dict(coordinates=[-np.arange(6.0), None]), "do not increase"),
         (dict(coordinates=[np.zeros((6, 1)), None]), "expected one dimension"),
-        (dict(shift=np.nan), "shift"),
+        (dict(shift=np.nan), "shift is nan, expected a finite number"),
         (dict(threads=0), "threads is 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             poisson.solve(f, **problem)
-    with pytest.raises(ValueError, match=r"f\[7\] is not finite"):
+    with pytest.raises(ValueError, match=r"f\[1, 2\] is not finite"):
         poisson.solve(np.where(np.arange(20).reshape(4, 5) == 7, np.nan, 1.0))
     with pytest.raises(ValueError, match="expected 1 to 3"):
         poisson.solve(np.ones((2, 2, 2, 2)))
@@ -344,11 +344,11 @@ def test_what_is_wrong_is_said():
         poisson.solve(f + 0j)
     solver = poisson.Solver((4, 5))
     for wrong in [np.ones((5, 4)), np.ones(5), np.ones((4, 5, 1))]:
-        with pytest.raises(ValueError, match=r"expected \(4, 5\), or more axes in front of it"):
+        with pytest.raises(ValueError, match=r"expected \(4, 5\), or more axes in front of these"):
             solver.solve(wrong)
     with pytest.raises(ValueError, match="expected float32 or float64"):
         poisson.Solver(5, dtype=complex)
-    with pytest.raises(ValueError, match="no negative number"):
+    with pytest.raises(ValueError, match=r"the shape is \(5, -1\), expected numbers from 0 to"):
         poisson.Solver((5, -1))
     with pytest.raises(ValueError, match="order is 'A'"):
         poisson.Solver(5, order="A")

@@ -209,7 +209,7 @@ def test_what_is_wrong_is_said():
         sparse.Preconditioner(np.ones((2, 3)))
     with pytest.raises(ValueError, match="precision is 'half'"):
         sparse.Preconditioner(a, precision="half")
-    with pytest.raises(ValueError, match="inner takes precision='single'"):
+    with pytest.raises(ValueError, match="inner is 'cg', which needs precision='single'"):
         sparse.Preconditioner(a, inner="cg")
     with pytest.raises(ValueError, match="no solver `sor`"):
         sparse.Preconditioner(a, "ilu0", precision="single", inner="sor")
@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said():
         with pytest.raises(ValueError, match=words):
             sparse.Preconditioner(a, **wrong)
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="holds NaN or an infinity"):
+        with pytest.raises(ValueError, match="contains NaN or infinity"):
             sparse.Preconditioner(value * a)
     for call, words in [(lambda: sparse.cg(a, np.ones(25), maxiter=-1), "maxiter is -1"),
                         (lambda: sparse.idrs(a, np.ones(25), maxiter=2.5), "maxiter is 2.5"),

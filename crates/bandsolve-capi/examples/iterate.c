@@ -1,5 +1,5 @@
-/* A sparse matrix that is no band: five points on a grid, strongly coupled along its columns. Its product with a known solution, the
-   paths that carry most of its weight, a preconditioner made of them, and GMRES. */
+/* Solve a sparse system with GMRES: a five-point stencil on a grid with strong coupling along the columns. The program computes a
+   product with a known solution, the linear forest of the matrix, and a preconditioner from the forest. */
 
 #include <bandsolve.h>
 
@@ -30,7 +30,7 @@ static void check(int holds, const char *what) {
     checks++;
 }
 
-/* Writes the arrays of the matrix; returns the number of entries. */
+/* Write the arrays of the matrix; return the number of entries. */
 static int64_t assemble(void) {
     const int to[5] = {-COLUMNS, -1, 0, 1, COLUMNS};
     const double weight[5] = {-1.0, -0.05, 2.2, -0.05, -1.0};
@@ -50,7 +50,7 @@ static int64_t assemble(void) {
     return nnz;
 }
 
-/* Forgets the weak couplings: the tridiagonal system of the paths, which is solved in their order. */
+/* Drop the weak couplings: solve the tridiagonal system of the paths, in the order of the forest. */
 static void along_paths(bandsolve_csr_t matrix) {
     bandsolve_forest_t forest;
     bandsolve_forest_info_t info;
@@ -69,7 +69,7 @@ static void along_paths(bandsolve_csr_t matrix) {
     check(info.n == N && info.coverage > 0.8, "the paths miss the strong couplings");
 }
 
-/* Prints the residual now and then. */
+/* Print the residual every 5 iterations. */
 static int32_t watch(int64_t iteration, double residual, double tolerance, void *count) {
     if (iteration % 5 == 0) printf("  %3d: %.1e, wanted %.1e\n", (int)iteration, residual, tolerance);
     *(int *)count = (int)iteration;
@@ -103,7 +103,7 @@ static void iterate(bandsolve_csr_t matrix, bandsolve_precond_t precond) {
     check(report.converged && report.ending == BANDSOLVE_CONVERGED && error < 1e-7, "x is wrong");
     check(watched == report.iterations, "not every iteration was told of");
 
-    /* Too few iterations: x is the best that was found, and the status says so. */
+    /* With too few iterations, x is the best solution that was found, and the status is not BANDSOLVE_SUCCESS. */
     options.max_iterations = 2;
     options.watch = NULL;
     x[0] = 1e3;
@@ -113,18 +113,66 @@ static void iterate(bandsolve_csr_t matrix, bandsolve_precond_t precond) {
     free(buffer);
 }
 
+/* The same matrix from 64-bit indices, and with 64-bit row pointers alone. */
+static void wide_indices(int64_t nnz) {
+    static int64_t wide_columns[5 * N], wide_ptrs[N + 1];
+    static double y[N];
+    const double one = 1.0, zero = 0.0;
+    bandsolve_csr_t wide, mixed;
+    int64_t k;
+    for (k = 0; k < nnz; k++) wide_columns[k] = col_indices[k];
+    for (k = 0; k <= N; k++) wide_ptrs[k] = row_ptrs[k];
+    require(bandsolveDcsr_create_64(N, N, values, wide_columns, wide_ptrs, nnz, &wide), "create_64");
+    require(bandsolveDcsr_create_mixed(N, N, values, col_indices, wide_ptrs, nnz, &mixed), "create_mixed");
+    require(bandsolveDcsrmv(BANDSOLVE_PLAIN, &one, wide, known, &zero, y), "product");
+    check(fabs(y[0] - rhs[0]) < 1e-12, "the product with 64-bit indices differs");
+    require(bandsolveDcsrmv(BANDSOLVE_PLAIN, &one, mixed, known, &zero, y), "product");
+    check(fabs(y[0] - rhs[0]) < 1e-12, "the product with 64-bit row pointers differs");
+    require(bandsolveCsrDestroy(wide), "destroy");
+    require(bandsolveCsrDestroy(mixed), "destroy");
+}
+
+/* Choose one edge at each vertex: a matching of large weight. */
+static void matching(bandsolve_csr_t matrix) {
+    static int64_t partners[N];
+    bandsolve_forest_options_t options;
+    bandsolve_forest_info_t info;
+    options.size = sizeof options;
+    info.size = sizeof info;
+    require(bandsolveForestDefaults(&options), "defaults");
+    options.degree = 1;
+    require(bandsolveDcsr_factor(matrix, &options, partners, &info), "factor");
+    check(partners[0] < 0 || partners[partners[0]] == 0, "the partner of a vertex has another partner");
+}
+
+/* z = M^-1 rhs, one application of the preconditioner. */
+static void apply(bandsolve_precond_t precond) {
+    static double z[N];
+    size_t bytes;
+    void *buffer;
+    require(bandsolveDprecond_apply_bufferSizeExt(precond, &bytes), "size");
+    buffer = malloc(bytes > 0 ? bytes : 1);
+    check(buffer != NULL, "out of memory");
+    require(bandsolveDprecond_apply(BANDSOLVE_PLAIN, precond, rhs, z, buffer), "apply");
+    check(isfinite(z[0]), "z is not finite");
+    free(buffer);
+}
+
 int main(void) {
     const double one = 1.0, minus = -1.0, zero = 0.0;
     const int64_t nnz = assemble();
     bandsolve_csr_t matrix;
     bandsolve_precond_t precond;
     require(bandsolveDcsr_create(N, N, values, col_indices, row_ptrs, nnz, &matrix), "create");
-    /* There will be many products. */
+    /* Prepare the matrix for many products. */
     require(bandsolveDcsr_prepare(matrix), "prepare");
     require(bandsolveDcsrmv(BANDSOLVE_PLAIN, &one, matrix, known, &zero, rhs), "product");
+    wide_indices(nnz);
     along_paths(matrix);
+    matching(matrix);
     require(bandsolveDcsr_precond("auto", matrix, NULL, &precond), "preconditioner");
     printf("%s, since %s\n", bandsolvePrecondKind(precond), bandsolvePrecondReason(precond));
+    apply(precond);
     iterate(matrix, precond);
     /* rhs - A known = 0 */
     require(bandsolveDcsrmv(BANDSOLVE_PLAIN, &minus, matrix, known, &one, rhs), "residual");

@@ -1,5 +1,5 @@
-// One step of the Schrödinger equation i u_t = -u_xx on a ring by Crank and Nicolson: a complex periodic system. A plane
-// wave is only turned by it, by an angle that is known.
+// One Crank-Nicolson step of the periodic Schrödinger equation i u_t = -u_xx: a complex periodic system. The step multiplies a plane
+// wave by a known phase factor.
 
 #include <bandsolve.h>
 

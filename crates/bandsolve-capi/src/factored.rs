@@ -1,7 +1,7 @@
-//! `bgtf`, `bgtrfs`: block tridiagonal systems that are factored once and solved often.
+//! `bgtf`, `bgtrfs`: factor block tridiagonal systems once and solve them many times.
 //!
-//! The caller's factorization buffer holds a header with the number of the factors, which lie on the heap: its size depends on
-//! nothing, and it may begin anywhere. The factors borrow the caller's arrays, which verification and refinement need.
+//! The factorization buffer of the caller contains a header with the number of the factors, which are on the heap. Its size is fixed, and
+//! it may have any alignment. The factors borrow the arrays of the caller, which verification and refinement need.
 
 use crate::memory::{RawArray, size};
 use crate::report;
@@ -16,13 +16,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What stands in a factorization buffer that holds factors.
+/// The contents of a factorization buffer with factors.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct FactorsHeader {
     magic: u64,
     number: u64,
-    /// With `magic` and `number` tells a header from other bytes.
+    /// Distinguishes a header from other bytes, with `magic` and `number`.
     check: u64,
 }
 
@@ -44,15 +44,15 @@ impl FactorsHeader {
 /// [`OwnedFactors`] of any type.
 type AnyHeld = Arc<dyn Any + Send + Sync>;
 
-/// The factors that buffers refer to, by number, and where the buffer was when it was last used. A copy of a header whose factors are
-/// freed refers to nothing.
+/// The factors by number, each with the address of its buffer at the last use. A copy of a header whose factors were freed refers to no
+/// factors.
 static HELD: Mutex<BTreeMap<u64, (usize, AnyHeld)>> = Mutex::new(BTreeMap::new());
 
 fn held() -> MutexGuard<'static, BTreeMap<u64, (usize, AnyHeld)>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps factors for the buffer at a place; returns their number.
+/// Store factors for the buffer at an address; return their number.
 fn hold(place: usize, factors: AnyHeld) -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -60,47 +60,52 @@ fn hold(place: usize, factors: AnyHeld) -> u64 {
     number
 }
 
-/// Factors of a matrix that lies in the caller's memory.
+/// Factors of a matrix in the memory of the caller.
 struct OwnedFactors<T: Scalar> {
     factor: AnyFactor<'static, T>,
     plan: Plan,
     call: Call,
 }
 
-/// What `bgtf` was called with.
+/// The arguments of `bgtf`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call {
     p: PivotingArgument,
     n: i64,
     block: i64,
-    /// Where the arrays begin.
+    /// The addresses of the arrays.
     matrix: [usize; 3],
 }
 
 impl Call {
     pub fn new<T>(p: PivotingArgument, (n, block): (i64, i64), matrix: [*const T; 3]) -> Self {
-        // A matrix without rows lies anywhere.
+        // A matrix without rows may have any address.
         let matrix = if n > 0 { matrix.map(<*const T>::addr) } else { [0; 3] };
         Self { p, n, block, matrix }
     }
 
-    /// `Err` unless `bgtrfs` is called with the same.
+    /// `Err` unless the arguments of `bgtrfs` are the same.
     pub fn check(&self, solve: &Self) -> CallResult {
         if self == solve {
             return Ok(());
         }
-        Err(CallFailure::argument("p, n, block, sub, diag, sup are not those that bgtf was called with".into()))
+        Err(CallFailure::argument(
+            "p, n, block, sub, diag or sup differs from the call of bgtf; pass the same values".into(),
+        ))
     }
 }
 
-/// That a factorization buffer holds nothing to solve with.
+/// The failure of a factorization buffer without factors.
 pub(crate) fn no_factors() -> CallFailure {
-    CallFailure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into())
+    CallFailure::buffer("factorization_buffer contains no factors; call bgtf with this buffer first".into())
 }
 
-/// That a factorization buffer was filled by the function of another type.
+/// The failure of a factorization buffer with factors of another number type.
 pub(crate) fn other_type() -> CallFailure {
-    CallFailure::buffer("factorization_buffer holds factors of another number type".into())
+    CallFailure::buffer(
+        "factorization_buffer contains factors of another number type; use the function of the type that factored"
+            .into(),
+    )
 }
 
 /// The number in the caller's buffer, if it holds factors.
@@ -155,12 +160,13 @@ pub(crate) unsafe fn factor<T: Scalar>(
     Ok(())
 }
 
-/// Frees factors whose buffer is at this place. If it was moved, and used since, what stands here is what the move left behind.
+/// Free factors whose buffer is at this address. If the buffer was moved and used since, these bytes are an old copy, and the factors
+/// remain.
 fn free_at(number: u64, place: usize) {
     let mut all = held();
     let here = all.get(&number).is_some_and(|(last, _)| *last == place);
     let freed = if here { all.remove(&number) } else { None };
-    // Others need not wait until the memory is free.
+    // Release the lock first, so that other threads need not wait.
     drop(all);
     drop(freed);
 }

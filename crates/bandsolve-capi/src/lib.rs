@@ -1,9 +1,13 @@
-//! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`; with the feature `gpu` also for
-//! the memory of GPUs: `include/bandsolve_gpu.h`.
+//! The C API of bandsolve: the functions of `include/bandsolve.h`. See `docs/c-api.md` for conventions and examples.
 //!
-//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse`, `csr`, `poisson` or `gpu` through one
-//! guard, which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
-//! checked.
+//! # Features
+//!
+//! - `gpu`: functions for arrays in GPU memory, `include/bandsolve_gpu.h`.
+//!
+//! # Modules
+//!
+//! [`entry`] declares the C functions. Each is one line that calls `solve`, `sparse`, `csr`, `poisson` or `gpu` through a guard
+//! ([`status`]). The guard catches panics and stores the error message. `memory` checks pointers and sizes and creates slices.
 
 #![allow(non_camel_case_types, non_snake_case)]
 

@@ -9,7 +9,7 @@ use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::slice;
 
-/// A string of the caller; `None` if it is null.
+/// A string of the caller; `None` if the pointer is null.
 ///
 /// # Safety
 /// `start` is null or a string that ends with a zero, which nobody writes for `'a`.
@@ -20,7 +20,7 @@ pub(crate) unsafe fn text<'a>(start: *const c_char) -> Option<&'a CStr> {
 
 /// A size that is not negative.
 pub(crate) fn size(name: &str, value: i64) -> CallResult<usize> {
-    let wrong = if value < 0 { "expected a size that is not negative" } else { "more than can be addressed" };
+    let wrong = if value < 0 { "expected 0 or more" } else { "more than can be addressed" };
     usize::try_from(value).map_err(|_| CallFailure::argument(format!("{name} is {value}, {wrong}")))
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> CallResult<usize> {
     }
 }
 
-/// An array of the caller: not null unless it is empty, aligned, all of it in the address space.
+/// An array of the caller: aligned, inside the address space, and not null unless it is empty.
 #[derive(Debug)]
 pub(crate) struct RawArray<T> {
     name: &'static str,
@@ -63,7 +63,9 @@ impl<T> RawArray<T> {
             return Err(CallFailure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
         }
         if start.addr().checked_add(len * size_of::<T>()).is_none() {
-            return Err(CallFailure::argument(format!("{name} with {len} elements would leave the address space")));
+            return Err(CallFailure::argument(format!(
+                "{name} with {len} elements would exceed the address space; check the pointer and the sizes"
+            )));
         }
         Ok(array)
     }
@@ -79,7 +81,7 @@ impl<T> RawArray<T> {
         self.start == other.start
     }
 
-    /// To be read.
+    /// Borrow the array for reading.
     ///
     /// # Safety
     /// There are `len` elements, which nobody writes for `'a`.
@@ -91,7 +93,7 @@ impl<T> RawArray<T> {
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 
-    /// To be written.
+    /// Borrow the array for writing.
     ///
     /// # Safety
     /// There are `len` elements, which nobody else reads or writes for `'a`.
@@ -104,10 +106,10 @@ impl<T> RawArray<T> {
     }
 }
 
-/// The same of arrays in the memory of a device, whose addresses are looked at and nothing else.
+/// Arrays in the memory of a device. The host uses only their addresses.
 #[cfg(feature = "gpu")]
 impl<T: bytemuck::Pod> RawArray<T> {
-    /// To be read on the device.
+    /// Borrow the array for reading on the device.
     ///
     /// # Safety
     /// There are `len` elements in the memory of `device`, which nobody writes for `'a`.
@@ -116,7 +118,7 @@ impl<T: bytemuck::Pod> RawArray<T> {
         unsafe { DeviceSlice::from_raw(device, self.start.expose_provenance() as u64, self.len) }
     }
 
-    /// To be written on the device.
+    /// Borrow the array for writing on the device.
     ///
     /// # Safety
     /// There are `len` elements in the memory of `device`, which nobody else reads or writes for `'a`.
@@ -126,22 +128,22 @@ impl<T: bytemuck::Pod> RawArray<T> {
     }
 }
 
-/// The size that a structure of the caller says of itself in its first field: at least that which this library knows.
+/// The size of a structure of the caller, from its first field: at least the size that this library knows.
 ///
 /// # Safety
-/// `start` is null or points to a size, and to as many bytes as that says.
+/// `start` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn room<S>(name: &str, start: *const S) -> CallResult<usize> {
     // SAFETY: the caller's promise.
     unsafe { room_from(name, start, size_of::<S>()) }
 }
 
-/// The same of a structure that had `expected` bytes in the first version of the library: fields were added at the end.
+/// As [`room`], for a structure that had `expected` bytes in the first version of the library. Later versions added fields at the end.
 ///
 /// # Safety
 /// As [`room`].
 pub(crate) unsafe fn room_from<S>(name: &str, start: *const S, expected: usize) -> CallResult<usize> {
     if start.is_null() || !start.is_aligned() {
-        return Err(CallFailure::argument(format!("{name} is null or not aligned")));
+        return Err(CallFailure::argument(format!("{name} is null or not aligned, expected a pointer to a structure")));
     }
     // SAFETY: not null and aligned; the caller has set the first field.
     let size = unsafe { start.cast::<usize>().read() };
@@ -154,7 +156,7 @@ pub(crate) unsafe fn room_from<S>(name: &str, start: *const S, expected: usize) 
     Ok(size)
 }
 
-/// Writes as much of a structure as the caller has room for.
+/// Write the part of a structure that fits in the memory of the caller.
 ///
 /// # Safety
 /// `to` is aligned and has room for `size` bytes.
@@ -164,7 +166,7 @@ pub(crate) unsafe fn write_part<S: Copy>(to: *mut S, value: &S, size: usize) {
     unsafe { core::ptr::copy_nonoverlapping(core::ptr::from_ref(value).cast::<u8>(), to.cast::<u8>(), bytes) }
 }
 
-/// Where an array lies.
+/// The address range of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct ArgumentPlace {
     pub name: &'static str,
@@ -182,18 +184,18 @@ impl ArgumentPlace {
     }
 }
 
-/// Memory of our own for `needed`.
+/// Heap memory for `needed`.
 pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
 }
 
-/// Bytes that a buffer must have, wherever it begins.
+/// Bytes of a buffer, for any alignment.
 pub(crate) fn scratch_bytes(needed: StackReq) -> CallResult<usize> {
     let bytes = needed.unaligned_bytes_required();
     if isize::try_from(bytes).is_ok() {
         return Ok(bytes);
     }
-    Err(CallFailure::argument("the buffer would be larger than what can be addressed".into()))
+    Err(CallFailure::argument("the buffer would be larger than can be addressed; reduce the sizes".into()))
 }
 
 /// Writes the size of a buffer to `out`.
@@ -208,7 +210,7 @@ pub(crate) unsafe fn tell_size(needed: StackReq, out: *mut usize) -> CallResult 
     Ok(())
 }
 
-/// Works in the caller's buffer, or in memory of our own.
+/// Run with the buffer of the caller, or with heap memory.
 ///
 /// # Safety
 /// Nobody else uses the buffer.
@@ -222,7 +224,7 @@ pub(crate) unsafe fn in_scratch<R>(
         return Ok(work(PodStack::new(unsafe { buffer.write() })));
     }
     let bytes = scratch_bytes(needed)?;
-    // On large pages: what is read at random from small ones takes several times as long.
+    // Use large pages: random reads from small pages take several times as long.
     let mut own = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
     Ok(work(PodStack::new(&mut own)))
 }

@@ -21,60 +21,62 @@ use core::mem::offset_of;
 use std::any::Any;
 use std::ffi::CString;
 
-/// What is given at a side of a box.
+/// The boundary condition on one side of a box.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_boundary_t {
-    /// The value of u.
+    /// Dirichlet: the value of u is given.
     BANDSOLVE_DIRICHLET = 0,
-    /// The derivative of u along the outward normal.
+    /// Neumann: the derivative of u along the outward normal is given.
     BANDSOLVE_NEUMANN = 1,
-    /// Nothing: u goes on at the other side. Both sides of an axis are periodic, or neither.
+    /// Periodic: u continues at the opposite side. Set both sides of an axis to periodic, or neither.
     BANDSOLVE_PERIODIC = 2,
 }
 
-/// A boundary as C hands it in: any number, so not the Rust enum.
+/// A boundary condition from C. It may be any number, so it is not the Rust enum.
 pub type BoundaryArgument = i32;
 
-/// Where the unknowns of an axis stand.
+/// The positions of the unknowns along an axis.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_grid_t {
-    /// At nodes: a Dirichlet side is one spacing beyond the last unknown, a Neumann side is where the last unknown is.
+    /// At nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann side is at the last unknown.
     BANDSOLVE_NODES = 0,
-    /// In the middle of cells: sides are half a spacing beyond the last unknown.
+    /// At cell centers. Each side is half a spacing beyond the last unknown.
     BANDSOLVE_CELLS = 1,
 }
 
-/// A grid as C hands it in: any number, so not the Rust enum.
+/// A grid from C. It may be any number, so it is not the Rust enum.
 pub type GridArgument = i32;
 
-/// A side of a box.
+/// The boundary condition and its values on one side of a box.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_poisson_side_t {
-    /// What is given. At first the value of u.
+    /// The kind of the boundary condition. Default `BANDSOLVE_DIRICHLET`.
     pub kind: BoundaryArgument,
-    /// It, the same all over the side. At first 0.
+    /// The boundary value, the same on the whole side. Default 0.
     pub value: f64,
-    /// A number for each point of the side in the place of it, the last axis running fastest; they are copied. At first NULL.
+    /// One boundary value for each point of the side, instead of `value`. The last axis is contiguous. The values are copied.
+    /// Default NULL.
     pub values: *const f64,
 }
 
-/// An axis of a box.
+/// One axis of a box: its unknowns and its two sides.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_poisson_axis_t {
-    /// Unknowns along it. At first 1.
+    /// Number of unknowns along the axis. Default 1.
     pub n: i64,
-    /// Where they stand. At first at nodes.
+    /// The positions of the unknowns. Default `BANDSOLVE_NODES`.
     pub grid: GridArgument,
-    /// Their distance. At first 1.
+    /// Distance between neighboring unknowns. Default 1.
     pub spacing: f64,
-    /// Increasing coordinates in the place of it; they are copied. Of nodes those of the unknowns and of Dirichlet sides (n to n + 2
-    /// numbers), and n + 1 where the axis is periodic; of cells their n + 1 faces. At first NULL.
+    /// Increasing coordinates, instead of `spacing`. They are copied. For nodes: the coordinates of the unknowns and of the
+    /// Dirichlet sides, which are n to n + 2 values, or n + 1 values if the axis is periodic. For cells: the n + 1 faces.
+    /// Default NULL.
     pub coordinates: *const f64,
-    /// The side where the index is 0, and the side where it is n - 1.
+    /// The side at index 0, and the side at index n - 1.
     pub sides: [bandsolve_poisson_side_t; 2],
 }
 
@@ -82,19 +84,20 @@ pub struct bandsolve_poisson_axis_t {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_poisson_problem_t {
-    /// To be set to `sizeof(bandsolve_poisson_problem_t)`, also before `bandsolvePoissonDefaults`.
+    /// Set it to `sizeof(bandsolve_poisson_problem_t)` first, also before `bandsolvePoissonDefaults`.
     pub size: usize,
-    /// Axes of the box, 1 to 3. At first 2.
+    /// Number of axes of the box, 1 to 3. Default 2.
     pub dimensions: i64,
-    /// The axes, of which as many count. The last one that counts is contiguous in memory.
+    /// The axes. The first `dimensions` of them are used, and the last of these is contiguous in memory.
     pub axes: [bandsolve_poisson_axis_t; 3],
-    /// What is added to the diagonal. At first 0.
+    /// The number that is added to the diagonal. Default 0.
     pub shift: f64,
-    /// The mean of u, weighted by volumes, of singular problems. At first 0.
+    /// The mean of u, weighted by volumes, if the problem is singular. Default 0.
     pub mean: f64,
-    /// How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry. At first 0.1.
+    /// The maximum that may be subtracted from f so that a singular problem has a solution, as a fraction of the largest entry
+    /// of f. Default 0.1.
     pub removable: f64,
-    /// Name of the method: "auto", "fft", "gemm", "bcr2", "bcr4" or "pscr". At first NULL, which is "auto".
+    /// Name of the method: "auto", "fft", "gemm", "bcr2", "bcr4" or "pscr". Default NULL, which means "auto".
     pub method: *const c_char,
 }
 
@@ -102,27 +105,28 @@ pub struct bandsolve_poisson_problem_t {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct bandsolve_poisson_report_t {
-    /// To be set to `sizeof(bandsolve_poisson_report_t)` before the call. Later versions add fields at the end, and write no more than
-    /// this.
+    /// Set it to `sizeof(bandsolve_poisson_report_t)` before the call. Later versions of the library add fields at the end, and
+    /// write at most `size` bytes.
     pub size: usize,
     /// Largest backward error of the right-hand sides.
     pub backward_error: f64,
-    /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
+    /// The constant that was subtracted from f at each unknown, so that a singular problem has a solution. If there are several
+    /// right-hand sides, the largest.
     pub removed: f64,
-    /// The mean of u as it is returned, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+    /// The mean of the returned u, weighted by volumes, if the problem is singular. Otherwise NaN.
     pub mean: f64,
-    /// Most refinement steps that a right-hand side took.
+    /// Largest number of refinement steps of any right-hand side.
     pub refinement_steps: i64,
-    /// Tridiagonal systems that were solved for each right-hand side.
+    /// Number of tridiagonal systems that were solved for each right-hand side.
     pub subproblems: i64,
-    /// An estimate of the reciprocal condition: the error of u, relative to its largest entry, can be 2 backward_error / rcond. NaN where it
-    /// is not known.
+    /// Estimate of the reciprocal condition number. The error of u, relative to its largest entry, can be 2 backward_error /
+    /// rcond. NaN if unknown.
     pub rcond: f64,
-    /// Says in words where u may have no correct digit, else empty.
+    /// A warning in words if u may have no correct digit. Empty otherwise.
     pub attention: [c_char; 160],
 }
 
-/// A solver of a problem, in one of two number types.
+/// A solver of a Poisson problem, in one of two number types.
 pub struct bandsolve_poisson_solver {
     /// A `PoissonPlan`.
     plan: Box<dyn Any + Send + Sync>,
@@ -130,7 +134,7 @@ pub struct bandsolve_poisson_solver {
     reason: CString,
 }
 
-/// A solver that `bandsolve<t>poisson_create` or `bandsolve<t>poisson_create_pencils` has made.
+/// A solver that `bandsolve<t>poisson_create` or `bandsolve<t>poisson_create_pencils` made.
 pub type bandsolve_poisson_solver_t = *mut bandsolve_poisson_solver;
 
 const NO_SIDE: bandsolve_poisson_side_t = bandsolve_poisson_side_t {
@@ -147,10 +151,10 @@ const NO_AXIS: bandsolve_poisson_axis_t = bandsolve_poisson_axis_t {
     sides: [NO_SIDE; 2],
 };
 
-/// Writes the problem that there is before anything is set.
+/// Write the default problem.
 ///
 /// # Safety
-/// `out` is null or points to a size, and to as many bytes as that says.
+/// `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn defaults(out: *mut bandsolve_poisson_problem_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room("problem", out)? };
@@ -220,14 +224,14 @@ impl bandsolve_poisson_axis_t {
     }
 }
 
-/// The axes that count.
+/// The first `dimensions` axes.
 fn counted<A>(axes: &[A], dimensions: i64) -> CallResult<&[A]> {
     let counted = usize::try_from(dimensions).ok().and_then(|count| axes.get(..count));
     let message = || format!("problem->dimensions is {dimensions}, expected 1 to 3");
     counted.filter(|axes| !axes.is_empty()).ok_or_else(|| CallFailure::argument(message()))
 }
 
-/// The method of a name; of no name `auto`.
+/// The method with this name; `auto` if there is no name.
 ///
 /// # Safety
 /// As [`text`].
@@ -236,14 +240,14 @@ unsafe fn method_called(name: *const c_char) -> CallResult<PoissonMethod> {
     let name = unsafe { text(name) }.unwrap_or(c"auto");
     name.to_str().ok().and_then(PoissonMethod::from_name).ok_or_else(|| {
         let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-        CallFailure::argument(format!("no method is called {name:?}, expected one of {}", names.join(", ")))
+        CallFailure::argument(format!("there is no method {name:?}; use one of {}", names.join(", ")))
     })
 }
 
 /// The problem of the caller.
 ///
 /// # Safety
-/// `given` is null or points to a size, and to as many bytes as that says; pointers in it that are not null to what the header says.
+/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null to what the header says.
 unsafe fn problem(given: *const bandsolve_poisson_problem_t) -> CallResult<Poisson> {
     // SAFETY: the caller's promise; any bytes are numbers and pointers.
     let given = unsafe {
@@ -304,10 +308,14 @@ unsafe fn held<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> Call
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(solver, "solver", "poisson_create")? };
     let plan = handle.plan.downcast_ref();
-    plan.ok_or_else(|| CallFailure::argument("solver has another number type than the function".into()))
+    plan.ok_or_else(|| {
+        CallFailure::argument(
+            "solver has another number type than the function; use the function of the type that created it".into(),
+        )
+    })
 }
 
-/// Enough in place and out of place.
+/// Scratch that is sufficient in place and out of place.
 fn needed<T: PoissonScalar>(plan: &PoissonPlan<T>) -> StackReq {
     plan.solve_scratch().or(plan.solve_in_place_scratch())
 }
@@ -324,7 +332,7 @@ pub(crate) unsafe fn solve_size<T: PoissonScalar>(solver: bandsolve_poisson_solv
 /// `poisson_solve`.
 ///
 /// # Safety
-/// As [`solve_size`]; pointers that are not null point to what the sizes say, for this call alone where it writes.
+/// As [`solve_size`]; pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
 pub(crate) unsafe fn solve<T: PoissonScalar>(
     solver: bandsolve_poisson_solver_t,
     n_rhs: i64,
@@ -343,7 +351,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
     let (u, f) = (RawArray::new("u", u, count)?, RawArray::new("f", f, count)?);
     let in_place = u.begins_with(&f);
     if !in_place && u.place().overlapped(&[f.place()]).is_some() {
-        return Err(CallFailure::argument("u overlaps f and is not the same".into()));
+        return Err(CallFailure::argument("u overlaps f; pass the same pointer, or arrays that do not overlap".into()));
     }
     let needed = needed(plan);
     let buffer = match scratch.is_null() {
@@ -366,7 +374,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
     Ok(())
 }
 
-/// Writes a report, unless nobody wants it.
+/// Write a report, unless `out` is null.
 ///
 /// # Safety
 /// `out` is null or has room for a report, as it says itself.
@@ -390,7 +398,7 @@ unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     unsafe { write_part(out, &said, size) };
 }
 
-/// What a handle says of itself; nothing if it is null.
+/// A text of a handle; empty if the handle is null.
 ///
 /// # Safety
 /// It is null, or not destroyed for as long as the text is read.
@@ -402,7 +410,7 @@ unsafe fn said(
     unsafe { solver.as_ref() }.map_or(c"", text).as_ptr()
 }
 
-/// `bandsolvePoissonMethod`: the name of its method, what `auto` has chosen in the place of it.
+/// `bandsolvePoissonMethod`: the name of the method, after the choice of `auto`.
 ///
 /// # Safety
 /// As [`said`].
@@ -411,7 +419,7 @@ pub(crate) unsafe fn method(solver: bandsolve_poisson_solver_t) -> *const c_char
     unsafe { said(solver, |solver| &solver.method) }
 }
 
-/// `bandsolvePoissonReason`: why it is this method.
+/// `bandsolvePoissonReason`: the reason for the method.
 ///
 /// # Safety
 /// As [`said`].

@@ -7,24 +7,24 @@ use core::ffi::c_char;
 use core::mem::offset_of;
 use std::cell::Cell;
 
-/// How a solve went.
+/// How the last solve went: accuracy, repairs and method.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct bandsolve_report_t {
-    /// To be set to `sizeof(bandsolve_report_t)` before the call. Later versions add fields at the end, and write no more
-    /// than this.
+    /// Set it to `sizeof(bandsolve_report_t)` before the call. Later versions of the library add fields at the end, and write
+    /// at most `size` bytes.
     pub size: usize,
-    /// Largest row-wise backward error of the right-hand sides, max |rhs - A x|_i / (sum_j |a_ij| max|x| + |rhs_i|). NaN if
-    /// verification is off, or nothing was solved.
+    /// Largest row-wise backward error of the right-hand sides: the maximum over rows i of |rhs - A x|_i / (sum_j |a_ij| max|x|
+    /// + |rhs_i|). NaN if verification is off, or if nothing was solved.
     pub backward_error: f64,
-    /// Most refinement steps that a right-hand side took.
+    /// Largest number of refinement steps of any right-hand side.
     pub refinement_steps: i32,
-    /// 1 if a right-hand side had to be solved again by the sequential pivoted method, else 0.
+    /// 1 if a right-hand side needed the fallback to the pivoted solver, else 0.
     pub fallback: i32,
-    /// Name of the method that was used; empty if nothing was solved.
+    /// Name of the method that solved the system. Empty if nothing was solved.
     pub method: [c_char; 32],
-    /// Says in words where x may have no correct digit, because x is so large that the matrix must be singular to working precision. Else
-    /// empty.
+    /// A warning in words if x may have no correct digit, because x is so large that the matrix must be singular to working
+    /// precision. Empty otherwise.
     pub attention: [c_char; 160],
 }
 
@@ -41,12 +41,12 @@ thread_local! {
     static LAST: Cell<bandsolve_report_t> = const { Cell::new(NOTHING) };
 }
 
-/// Nothing has been solved by the call that begins.
+/// Clear the report at the start of a call.
 pub(crate) fn clear() {
     _ = LAST.try_with(|last| last.set(NOTHING));
 }
 
-/// Keeps what a solve by `method` says of itself.
+/// Store the report of a solve by `method`.
 pub(crate) fn keep(solved: &Result<Report>, method: Method) {
     let mut report = NOTHING;
     let steps = |steps: usize| steps.try_into().unwrap_or(i32::MAX);
@@ -71,7 +71,7 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
     _ = LAST.try_with(|last| last.set(report));
 }
 
-/// As many characters of a text as have room, and a zero at the end.
+/// A zero-terminated text. A longer text is cut.
 pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
     let mut characters = [0; N];
     characters[..N - 1].iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from as c_char);

@@ -1,4 +1,4 @@
-//! What a thread has set, and the plans that follow from it.
+//! The settings of a thread, and the plans that follow from them.
 
 use crate::status::{CallFailure, CallResult};
 use bandsolve::{Error, Method, Pivoting, Plan, Shape};
@@ -7,26 +7,26 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
-/// How pivot rows are chosen.
+/// How a solver chooses pivot rows.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_pivoting_t {
-    /// Rows are never exchanged: for matrices known not to need it.
+    /// Rows are never exchanged. For matrices that need no pivoting, for example diagonally dominant ones.
     BANDSOLVE_NO_PIVOTING = 0,
-    /// The larger of the candidates.
+    /// The pivot row is the candidate row with the larger entry.
     BANDSOLVE_PARTIAL_PIVOTING = 1,
-    /// The larger of the candidates, each relative to its own row.
+    /// The pivot row is the candidate row with the larger entry relative to its own row.
     BANDSOLVE_SCALED_PARTIAL_PIVOTING = 2,
-    /// What the library recommends: scaled partial pivoting.
+    /// The recommended choice: scaled partial pivoting.
     BANDSOLVE_DEFAULT_PIVOTING = 3,
 }
 
 use bandsolve_pivoting_t::*;
 
-/// A truth value as C hands it in: any byte, so not Rust's `bool`; all but 0 are true.
+/// A truth value from C. It may be any byte, so it is not Rust's `bool`. All bytes except 0 are true.
 pub type BoolArgument = u8;
 
-/// A pivoting as C hands it in: any number, so not the Rust enum.
+/// A pivoting from C. It may be any number, so it is not the Rust enum.
 pub type PivotingArgument = i32;
 
 fn pivoting(p: PivotingArgument) -> CallResult<Pivoting> {
@@ -43,11 +43,11 @@ fn pivoting(p: PivotingArgument) -> CallResult<Pivoting> {
     }
 }
 
-/// What a thread has set.
+/// The settings of a thread.
 #[derive(Debug, Clone, Copy)]
 struct LibrarySettings {
     method: Method,
-    /// `None`: all there are.
+    /// `None` means all threads.
     threads: Option<usize>,
     verify: bool,
 }
@@ -64,14 +64,14 @@ fn change(by: impl FnOnce(&mut LibrarySettings)) {
     SETTINGS.set(settings);
 }
 
-/// The most threads that a solve works with, and those that buffers are sized for: as many as there are when the first plan is
-/// made. It stays the same, whatever becomes of the pool: sizes that were told go on to hold.
+/// Maximum number of threads of a solve, for which buffers are sized: the number of threads at the first plan. It never changes, so
+/// that buffer sizes remain valid.
 fn most_threads(pool: usize) -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| available_parallelism().map_or(1, usize::from).max(pool))
 }
 
-/// The threads that this thread has asked for, if it has.
+/// The number of threads that this thread set, if any.
 pub(crate) fn threads_set() -> Option<usize> {
     let threads = SETTINGS.try_with(Cell::get).unwrap_or(USUAL).threads?;
     Some(threads.min(most_threads(bandsolve_kernel::threads::count())))
@@ -79,20 +79,20 @@ pub(crate) fn threads_set() -> Option<usize> {
 
 /// The plans for systems of one shape.
 pub(crate) struct Plans {
-    /// What buffers are sized by. It follows from the arguments alone: a buffer goes from thread to thread without its length,
-    /// so no setting may count.
+    /// The plan for buffer sizes. It depends only on the arguments: a buffer passes between threads without its length, so the size must
+    /// not depend on settings.
     pub buffer: Plan,
-    /// What is solved with, under the settings of this thread.
+    /// The plan for the solve, with the settings of this thread.
     pub solve: Plan,
 }
 
-/// The plans for systems of this shape, which are solved `once` or whose factors are kept.
+/// The plans for systems of this shape. `once`: solve once; otherwise the factors are kept.
 pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
     let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
     let pool = plan.options().threads;
     let most = most_threads(pool);
-    // A plan decides anew with every change, so nothing is changed that is so already.
+    // Each change makes the plan choose again, so the function skips changes without effect.
     let threads = |plan: Plan, threads| if plan.options().threads == threads { plan } else { plan.threads(threads) };
     let buffer = threads(plan, most);
     let mut solve = threads(buffer.clone(), settings.threads.unwrap_or(pool).min(most)).verify(settings.verify);
@@ -129,10 +129,7 @@ pub(crate) unsafe fn set_method(name: *const c_char) -> CallResult {
     let name = unsafe { crate::memory::text(name) }.unwrap_or(c"auto");
     let Some(method) = name.to_str().ok().and_then(Method::from_name) else {
         let names: Vec<_> = Method::ALL.into_iter().map(Method::name).collect();
-        return Err(CallFailure::argument(format!(
-            "no method is called {name:?}, expected one of {}",
-            names.join(", ")
-        )));
+        return Err(CallFailure::argument(format!("there is no method {name:?}; use one of {}", names.join(", "))));
     };
     change(|settings| settings.method = method);
     Ok(())

@@ -1,6 +1,6 @@
-//! The families behind the C functions: sizes and pointers are checked, then a plan is made, a matrix factored and solved with.
+//! The solvers behind the C functions: check sizes and pointers, plan, factor and solve.
 //!
-//! Everything is checked before a slice is made, and slices are made before anything is written.
+//! All checks come before the first slice, and all slices before the first write.
 
 use crate::memory::{ArgumentPlace, RawArray, elements, heap, size};
 use crate::report;
@@ -11,7 +11,7 @@ use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Resul
 use core::ffi::c_void;
 use core::slice;
 
-/// The system that a function is asked to solve, as C says it.
+/// The kind of system, with the sizes from C.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SystemKind {
     /// Three arrays of `n`.
@@ -24,7 +24,7 @@ pub(crate) enum SystemKind {
     Banded { n: i64, lower: i64, upper: i64 },
 }
 
-/// Right-hand sides, solutions and scratch, as C hands them in.
+/// Right-hand sides, solutions and scratch memory from C.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sides<T> {
     pub n_rhs: i64,
@@ -43,10 +43,10 @@ pub(crate) struct CheckedSystem {
     pub rhs_len: usize,
     /// Right-hand sides; none if the matrix has no rows.
     pub n_rhs: usize,
-    /// Scratch for the matrix, where it is rearranged.
+    /// Scratch for the rearranged matrix.
     storage: StackReq,
-    /// What the caller's buffer has room for: scratch for the matrix and that of a solve. Never more than what `…_bufferSizeExt`
-    /// said, whoever asked and with whatever settings.
+    /// Scratch that fits in the buffer of the caller: for the matrix and for a solve. It never exceeds the size that
+    /// `…_bufferSizeExt` returns, whatever the settings of either thread are.
     buffer: StackReq,
 }
 
@@ -68,9 +68,10 @@ impl SystemKind {
             }
             SystemKind::Banded { n, lower, upper } => {
                 let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
-                // On machines of 64 bits it always fits, the sizes being of 63.
+                // On 64-bit machines the sum always fits, because sizes have 63 bits.
                 let bands = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
-                let bands = bands.ok_or_else(|| CallFailure::argument("lower + upper is too large".into()))?;
+                let bands =
+                    bands.ok_or_else(|| CallFailure::argument("lower + upper is more than can be addressed".into()))?;
                 Ok((Shape::Banded { n, lower, upper }, [n, bands, 1]))
             }
         }
@@ -83,7 +84,7 @@ impl CheckedSystem {
         let n_rhs = size("n_rhs", n_rhs)?;
         let is_band = matches!(kind, SystemKind::Banded { .. });
         let matrix_len = elements::<T>(if is_band { "bands" } else { "diag" }, &factors)?;
-        // With nothing to solve the number of right-hand sides, which nothing bounds, does not count.
+        // If the matrix has no rows, the number of right-hand sides has no bound and is not used.
         let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
         let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
         let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
@@ -92,7 +93,7 @@ impl CheckedSystem {
         Ok(Self { plan: solve, matrix_len, rhs_len, n_rhs, storage, buffer })
     }
 
-    /// The failure that an error of the library is, with places as C has them.
+    /// Convert an error of the library to a failure with the indices of C.
     fn failure(&self, error: Error) -> CallFailure {
         match (self.plan.shape(), error) {
             (Shape::Banded { n, lower, upper }, Error::NotFinite { array, index }) if array != "rhs" => {
@@ -118,7 +119,9 @@ impl CheckedSystem {
     /// Bytes that a buffer must have, wherever it begins.
     fn buffer_bytes(&self) -> CallResult<usize> {
         match self.buffer.unaligned_bytes_required() {
-            usize::MAX => Err(CallFailure::argument("the buffer would be larger than what can be addressed".into())),
+            usize::MAX => {
+                Err(CallFailure::argument("the buffer would be larger than can be addressed; reduce the sizes".into()))
+            }
             bytes => Ok(bytes),
         }
     }
@@ -141,7 +144,7 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(
     Ok(())
 }
 
-/// Writes `bytes` to `out`, once the other arguments are checked: for functions whose buffers have one size for all systems.
+/// Check the other arguments and write `bytes` to `out`, for functions whose buffer has the same size for all systems.
 ///
 /// # Safety
 /// `out` is null or may be written.
@@ -165,10 +168,10 @@ enum RhsSlices<'a, T> {
     InPlace(&'a mut [T]),
 }
 
-/// What a solve works on beside the matrix.
+/// The arrays of a solve, except the matrix.
 pub(crate) struct SolveBuffers<'a, T> {
     columns: RhsSlices<'a, T>,
-    /// The caller's buffer; `None`: to be taken from the heap.
+    /// The buffer of the caller; `None` means heap memory.
     stack: Option<&'a mut PodStack>,
 }
 
@@ -177,7 +180,7 @@ fn overlap(a: &ArgumentPlace, b: &ArgumentPlace) -> String {
     format!("{} overlaps {}", a.name, b.name)
 }
 
-/// The arrays of right-hand sides and of solutions, which are one or apart, and apart from `matrix`.
+/// The arrays of right-hand sides and solutions: the same array or disjoint arrays, and disjoint from `matrix`.
 pub(crate) fn columns<T: Scalar>(
     system: &CheckedSystem,
     matrix: &[ArgumentPlace],
@@ -189,12 +192,14 @@ pub(crate) fn columns<T: Scalar>(
         return Err(CallFailure::argument(overlap(&x.place(), other)));
     }
     if !x.begins_with(&rhs) && x.place().overlapped(&[rhs.place()]).is_some() {
-        return Err(CallFailure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
+        return Err(CallFailure::argument(
+            "x overlaps rhs; pass the same pointer, or arrays that do not overlap".into(),
+        ));
     }
     Ok([rhs, x])
 }
 
-/// Checks that nothing that is written overlaps anything else, and makes slices.
+/// Check that written arrays overlap no other array, and create slices.
 ///
 /// # Safety
 /// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
@@ -226,8 +231,8 @@ pub(crate) unsafe fn open<'a, T: Scalar>(
     Ok(SolveBuffers { columns, stack })
 }
 
-/// Solves with the factors and keeps the report: in the caller's memory, or in our own where there is none, or where a method that
-/// was asked for by name needs more.
+/// Solve with the factors and store the report. Uses the buffer of the caller, or heap memory if there is no buffer, or if a method that
+/// was set by name needs more memory.
 pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, work: SolveBuffers<'_, T>) -> CallResult {
     let n_rhs = system.n_rhs;
     let needed = match work.columns {
@@ -260,7 +265,7 @@ pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> CallResult<([RawA
 /// `gtsv`, `cgtsv`: solves a tridiagonal system.
 ///
 /// # Safety
-/// Pointers that are not null point to what the sizes say, for this call alone where it writes.
+/// Pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
 pub(crate) unsafe fn tridiagonal<T: Scalar>(
     p: PivotingArgument,
     (n, periodic): (i64, bool),
@@ -335,11 +340,11 @@ pub(crate) unsafe fn banded<T: Scalar>(
     run(&system.plan.factor(&a)?, &system, work)
 }
 
-/// Rows that are rearranged together: what they become stays in the first-level cache.
+/// Rows that are rearranged at the same time, so that the result stays in the first-level cache.
 const TILE: usize = 32;
 
 /// Band storage of C, `rows[band·n + i] = A(i, i + band − lower)`, to that of LAPACK,
-/// `columns[upper + i − j + j·(lower + upper + 1)] = A(i, j)`. What is no entry of A becomes zero.
+/// `columns[upper + i − j + j·(lower + upper + 1)] = A(i, j)`. Entries outside A become zero.
 fn to_lapack<T: Scalar>((n, lower, upper): (usize, usize, usize), rows: &[T], columns: &mut [T]) {
     let leading = lower + upper + 1;
     for j in (0..upper.min(n)).chain(n.saturating_sub(lower)..n) {

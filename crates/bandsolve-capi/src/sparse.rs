@@ -7,7 +7,7 @@ use crate::solve::{CheckedSystem, SystemKind, bands};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::{Csc, CscMut, Error, Op, Report, Result, Scalar, Tridiagonal};
 
-/// Sparse columns as C hands them in, zero-based.
+/// Sparse columns (CSC) from C, zero-based.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SparseColumns<T> {
     pub values: *const T,
@@ -16,7 +16,7 @@ pub(crate) struct SparseColumns<T> {
     pub nnz: i64,
 }
 
-/// The same, to be filled.
+/// Sparse columns for the results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SparseColumnsMut<T> {
     pub values: *mut T,
@@ -25,7 +25,7 @@ pub(crate) struct SparseColumnsMut<T> {
     pub nnz: i64,
 }
 
-/// Sparse columns whose pointers are checked.
+/// Sparse columns with checked pointers.
 pub(crate) struct CheckedColumns<T> {
     pub values: RawArray<T>,
     pub row_indices: RawArray<i32>,
@@ -36,7 +36,7 @@ impl<T: Scalar> SparseColumns<T> {
     /// Checks pointers; `names` are those of values, row indices, column pointers and the number of entries.
     fn arrays(&self, columns: usize, names: [&'static str; 4]) -> CallResult<CheckedColumns<T>> {
         let nnz = elements::<T>(names[0], &[size(names[3], self.nnz)?])?;
-        // Without columns nobody has to say where they begin.
+        // Without columns, the column pointers may be empty.
         let count = if columns == 0 { 0 } else { elements::<i32>(names[2], &[columns.saturating_add(1)])? };
         Ok(CheckedColumns {
             values: RawArray::new(names[0], self.values, nnz)?,
@@ -75,7 +75,7 @@ impl<T: Scalar> CheckedColumns<T> {
     }
 }
 
-/// The failure that an error of the library is, its arrays named as in C.
+/// Convert an error of the library to a failure, with the array names of C.
 pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
     let name = |array| match array {
         "values" => names[0],
@@ -135,7 +135,9 @@ pub(crate) fn pruned_arrays<T: Scalar>(
 ) -> CallResult<Parts<T, CheckedColumns<T>>> {
     let n = system.matrix_len;
     if i32::try_from(n).is_err() {
-        return Err(CallFailure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
+        return Err(CallFailure::argument(format!(
+            "n is {n}, but result_row_indices has 32-bit integers; n must be below 2^31"
+        )));
     }
     let (matrix, places) = bands(matrix, n)?;
     let columns = size("n_rhs", n_rhs)?;
@@ -152,7 +154,7 @@ pub(crate) fn pruned_arrays<T: Scalar>(
 /// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
 ///
 /// # Safety
-/// Pointers that are not null point to what the sizes say, for this call alone where it writes.
+/// Pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
 pub(crate) unsafe fn to_dense<T: Scalar>(
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
@@ -182,7 +184,7 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
     result: SparseColumnsMut<T>,
 ) -> CallResult {
     report::clear();
-    // X is never there as a whole, so its size does not count.
+    // X is never stored as a whole, so its size has no limit.
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
     let (matrix, rhs, result) = pruned_arrays(&system, n_rhs, matrix, rhs, result)?;
     // SAFETY: the caller's promise; what is written shares no byte with anything else.

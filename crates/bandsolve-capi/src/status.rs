@@ -1,4 +1,4 @@
-//! What a function returns, the message that goes with it, and the guard that every function runs in.
+//! Statuses, error messages, and the guard around each function.
 
 use bandsolve::Error;
 use bandsolve_kernel::arithmetic::Standard;
@@ -8,37 +8,41 @@ use std::cell::{Cell, RefCell};
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What every function returns. Numbers are permanent: new ones may come, none changes its meaning.
+/// The status that a function returns. The numbers are permanent: later versions may add a status, but never change the meaning
+/// of one.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_status_t {
-    /// The system is solved, x is within the accuracy contract.
+    /// The call succeeded. If it solved a system, x meets the accuracy contract.
     BANDSOLVE_SUCCESS = 0,
-    /// An argument is null, negative, too large, unknown or not aligned, or arrays overlap. Nothing was written.
+    /// An argument is NULL, negative, too large, unknown or not aligned, or two arrays overlap. Nothing was written.
     BANDSOLVE_INVALID_ARGUMENT = 1,
-    /// The matrix or the right-hand side holds a NaN or an infinity.
+    /// The matrix or the right-hand side contains NaN or infinity.
     BANDSOLVE_NOT_FINITE = 2,
-    /// The matrix is singular. The best x found stands in `x`. Of Poisson problems: singular, and without solution for this right-hand side.
+    /// The matrix is singular. `x` contains the best solution that was found. For a Poisson problem: the problem is singular
+    /// and has no solution for this right-hand side.
     BANDSOLVE_SINGULAR = 3,
-    /// No x within the accuracy contract was found: singular to working precision. The best x found stands in `x`.
+    /// No x met the accuracy contract, because the matrix is singular to working precision. `x` contains the best solution that
+    /// was found.
     BANDSOLVE_NOT_CONVERGED = 4,
-    /// The method that was asked for by name, or a GPU, does not solve systems of this kind.
+    /// The method that you set by name, or the GPU, does not solve systems of this kind.
     BANDSOLVE_UNSUPPORTED = 5,
-    /// Memory could not be had.
+    /// Memory could not be allocated.
     BANDSOLVE_OUT_OF_MEMORY = 6,
-    /// The buffer overlaps another array, or holds no factors of this type.
+    /// The buffer overlaps another array, or contains no factors of this number type.
     BANDSOLVE_INVALID_BUFFER = 7,
-    /// A fault of the library itself, caught at its border. Please report it, with the message.
+    /// A defect of the library, caught before it reached your program. Please report it with the message of
+    /// `bandsolveLastError`.
     BANDSOLVE_INTERNAL_ERROR = 8,
-    /// There is no such GPU, or nothing to run it with: the message says what is missing.
+    /// There is no such GPU, or its driver or compiler is missing. The message names the missing part.
     BANDSOLVE_NO_DEVICE = 9,
-    /// A call of the GPU's driver failed: the message says which, and why.
+    /// A call of the GPU driver failed. The message names the call and the reason.
     BANDSOLVE_DEVICE_ERROR = 10,
-    /// The matrix is not Hermitian positive definite, as the method that was asked for by name needs it.
+    /// The method that you set by name requires a Hermitian positive definite matrix, and the matrix is not.
     BANDSOLVE_NOT_DEFINITE = 11,
-    /// An iteration ended before the residual was within the tolerance. The best x found stands in `x`.
+    /// An iteration ended before the residual was within the tolerance. `x` contains the best solution that was found.
     BANDSOLVE_TOLERANCE_NOT_REACHED = 12,
-    /// The program stopped the call before it ended. Nothing that it has written is valid.
+    /// The program stopped the call before it ended. Do not use the arrays that the call writes.
     BANDSOLVE_INTERRUPTED = 13,
 }
 
@@ -64,10 +68,10 @@ impl bandsolve_status_t {
     ];
 }
 
-/// A status as C hands it in: any number, so not the Rust enum.
+/// A status from C. It may be any number, so it is not the Rust enum.
 pub type StatusArgument = i32;
 
-/// The name of a status; of a number that is none, `"unknown status"`.
+/// The name of a status, or `"unknown status"`.
 pub(crate) fn name(status: StatusArgument) -> &'static CStr {
     let found = bandsolve_status_t::ALL.iter().find(|(known, _)| *known as StatusArgument == status);
     found.map_or(c"unknown status", |(_, name)| name)
@@ -80,7 +84,7 @@ pub(crate) struct CallFailure {
     pub message: String,
 }
 
-/// What the functions behind the guard return.
+/// The result of the functions behind the guard.
 pub(crate) type CallResult<T = ()> = Result<T, CallFailure>;
 
 impl CallFailure {
@@ -134,7 +138,7 @@ thread_local! {
     static PLANTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the body of a C function in standard arithmetic: no panic passes, and the message is kept for [`last_error`].
+/// Run the body of a C function in standard arithmetic, catch panics, and store the message for [`last_error`].
 pub(crate) fn guard(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     let outcome = caught(body);
     if outcome.is_ok() {
@@ -143,7 +147,7 @@ pub(crate) fn guard(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     settle(outcome)
 }
 
-/// The same for functions that only ask: if they succeed, the message of the call before stays.
+/// As [`guard`], for query functions: if they succeed, the message of the call before remains.
 pub(crate) fn guard_query(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     settle(caught(body))
 }
@@ -168,13 +172,13 @@ fn settle(outcome: CallResult) -> bandsolve_status_t {
 
 fn keep(message: String) {
     let message = CString::new(message).unwrap_or_default();
-    // While a thread ends there is no place for messages any more.
+    // A thread that ends can no longer store messages.
     _ = MESSAGE.try_with(|last| last.replace(message));
 }
 
 /// The message of the last call on this thread; empty if it succeeded.
 pub(crate) fn last_error() -> *const c_char {
-    // The bytes stay where they are until the next call on this thread replaces them.
+    // The address is valid until the next call on this thread.
     MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
@@ -182,7 +186,7 @@ fn planted() -> bool {
     PLANTED.try_with(Cell::take).unwrap_or(false)
 }
 
-/// Lets the next guarded function of this thread panic: for tests.
+/// Make the next guarded function of this thread panic, for tests.
 #[doc(hidden)]
 pub fn plant_panic() {
     PLANTED.set(true);

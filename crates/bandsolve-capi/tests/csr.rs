@@ -598,7 +598,7 @@ fn wrong_products<T: CsrApi>() {
         expect(product(-1, one, matrix, x, one, y), "op is -1");
         expect(product(0, null(), matrix, x, one, y), "alpha is null");
         expect(product(0, one, matrix, x, null(), y), "beta is null");
-        expect(product(0, one, null_mut(), x, one, y), "matrix is null, expected one that csr_create has made");
+        expect(product(0, one, null_mut(), x, one, y), "matrix is null; create it with csr_create first");
         expect(product(0, one, other, x, one, y), "matrix has another number type");
         expect(product(0, one, matrix, null(), one, y), "x is null");
         expect(product(0, one, matrix, x, one, null_mut()), "y is null");
@@ -660,10 +660,7 @@ fn wrong_forests<T: CsrApi>() {
         assert_eq!(make(matrix, null(), &mut forest), OK);
         expect(bandsolveForestInfo(forest, &mut info), "info->size is 1");
         expect(bandsolveForestInfo(forest, null_mut()), "info is null");
-        expect(
-            bandsolveForestInfo(null_mut(), &mut no_info()),
-            "forest is null, expected one that csr_forest has made",
-        );
+        expect(bandsolveForestInfo(null_mut(), &mut no_info()), "forest is null; create it with csr_forest first");
         let none = null_mut();
         expect(bandsolveForestArrays(null_mut(), none, none, none, none), "forest is null");
         expect(bandsolveForestArrays(forest, partners, none, partners, none), "paths overlaps order");
@@ -715,7 +712,7 @@ fn wrong_preconditioners<T: CsrApi>() {
         let (r, mut z) = (vec![T::ONE; n], vec![T::ONE; n]);
         let (r, z) = (r.as_ptr(), z.as_mut_ptr());
         expect(apply(7, m, r, z, null_mut()), "op is 7");
-        expect(apply(0, null_mut(), r, z, null_mut()), "precond is null, expected one that csr_precond has made");
+        expect(apply(0, null_mut(), r, z, null_mut()), "precond is null; create it with csr_precond first");
         expect(apply(0, m, null(), z, null_mut()), "r is null");
         expect(apply(0, m, r, null_mut(), null_mut()), "z is null");
         expect(apply(0, m, z, z, null_mut()), "z overlaps r");

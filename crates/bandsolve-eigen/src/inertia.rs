@@ -8,7 +8,16 @@ use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::vectors::subtract_multiple;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Hermitian matrices in a band, of which the lower triangle is read.
+/// A Hermitian band matrix for eigenvalue counts. Only the lower triangle is read.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::HermitianBand;
+/// let a = Tridiagonal::new(&[1.0], &[2.0, 3.0], &[1.0])?;
+/// assert_eq!((a.order(), a.half_width(), a.lower_entry(1, 0)), (2, 1, 1.0));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait HermitianBand: Sync {
     /// The number type.
     type Scalar: Scalar;
@@ -162,7 +171,7 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 /// Fronts: I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations" (1983). Rows: Martin,
 /// Wilkinson, "Solution of symmetric and unsymmetric band equations and the calculation of eigenvectors of band matrices" (1967).
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Tridiagonal;
 /// use bandsolve_eigen::eigenvalues_below;
@@ -242,7 +251,7 @@ fn in_range<R: RealScalar>(count: impl Fn(R) -> Result<Option<usize>>) -> Result
 /// [`Error::NotDefinite`] with the row of the first leading minor that is negative; of periodic matrices with that of the first negative
 /// entry of the diagonal, or the last row. And those of [`eigenvalues_below`].
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{Error, Tridiagonal};
 /// use bandsolve_eigen::check_definite;

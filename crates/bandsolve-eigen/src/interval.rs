@@ -158,7 +158,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// eigenvalues, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
     /// [`eigenvalues_below`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Tridiagonal;
     /// use bandsolve_eigen::EigenSolver;

@@ -46,7 +46,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// # Errors
     /// As [`general`](Self::general), and [`Unsupported`](bandsolve::Error::Unsupported) for operators that do not know their adjoints.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Tridiagonal;
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};

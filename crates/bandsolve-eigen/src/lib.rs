@@ -1,15 +1,48 @@
-//! Eigenvalues of tridiagonal, banded and block tridiagonal matrices A, and of pencils (A, B).
+//! Eigenvalues of tridiagonal, banded and block tridiagonal matrices, of pencils, and of any linear operator.
+//!
+//! The equation is `A·x = λ·x`, or `A·x = λ·B·x` for a pencil (A, B).
 //!
 //! ```
 //! use bandsolve::Tridiagonal;
 //! use bandsolve_eigen::EigenSolver;
-//! // A·x = λ·x with λ = 2 − 2·cos(π·k/101): the three nearest to 1.
+//! // The three eigenvalues nearest to 1, of λ = 2 − 2·cos(π·k/101).
 //! let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
 //! let found = EigenSolver::new(3).hermitian_nearest(&a, None, 1.0)?;
 //! assert!((found.values[0] - (2.0 - 2.0 * (core::f64::consts::PI * 34.0 / 101.0).cos())).abs() < 1e-12);
 //! assert!(found.report.residuals.iter().all(|residual| *residual < 1e-8));
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
+//!
+//! # Which function to use
+//!
+//! | task | use |
+//! | --- | --- |
+//! | The k eigenvalues nearest to a target, Hermitian problem | [`EigenSolver::hermitian_nearest`] |
+//! | The k eigenvalues nearest to a target, any matrix | [`EigenSolver::general_nearest`] |
+//! | All eigenvalues in an interval, Hermitian problem | [`EigenSolver::hermitian_between`] |
+//! | The largest or smallest eigenvalues, or your own operators | [`EigenProblem`], [`Which`], [`EigenSolver::hermitian`], [`EigenSolver::general`] |
+//! | Left eigenvectors | [`EigenSolver::left`] |
+//! | Eigenvalues of a real symmetric tridiagonal matrix | [`SymmetricTridiagonal`] |
+//! | Count the eigenvalues below a number | [`eigenvalues_below`] |
+//! | Check that B is positive definite | [`check_definite`] |
+//!
+//! # Cost
+//!
+//! A search costs one product or solve and approximately 8·n·ncv flops per vector: see [`EigenSolver`]. Eigenvalue counts cost one
+//! elimination: see [`eigenvalues_below`].
+//!
+//! # Accuracy
+//!
+//! The residuals in [`EigenReport`] are computed from the vectors. [`EigenReport::complete`] says whether counts prove that no
+//! eigenvalue is missing.
+//!
+//! # Features
+//!
+//! This crate has no cargo features.
+//!
+//! # See also
+//!
+//! The pages `docs/eigenvalues.md` (guide), `docs/math/krylov-schur.md` and `docs/math/sturm-counts.md` (methods) of the repository.
 
 mod front;
 mod inertia;
@@ -24,7 +57,7 @@ mod report;
 mod solver;
 mod tridiagonal;
 
-/// What counts over several processes take of this crate.
+/// Parts of eigenvalue counts over several processes. Not part of the public interface.
 #[doc(hidden)]
 pub mod distributed {
     pub use crate::front::{InertiaPart, InertiaRows};

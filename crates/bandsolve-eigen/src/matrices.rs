@@ -12,8 +12,20 @@ use bandsolve::{
     Scalar, Shape, Tridiagonal,
 };
 
-/// Matrices that [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`] take: those of the library, and those that
-/// several processes hold.
+/// A matrix for [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`]: it can multiply, and factor A − σB.
+///
+/// The matrices of this library and matrices distributed over several processes implement this trait.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::ShiftableMatrix;
+/// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0])?;
+/// let mut y = [0.0; 2];
+/// a.multiply(&[1.0, 0.0], &mut y)?;
+/// assert_eq!((ShiftableMatrix::rows(&a), y), (2, [2.0, 1.0]));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait ShiftableMatrix: Sync + Sized {
     /// The number type.
     type Scalar: Scalar;
@@ -48,7 +60,17 @@ pub trait ShiftableMatrix: Sync + Sized {
     fn shifted_inverse(&self, sigma: Self::Scalar, b: Option<&Self>) -> Result<Self::ShiftedInverse>;
 }
 
-/// A⁻¹ by factors that own A.
+/// A⁻¹ as an operator, from factors that own A.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{LinearOperator, Tridiagonal};
+/// use bandsolve_eigen::{OwnedInverse, ShiftableMatrix};
+/// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0])?;
+/// let inverse: OwnedInverse<Tridiagonal<'static, f64>> = a.shifted_inverse(1.5, None)?; // (A − 1.5·I)⁻¹
+/// assert_eq!(inverse.rows(), 2);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub type OwnedInverse<M> = Inverse<<M as Factorize>::OwningFactor>;
 
 /// A⁻¹ by the method that a plan takes.
@@ -58,7 +80,7 @@ fn invert<M: Factorize>(shape: Shape, a: M) -> Result<OwnedInverse<M>> {
 
 /// A matrix of the library as an operator.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{LinearOperator, Tridiagonal, dyn_stack::PodStack};
 /// use bandsolve_eigen::MatrixOperator;
@@ -103,7 +125,7 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
 ///
 /// A band of 2·b − 1 diagonals on either side costs about 8·b² operations a row, with exchanges more, blocks of b rows about 5·b².
 ///
-/// # Example
+/// # Examples
 /// ```
 /// // A full block tridiagonal matrix in blocks of 10 rows has 19 entries on either side.
 /// assert_eq!(bandsolve_eigen::block_rows(100, 19, |block| *block == 10), Some(10));

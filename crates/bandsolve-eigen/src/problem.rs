@@ -1,4 +1,4 @@
-//! What eigenvalues are asked for, and of what.
+//! The eigenvalue problem, and the choice of eigenvalues.
 
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::widen;
@@ -6,9 +6,24 @@ use bandsolve::{Complex64, Error, LinearOperator, Result, Scalar};
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
 
-/// Which eigenvalues of an operator are wanted.
+/// Which eigenvalues of the operator to find.
 ///
-/// With shift-and-invert they are those of (A − σB)⁻¹B, θ = 1/(λ − σ): the largest in magnitude belong to the λ nearest to σ.
+/// With shift-and-invert, the operator is (A − σB)⁻¹B, and its eigenvalues are θ = 1/(λ − σ). `LargestMagnitude` then finds the λ nearest
+/// to σ.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
+/// assert_eq!("LA".parse(), Ok(Which::LargestReal)); // ARPACK's name
+/// assert_eq!(Which::BothEnds.to_string(), "both-ends");
+/// // λ = 1, …, 30: one from each end.
+/// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+/// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+/// let found = EigenSolver::new(2).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// assert!((found.values[0] - 30.0).abs() < 1e-6 && (found.values[1] - 1.0).abs() < 1e-6);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Which {
     /// Largest modulus.
@@ -20,11 +35,11 @@ pub enum Which {
     LargestReal,
     /// Smallest real part.
     SmallestReal,
-    /// Largest imaginary part; of real matrices, its largest modulus.
+    /// Largest imaginary part. For real matrices, largest modulus of the imaginary part.
     LargestImaginary,
-    /// Smallest imaginary part; of real matrices, its smallest modulus.
+    /// Smallest imaginary part. For real matrices, smallest modulus of the imaginary part.
     SmallestImaginary,
-    /// Half from each end of the real axis, one more from the upper end if their number is odd.
+    /// Half from each end of the real axis. If the number is odd, one more from the upper end.
     BothEnds,
 }
 
@@ -44,7 +59,7 @@ impl Display for Which {
     }
 }
 
-/// The names that ARPACK and SciPy have.
+/// The names in ARPACK and SciPy.
 const LETTERS: [(&str, Which); 9] = [
     ("LM", Which::LargestMagnitude),
     ("SM", Which::SmallestMagnitude),
@@ -60,7 +75,7 @@ const LETTERS: [(&str, Which); 9] = [
 impl FromStr for Which {
     type Err = String;
 
-    /// `largest-magnitude`, …, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA`, `BE`.
+    /// Parse a name such as `largest-magnitude`, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA` or `BE`.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
         found.ok_or_else(|| format!("no such choice `{text}`; there are: {}", NAMES.map(|(name, _)| name).join(", ")))
@@ -68,7 +83,7 @@ impl FromStr for Which {
 }
 
 impl Which {
-    /// The number by which a value is wanted more than others. `real`: conjugates belong together.
+    /// The sort key of a value: values with larger keys come first. `real`: conjugates get the same key.
     pub(crate) fn key(self, value: &Complex64, real: bool) -> f64 {
         match self {
             Self::LargestMagnitude => value.norm(),
@@ -82,14 +97,14 @@ impl Which {
         }
     }
 
-    /// The places of the values, those that are wanted most first, after `taken` others. `real`: conjugates belong together.
+    /// The indices of the values in the requested order, after `taken` others. `real`: conjugates get the same key.
     pub(crate) fn order(self, values: &[Complex64], real: bool, taken: usize) -> Vec<usize> {
         let key = |value: &Complex64| self.key(value, real);
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| key(&values[*j]).total_cmp(&key(&values[*i])));
         if self == Self::BothEnds {
             let (n, falling) = (order.len(), order.clone());
-            // Upper and lower end in turns.
+            // The upper and the lower end in turn.
             let (mut upper, mut lower) = (0..n, (0..n).rev());
             let turn = |k: usize| if (k + taken).is_multiple_of(2) { upper.next() } else { lower.next() };
             order = (0..n).filter_map(turn).map(|k| falling[k]).collect();
@@ -98,12 +113,12 @@ impl Which {
     }
 }
 
-/// What is solved with.
+/// The inverse that the caller passed, and its shift.
 #[derive(Clone, Copy)]
 pub(crate) enum Inverted<'a, T: Scalar> {
     /// (A − σB)⁻¹.
     Shifted(T, &'a dyn LinearOperator<T>),
-    /// (A − σB)⁻¹, from which (A − σB)⁻¹(A + σB) is made.
+    /// (A − σB)⁻¹, for the operator (A − σB)⁻¹(A + σB).
     Cayley(T, &'a dyn LinearOperator<T>),
     /// B⁻¹.
     Mass(&'a dyn LinearOperator<T>),
@@ -111,10 +126,10 @@ pub(crate) enum Inverted<'a, T: Scalar> {
 
 /// An eigenvalue problem A·x = λ·x or A·x = λ·B·x.
 ///
-/// Matrices are known by their products alone, inverses by their solves: factors as [`Inverse`](bandsolve::Inverse), or iterative
-/// solvers, whose tolerance is then to be smaller than that of the eigenvalues.
+/// The problem needs only products with A and B, and solves with an inverse. Pass factors as [`Inverse`](bandsolve::Inverse), or an
+/// iterative solver. The tolerance of an iterative solver must be smaller than that of the eigenvalues.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{Inverse, Plan, Tridiagonal};
 /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
@@ -137,28 +152,30 @@ pub struct EigenProblem<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> EigenProblem<'a, T> {
-    /// A·x = λ·x.
+    /// The problem A·x = λ·x.
     pub fn new(a: &'a dyn LinearOperator<T>) -> Self {
         Self { a, b: None, inverse: None }
     }
 
-    /// A·x = λ·B·x. It needs an inverse: of A − σB, or of B.
+    /// Set B of A·x = λ·B·x. The problem then also needs an inverse of A − σB or of B.
     pub fn mass(self, b: &'a dyn LinearOperator<T>) -> Self {
         Self { b: Some(b), ..self }
     }
 
-    /// By shift-and-invert: `inverse` is (A − σB)⁻¹.
+    /// Use shift-and-invert. `inverse` is (A − σB)⁻¹.
     pub fn shifted(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Shifted(sigma, inverse)), ..self }
     }
 
-    /// By Cayley's transform: `inverse` is (A − σB)⁻¹ with σ ≠ 0, the operator (A − σB)⁻¹(A + σB) = I + 2σ·(A − σB)⁻¹B. Its eigenvalues
-    /// are ν = (λ + σ)/(λ − σ): the λ between −σ and σ have negative ones.
+    /// Use the Cayley transform. `inverse` is (A − σB)⁻¹ with σ ≠ 0.
+    ///
+    /// The operator is (A − σB)⁻¹(A + σB) = I + 2σ·(A − σB)⁻¹B. Its eigenvalues are ν = (λ + σ)/(λ − σ), which are negative for λ between
+    /// −σ and σ.
     pub fn cayley(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Cayley(sigma, inverse)), ..self }
     }
 
-    /// Without a shift: `inverse` is B⁻¹.
+    /// Use B⁻¹·A, without a shift. `inverse` is B⁻¹.
     pub fn mass_inverse(self, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Mass(inverse)), ..self }
     }
@@ -171,7 +188,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         }
     }
 
-    /// Whether the operator's largest eigenvalues are those nearest to σ.
+    /// Whether the largest eigenvalues of the operator belong to the λ nearest to σ.
     pub(crate) fn is_shifted(&self) -> bool {
         matches!(self.inverse, Some(Inverted::Shifted(..)))
     }
@@ -203,7 +220,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         }
     }
 
-    /// Scratch for products and solves.
+    /// Scratch memory for products and solves.
     pub(crate) fn scratch(&self) -> StackReq {
         let inverse = match self.inverse {
             Some(Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse)) => {
@@ -214,7 +231,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         self.a.apply_scratch().or(inverse).or(self.b.map_or(StackReq::EMPTY, |b| b.apply_scratch()))
     }
 
-    /// w = the operator whose largest eigenvalues are looked for, times v. `bv`: B·v where it is known; `spare`: a vector.
+    /// w = OP·v for the operator OP of the search. `bv` is B·v if known; `spare` is a scratch vector.
     pub(crate) fn transform(
         &self,
         (v, bv): (&[T], Option<&[T]>),
@@ -255,7 +272,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         }
     }
 
-    /// λ − σ of an eigenvalue θ of the operator; λ where there is no shift.
+    /// λ − σ for an eigenvalue θ of the operator; λ without a shift.
     pub(crate) fn offset(&self, theta: Complex64) -> Complex64 {
         match self.inverse {
             Some(Inverted::Shifted(..)) => 1.0 / theta,

@@ -1,23 +1,38 @@
-//! What an eigenvalue solver found, and how.
+//! The eigenpairs and the report of a search.
 
 use bandsolve::Complex64;
 use core::fmt::{self, Display, Formatter};
 
 /// Why a search for eigenvalues ended.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator};
+/// let a = Tridiagonal::from_vecs(vec![-1.0; 200], vec![2.0; 200], vec![-1.0; 200], false)?;
+/// // One restart without shift-and-invert is not enough for four eigenvalues.
+/// let found = EigenSolver::new(4).max_restarts(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// assert_eq!(found.report.ending, EigenEnding::RestartLimit);
+/// assert_eq!(found.report.ending.to_string(), "restart limit");
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EigenEnding {
-    /// As many as wanted were found, or all, where there are no more. A second look ended without finding another one that is wanted
-    /// more, or counts prove that there is none. (Without a [second look](crate::EigenSolver::second_look) and without counts, one of
-    /// several equal eigenvalues may be missing.)
+    /// The search found all requested eigenvalues, and a second look or counts found none missing.
+    ///
+    /// Without a [second look](crate::EigenSolver::second_look) and without counts, copies of equal eigenvalues can be missing.
     Converged,
-    /// As many restarts as allowed.
+    /// The search reached the maximum number of restarts. Use a larger `ncv`, or a target.
     RestartLimit,
-    /// Residuals computed from the vectors are above the tolerance, and above rounding: the inverse that was given is not one, or is too
-    /// inexact, or a matrix that was said to be Hermitian is not.
+    /// The residuals, computed from the vectors, are above the tolerance and above rounding.
+    ///
+    /// Check the inverse, which may be wrong or too inexact, and whether the matrix is Hermitian.
     LargeResiduals,
-    /// As many as wanted were found, but others that are wanted more may be missing: a second look took as many restarts or products as
-    /// allowed, or counts say that one is missing, and it was not found.
+    /// The search found as many eigenvalues as requested, but an eigenvalue that comes before them may be missing.
+    ///
+    /// Either a second look reached its limit of restarts or products, or the counts show a missing eigenvalue that the search did not find.
+    /// Use a larger `ncv`, or a target near the eigenvalues.
     Incomplete,
 }
 
@@ -32,67 +47,103 @@ impl Display for EigenEnding {
     }
 }
 
-/// What a search for eigenvalues did.
+/// The ending, the residuals and the work of a search.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::{EigenEnding, EigenSolver};
+/// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+/// let report = EigenSolver::new(0).hermitian_between(&a, None, (1.0, 1.2))?.report;
+/// assert_eq!((report.ending, report.wanted, report.complete), (EigenEnding::Converged, 4, Some(true)));
+/// assert!(report.residuals.iter().all(|residual| *residual < 1e-8) && report.orthogonality < 1e-6);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EigenReport {
-    /// Why it ended.
+    /// Why the search ended.
     pub ending: EigenEnding,
-    /// Eigenvalues that were asked for; fewer may have been found.
+    /// The number of requested eigenvalues. The search may have found fewer.
     pub wanted: usize,
-    /// ‖A·x − λ·B·x‖₂ / ((‖A‖ + |λ|·‖B‖)·‖x‖₂) of each pair, computed from x.
+    /// The residual ‖A·x − λ·B·x‖₂ / ((‖A‖ + |λ|·‖B‖)·‖x‖₂) of each pair, computed from x.
     pub residuals: Vec<f64>,
-    /// ‖A‖ and ‖B‖ in the residuals: what the caller said, or else the largest ‖A·x‖₂/‖x‖₂ that was seen, which is at most ‖A‖₂.
+    /// ‖A‖ and ‖B‖ in the residuals: the caller's values, or the largest ‖A·x‖₂/‖x‖₂ of the search, which is at most ‖A‖₂.
     pub norms: [f64; 2],
-    /// The largest entry of |XᴴBX − I| of Hermitian problems, of |‖x‖₂ − 1| of others.
+    /// The largest entry of |XᴴBX − I| for Hermitian problems, or the largest |‖x‖₂ − 1| for general problems.
     pub orthogonality: f64,
-    /// Times that the space was made smaller, to grow again.
+    /// The number of restarts.
     pub restarts: usize,
-    /// Products with the operator: solves with A − σB or B, or products with A.
+    /// The number of products with the operator: solves with A − σB or B, or products with A.
     pub solves: usize,
-    /// Whether none of the eigenvalues nearer to the target is missing: proved by counts; `None` where nothing was counted.
+    /// Whether counts prove that no eigenvalue nearer to the target is missing; `None` without counts.
     pub complete: Option<bool>,
 }
 
-/// Eigenvalues of a Hermitian problem, those that are wanted most first.
+/// Eigenpairs of a Hermitian problem, in the order of the request, for example nearest first.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::EigenSolver;
+/// // λ = 1, 3, 5, …: the two nearest to 4.5 are 5 and 3.
+/// let diag: Vec<f64> = (0..30).map(|i| 2.0 * i as f64 + 1.0).collect();
+/// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+/// let found = EigenSolver::new(2).hermitian_nearest(&a, None, 4.5)?;
+/// assert!(found.converged() && found.vectors.len() == 2 * 30);
+/// assert!((found.values[0] - 5.0).abs() < 1e-12 && (found.offsets[1] + 1.5).abs() < 1e-12);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "fewer eigenvalues may have been found than were asked for"]
 #[non_exhaustive]
 pub struct HermitianEigen<T> {
-    /// λ.
+    /// The eigenvalues λ.
     pub values: Vec<f64>,
-    /// λ − σ, to full precision where the difference of λ and σ has few digits; λ without a shift.
+    /// The offsets λ − σ, in full precision even if the difference of the rounded λ and σ has few digits; λ without a shift.
     pub offsets: Vec<f64>,
-    /// The vectors x, column by column: xᴴ·B·x = 1.
+    /// The eigenvectors x, one after the other, with xᴴ·B·x = 1.
     pub vectors: Vec<T>,
-    /// How they were found.
+    /// The ending, the residuals and the work of the search.
     pub report: EigenReport,
 }
 
-/// Eigenvalues of a general problem, those that are wanted most first.
+/// Eigenpairs of a general problem, in the order of the request, for example nearest first.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::EigenSolver;
+/// // The eigenvalues of [[2, −1], [1, 2]] are 2 ± i.
+/// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[-1.0])?;
+/// let found = EigenSolver::new(2).general_nearest(&a, None, 1.9)?;
+/// assert!(found.converged());
+/// assert!(found.values.iter().all(|value| (value.re - 2.0).abs() < 1e-12 && (value.im.abs() - 1.0).abs() < 1e-12));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "fewer eigenvalues may have been found than were asked for"]
 #[non_exhaustive]
 pub struct GeneralEigen {
-    /// λ. Those of a real matrix come in conjugate pairs, of which the last may lack its partner.
+    /// The eigenvalues λ. For a real matrix, complex λ come in conjugate pairs. Only the last λ may lack its conjugate.
     pub values: Vec<Complex64>,
-    /// λ − σ, to full precision where the difference of λ and σ has few digits; λ without a shift.
+    /// The offsets λ − σ, in full precision even if the difference of the rounded λ and σ has few digits; λ without a shift.
     pub offsets: Vec<Complex64>,
-    /// The vectors x, column by column, of norm 1.
+    /// The eigenvectors x, one after the other, with ‖x‖₂ = 1.
     pub vectors: Vec<Complex64>,
-    /// How they were found.
+    /// The ending, the residuals and the work of the search.
     pub report: EigenReport,
 }
 
 impl<T> HermitianEigen<T> {
-    /// Whether all that were asked for have been found, and none that is wanted more is missing.
+    /// Whether the search ended with [`EigenEnding::Converged`].
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }
 }
 
 impl GeneralEigen {
-    /// Whether all that were asked for have been found, and none that is wanted more is missing.
+    /// Whether the search ended with [`EigenEnding::Converged`].
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }

@@ -1,4 +1,4 @@
-//! The settings of a search, and its doors.
+//! The settings of a search, and its public functions.
 
 use crate::krylov_schur::{FindGeneral, FindHermitian};
 use crate::problem::{EigenProblem, Which};
@@ -22,7 +22,7 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002); K. Wu, H. Simon,
 /// Thick-restart Lanczos method, SIAM J. Matrix Anal. Appl. 22 (2000).
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Tridiagonal;
 /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
@@ -55,11 +55,22 @@ pub struct EigenSolver<'c, T: Scalar> {
     pub(crate) probed: Option<[f64; 2]>,
 }
 
-/// A function that says how many eigenvalues are less than a number, as the inertia of A − σB tells.
+/// A function that counts the eigenvalues below a number, for example by the inertia of A − σB.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::{EigenSolver, EigenvaluesBelow, eigenvalues_below};
+/// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+/// let below: EigenvaluesBelow<'_> = &|shift| eigenvalues_below(&a, None, shift);
+/// let found = EigenSolver::new(3).count(below).hermitian_nearest(&a, None, 1.0)?;
+/// assert_eq!(found.report.complete, Some(true));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
 
 impl<T: Scalar> EigenSolver<'static, T> {
-    /// For k eigenvalues, at most as many as there are rows, with the defaults of the other functions.
+    /// Start the settings of a search for k eigenvalues. k is at most the number of rows.
     pub fn new(k: usize) -> Self {
         Self {
             k,
@@ -81,12 +92,12 @@ impl<T: Scalar> EigenSolver<'static, T> {
 }
 
 impl<'c, T: Scalar> EigenSolver<'c, T> {
-    /// Which eigenvalues of the operator. Default: those of largest magnitude; with a shift, the nearest to it.
+    /// Set which eigenvalues of the operator to find. Default: largest magnitude, which with a shift means nearest to the shift.
     pub fn which(self, which: Which) -> Self {
         Self { which, ..self }
     }
 
-    /// Most vectors of the space. Default: max(2·k + 6, 16). At least k + 2, at most n.
+    /// Set the maximum dimension of the Krylov space, from k + 2 to n. Default: max(2·k + 6, 16).
     pub fn ncv(self, ncv: usize) -> Self {
         Self { ncv: Some(ncv), ..self }
     }
@@ -97,12 +108,12 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         Self { tol, ..self }
     }
 
-    /// Most restarts, of the search and of each [second look](Self::second_look). Default: 1000.
+    /// Set the maximum number of restarts of the search and of each [second look](Self::second_look). Default: 1000.
     pub fn max_restarts(self, restarts: usize) -> Self {
         Self { max_restarts: restarts, ..self }
     }
 
-    /// The first vector. Default: a random one, which also takes the place of zero.
+    /// Set the start vector. Default: a random vector, which also replaces a zero vector.
     pub fn start<'d>(self, start: &'d [T]) -> EigenSolver<'d, T>
     where
         'c: 'd,
@@ -110,17 +121,17 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { start: Some(start), ..self }
     }
 
-    /// Seed of random vectors. Default: 0.
+    /// Set the seed of the random vectors. Default: 0.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ that is seen.
+    /// Set ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ of the search.
     pub fn norms(self, a: f64, b: f64) -> Self {
         Self { norms: Some([a, b]), ..self }
     }
 
-    /// Processes that share the vectors. Default: this one alone.
+    /// Set the processes that share the vectors. Default: this process only.
     pub fn communicator<'d>(self, communicator: &'d dyn Communicator) -> EigenSolver<'d, T>
     where
         'c: 'd,

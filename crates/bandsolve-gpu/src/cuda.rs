@@ -1,4 +1,4 @@
-//! NVIDIA GPUs, through the driver's library, which is looked for at run time.
+//! NVIDIA GPUs, through the library of the driver, which is opened at run time.
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use crate::program;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Dynamic shared memory that every kernel may have without asking.
+/// Dynamic shared memory that each kernel may use without an attribute.
 const USUAL_SHARED: usize = 48 << 10;
 
 fn failed(call: &'static str) -> impl Fn(DriverError) -> Error {
@@ -52,16 +52,18 @@ impl Cuda {
         // Without the library, calls into it would panic.
         // SAFETY: only looks for the library.
         if !unsafe { sys::is_culib_present() } {
-            return Err(no_device("the driver's library (libcuda.so.1, nvcuda.dll) was not found"));
+            return Err(no_device(
+                "the library of the NVIDIA driver (libcuda.so.1, nvcuda.dll) was not found; install the driver",
+            ));
         }
         let context = CudaContext::new(number).map_err(driver)?;
         context.bind_to_thread().map_err(driver)?;
-        // A card that the kernels were not built for refuses them.
+        // Loading fails on a GPU for which the kernels were not built.
         // SAFETY: a fat binary, as the compiler wrote it.
         let load = |image: &[u8]| unsafe { result::module::load_data(image.as_ptr().cast()) }.ok();
         let prebuilt = program::PREBUILT.and_then(load);
         if prebuilt.is_none() && !program::compiler_is_present() {
-            return Err(no_device("NVRTC, which compiles the kernels, was not found; it comes with CUDA 12 or later"));
+            return Err(no_device("NVRTC, which compiles the kernels, was not found; install CUDA 12 or later"));
         }
         let attribute = |which| context.attribute(which).map_err(driver);
         let size = |which| attribute(which).map(|value| value as usize);
@@ -78,7 +80,7 @@ impl Cuda {
         Ok(Self { context, architecture, limits, name, prebuilt, kernels: Mutex::default() })
     }
 
-    /// The kernel of this name, compiled and loaded when it is first asked for.
+    /// The kernel with this name, compiled and loaded at its first use.
     fn kernel(&self, name: &str) -> Result<sys::CUfunction> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = kernels.get(name) {
@@ -100,7 +102,7 @@ impl Cuda {
         Ok(function)
     }
 
-    /// Compiles and loads a kernel.
+    /// Compile and load a kernel.
     fn compile(&self, name: &str) -> Result<sys::CUmodule> {
         let text = CString::new(program::compile(name, &self.architecture)?).expect("text without zeros");
         // SAFETY: text of PTX that ends with a zero.

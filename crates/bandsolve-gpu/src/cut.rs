@@ -1,13 +1,13 @@
-//! How systems are cut into partitions, level by level.
+//! Partitions of systems, level by level.
 
 use crate::device::Limits;
 use bandsolve::{Error, Result};
 
-/// Threads of a warp: most partitions of a block of threads.
+/// Threads of a warp: the maximum number of partitions of a thread block.
 const LANES: usize = 32;
 /// Threads of a block: two warps eliminate, all load and store.
 pub const THREADS: u32 = 128;
-/// Rows of the longest partition: one bit of a word for each pivot.
+/// Maximum number of rows of a partition: one bit of a word for each pivot.
 const LONGEST: usize = 64;
 /// Rows of a partition of systems that would leave multiprocessors idle with longer ones; the fewer, the more blocks of threads,
 /// and the more memory for what is left: 2/m of the system.
@@ -17,7 +17,7 @@ const SHORTER_ROWS: [usize; 2] = [23, 17];
 /// Rows of a partition on chip, from the second level on, and of a system that is one partition there (`rpts.cuh`).
 const DEEPER_ROWS: usize = 8;
 const ALONE: usize = 16;
-/// Blocks of threads that a multiprocessor holds at most.
+/// Maximum number of thread blocks on a multiprocessor.
 const RESIDENT: usize = 2048 / THREADS as usize;
 
 /// A level of the recursion, as the kernels see it (`system.cuh`).
@@ -31,7 +31,7 @@ pub struct DeviceCut {
     /// Block rows of a partition.
     pub m: u32,
     pub partitions: u32,
-    /// Partitions of a block of threads.
+    /// Partitions per thread block.
     pub lanes: u32,
     pub periodic: u32,
     /// Right-hand sides of a system.
@@ -140,7 +140,7 @@ pub struct UncutSystem {
 }
 
 impl UncutSystem {
-    /// Whether kernels can count it.
+    /// Whether its sizes fit the integers of the kernels.
     fn check(&self) -> Result<()> {
         match [self.rows * self.systems, self.columns * self.systems].into_iter().all(|count| count < 1 << 31) {
             true => Ok(()),
@@ -257,13 +257,13 @@ pub struct PartitionRows {
 
 /// Cuts a system; the last level is solved on chip.
 ///
-/// What is cut does not depend on the number of right-hand sides, nor does therefore any bit of x.
+/// The partitions do not depend on the number of right-hand sides, so x has the same bits for any number.
 pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<CutLevel>> {
     let one = KernelKind { on_chip: 1, ..kind };
     let cuts = cuts(system, one, limits, rows)?;
     let last = cuts.len() - 1;
     let level = |(k, cut): (usize, DeviceCut)| {
-        // Several right-hand sides together, where there is room for them.
+        // Several right-hand sides at the same time, if they fit.
         let fits = |cut: &DeviceCut| match k == last {
             true => kind.finish_bytes(cut) <= limits.shared_per_block,
             false => kind.substitute_bytes(cut) <= room(limits),
@@ -344,8 +344,10 @@ fn choose(
         });
         sizes.map(|(m, lanes)| make(m, lanes)).find(fits)
     };
-    let too_small =
-        Error::Unsupported { method: "rpts", what: "blocks of this size on a GPU with so little shared memory" };
+    let too_small = Error::Unsupported {
+        method: "rpts",
+        what: "blocks of this size on this GPU, which has too little shared memory",
+    };
     if let Some(m) = rows.asked {
         return longest(m).ok_or(too_small);
     }
@@ -385,11 +387,11 @@ mod tests {
         for bytes in [4, 8, 16] {
             let cuts = scalar(1 << 28, bytes);
             assert!(cuts.len() <= 7, "{:?}", cuts.iter().map(|cut| cut.m).collect::<Vec<_>>());
-            // Four numbers a row of every level but the first, beside the five of the system.
+            // Four numbers per row of each level except the first, in addition to five numbers of the system.
             let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();
             assert!(4 * coarse * 100 <= 6 * 5 * (1 << 28), "{bytes}: {coarse}");
         }
-        // Small ones are cut shorter, to fill the device.
+        // Small systems get shorter partitions, to fill the device.
         let cuts = scalar(1 << 18, 8);
         assert_eq!(cuts[0].m, 17);
         let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();

@@ -14,13 +14,13 @@ use core::marker::PhantomData;
 use core::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// A number type that the kernels know.
+/// A number type that the kernels support: `f32`, `f64`, `Complex32`, `Complex64`.
 pub trait DeviceScalar: Scalar {
     /// The real number that has these bits.
     fn real_of_bits(bits: u64) -> f64;
     /// Bytes of a real number.
     const REAL_BYTES: usize = size_of::<Self::Real>();
-    /// An x so much larger than the right-hand side comes from a pivot that was zero: the kernels divide by 2⁻⁵⁰⁰ (2⁻⁶⁰) then.
+    /// If x is larger than the right-hand side by this factor, a pivot was zero: the kernels then divide by 2⁻⁵⁰⁰ (2⁻⁶⁰).
     const IMPLAUSIBLE: f64 = f64::from_bits(if size_of::<Self::Real>() == 4 { 1023 + 36 } else { 1023 + 300 } << 52);
 }
 
@@ -40,78 +40,80 @@ element! {
     Complex64: f64, u64;
 }
 
-/// What a device has, as far as solvers ask.
+/// The resources of a device that determine how a solver runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Dynamic shared memory that a block of threads may have, in bytes.
+    /// Maximum dynamic shared memory of a thread block, in bytes.
     pub shared_per_block: usize,
     /// Shared memory of a multiprocessor, in bytes.
     pub shared_per_multiprocessor: usize,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: usize,
-    /// Memory in bytes.
+    /// Device memory, in bytes.
     pub memory: usize,
 }
 
-/// Something of a device that is given back when it is dropped, and its address or handle.
+/// A device resource with its address or handle. It is released on drop.
 pub(crate) struct HeldResource {
     pub handle: u64,
-    #[expect(dead_code, reason = "gives back what the handle stands for when it is dropped")]
+    #[expect(dead_code, reason = "releases the resource on drop")]
     pub owner: Box<dyn Any + Send + Sync>,
 }
 
-/// A kernel, how many threads run it, and on which stream.
+/// A kernel, its number of threads, and its stream.
 pub(crate) struct Launch<'a> {
     pub kernel: &'a str,
     pub blocks: u32,
     pub threads: u32,
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory, in bytes.
     pub shared: usize,
-    /// All blocks run at the same time, and may wait for one another.
+    /// All blocks run at the same time and may wait for each other.
     pub together: bool,
     pub stream: u64,
 }
 
-/// What runs kernels. Memory is addresses; all but `allocate` happens in the order of a stream.
+/// The interface that runs kernels. Memory is addresses. All calls except `allocate` follow the order of a stream.
 pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
     fn limits(&self) -> Limits;
     fn allocate(&self, bytes: usize) -> Result<HeldResource>;
     fn new_stream(&self) -> Result<HeldResource>;
     fn synchronize(&self, stream: u64) -> Result<()>;
-    /// Seconds that what `work` puts on the stream takes.
+    /// Measure the seconds of the work that `work` puts on the stream.
     fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
-    /// Sets bytes to zero.
+    /// Set bytes to zero.
     ///
     /// # Safety
-    /// Here and below: so many bytes are there, and nothing else uses them at the same time.
+    /// Here and below: the bytes exist, and nothing else uses them at the same time.
     unsafe fn clear(&self, stream: u64, address: u64, bytes: usize) -> Result<()>;
-    /// Copies from the host, and waits for it.
+    /// Copy from the host, and wait.
     ///
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn write(&self, stream: u64, address: u64, from: &[u8]) -> Result<()>;
-    /// Copies to the host, and waits for it.
+    /// Copy to the host, and wait.
     ///
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()>;
-    /// Copies on the device.
+    /// Copy on the device.
     ///
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()>;
-    /// Blocks of so many threads and so much shared memory that a multiprocessor runs at the same time.
+    /// Number of thread blocks of this size that a multiprocessor runs at the same time.
     fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize>;
-    /// Runs a kernel.
+    /// Run a kernel.
     ///
     /// # Safety
     /// The arguments are those of the kernel, and what they point to on the device is as large as it expects.
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()>;
 }
 
-/// A GPU, or the emulation of one, and the stream on which its work is done in order. Clones are the same device and stream.
+/// A GPU, or an emulated GPU, with the stream on which its work runs in order.
+///
+/// Clones are the same device and stream.
 #[derive(Clone)]
 pub struct Device {
     machine: Arc<dyn Backend>,
@@ -131,25 +133,26 @@ impl Device {
         Self { machine, stream: Arc::new(HeldResource { handle: stream, owner: Box::new(()) }), tuning }
     }
 
-    /// An NVIDIA GPU, the first being number 0, and its default stream.
+    /// Open an NVIDIA GPU, with its default stream. The first GPU has number 0.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] where there is no driver, no compiler for its kernels (NVRTC), or no such GPU.
+    /// [`Error::NoDevice`] if there is no driver, no NVRTC to compile the kernels, or no GPU with this number.
     pub fn cuda(number: usize) -> Result<Self> {
-        // A file that is not understood is for `bandsolve tune --show` to say; nothing here depends on it.
+        // `bandsolve tune --show` reports an invalid file. Here the built-in sizes apply.
         let tuning = DeviceTuning::load().unwrap_or_default();
         Ok(Self::new(Arc::new(Cuda::open(number)?), 0, tuning.into()))
     }
 
-    /// The plan as it is followed here: `Auto` is `Rpts`.
+    /// Get the plan that the device follows: `Auto` becomes `Rpts`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for what no device solves; sizes that are too large for this one show when they are solved.
+    /// [`Error::Unsupported`] if no device solves such systems. A system that is too large for this device fails later, in the
+    /// solver.
     pub fn plan(&self, plan: &Plan) -> Result<Plan> {
         Ok(plan.clone().method(DevicePlan::of(plan)?.method))
     }
 
-    /// A device by its name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the emulator was compiled in.
+    /// Open a device by name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the crate was built with the emulator.
     ///
     /// # Errors
     /// [`Error::NoDevice`].
@@ -163,17 +166,21 @@ impl Device {
             Some(("cuda", number)) => number.parse().ok(),
             _ => None,
         };
-        number.map_or_else(|| Err(Error::NoDevice { reason: format!("none is called {name}") }), Self::cuda)
+        number.map_or_else(
+            || Err(Error::NoDevice { reason: format!("there is no device {name}; use cuda, cuda:0, cuda:1, …") }),
+            Self::cuda,
+        )
     }
 
-    /// The kernels on the CPU.
+    /// Create an emulated device, which runs the kernels on the CPU.
     #[cfg(feature = "emulator")]
     pub fn emulated(how: Emulation) -> Self {
         Self::new(Arc::new(Emulator::new(how)), 0, Arc::default())
     }
 
-    /// The same device with a stream of its own: what is done there does not wait for what is done on others, nor the other way
-    /// round.
+    /// Create a handle of the same device with a new stream.
+    ///
+    /// Work on the new stream does not wait for work on other streams, and other streams do not wait for it.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -181,46 +188,46 @@ impl Device {
         Ok(Self { stream: Arc::new(self.machine.new_stream()?), ..self.clone() })
     }
 
-    /// The same device with a stream of the caller's: a `CUstream` or `cudaStream_t` as a number.
+    /// Create a handle of the same device with your own stream, a `CUstream` or `cudaStream_t` as a number.
     ///
     /// # Safety
-    /// It is a stream of this device and lives as long as anything that is made from what is returned.
+    /// The stream must belong to this device, and must live as long as everything that is created from the result.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
         Self::new(self.machine.clone(), stream, self.tuning.clone())
     }
 
-    /// Waits until all is done that was asked for on the stream.
+    /// Wait until all work on the stream is complete.
     ///
     /// # Errors
-    /// [`Error::Device`], also of kernels that ran before.
+    /// [`Error::Device`], also for kernels that ran before.
     pub fn synchronize(&self) -> Result<()> {
         self.machine.synchronize(self.stream.handle)
     }
 
-    /// Seconds that the device takes for what `work` asks of it on this stream, by its own clock.
+    /// Measure the seconds of the work that `work` puts on this stream, by the clock of the device.
     ///
     /// # Errors
-    /// Those of `work`, [`Error::Device`].
+    /// The errors of `work`; [`Error::Device`].
     pub fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
         self.machine.time(self.stream.handle, &mut work)
     }
 
-    /// What it is called.
+    /// Get the name of the device.
     pub fn name(&self) -> String {
         self.machine.name()
     }
 
-    /// What it has.
+    /// Get the resources of the device.
     pub fn limits(&self) -> Limits {
         self.machine.limits()
     }
 
-    /// Whether memory of one can be used by the other.
+    /// Whether both handles can use the same memory.
     pub fn same_as(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.machine, &other.machine)
     }
 
-    /// Sizes for a number type, as measured on this machine, or the built-in ones.
+    /// Get the sizes for a number type: measured on this machine, or built in.
     pub fn sizes(&self, number_type: &str) -> Sizes {
         self.tuning.sizes(&self.name(), number_type).unwrap_or_default()
     }
@@ -233,10 +240,10 @@ impl Device {
         self.stream.handle
     }
 
-    /// `n` zeros.
+    /// Allocate an array of `n` zeros.
     ///
     /// # Errors
-    /// [`Error::Device`], if there is no memory.
+    /// [`Error::Device`] if the memory cannot be allocated.
     pub fn zeros<T: Pod>(&self, n: usize) -> Result<DeviceVec<T>> {
         let memory = self.machine.allocate(n * size_of::<T>())?;
         let mut array = DeviceVec { device: self.clone(), memory, len: n, of: PhantomData };
@@ -244,10 +251,10 @@ impl Device {
         Ok(array)
     }
 
-    /// Numbers copied to the device.
+    /// Copy values to a new array on the device.
     ///
     /// # Errors
-    /// [`Error::Device`], if there is no memory.
+    /// [`Error::Device`] if the memory cannot be allocated.
     pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
         let memory = self.machine.allocate(size_of_val(values))?;
         let mut array = DeviceVec { device: self.clone(), memory, len: values.len(), of: PhantomData };
@@ -256,7 +263,7 @@ impl Device {
     }
 }
 
-/// An array on a device.
+/// An array in the memory of a device.
 pub struct DeviceVec<T> {
     device: Device,
     memory: HeldResource,
@@ -287,44 +294,44 @@ fn part(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
 }
 
 impl<T: Pod> DeviceVec<T> {
-    /// How many numbers it holds.
+    /// Get the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// A part of it, to read.
+    /// Borrow a range of the array for reading.
     ///
     /// # Panics
-    /// As slices do, if the range is not inside.
+    /// If the range is not inside the array.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         let (first, len) = part(range, self.len);
         let address = self.memory.handle + (first * size_of::<T>()) as u64;
         DeviceSlice { device: &self.device, address, len, of: PhantomData }
     }
 
-    /// A part of it, to write.
+    /// Borrow a range of the array for writing.
     ///
     /// # Panics
-    /// As slices do, if the range is not inside.
+    /// If the range is not inside the array.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut(self.slice(range))
     }
 
-    /// Copies it to the host.
+    /// Copy the array to the host.
     ///
     /// # Errors
-    /// [`Error::Device`], also of kernels that ran before.
+    /// [`Error::Device`], also for kernels that ran before.
     pub fn download(&self) -> Result<Vec<T>> {
         self.slice(..).download()
     }
 }
 
-/// Numbers on a device, borrowed to be read.
+/// An array in the memory of a device, borrowed for reading.
 #[derive(Clone, Copy)]
 pub struct DeviceSlice<'a, T> {
     device: &'a Device,
@@ -346,48 +353,49 @@ impl<'a, T: Pod> From<&'a DeviceVec<T>> for DeviceSlice<'a, T> {
 }
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
-    /// Memory of the caller's, from which numbers are read.
+    /// Borrow memory of the caller for reading.
     ///
     /// # Safety
-    /// `address` is that of `len` numbers in the memory of `device`, aligned for them, which nobody writes while this lives.
+    /// `address` must be the aligned address of `len` elements in the memory of `device`. No one may write them during the
+    /// borrow.
     pub unsafe fn from_raw(device: &'a Device, address: u64, len: usize) -> Self {
         Self { device, address, len, of: PhantomData }
     }
 
-    /// How many numbers there are.
+    /// Get the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the slice is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where they begin.
+    /// Get the address of the first element.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// The device whose memory it is.
+    /// Get the device that owns the memory.
     pub fn device(&self) -> &'a Device {
         self.device
     }
 
-    /// Copies them to the host.
+    /// Copy the elements to the host.
     ///
     /// # Errors
-    /// [`Error::Device`], also of kernels that ran before.
+    /// [`Error::Device`], also for kernels that ran before.
     pub fn download(&self) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); self.len];
         self.read(&mut values)?;
         Ok(values)
     }
 
-    /// Copies them to an array of the host.
+    /// Copy the elements to an array of the host.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`].
+    /// [`Error::Shape`] if the lengths differ; [`Error::Device`].
     pub fn read(&self, to: &mut [T]) -> Result<()> {
         check_len("values", self.len, to.len())?;
         let (machine, stream) = (self.device.machine(), self.device.stream_handle());
@@ -396,7 +404,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     }
 }
 
-/// Numbers on a device, borrowed to be written.
+/// An array in the memory of a device, borrowed for writing.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'a, T>(DeviceSlice<'a, T>);
 
@@ -407,39 +415,40 @@ impl<'a, T: Pod> From<&'a mut DeviceVec<T>> for DeviceSliceMut<'a, T> {
 }
 
 impl<'a, T: Pod> DeviceSliceMut<'a, T> {
-    /// Memory of the caller's, to which numbers are written.
+    /// Borrow memory of the caller for writing.
     ///
     /// # Safety
-    /// `address` is that of `len` numbers in the memory of `device`, aligned for them, which nobody else uses while this lives.
+    /// `address` must be the aligned address of `len` elements in the memory of `device`. No one else may use them during the
+    /// borrow.
     pub unsafe fn from_raw(device: &'a Device, address: u64, len: usize) -> Self {
         // SAFETY: the caller's promise.
         Self(unsafe { DeviceSlice::from_raw(device, address, len) })
     }
 
-    /// The same to read, as long as it is not written.
+    /// Borrow the elements for reading.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         self.0
     }
 
-    /// The same for a shorter time.
+    /// Borrow the elements again, for a shorter time.
     pub fn reborrow(&mut self) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut(self.0)
     }
 
-    /// A part of it.
+    /// Borrow a range of the elements for writing.
     ///
     /// # Panics
-    /// As slices do, if the range is not inside.
+    /// If the range is not inside the slice.
     pub fn part(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
         let (first, len) = part(range, self.0.len);
         let address = self.0.address + (first * size_of::<T>()) as u64;
         DeviceSliceMut(DeviceSlice { device: self.0.device, address, len, of: PhantomData })
     }
 
-    /// Copies numbers of the host.
+    /// Copy values from the host.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`].
+    /// [`Error::Shape`] if the lengths differ; [`Error::Device`].
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         check_len("values", self.0.len, values.len())?;
         let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
@@ -447,10 +456,10 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         unsafe { machine.write(stream, self.0.address, bytemuck::cast_slice(values)) }
     }
 
-    /// Copies other numbers of the same device.
+    /// Copy elements of the same device.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`].
+    /// [`Error::Shape`] if the lengths differ; [`Error::Device`].
     pub fn copy_from(&mut self, other: DeviceSlice<'_, T>) -> Result<()> {
         check_len("values", self.0.len, other.len)?;
         assert!(self.0.device.same_as(other.device), "arrays of one device");
@@ -459,7 +468,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }
     }
 
-    /// Sets all of it to zero.
+    /// Set all elements to zero.
     ///
     /// # Errors
     /// [`Error::Device`].

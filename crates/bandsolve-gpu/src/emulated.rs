@@ -1,4 +1,4 @@
-//! The kernels on the CPU.
+//! The emulator, which runs the kernels on the CPU.
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::Result;
@@ -18,18 +18,18 @@ pub enum Order {
     Random,
 }
 
-/// How kernels are emulated.
+/// Options of the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Emulation {
-    /// Who runs first.
+    /// The order of threads and blocks.
     pub order: Order,
-    /// What random orders follow from.
+    /// Seed of random orders.
     pub seed: u64,
-    /// Blocks that run at a time.
+    /// Number of blocks that run at the same time.
     pub resident: u32,
-    /// Multiprocessors that the device says it has.
+    /// Number of multiprocessors that the device reports.
     pub multiprocessors: usize,
-    /// Bytes of memory that the device says it has.
+    /// Bytes of memory that the device reports.
     pub memory: usize,
 }
 
@@ -89,8 +89,8 @@ impl Backend for Emulator {
     }
 
     fn limits(&self) -> Limits {
-        // As the smallest cards in use have it, so that tests see how partitions become smaller; few multiprocessors, so that
-        // small systems are large enough to fill them.
+        // The shared memory of the smallest GPUs in use, so that tests cover smaller partitions. Few multiprocessors, so that small systems
+        // fill them.
         let shared = 96 << 10;
         Limits {
             shared_per_block: shared,
@@ -102,7 +102,7 @@ impl Backend for Emulator {
 
     fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         let mut first = core::ptr::null_mut();
-        // What is read or written beyond its end, or every other time before its beginning, is found out.
+        // The emulator detects access beyond the end, and every other time before the beginning.
         // SAFETY: `first` may be written.
         let pages = Pages(unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) });
         Ok(HeldResource { handle: first.expose_provenance() as u64, owner: Box::new(pages) })

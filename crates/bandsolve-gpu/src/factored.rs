@@ -58,14 +58,17 @@ impl<T: DeviceScalar> LevelFactors<T> {
     }
 }
 
-/// Factors of a matrix on a device. Each solve reads 7b² numbers of factors and 3b² of the matrix a block row of b rows, where
-/// [`DeviceSolver::solve`] reads 6b², but neither chooses pivots nor divides; x is the same, bit for bit.
+/// Factors of a matrix on a device, for many solves.
+///
+/// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
+/// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
 ///
 /// # Cost
-/// Memory for about 7b² numbers a block row, twice that of the matrix.
+/// Memory for approximately 7b² numbers per block row, twice the memory of the matrix.
 ///
 /// # Source
-/// Klein, dissertation, 2.6.10. There blocks are pivots as a whole; here rows, whence exchanges and factors of b(3b − 1) numbers.
+/// Klein, dissertation, 2.6.10. In Klein's version blocks are pivots as a whole. This version pivots by rows, so it has row
+/// exchanges and factors of b(3b − 1) numbers.
 #[derive(Debug)]
 pub struct Factored<'a, T: DeviceScalar> {
     solver: DeviceSolver<T>,
@@ -77,10 +80,10 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         Self { solver, a }
     }
 
-    /// Solves with these factors: as [`DeviceSolver::solve`], which see.
+    /// Solve with these factors; otherwise as [`DeviceSolver::solve`].
     ///
     /// # Errors
-    /// Those of [`DeviceSolver::solve`].
+    /// As [`DeviceSolver::solve`].
     pub fn solve<'s>(
         &'s mut self,
         rhs: impl Into<DeviceSlice<'s, T>>,
@@ -89,10 +92,10 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         self.start(rhs, x)?.wait()
     }
 
-    /// Starts a solve: as [`DeviceSolver::start`], which see.
+    /// Start a solve with these factors; otherwise as [`DeviceSolver::start`].
     ///
     /// # Errors
-    /// Those of [`DeviceSolver::start`].
+    /// As [`DeviceSolver::start`].
     pub fn start<'s>(
         &'s mut self,
         rhs: impl Into<DeviceSlice<'s, T>>,
@@ -101,7 +104,7 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         self.solver.start(self.a, rhs, x)
     }
 
-    /// Bytes of memory that factors and solver own on the device.
+    /// Get the bytes of device memory of the factors and the solver.
     pub fn bytes(&self) -> usize {
         self.solver.bytes()
     }

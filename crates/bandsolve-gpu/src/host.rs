@@ -1,4 +1,4 @@
-//! Matrices and right-hand sides of the host, behind the interface of the library's factors.
+//! Matrices and right-hand sides of the host, with the interface of `Factor`.
 
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::matrix::DeviceMatrix;
@@ -98,9 +98,9 @@ impl<T, M: HostMatrix<T> + ?Sized> HostMatrix<T> for &M {
     }
 }
 
-/// A matrix of the host that was copied to a device; right-hand sides are copied there, and solutions back, by every solve.
+/// A matrix of the host, copied to a device. Each solve copies right-hand sides to the device, and solutions back.
 ///
-/// What it solves keeps the accuracy contract, and is the same, bit for bit, whenever it is solved on the same device.
+/// Solutions meet the accuracy contract. On the same device, they are the same in every run, bit for bit.
 ///
 /// # Example
 /// ```
@@ -123,9 +123,8 @@ pub struct OnDevice<'m, T: DeviceScalar> {
     a: Arc<dyn HostMatrix<T> + 'm>,
     arrays: Vec<DeviceVec<T>>,
     leading: usize,
-    /// With memory for as many right-hand sides as were solved for at a time. Who solves takes it out, and puts it back; who finds
-    /// none makes another. Were it locked meanwhile, a thread that waits for others in the host's method, and is given a second
-    /// solve with the same factors, would wait for itself.
+    /// Solvers with memory for the right-hand sides of earlier solves. A solve takes one out and returns it, or creates another. A lock
+    /// during the solve could deadlock: a thread that waits inside the pivoted method may receive a second solve with the same factors.
     solver: Mutex<Option<DeviceSolver<T>>>,
 }
 
@@ -134,7 +133,7 @@ impl<T: DeviceScalar> OnDevice<'_, T> {
         self.solver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A solver for so many right-hand sides that nobody else has.
+    /// A solver for `n_rhs` right-hand sides that no other thread uses.
     fn take_solver(&self, n_rhs: usize) -> Result<DeviceSolver<T>> {
         let kept = self.kept().take().filter(|kept| kept.n_rhs() >= n_rhs);
         kept.map_or_else(|| DeviceSolver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
@@ -142,19 +141,20 @@ impl<T: DeviceScalar> OnDevice<'_, T> {
 }
 
 impl Device {
-    /// Copies a matrix of the host to this device, to solve with it. Of the plan's options the device follows those that
-    /// [`DeviceSolver`] follows.
+    /// Copy a matrix of the host to this device, for solves.
+    ///
+    /// The device follows the options of the plan that [`DeviceSolver`] follows.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the plan is for another shape; those of [`DeviceSolver::new`].
+    /// [`Error::Shape`] if the plan is for another shape; the errors of [`DeviceSolver::new`].
     pub fn factor<'m, T: DeviceScalar>(&self, plan: &Plan, a: &'m dyn HostMatrix<T>) -> Result<OnDevice<'m, T>> {
         self.factor_shared(plan, Arc::new(a))
     }
 
-    /// The same for a matrix that others use, too.
+    /// Copy a matrix that is shared through an `Arc` to this device, for solves.
     ///
     /// # Errors
-    /// Those of [`factor`](Self::factor).
+    /// As [`factor`](Self::factor).
     pub fn factor_shared<'m, T: DeviceScalar>(
         &self,
         plan: &Plan,

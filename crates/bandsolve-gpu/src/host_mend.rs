@@ -1,4 +1,4 @@
-//! Local repair on the host, of systems whose rows are there.
+//! Local repair on the host, for systems whose rows are in host memory.
 
 use crate::device::DeviceScalar;
 use crate::solver::largest;

@@ -21,7 +21,7 @@ pub struct Coarse {
     pub d: DeviceColumns,
 }
 
-/// What is found out about solutions (`rpts.cuh`): three words a column, and bad rows.
+/// The measurements of solutions (`rpts.cuh`): three words per column, and the list of inaccurate rows.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Peaks {
@@ -52,18 +52,18 @@ impl Peaks {
     }
 }
 
-/// How pivots are chosen (`panel.cuh`).
+/// The pivoting rule (`panel.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct PivotOptions {
     pub exchange: i32,
     pub scale_rows: i32,
     pub noise: f64,
-    /// Where systems that may be singular are noted, a bit each; 0: nowhere.
+    /// Address of the flags of systems that may be singular, one bit each; 0 means no flags.
     pub suspects: u64,
 }
 
-/// The arguments of a kernel, one after the other, each in memory of its own.
+/// The arguments of a kernel, each in its own memory.
 #[derive(Debug, Default)]
 pub struct Arguments(Vec<Box<[u64]>>);
 
@@ -72,7 +72,7 @@ impl Arguments {
         Self::default().with(*cut)
     }
 
-    /// One argument more.
+    /// Add an argument.
     pub fn with<A: Copy>(mut self, argument: A) -> Self {
         const { assert!(align_of::<A>() <= align_of::<u64>()) };
         let mut memory = vec![0_u64; size_of::<A>().div_ceil(8)].into_boxed_slice();
@@ -82,7 +82,7 @@ impl Arguments {
         self
     }
 
-    /// Runs a kernel of so many blocks of [`THREADS`].
+    /// Run a kernel with blocks of [`THREADS`] threads.
     ///
     /// # Safety
     /// See [`launch_blocks`](Self::launch_blocks).
@@ -91,7 +91,7 @@ impl Arguments {
         unsafe { self.launch_blocks(device, kernel, (blocks, THREADS), shared) }
     }
 
-    /// Runs a kernel whose blocks wait for one another.
+    /// Run a kernel whose blocks wait for each other.
     ///
     /// # Safety
     /// See [`launch_blocks`](Self::launch_blocks).
@@ -100,7 +100,7 @@ impl Arguments {
         unsafe { self.run(device, kernel, (blocks, THREADS), shared, true) }
     }
 
-    /// Runs a kernel of so many blocks of so many threads.
+    /// Run a kernel with a given number of blocks and threads.
     ///
     /// # Safety
     /// They are the arguments of this kernel; what they point to is as large as it expects, and nobody uses it otherwise.

@@ -1,8 +1,4 @@
-//! Systems with a narrow band on NVIDIA GPUs: tridiagonal, periodic, block tridiagonal and banded ones, and batches.
-//!
-//! The kernels are CUDA C++, embedded in this crate and compiled on the user's machine; where there is no GPU, or no driver,
-//! [`Device::cuda`] is an error and everything else works. With the feature `emulator` the same text runs on the CPU, thread by
-//! thread (`Device::emulated`): slowly, but with every barrier, shuffle and memory access checked.
+//! Solve tridiagonal, periodic, block tridiagonal and banded systems, and batches, on NVIDIA GPUs, and check every answer.
 //!
 //! ```
 //! # #[cfg(feature = "emulator")] {
@@ -20,6 +16,30 @@
 //! # }
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
+//!
+//! The kernels are CUDA C++. The crate contains their source and compiles them at run time with NVRTC. If there is no GPU or no
+//! driver, [`Device::cuda`] returns an error.
+//!
+//! # Types by task
+//!
+//! | Task | Type |
+//! | --- | --- |
+//! | Open a GPU, choose a stream | [`Device`] |
+//! | Allocate and copy device memory | [`DeviceVec`], [`DeviceSlice`], [`DeviceSliceMut`] |
+//! | Solve with a matrix in device memory | [`DeviceSolver`], [`DeviceMatrix`] |
+//! | Start a solve and continue on the host | [`DeviceSolver::start`], [`Pending`] |
+//! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
+//! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
+//! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
+//! | Systems that exceed the memory of one GPU | [`Spread`] |
+//! | Measured sizes | [`DeviceTuning`], [`Sizes`], [`Limits`] |
+//!
+//! # Features
+//!
+//! - `emulator`: run the same kernels on the CPU (`Device::emulated`), for tests. It is slow, and checks each barrier, shuffle and
+//!   memory access. It needs a C++ compiler.
+//!
+//! Methods: `docs/math/gpu.md`.
 
 mod cuda;
 mod cut;

@@ -1,10 +1,10 @@
-//! Matrices on a device.
+//! Matrices in the memory of a device.
 
 use crate::device::{DeviceScalar, DeviceSlice, check_len};
 use crate::launch::Arguments;
 use bandsolve::{Error, Layout, Op, Result, Shape};
 
-/// A matrix in the memory of a device; its [`Shape`] says how large it is.
+/// A matrix in the memory of a device. The [`Shape`] of the plan determines its size.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceMatrix<'a, T> {
     storage: Storage<'a, T>,
@@ -78,8 +78,10 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         Self { storage, op: Op::Plain }
     }
 
-    /// A tridiagonal matrix: row i reads sub_i·x_{i−1} + diag_i·x_i + sup_i·x_{i+1}; `sub[0]` and `sup[n − 1]` are the corners of
-    /// a periodic one, else ignored. The same for the systems of a batch, one after the other.
+    /// Borrow a tridiagonal matrix. Row i is `sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1]`.
+    ///
+    /// In a periodic matrix, `sub[0]` and `sup[n − 1]` are the corner entries; otherwise they are ignored. The systems of a
+    /// batch follow each other.
     pub fn tridiagonal(
         sub: impl Into<DeviceSlice<'a, T>>,
         diag: impl Into<DeviceSlice<'a, T>>,
@@ -88,7 +90,8 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         Self::new(Storage::Three([sub.into(), diag.into(), sup.into()]))
     }
 
-    /// A block tridiagonal matrix: as [`tridiagonal`](Self::tridiagonal), of blocks one after the other, each by columns.
+    /// Borrow a block tridiagonal matrix, as [`tridiagonal`](Self::tridiagonal), with blocks one after the other, each
+    /// column-major.
     pub fn block_tridiagonal(
         sub: impl Into<DeviceSlice<'a, T>>,
         diag: impl Into<DeviceSlice<'a, T>>,
@@ -97,18 +100,20 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         Self::tridiagonal(sub, diag, sup)
     }
 
-    /// A banded matrix as LAPACK stores it: entry (i, j) at `upper + i − j + j·leading`.
+    /// Borrow a banded matrix in LAPACK storage: entry (i, j) is at `upper + i − j + j·leading`.
     pub fn banded(bands: impl Into<DeviceSlice<'a, T>>, leading: usize) -> Self {
         Self::new(Storage::DeviceColumns(bands.into(), leading))
     }
 
-    /// A banded matrix by diagonals, from the lowest to the highest, n numbers each: entry (i, i + k) at `(lower + k)·n + i`.
-    /// What lies outside of the matrix is not read.
+    /// Borrow a banded matrix stored by diagonals, from the lowest to the highest, with n numbers each: entry (i, i + k) is at
+    /// `(lower + k)·n + i`.
+    ///
+    /// Numbers outside the matrix are not read.
     pub fn diagonals(diagonals: impl Into<DeviceSlice<'a, T>>) -> Self {
         Self::new(Storage::Diagonals(diagonals.into()))
     }
 
-    /// op(A) in place of A.
+    /// Use op(A) instead of A.
     pub fn op(mut self, op: Op) -> Self {
         self.op = op;
         self
@@ -118,7 +123,7 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         self.op
     }
 
-    /// What the kernels are told, if the arrays fit the shape.
+    /// The matrix as the kernels see it, if the arrays fit the shape.
     pub(crate) fn source(&self, shape: Shape) -> Result<MatrixSource> {
         match (self.storage, shape) {
             (
@@ -147,7 +152,10 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
                 check_len("diagonals", n * (lower + upper + 1), diagonals.len())?;
                 Ok(self.band(diagonals, [1, n, lower * n], [lower, upper]))
             }
-            _ => Err(Error::Unsupported { method: "rpts on a GPU", what: "a matrix of another kind than planned for" }),
+            _ => Err(Error::Unsupported {
+                method: "rpts on a GPU",
+                what: "this matrix, whose kind differs from the plan",
+            }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The text of the kernels, and its compilation by NVRTC, kept on disk.
+//! The source of the kernels, and its compilation by NVRTC, with a cache on disk.
 
 use bandsolve::{Error, Result, Tuning, host};
 use core::hash::{Hash, Hasher};
@@ -91,7 +91,7 @@ pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
         return Ok(text);
     }
     let options = CompileOptions {
-        // Fused where the kernels say so, and nowhere else.
+        // Fused multiply-add only where the kernels call it.
         fmad: Some(false),
         options: vec!["--std=c++17".into(), format!("--gpu-architecture={architecture}")],
         ..Default::default()
@@ -104,7 +104,7 @@ pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
         },
     })?;
     if let Some(path) = path {
-        // What cannot be kept is compiled again.
+        // If the cache cannot be written, the next run compiles again.
         _ = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| host::write_file(&path, &text));
     }
     Ok(text)

@@ -1,4 +1,4 @@
-//! Recurrences over all rows of a system, in one pass: pivots and the way down, then the way up.
+//! Recurrences over all rows of a system, each in one pass: first pivots and forward elimination, then back substitution.
 
 use crate::cut::{DeviceCut, THREADS};
 use crate::device::{Device, DeviceScalar, DeviceVec};

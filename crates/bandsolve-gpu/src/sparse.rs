@@ -7,8 +7,9 @@ use crate::matrix::{DeviceMatrix, MatrixSource};
 use crate::solver::{DeviceSolver, Pending};
 use bandsolve::{Error, Report, Result, Shape};
 
-/// Columns of a sparse matrix in the memory of a device (CSC): entries `column_pointers[j]` to `column_pointers[j + 1]` − 1 are
-/// those of column j, rows ascending.
+/// Sparse columns in the memory of a device (CSC format).
+///
+/// Column j has the entries `column_pointers[j]` to `column_pointers[j + 1]` − 1, with ascending rows.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceCsc<'a, T> {
     column_pointers: DeviceSlice<'a, i32>,
@@ -16,7 +17,7 @@ pub struct DeviceCsc<'a, T> {
     values: DeviceSlice<'a, T>,
 }
 
-/// The same to write, with column pointers that are there already.
+/// Sparse columns in the memory of a device, for writing. The caller sets the column pointers.
 #[derive(Debug)]
 pub struct DeviceCscMut<'a, T> {
     column_pointers: DeviceSlice<'a, i32>,
@@ -50,14 +51,14 @@ impl Rhs {
     }
 }
 
-/// Bytes that solutions of some columns may take while the largest entries are looked for.
+/// Maximum bytes of the solutions during the search for the largest entries.
 const ROOM: usize = 256 << 20;
 
 impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
-    /// Borrows the arrays. What they hold is looked at when they are used.
+    /// Borrow the arrays. Their contents are checked at each use.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not as many rows as values, or no pointers.
+    /// [`Error::Shape`] if the numbers of rows and values differ, or if there are no column pointers.
     pub fn new(
         column_pointers: impl Into<DeviceSlice<'a, i32>>,
         row_indices: impl Into<DeviceSlice<'a, i32>>,
@@ -69,7 +70,7 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
         Ok(Self { column_pointers, row_indices, values })
     }
 
-    /// Columns.
+    /// Get the number of columns.
     pub fn columns(&self) -> usize {
         self.column_pointers.len() - 1
     }
@@ -106,10 +107,10 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
 }
 
 impl<'a, T: DeviceScalar> DeviceCscMut<'a, T> {
-    /// Borrows the arrays; of the pointers it only reads.
+    /// Borrow the arrays. The column pointers are only read.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not as many rows as values, or no pointers.
+    /// [`Error::Shape`] if the numbers of rows and values differ, or if there are no column pointers.
     pub fn new(
         column_pointers: impl Into<DeviceSlice<'a, i32>>,
         row_indices: impl Into<DeviceSliceMut<'a, i32>>,
@@ -138,14 +139,15 @@ impl<'a, T: DeviceScalar> DeviceCscMut<'a, T> {
 }
 
 impl<T: DeviceScalar> DeviceSolver<T> {
-    /// Solves op(A)·X = D with a tridiagonal A, open or periodic, for the columns of a sparse D: they are written out in shared
-    /// memory only.
+    /// Solve op(A)·X = D for a tridiagonal matrix A, open or periodic, and sparse right-hand sides D.
+    ///
+    /// The columns of D are expanded only in shared memory.
     ///
     /// # Shapes
-    /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major; as many columns as there is memory for.
+    /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major. The solver must have memory for n_rhs columns.
     ///
     /// # Errors
-    /// Those of [`solve`](Self::solve); [`Error::Structure`] if rows do not ascend or leave the matrix.
+    /// The errors of [`solve`](Self::solve); [`Error::Structure`] if rows do not ascend, or are outside the matrix.
     ///
     /// # Source
     /// Klein, Problem Class ScalarCSC2Dense.
@@ -159,19 +161,20 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.solve_columns(a, rhs, 0, x.into())
     }
 
-    /// Columns that [`solve_pruned`](Self::solve_pruned) solves for at a time at most, in a system of n rows: a solver for it needs
-    /// no memory for more.
+    /// Get the maximum number of columns that [`solve_pruned`](Self::solve_pruned) solves at the same time in a system of n
+    /// rows. A solver for this function needs memory for this many columns.
     pub fn pruned_together(n: usize) -> usize {
         (ROOM / size_of::<T>() / n.max(1)).max(1)
     }
 
-    /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus: as many
-    /// as the column pointers of `x` say, in ascending rows; of equal ones those of smaller rows.
+    /// Solve op(A)·X = D for sparse right-hand sides D, and keep the entries of largest modulus in each column of X.
     ///
-    /// As many columns are solved for at a time as there is memory for, but no more than 256 MiB of them.
+    /// The column pointers of `x` determine the number of entries to keep. Rows ascend. Among entries of equal modulus, the
+    /// function keeps the ones in smaller rows. It solves as many columns at the same time as the solver has memory for, but at
+    /// most 256 MiB.
     ///
     /// # Errors
-    /// As [`solve_sparse`](Self::solve_sparse), those of the pointers of `x` with the array `x.column_pointers`.
+    /// As [`solve_sparse`](Self::solve_sparse). Errors in the column pointers of `x` name the array `x.column_pointers`.
     ///
     /// # Source
     /// Klein 2.6.12, Problem Class ScalarCSC2CSC.
@@ -219,7 +222,10 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     ) -> Result<Report> {
         if !matches!(self.shape(), Shape::Tridiagonal { .. }) || !self.partitions_are_lanes() {
             let method = "sparse right-hand sides on a GPU";
-            return Err(Error::Unsupported { method, what: "systems that are not tridiagonal, or this method" });
+            return Err(Error::Unsupported {
+                method,
+                what: "systems that are not tridiagonal, or systems of this method",
+            });
         }
         let columns = self.prepare(x.as_slice().len(), "x")?;
         let MatrixSource::Blocks(_) = a.source(self.shape())? else {
@@ -230,7 +236,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         if let Some(report) = errors {
             return Ok(report);
         }
-        // What has to be repaired needs them written out.
+        // A repair needs the expanded right-hand sides.
         let device = self.device().clone();
         let dense = device.zeros::<T>(x.as_slice().len())?;
         let out = DeviceColumns { first: dense.slice(..).address(), step: self.shape().n() as u64 };

@@ -1,4 +1,4 @@
-//! Systems that are larger than the memory of a device, or shared by several.
+//! Systems that exceed the memory of one device, or are distributed over several.
 
 use crate::cut::{self, DeviceCut, KernelKind, UncutSystem, levels};
 use crate::device::{Device, DeviceScalar, DeviceVec, check_len};
@@ -12,14 +12,14 @@ use crate::sparse::Rhs;
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
 use core::ops::Range;
 
-/// Memory of a device for some rows of a system, and the stream on which they are worked on.
+/// Device memory for some rows of a system, with the stream for their work.
 #[derive(Debug)]
 struct Slot<T: DeviceScalar> {
     device: Device,
     system: DeviceRows<T>,
     x: DeviceVec<T>,
     found: SingularSystems,
-    /// Which of the coarse systems is on this device.
+    /// The index of the coarse system on this device.
     coarse: usize,
 }
 
@@ -30,14 +30,15 @@ struct OnOne<T: DeviceScalar> {
     peaks: DeviceVec<u8>,
 }
 
-/// Solves tridiagonal and block tridiagonal systems of the host with one right-hand side, that one device need not have memory
-/// for: what is left of the partitions, 2/31 of the system, is solved on the first device, all else in parts.
+/// A solver for tridiagonal and block tridiagonal systems of the host that do not fit in the memory of one device. It solves
+/// one right-hand side.
 ///
-/// Rows are copied to a device twice, to reduce and to substitute, unless every part has a device of its own. Of one device two
-/// streams are used: while one copies, the other computes. x is the same, bit for bit, as that of a [`DeviceSolver`].
+/// The first device solves the coarse system, which is 2/31 of the system. All other work runs in parts. Rows are copied to a
+/// device twice, once to reduce and once to substitute, unless each part has its own device. On one device, two streams overlap
+/// copies and computation. x is the same as from a [`DeviceSolver`], bit for bit.
 ///
 /// # Cost
-/// Copies 8 numbers a row to the device (4, if parts have devices of their own), and one back.
+/// Copies 8 numbers per row to the device (4 if each part has its own device), and one number back.
 #[derive(Debug)]
 pub struct Spread<T: DeviceScalar> {
     plan: Plan,
@@ -52,18 +53,18 @@ pub struct Spread<T: DeviceScalar> {
 }
 
 impl<T: DeviceScalar> Spread<T> {
-    /// Shares a system among devices, a part each. Of the plan it follows what a [`DeviceSolver`] follows.
+    /// Distribute a system over devices, one part each. The plan options are those of [`DeviceSolver`].
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for other systems, and for those that are so small that they are one partition;
-    /// [`Error::Device`] if there is no memory.
+    /// [`Error::Unsupported`] for other systems, and for systems that are small enough for one partition; [`Error::Device`] if
+    /// the memory cannot be allocated.
     pub fn over(devices: &[Device], plan: &Plan) -> Result<Self> {
         let (cut, kind) = Self::cut(&devices[0], plan)?;
         let each = (cut.spans as usize).div_ceil(devices.len()) as u32;
         Self::new(devices.to_vec(), (0..devices.len()).collect(), plan, (cut, kind), each)
     }
 
-    /// Streams a system through a device, about so many rows at a time.
+    /// Stream a system through one device, approximately `rows` rows at the same time.
     ///
     /// # Errors
     /// As [`over`](Self::over).
@@ -95,9 +96,10 @@ impl<T: DeviceScalar> Spread<T> {
             return Err(Error::Unsupported { method: plan.asked_method().name(), what: "systems in parts" });
         }
         match &*levels(system, kind, &device.limits(), rows)? {
-            [_] => {
-                Err(Error::Unsupported { method: "rpts in parts", what: "systems that one block of threads solves" })
-            }
+            [_] => Err(Error::Unsupported {
+                method: "rpts in parts",
+                what: "systems that are small enough for one thread block",
+            }),
             [first, ..] => Ok(*first),
             [] => unreachable!("there is a level at least"),
         }
@@ -134,16 +136,18 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(Self { plan: plan.clone(), cut, kind, parts, slots, coarse, solver })
     }
 
-    /// Parts of the system.
+    /// Get the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Solves A·x = rhs under the accuracy contract. A few rows that the devices do not solve well enough the host mends; where
-    /// that does not suffice it solves all of it, by its sequential pivoted method, and the report says so.
+    /// Solve A·x = rhs under the accuracy contract.
+    ///
+    /// If a few rows are not accurate enough, the host repairs them. If the repair is not sufficient, the host solves the whole
+    /// system with the pivoted method, and the report says so.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
+    /// [`Error::Shape`], [`Error::Device`]; the errors of the pivoted method, if it was used.
     pub fn solve<M: HostMatrix<T> + Factorize<Scalar = T>>(&mut self, a: &M, rhs: &[T], x: &mut [T]) -> Result<Report> {
         let shape = self.plan.shape();
         if a.shape() != shape {
@@ -171,7 +175,7 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(report)
     }
 
-    /// Whether next to nothing was left of a pivot or an equation, on any device.
+    /// Whether a pivot or an equation became very small on any device.
     fn may_be_singular(&self) -> Result<bool> {
         let mut suspect = !self.solver.suspects()?.is_empty();
         for slot in &self.slots {
@@ -220,7 +224,7 @@ impl<T: DeviceScalar> Spread<T> {
         self.slots.iter().try_for_each(|slot| slot.device.synchronize())
     }
 
-    /// What the devices have of the coarse system goes to the first, and its solution to all.
+    /// Gather the coarse system on the first device, and send its solution to all devices.
     fn solve_coarse(&mut self) -> Result<()> {
         let b = self.kind.block;
         for k in 1..self.coarse.len() {
@@ -240,7 +244,7 @@ impl<T: DeviceScalar> Spread<T> {
         let Coarse { arrays, d } = main.addresses(self.rows_below());
         let source = MatrixSource::Blocks(Blocks::new(arrays, Op::Plain));
         self.solver.prepare(main.rhs.len(), "rhs")?;
-        // The solution takes the place of the right-hand side.
+        // The solution replaces the right-hand side.
         self.solver.enqueue(source, Rhs::Dense(d), main.rhs.slice(..))?;
         self.solver.device().synchronize()?;
         let words = self.solver.first_peaks()?;
@@ -257,7 +261,7 @@ impl<T: DeviceScalar> Spread<T> {
     /// Solves the parts, with the coarse solution known.
     fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<()> {
         let last = self.parts.len();
-        // One part is copied back while the next is worked on.
+        // The copy of one part overlaps the work on the next.
         for k in 0..=last {
             if k < last {
                 self.substitute_part(k, system)?;

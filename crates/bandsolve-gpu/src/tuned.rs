@@ -1,4 +1,4 @@
-//! What is measured once on a device and kept in a file.
+//! Sizes that are measured once on a device and stored in a file.
 
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::matrix::DeviceMatrix;
@@ -9,34 +9,35 @@ use core::str::FromStr;
 use std::io;
 use std::path::PathBuf;
 
-/// Sizes that decide how fast a device solves, for one number type.
+/// Sizes that determine the speed of a device, for one number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// Rows of a partition of large systems (15 … 63): few mean less work on chip at a time, many less memory traffic for what is
-    /// left. The last bits of x depend on it.
+    /// Rows of a partition of large systems (15 to 63). Fewer rows mean less work on chip at the same time. More rows mean less
+    /// memory traffic for the coarse systems. The last bits of x depend on this size.
     pub partition_rows: usize,
     /// Threads of a block: 64, 128 or 256.
     pub threads: u32,
-    /// Right-hand sides on chip together, where there are many: 1, 2, 4 or 8.
+    /// Number of right-hand sides that are on chip at the same time: 1, 2, 4 or 8.
     pub rhs_on_chip: usize,
 }
 
 impl Default for Sizes {
-    /// What Klein found best: 31 rows, 4 right-hand sides; and 128 threads.
+    /// The best sizes of Klein: 31 rows, 4 right-hand sides; and 128 threads.
     fn default() -> Self {
         Self { partition_rows: 31, threads: 128, rhs_on_chip: 4 }
     }
 }
 
-/// Bytes of the longest file that is read.
+/// Maximum length of the file in bytes.
 const LONGEST: u64 = 1 << 20;
 const ROWS: [usize; 5] = [17, 23, 31, 41, 63];
 const THREADS: [u32; 3] = [64, 128, 256];
 const ON_CHIP: [usize; 4] = [1, 2, 4, 8];
 
-/// The sizes measured on the devices of this machine, in a text file that can be read, edited and deleted: beside that of
-/// [`Tuning`]. Without it built-in sizes hold.
+/// The sizes that were measured on the devices of this machine, in a text file next to the file of [`Tuning`].
+///
+/// You may read, edit and delete the file. Without it, the built-in sizes apply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeviceTuning {
     /// Device, number type, sizes.
@@ -44,15 +45,15 @@ pub struct DeviceTuning {
 }
 
 impl DeviceTuning {
-    /// Where the file is.
+    /// Get the path of the file.
     pub fn path() -> Option<PathBuf> {
         Some(Tuning::path()?.with_file_name("gpu-tuning"))
     }
 
-    /// Reads the file; nothing if there is none.
+    /// Read the file. Without a file, the result is empty.
     ///
     /// # Errors
-    /// If it cannot be read, is a pipe, a device or longer than 1 MiB, or has a line that is not understood.
+    /// If the file cannot be read, is a pipe or a device, is longer than 1 MiB, or has an invalid line.
     pub fn load() -> io::Result<Self> {
         let Some(path) = Self::path() else { return Ok(Self::default()) };
         match host::read_file(&path, LONGEST) {
@@ -62,18 +63,19 @@ impl DeviceTuning {
         }
     }
 
-    /// Writes the file, whole or not at all, and returns where it is.
+    /// Write the file, whole or not at all, and return its path.
     ///
     /// # Errors
-    /// If it cannot be written, or is a pipe or a device.
+    /// If the file cannot be written, or is a pipe or a device.
     pub fn save(&self) -> io::Result<PathBuf> {
-        let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
+        let path = Self::path()
+            .ok_or_else(|| io::Error::other("no cache directory is known; set HOME or BANDSOLVE_TUNING"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         host::write_file(&path, &self.to_string())?;
         Ok(path)
     }
 
-    /// The sizes for a number type on a device of this name.
+    /// Get the sizes for a number type on the device with this name.
     pub fn sizes(&self, device: &str, number_type: &str) -> Option<Sizes> {
         self.entries.iter().find(|(d, t, _)| d == device && t == number_type).map(|(.., sizes)| *sizes)
     }
@@ -83,10 +85,10 @@ impl DeviceTuning {
         self.entries.push((device.into(), number_type.into(), sizes));
     }
 
-    /// Measures all number types on a device, with systems of so many rows, and takes what is fastest.
+    /// Measure all number types on a device with systems of `rows` rows, and keep the fastest sizes.
     ///
     /// # Errors
-    /// Those of [`DeviceSolver`].
+    /// As [`DeviceSolver`].
     pub fn measure(&mut self, device: &Device, rows: usize) -> Result<()> {
         self.measure_type::<f32>(device, rows)?;
         self.measure_type::<f64>(device, rows)?;
@@ -111,7 +113,7 @@ fn fastest<T: DeviceScalar>(device: &Device, rows: usize) -> Result<Sizes> {
     many.pick(ON_CHIP.map(|rhs_on_chip| Sizes { rhs_on_chip, ..best }))
 }
 
-/// A dominant system to measure with.
+/// A diagonally dominant system for the measurement.
 struct Bench<T: DeviceScalar> {
     device: Device,
     n_rhs: usize,
@@ -141,7 +143,7 @@ impl<T: DeviceScalar> Bench<T> {
                 let a = DeviceMatrix::tridiagonal(&self.off, &self.diag, &self.off);
                 self.device.time(|| solver.start(a, &self.rhs, &mut x).map(drop))
             };
-            // The first time kernels are compiled.
+            // The first solve compiles the kernels.
             solve()?;
             let mut times = [solve()?, solve()?, solve()?, solve()?, solve()?];
             times.sort_by(f64::total_cmp);
@@ -155,8 +157,8 @@ impl<T: DeviceScalar> Bench<T> {
 
 impl Display for DeviceTuning {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "# Measured by `bandsolve tune --device …`; without this file built-in sizes hold.")?;
-        writeln!(f, "# Number type on device = rows of a partition, threads of a block, right-hand sides on chip")?;
+        writeln!(f, "# Measured by `bandsolve tune --device …`; without this file, the built-in sizes apply.")?;
+        writeln!(f, "# Number type on device = rows per partition, threads per block, right-hand sides on chip")?;
         for (device, number_type, sizes) in &self.entries {
             let Sizes { partition_rows, threads, rhs_on_chip } = sizes;
             writeln!(f, "{number_type} on {device} = {partition_rows}, {threads}, {rhs_on_chip}")?;

@@ -51,6 +51,13 @@ pub use scalar::{ByType, Complex32, Complex64, RealScalar, Scalar};
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::Simd;
+/// assert!(Simd::detect().is_available() && Simd::Portable.is_available());
+/// assert_eq!(Simd::Avx2.name(), "avx2");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Simd {

@@ -6,8 +6,20 @@ use core::fmt::{Debug, Display};
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// Complex number of two `f32`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::Complex32;
+/// assert_eq!(Complex32::new(0.0, 1.0) * Complex32::new(0.0, 1.0), Complex32::new(-1.0, 0.0));
+/// ```
 pub type Complex32 = num_complex::Complex<f32>;
 /// Complex number of two `f64`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::Complex64;
+/// assert_eq!(Complex64::new(0.0, 1.0) * Complex64::new(0.0, 1.0), Complex64::new(-1.0, 0.0));
+/// ```
 pub type Complex64 = num_complex::Complex<f64>;
 
 mod sealed {
@@ -19,6 +31,16 @@ mod sealed {
 }
 
 /// A number that a matrix can be made of: `f32`, `f64`, [`Complex32`] or [`Complex64`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::{Complex64, Scalar};
+/// fn name_of<T: Scalar>(_: &[T]) -> &'static str {
+///     T::NAME
+/// }
+/// assert_eq!(name_of(&[1.0_f32]), "f32");
+/// assert_eq!(Scalar::abs(Complex64::new(3.0, 4.0)), 5.0);
+/// ```
 pub trait Scalar:
     sealed::Sealed
     + Pod
@@ -100,6 +122,15 @@ pub trait ByType {
 }
 
 /// A real [`Scalar`]: `f32` or `f64`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::RealScalar;
+/// fn limit<R: RealScalar>() -> f64 {
+///     8.0 * R::EPSILON.to_f64()
+/// }
+/// assert!(limit::<f64>() < limit::<f32>());
+/// ```
 pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     /// Distance from 1 to the next larger number: 2.2e-16 in double precision.
     const EPSILON: Self;

@@ -5,11 +5,12 @@ use bandsolve::{Op, RealScalar, Scalar};
 use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;
 
-/// An upper bound of 1/(‖A‖₁·‖A⁻¹‖₁), with `infinity` of 1/(‖A‖∞·‖A⁻¹‖∞), in most cases within a factor of three of it; 0 if A⁻¹
-/// cannot be had. `norm` is ‖A‖.
+/// Estimate 1/(‖A‖₁·‖A⁻¹‖₁), or 1/(‖A‖∞·‖A⁻¹‖∞) if `infinity`.
+///
+/// The result is an upper bound, usually within a factor of three; it is 0 if A⁻¹ does not exist. `norm` is ‖A‖.
 ///
 /// # Shapes and cost
-/// `work` has 2n elements. As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
+/// `work` has 2n elements. As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: entries of A or A⁻¹ near the limits of the number type are allowed.
 pub fn reciprocal<T: Scalar>(
     factors: &impl FactoredMatrix<T>,
     infinity: bool,

@@ -1,11 +1,12 @@
 //! General tridiagonal matrices: LU with partial pivoting in LAPACK's storage.
 //!
-//! A has `sub` below, `diag` on and `sup` above the diagonal. Elimination from the top with exchanges of neighbouring rows
-//! gives
+//! A has `sub` below, `diag` on and `sup` above the diagonal. Elimination from the top with exchanges of neighbouring rows gives
 //!
-//! $$ A = P_0 L_0 P_1 L_1 \cdots P_{n-2} L_{n-2}\, U $$
+//! ```text
+//! A = P₀·L₀·P₁·L₁ ⋯ Pₙ₋₂·Lₙ₋₂·U
+//! ```
 //!
-//! where L_i has one entry beside its unit diagonal, in row i+1, and U two superdiagonals.
+//! where Lᵢ is unit lower triangular with one off-diagonal entry, in row i+1, and U has two superdiagonals.
 
 use crate::Int;
 use crate::norm::{self, MatrixNorm};
@@ -24,7 +25,7 @@ pub struct GtMatrix<'a, T> {
     pub sup: &'a [T],
 }
 
-/// Its factors.
+/// The factors of the matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GtLu<'a, T> {
     /// The n − 1 entries of the L_i.
@@ -35,11 +36,11 @@ pub struct GtLu<'a, T> {
     pub sup: &'a [T],
     /// U's second superdiagonal, n − 2.
     pub sup2: &'a [T],
-    /// n; counted from 1: row i changed places with row `pivot[i]`, which is i or i + 1.
+    /// n entries, counted from 1: row i was exchanged with row `pivot[i]`, which is i or i + 1.
     pub pivot: &'a [Int],
 }
 
-/// The memory in which [`factor`] finds A and leaves its factors, as in [`GtLu`].
+/// The arrays of [`factor`]: A on entry, and its factors on exit, as in [`GtLu`].
 #[derive(Debug)]
 pub struct GtLuMut<'a, T> {
     /// In: A's subdiagonal.
@@ -60,7 +61,7 @@ struct GtStep<T> {
     multiplier: T,
     /// The row of U.
     u: [T; 3],
-    /// What is left of the other row.
+    /// The other row after the elimination.
     rest: [T; 2],
 }
 
@@ -77,7 +78,7 @@ impl<T: Scalar> GtStep<T> {
     }
 }
 
-/// Factors in place; returns the first row of U whose diagonal entry is zero.
+/// Factor in place; return the first row of U whose diagonal entry is zero.
 ///
 /// # Cost
 /// Per row a division and 6 other operations; 3 words read, 4 and a pivot written.
@@ -120,11 +121,11 @@ fn at<T: Scalar>(a: &[T], i: usize) -> T {
     a.get(i).copied().unwrap_or(T::ZERO)
 }
 
-/// Solves A·x = rhs for the columns of `rhs` while eliminating; x replaces them, U's diagonals `diag`, `sup` and (in `sub`)
-/// the second superdiagonal replace A.
+/// Solve A·x = rhs for the columns of `rhs` during the elimination. x replaces the columns. The diagonals of U replace A: `diag`, `sup`,
+/// and the second superdiagonal in `sub`.
 ///
 /// # Errors
-/// The first row of U whose diagonal entry is zero. The columns then hold nothing of use.
+/// The first row of U whose diagonal entry is zero. The columns are then invalid.
 ///
 /// # Cost
 /// As [`factor`], and per row and column 8 operations and a division.

@@ -1,11 +1,18 @@
-//! LAPACK's own Fortran symbols for tridiagonal and banded systems, in the four types `s`, `d`, `c`, `z`.
+//! A drop-in replacement for LAPACK's tridiagonal and banded routines, in the number types `s`, `d`, `c` and `z`.
 //!
-//! The library `liblapack_bandsolve` stands in for LAPACK where it is linked or preloaded before it. Storage, arguments
-//! and INFO are LAPACK's; what is computed is written here from the definitions. Large `gtsv` run in parallel
-//! ([`partitioned`]). Every symbol also exists with the prefix `scipy_`.
+//! Link or preload the library `liblapack_bandsolve` before LAPACK. It exports LAPACK's Fortran symbols, with the same storage,
+//! arguments and INFO. Large `gtsv` calls run in parallel ([`partitioned`]). Each symbol also exists with the prefix `scipy_`.
 //!
-//! Layers, from the outside: `symbols` declares the C functions; `entry` checks arguments, reports wrong ones to `xerbla_`
-//! and makes slices of pointers (`raw`); all other modules are safe and know nothing of LAPACK's interface.
+//! # Features
+//!
+//! - `ilp64`: 64-bit integers in all arguments.
+//!
+//! # Modules
+//!
+//! `symbols` declares the C functions. `entry` checks arguments, reports invalid arguments to `xerbla_`, and creates slices from
+//! pointers (`raw`). All other modules are safe Rust and do not depend on LAPACK's interface.
+//!
+//! Routines and instructions: `docs/lapack.md`.
 
 pub mod condition;
 mod entry;
@@ -26,9 +33,9 @@ mod testing;
 mod wide;
 mod xerbla;
 
-/// LAPACK's INTEGER: 32 bits, with the feature `ilp64` 64.
+/// LAPACK's INTEGER: 32 bits, or 64 bits with the feature `ilp64`.
 #[cfg(not(feature = "ilp64"))]
 pub type Int = i32;
-/// LAPACK's INTEGER: 32 bits, with the feature `ilp64` 64.
+/// LAPACK's INTEGER: 32 bits, or 64 bits with the feature `ilp64`.
 #[cfg(feature = "ilp64")]
 pub type Int = i64;

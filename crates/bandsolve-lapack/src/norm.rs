@@ -1,11 +1,11 @@
-//! Norms of matrices that are visited entry by entry.
+//! Norms of matrices, computed entry by entry.
 
 use bandsolve::{RealScalar, Scalar};
 
-/// Which norm.
+/// The kind of norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatrixNorm {
-    /// max |a_ij|, which is no norm of operators.
+    /// max |a_ij|, which is not an operator norm.
     Max,
     /// max_j Σ_i |a_ij|
     One,
@@ -16,7 +16,7 @@ pub enum MatrixNorm {
 }
 
 impl MatrixNorm {
-    /// By LAPACK's letter.
+    /// The norm for LAPACK's letter.
     pub fn from_letter(letter: u8) -> Option<Self> {
         Some(match letter.to_ascii_uppercase() {
             b'M' => MatrixNorm::Max,
@@ -28,14 +28,14 @@ impl MatrixNorm {
     }
 }
 
-/// The largest of the numbers that `visit` hands out, none of them negative; NaN if there is one.
+/// The largest of the non-negative numbers that `visit` passes; NaN if one of them is NaN.
 pub fn largest<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
     let mut largest = R::ZERO;
     visit(&mut |a| largest = largest.max_nan(a));
     largest
 }
 
-/// The root of the sum of their squares, free of overflow and underflow where the result is; they are visited twice.
+/// The square root of the sum of the squares, without overflow or underflow if the result has none. Visits the numbers twice.
 pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
     let peak = largest(&visit);
     if peak == R::ZERO || !peak.is_finite() {

@@ -3,7 +3,7 @@
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use core::hint::select_unpredictable;
 
-/// A number with the letter that LAPACK's names begin with.
+/// A number type with the first letter of its LAPACK names.
 pub trait LapackScalar: Scalar {
     /// `S`, `D`, `C` or `Z`.
     const LETTER: u8;
@@ -27,13 +27,13 @@ pub fn rounding<R: RealScalar>() -> R {
     R::EPSILON * R::from_f64(0.5)
 }
 
-/// The larger of two numbers, the second if the first is no number.
+/// The larger of two numbers; the second if the first is NaN.
 #[inline(always)]
 pub fn larger<R: RealScalar>(a: R, b: R) -> R {
     if a > b { a } else { b }
 }
 
-/// a / b; complex ones without overflow or underflow on the way.
+/// a / b; for complex numbers without intermediate overflow or underflow.
 #[inline(always)]
 pub fn divide<T: Scalar>(a: T, b: T) -> T {
     if !T::COMPLEX {

@@ -1,16 +1,18 @@
 //! Large tridiagonal systems in parallel, by [`bandsolve::Plan`].
 //!
-//! LAPACK's `gtsv` leaves x and INFO behind, and, as details of its elimination, the diagonals of U. In parallel there is no
-//! such U: the matrix is left as it was. INFO > 0 must still be what elimination from the top finds, an exact zero on U's
-//! diagonal. That can only be where A is singular to working precision, and there a solve with random right-hand sides
-//! gives an x that is huge. So one more column is solved, with
+//! LAPACK's `gtsv` returns x and INFO, and the diagonals of U as details of its elimination. The parallel solve has no such U, and leaves
+//! the matrix unchanged. INFO > 0 must still report an exact zero on the diagonal of U in the elimination from the top. Such a zero
+//! requires that A is singular to working precision. A solve with a random right-hand side then gives a very large x. Therefore the
+//! function solves one more column, with
 //!
-//! $$ p_i = \omega_i\,(|\mathtt{sub}_i| + |\mathtt{diag}_i| + |\mathtt{sup}_i|), \qquad -1 \le \omega_i < 1 \text{ at random,} $$
+//! ```text
+//! pᵢ = ωᵢ·(|subᵢ| + |diagᵢ| + |supᵢ|),   −1 ≤ ωᵢ < 1 at random
+//! ```
 //!
-//! whose solution y shows it even if the caller's right-hand side does not. Elimination with partial pivoting is exact for
-//! rows changed by at most 8ε of their sum; if that matrix is singular, some row of A⁻¹·diag(p) has the sum 1/(8ε) or more,
-//! and its product with random numbers is about 1/√(3n) of that at least. From ‖y‖∞ = 1/(64·ε·√n) on, where LAPACK's answer
-//! would have few correct digits, the system is therefore left to the elimination from the top.
+//! The solution y is large even if the x of the caller is not. Elimination with partial pivoting is exact for a matrix whose rows differ
+//! by at most 8ε of their sum. If that matrix is singular, a row of A⁻¹·diag(p) has the sum 1/(8ε) or more, and its product with random
+//! numbers is at least approximately 1/√(3n) of this sum. If ‖y‖∞ ≥ 1/(64·ε·√n), where LAPACK's x would have few correct digits, the
+//! system is solved by elimination from the top.
 
 use crate::gt::GtMatrix;
 use crate::number::LapackScalar;
@@ -21,21 +23,21 @@ use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
 
-/// Unknowns from which on partitions pay. Measured on an Intel Xeon with AVX-512, two cores.
+/// Minimum number of unknowns for which partitions are faster. Measured on an Intel Xeon with AVX-512, two cores.
 const CROSSOVER: usize = 1 << 11;
 
-/// Right-hand sides that are solved together.
+/// Number of right-hand sides that are solved at the same time.
 const GROUP: usize = 7;
 
-/// Solves A·x = rhs for all columns in place; A is kept.
+/// Solve A·x = rhs for all columns in place; A does not change.
 ///
 /// # Cost
-/// Two solves by partitions for one column, one for every further column; memory for two columns, up to 8 if there are more.
+/// Two solves by partitions for one column, and one for each further column. Memory for 2 to 8 columns.
 ///
 /// # Errors
-/// What is better left to elimination from the top: small systems, those singular to working precision, and all that the
-/// contract of [`bandsolve`] would not accept. The number says how many columns, from the first on, are solved already; the
-/// others are as they were.
+/// Systems that need elimination from the top: small systems, systems that are singular to working precision, and systems that do not
+/// meet the accuracy contract of [`bandsolve`]. The number is the number of columns that are already solved, from the first. The other
+/// columns are unchanged.
 pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -> Result<(), usize> {
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
@@ -74,7 +76,7 @@ fn plan(n: usize) -> Option<Plan> {
     }
 }
 
-/// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
+/// Whether the solution y for the right-hand side p shows that A is far from singular. Both arrays are scratch.
 fn regular<T: LapackScalar>(a: GtMatrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
     let limit = 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (p.len() as f64).sqrt());
     let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
@@ -131,7 +133,7 @@ fn random(i: u32) -> f64 {
     f64::from((h ^ (h >> 16)) as i32) * 0.5f64.powi(31)
 }
 
-/// Whether all of y are below the limit, none of them NaN.
+/// Whether all entries of y are below the limit, and none is NaN.
 struct AllBelow<'a, T: Scalar> {
     y: &'a [T],
     limit: T::Real,

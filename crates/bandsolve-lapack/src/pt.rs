@@ -2,9 +2,11 @@
 //!
 //! A is Hermitian with a real diagonal; L is unit lower bidiagonal, D a positive diagonal matrix:
 //!
-//! $$ A = L D L^H, \qquad d_0 = a_{00},\quad l_i = a_{i+1,i}/d_i,\quad d_{i+1} = a_{i+1,i+1} - l_i\,\overline{a_{i+1,i}} $$
+//! ```text
+//! A = L·D·Lᴴ,   d₀ = a₀₀,   lᵢ = aᵢ₊₁,ᵢ / dᵢ,   dᵢ₊₁ = aᵢ₊₁,ᵢ₊₁ − lᵢ·conj(aᵢ₊₁,ᵢ)
+//! ```
 //!
-//! Arrays beside the diagonal are given as the entries below it ([`TriangleSide::Lower`]) or as those above it.
+//! The off-diagonal array contains the entries below the diagonal ([`TriangleSide::Lower`]) or above it.
 
 use crate::condition::power_of_two_near;
 use crate::norm::{self, MatrixNorm};
@@ -12,12 +14,12 @@ use crate::number::larger;
 use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, RealScalar, Scalar};
 
-/// Which side of the diagonal an array holds; the other is its conjugate.
+/// The side of the diagonal that an array contains. The other side is its conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriangleSide {
-    /// Below.
+    /// Below the diagonal.
     Lower,
-    /// Above.
+    /// Above the diagonal.
     Upper,
 }
 
@@ -29,18 +31,18 @@ impl TriangleSide {
     }
 }
 
-/// A matrix: n entries of the diagonal, n − 1 beside it. Or the factors of one: D and what L has beside its diagonal.
+/// A matrix, with n diagonal and n − 1 off-diagonal entries; or its factors, D and the off-diagonal entries of L.
 #[derive(Debug, Clone, Copy)]
 pub struct Symmetric<'a, T: Scalar> {
     /// Diagonal.
     pub diag: &'a [T::Real],
-    /// Beside it.
+    /// Off-diagonal entries.
     pub off: &'a [T],
-    /// Where that stands.
+    /// The side of the off-diagonal entries.
     pub side: TriangleSide,
 }
 
-/// Factors in place; returns the first row whose pivot is not positive, at which it stops.
+/// Factor in place; stop at the first row whose pivot is not positive, and return this row.
 ///
 /// # Cost
 /// Per row a division and 3 other operations; 2 words read and written.
@@ -72,7 +74,7 @@ impl<T: Scalar> Symmetric<'_, T> {
         }
     }
 
-    /// 1/(‖A‖₁·‖A⁻¹‖₁), exact but for rounding, of the matrix with these factors; `norm` = ‖A‖₁, `v` is scratch.
+    /// 1/(‖A‖₁·‖A⁻¹‖₁), exact except for rounding errors, of the matrix with these factors; `norm` = ‖A‖₁, `v` is scratch.
     ///
     /// # Source
     /// N. J. Higham, SIAM J. Sci. Stat. Comput. 7 (1986).

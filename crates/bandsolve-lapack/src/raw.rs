@@ -1,4 +1,4 @@
-//! Pointers from Fortran become slices: here and nowhere else.
+//! Conversion of Fortran pointers to slices. Only this module does it.
 //!
 //! Every function has the same contract, that of LAPACK's interface: an array that is not empty has at least the length
 //! that the routine's documentation demands, and arrays that are written overlap no other argument. Arrays of length 0
@@ -33,7 +33,7 @@ pub unsafe fn write<'a, T>(p: *mut T, len: usize) -> &'a mut [T] {
     unsafe { core::slice::from_raw_parts_mut(p, len) }
 }
 
-/// A size that has been checked not to be negative.
+/// A size that was checked to be 0 or more.
 pub fn size(n: &Int) -> usize {
     usize::try_from(*n).unwrap_or(0)
 }
@@ -70,12 +70,12 @@ impl<'a, T> RawColumns<'a, T> {
         Self { elements, rows, count, leading }
     }
 
-    /// How many columns.
+    /// Number of columns.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Elements of a column.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -107,16 +107,17 @@ pub struct RefineScratch<'a, T: Scalar> {
     pub second: &'a mut [T],
 }
 
-/// Refinement steps at most.
+/// Maximum number of refinement steps.
 const MAX_STEPS: usize = 5;
 
-/// Refines x until its componentwise backward error is u or stops halving, and bounds its error.
+/// Refine x until its componentwise backward error is at most u, or no longer halves, and bound its error.
 ///
-/// $$ x \leftarrow x + \mathrm{op}(A)^{-1}(b - \mathrm{op}(A)\,x), \qquad
-///    \frac{\|x - x^*\|_\infty}{\|x\|_\infty} \le
-///    \frac{\big\|\,|\mathrm{op}(A)^{-1}|\,(|r| + (k+1)\,u\,(|\mathrm{op}(A)||x| + |b|))\,\big\|_\infty}{\|x\|_\infty} $$
+/// ```text
+/// x ← x + op(A)⁻¹·(b − op(A)·x)
+/// ‖x − x*‖∞ / ‖x‖∞ ≤ ‖ |op(A)⁻¹|·(|r| + (k+1)·u·(|op(A)|·|x| + |b|)) ‖∞ / ‖x‖∞
+/// ```
 ///
-/// with k entries in a row and the rounding error u; (k+1)·u·(…) bounds what rounding did to r.
+/// k is the number of entries in a row, u the rounding error. (k+1)·u·(…) bounds the rounding errors in r.
 ///
 /// # Cost
 /// A residual and a solve for each step, then what [`FactoredMatrix::amplify`] takes: 4 or 5 solves.

@@ -1,4 +1,4 @@
-//! Matrices and factors whose number type the caller names by a number.
+//! Matrices and factors whose number type the caller selects by a number.
 
 use crate::bandsolve_mpi_eigen_t;
 use crate::status::{RankFailure, RankResult};
@@ -11,7 +11,7 @@ use bandsolve_mpi::{
 use core::ffi::c_void;
 use core::{any::Any, slice};
 
-/// Does the same with the number type of this name.
+/// Evaluate the expression with the number type of this kind.
 macro_rules! of_kind {
     ($kind:expr, $number:ident => $body:expr) => {
         match $kind {
@@ -31,7 +31,7 @@ macro_rules! of_kind {
                 type $number = Complex64;
                 $body
             }
-            other => Err(RankFailure::argument(format!("there is no number type {other}"))),
+            other => Err(RankFailure::argument(format!("there is no number type {other}; use 0 to 3"))),
         }
     };
 }
@@ -43,7 +43,7 @@ pub(crate) unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) ->
         return &[];
     }
     let start = start.cast::<T>();
-    assert!(start.is_aligned() && !start.is_null(), "numbers at an address that is no multiple of their size");
+    assert!(start.is_aligned() && !start.is_null(), "an array is null or not aligned to its number type");
     // SAFETY: the caller's promise; the address was looked at.
     unsafe { slice::from_raw_parts(start, len) }
 }
@@ -55,12 +55,12 @@ pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) ->
         return &mut [];
     }
     let start = start.cast::<T>();
-    assert!(start.is_aligned() && !start.is_null(), "numbers at an address that is no multiple of their size");
+    assert!(start.is_aligned() && !start.is_null(), "an array is null or not aligned to its number type");
     // SAFETY: the caller's promise; the address was looked at.
     unsafe { slice::from_raw_parts_mut(start, len) }
 }
 
-/// y, a product with x.
+/// Write the product with x to y.
 ///
 /// # Safety
 /// x and y have `len` numbers of this type.
@@ -76,7 +76,7 @@ unsafe fn product_into<T: Scalar>(
 
 /// A matrix over ranks.
 pub(crate) trait RankHeldMatrix {
-    /// y = A·x.
+    /// Multiply: y = A·x.
     ///
     /// # Safety
     /// x and y have `len` numbers of the type of the matrix.
@@ -84,7 +84,7 @@ pub(crate) trait RankHeldMatrix {
 
     fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>>;
 
-    /// The eigenvalues of a Hermitian pencil nearest to a target; values, offsets and residuals; vectors.
+    /// Find the eigenvalues of a Hermitian pencil nearest to a target: values, offsets, residuals and vectors.
     ///
     /// # Safety
     /// There is room for so many numbers of the type of the matrix.
@@ -96,7 +96,9 @@ pub(crate) trait RankHeldMatrix {
         _numbers: [&mut [f64]; 3],
         _vectors: (*mut c_void, usize),
     ) -> RankResult {
-        Err(RankFailure::argument("eigenvalues are those of block tridiagonal matrices".into()))
+        Err(RankFailure::argument(
+            "eigenvalues are available only for block tridiagonal matrices; create the matrix as Blocks".into(),
+        ))
     }
 
     fn as_any(&self) -> &dyn Any;
@@ -104,17 +106,17 @@ pub(crate) trait RankHeldMatrix {
 
 /// Factors over ranks.
 pub(crate) trait RankHeldFactors {
-    /// Solves op(A)·x = rhs in place.
+    /// Solve op(A)·x = rhs in place.
     ///
     /// # Safety
     /// x has `len` numbers of the type of the matrix.
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report>;
 
-    /// The reciprocal condition, and in words whether x of that backward error may have no correct digit.
+    /// Estimate the reciprocal condition, and return a warning if x with this backward error may have no correct digit.
     fn condition(&self, backward_error: f64) -> RankResult<(f64, Option<String>)>;
 }
 
-/// The same of a number type.
+/// The condition and the warning for a number type.
 fn condition<T: Scalar>(rcond: f64, backward_error: f64) -> (f64, Option<String>) {
     (rcond, bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), backward_error, None))
 }
@@ -151,7 +153,11 @@ impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
         let mass = match mass.map(|mass| mass.as_any().downcast_ref::<Self>()) {
             None => None,
             Some(Some(mass)) => Some(mass),
-            Some(None) => return Err(RankFailure::argument("A and M are not of one kind and number type".into())),
+            Some(None) => {
+                return Err(RankFailure::argument(
+                    "A and M differ in kind or number type; create both as Blocks of the same dtype".into(),
+                ));
+            }
         };
         let below = |shift: f64| self.eigenvalues_below(mass, shift).map_err(|error| error.error);
         let mut solver = EigenSolver::new(eigen.k).tol(eigen.tol).seed(eigen.seed).communicator(ranks).count(&below);
@@ -218,7 +224,7 @@ impl<T: Scalar> RankHeldMatrix for DistributedBatch<T> {
         match method {
             Method::Auto => Ok(Box::new(DistributedBatch::factor(self)?)),
             other => {
-                Err(RankFailure::argument(format!("a batch over ranks is solved by 'auto', not by {:?}", other.name())))
+                Err(RankFailure::argument(format!("a batch over ranks has no method {:?}; use 'auto'", other.name())))
             }
         }
     }
@@ -228,7 +234,7 @@ impl<T: Scalar> RankHeldMatrix for DistributedBatch<T> {
     }
 }
 
-/// A block tridiagonal matrix of arrays of `len` numbers. Collective.
+/// Create a block tridiagonal matrix from arrays of `len` numbers. Collective.
 ///
 /// # Safety
 /// The arrays have `len` numbers of that kind.
@@ -246,7 +252,7 @@ pub(crate) unsafe fn blocks(
     })
 }
 
-/// A banded matrix. Collective.
+/// Create a banded matrix. Collective.
 ///
 /// # Safety
 /// `rows` has `len` numbers of that kind.
@@ -263,7 +269,7 @@ pub(crate) unsafe fn banded(
     })
 }
 
-/// Many tridiagonal matrices of arrays of `len` numbers. Collective.
+/// Create many tridiagonal matrices from arrays of `len` numbers. Collective.
 ///
 /// # Safety
 /// The arrays have `len` numbers of that kind.

@@ -1,7 +1,8 @@
-//! The C functions that the Python module `bandsolve.mpi` calls. There is no header: both are of one version, which the module checks.
+//! The C functions that the Python module `bandsolve.mpi` calls.
 //!
-//! This file declares the functions, each behind the guard of `status`; `held` and `poisson` know the number types. Functions that take ranks, matrices
-//! or factors are collective, but those that free them. A panic ends all ranks: the others would wait for this one for ever.
+//! There is no header. The Python module checks that both have the same version. This file declares the functions, each behind the
+//! guard of `status`; `held` and `poisson` select the number type. Functions that take ranks, matrices or factors are collective,
+//! except functions that free them. A panic ends all ranks, because the other ranks would wait for this rank forever.
 
 #![allow(non_camel_case_types)]
 
@@ -19,22 +20,22 @@ use status::{RankFailure, RankResult, bandsolve_mpi_status_t, guard};
 use std::ffi::CString;
 use std::sync::LazyLock;
 
-/// Ranks, which Python keeps beside a communicator.
+/// The ranks of a communicator. Python stores them with the communicator.
 pub struct bandsolve_mpi_ranks_t(Ranks);
 
-/// A matrix of which this rank has rows.
+/// A matrix, distributed over ranks.
 pub struct bandsolve_mpi_matrix_t {
     ranks: Ranks,
     held: Box<dyn RankHeldMatrix>,
 }
 
-/// Factors of such a matrix.
+/// Factors of a matrix, distributed over ranks.
 pub struct bandsolve_mpi_factors_t {
     ranks: Ranks,
     held: Box<dyn RankHeldFactors>,
 }
 
-/// A Poisson problem of which this rank has planes.
+/// A Poisson problem, distributed over ranks by planes.
 pub struct bandsolve_mpi_poisson_t {
     ranks: Ranks,
     held: Box<dyn RankHeldPoisson>,
@@ -43,52 +44,52 @@ pub struct bandsolve_mpi_poisson_t {
 /// How a solve went; the same on all ranks.
 #[repr(C)]
 pub struct bandsolve_mpi_report_t {
-    /// Most refinement steps of a right-hand side.
+    /// Largest number of refinement steps of any right-hand side.
     pub refinement_steps: i32,
-    /// Whether the pivoted method on rank 0 had to solve.
+    /// 1 if rank 0 solved the system with the pivoted method, else 0.
     pub fallback: i32,
     /// Name of the method.
     pub method: [c_char; 32],
-    /// Why this method.
+    /// The reason for the method.
     pub reason: [c_char; 160],
 }
 
-/// What is asked of the eigenvalue solver, and what came of it.
+/// Options of the eigenvalue solver, and its report.
 #[repr(C)]
 pub struct bandsolve_mpi_eigen_t {
-    /// The eigenvalues nearest to this number are wanted.
+    /// Find the eigenvalues nearest to this number.
     pub target: f64,
-    /// Tolerance; 0: the accuracy of the number type.
+    /// Relative tolerance. 0 means the accuracy of the number type.
     pub tol: f64,
-    /// How many.
+    /// Number of eigenvalues to find.
     pub k: usize,
-    /// Most vectors of the Krylov space; 0: as many as the solver takes.
+    /// Maximum dimension of the Krylov space. 0 means the default of the solver.
     pub ncv: usize,
-    /// Most restarts; 0: as many as the solver takes.
+    /// Maximum number of restarts. 0 means the default of the solver.
     pub max_restarts: usize,
-    /// Of the random start vector, the same on all ranks.
+    /// Seed of the random start vector, the same on all ranks.
     pub seed: u64,
-    /// How many were found.
+    /// Number of eigenvalues that were found.
     pub found: usize,
-    /// Restarts that were made.
+    /// Number of restarts.
     pub restarts: usize,
-    /// Solves that were made.
+    /// Number of solves.
     pub solves: usize,
-    /// Whether counts prove that none is missing.
+    /// 1 if counts prove that no nearer eigenvalue is missing, else 0.
     pub complete: i32,
-    /// Whether as many were found as were asked for.
+    /// 1 if all k eigenvalues were found, else 0.
     pub converged: i32,
-    /// How the search ended, in words.
+    /// The reason for the end of the search, in words.
     pub ending: [c_char; 64],
 }
 
-/// The version of this library.
+/// Get the version of this library.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolve_mpi_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What the MPI library with which this one is linked says of itself.
+/// Get the version text of the MPI library with which this library is linked.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolve_mpi_library() -> *const c_char {
     static LIBRARY: LazyLock<CString> = LazyLock::new(|| {
@@ -98,13 +99,13 @@ pub extern "C" fn bandsolve_mpi_library() -> *const c_char {
     LIBRARY.as_ptr()
 }
 
-/// The message of the last call of this thread that failed.
+/// Get the message of the last call on this thread that failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolve_mpi_last_error() -> *const c_char {
     status::last_error()
 }
 
-/// The ranks of a communicator, of which the handle stands at an address; it is duplicated.
+/// Create ranks from the communicator whose handle is at an address. The communicator is duplicated.
 ///
 /// # Safety
 /// `handle` points to the handle of an intracommunicator, of `size` bytes; `out` may be written.
@@ -115,10 +116,10 @@ pub unsafe extern "C" fn bandsolve_mpi_ranks(
     out: *mut *mut bandsolve_mpi_ranks_t,
 ) -> bandsolve_mpi_status_t {
     guard(None, || {
-        // A handle of another MPI library means nothing here.
+        // The handle of another MPI library is invalid here.
         if size != size_of::<MPI_Comm>() || !mpi::environment::is_initialized() {
             return Err(RankFailure::argument(
-                "mpi4py calls another MPI library than libbandsolve_mpi_capi does".into(),
+                "mpi4py and libbandsolve_mpi_capi use different MPI libraries; build both with the same MPI".into(),
             ));
         }
         // SAFETY: a handle stands there, says the caller, and it is as long as ours.
@@ -129,7 +130,7 @@ pub unsafe extern "C" fn bandsolve_mpi_ranks(
     })
 }
 
-/// A block tridiagonal matrix, of which this rank has block rows. `kind`: 0 to 3 for f32, f64 and complex numbers of these.
+/// Create a block tridiagonal matrix from the block rows of this rank. `kind`: 0 to 3 for f32, f64, Complex32 and Complex64.
 ///
 /// # Safety
 /// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind, blocks column-major; `out` may be
@@ -157,7 +158,7 @@ pub unsafe extern "C" fn bandsolve_mpi_blocks(
     }
 }
 
-/// A banded matrix, of which this rank has rows.
+/// Create a banded matrix from the rows of this rank.
 ///
 /// # Safety
 /// `ranks` is of [`bandsolve_mpi_ranks`]; `rows` has `len` numbers of that kind, lower + upper + 1 a row; `out` may be written.
@@ -182,8 +183,8 @@ pub unsafe extern "C" fn bandsolve_mpi_banded(
     }
 }
 
-/// Many tridiagonal matrices of one size, of which this rank has rows of all. `interleaved`: row i of system s at i·count + s, else one
-/// system after the other.
+/// Create many tridiagonal matrices of the same size from the rows of this rank. If `interleaved`, row i of system s is at i·count + s;
+/// otherwise the systems follow each other.
 ///
 /// # Safety
 /// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind; `out` may be written.
@@ -212,7 +213,7 @@ pub unsafe extern "C" fn bandsolve_mpi_batch(
     }
 }
 
-/// A Poisson problem on a box, of which this rank has so many planes along the first axis. `kind`: 0 or 1 for f32 and f64.
+/// Create a Poisson problem on a box. This rank owns `planes` planes along the first axis. `kind`: 0 or 1 for f32 and f64.
 ///
 /// # Safety
 /// `ranks` is of [`bandsolve_mpi_ranks`]; there are as many axes as `whole` says, with as many numbers as they say; `out` may be written.
@@ -236,7 +237,7 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson(
     }
 }
 
-/// u in the place of f. Writes the backward error of every right-hand side.
+/// Solve a Poisson problem; u replaces f. Writes the backward error of each right-hand side.
 ///
 /// # Safety
 /// `problem` is of this library; `x` has `len` numbers of its kind, own planes of right-hand sides one after the other; `errors` has
@@ -272,7 +273,7 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
     })
 }
 
-/// y = A·x.
+/// Multiply: y = A·x.
 ///
 /// # Safety
 /// `matrix` is of this library; x and y have `len` numbers of its kind, columns of own rows, and do not overlap.
@@ -289,7 +290,7 @@ pub unsafe extern "C" fn bandsolve_mpi_apply(
     guard(Some(&matrix.ranks), || unsafe { matrix.held.apply(x, y, len) })
 }
 
-/// Factors by the method of this name.
+/// Factor a matrix by the method with this name.
 ///
 /// # Safety
 /// `matrix` is of this library; `method` ends with a zero; `out` may be written.
@@ -311,7 +312,7 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
     unsafe { hand_out(&matrix.ranks, out, make) }
 }
 
-/// Solves op(A)·x = rhs; x replaces rhs. `op`: 0 for A, 1 for Aᵀ, 2 for Aᴴ. Writes the backward error of every column.
+/// Solve op(A)·x = rhs; x replaces rhs. `op`: 0 for A, 1 for Aᵀ, 2 for Aᴴ. Writes the backward error of each column.
 ///
 /// # Safety
 /// `factors` are of this library; `x` has `len` numbers of its kind, columns of own rows; `errors` has room for `columns` numbers, and
@@ -345,18 +346,18 @@ pub unsafe extern "C" fn bandsolve_mpi_solve(
     })
 }
 
-/// The condition of the matrix of factors, and whether x of a solve with this backward error may have no correct digit.
+/// The condition of a factored matrix, and a warning if x of a solve may have no correct digit.
 #[repr(C)]
 pub struct bandsolve_mpi_condition_t {
-    /// Of the solve.
+    /// Backward error of the solve.
     pub backward_error: f64,
-    /// An estimate of the reciprocal condition.
+    /// Estimate of the reciprocal condition number.
     pub rcond: f64,
-    /// In words; empty if nothing suggests that.
+    /// The warning in words; empty if there is none.
     pub attention: [c_char; 256],
 }
 
-/// Estimates the condition, and says whether x may have no correct digit.
+/// Estimate the condition, and warn if x may have no correct digit.
 ///
 /// # Safety
 /// `factors` are of this library; `condition` may be read and written.
@@ -374,8 +375,8 @@ pub unsafe extern "C" fn bandsolve_mpi_condition(
     })
 }
 
-/// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, their distances from it, own rows of their vectors, and
-/// residuals. Of block tridiagonal matrices that are not periodic.
+/// Find the eigenvalues of a Hermitian matrix or pencil nearest to a target, with their distances from it, the rows of their vectors on
+/// this rank, and residuals. The matrices must be block tridiagonal and not periodic.
 ///
 /// # Safety
 /// `a`, and `b` unless it is null, are of this library; `values`, `offsets` and `residuals` have room for k numbers, `vectors` for `len`
@@ -402,17 +403,17 @@ pub unsafe extern "C" fn bandsolve_mpi_eigsh(
     })
 }
 
-/// Frees ranks.
+/// Free ranks.
 ///
 /// # Safety
-/// They are of this library, or null, and not used any more.
+/// The pointer must be null or come from this library, and must not be used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_free_ranks(ranks: *mut bandsolve_mpi_ranks_t) {
     // SAFETY: the caller's promise.
     unsafe { free(ranks) }
 }
 
-/// Frees a matrix.
+/// Free a matrix.
 ///
 /// # Safety
 /// As [`bandsolve_mpi_free_ranks`].
@@ -422,7 +423,7 @@ pub unsafe extern "C" fn bandsolve_mpi_free_matrix(matrix: *mut bandsolve_mpi_ma
     unsafe { free(matrix) }
 }
 
-/// Frees factors.
+/// Free factors.
 ///
 /// # Safety
 /// As [`bandsolve_mpi_free_ranks`].
@@ -432,7 +433,7 @@ pub unsafe extern "C" fn bandsolve_mpi_free_factors(factors: *mut bandsolve_mpi_
     unsafe { free(factors) }
 }
 
-/// Frees a Poisson problem.
+/// Free a Poisson problem.
 ///
 /// # Safety
 /// As [`bandsolve_mpi_free_ranks`].
@@ -442,7 +443,7 @@ pub unsafe extern "C" fn bandsolve_mpi_free_poisson(problem: *mut bandsolve_mpi_
     unsafe { free(problem) }
 }
 
-/// Gives the caller what is made.
+/// Hand an object to the caller.
 ///
 /// # Safety
 /// `out` may be written.
@@ -464,7 +465,7 @@ unsafe fn free<V>(held: *mut V) {
     }
 }
 
-/// A text of at most so many bytes, ended by a zero; the last character is cut where it does not fit.
+/// A zero-terminated text of at most N bytes. A longer text is cut.
 pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut to = [0; N];
     let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);

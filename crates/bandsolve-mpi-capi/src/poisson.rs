@@ -72,7 +72,12 @@ impl bandsolve_mpi_axis_t {
         let mut sides = [Boundary::periodic(); 2];
         for ((side, kind), values) in sides.iter_mut().zip(self.kinds).zip(values) {
             let kind = usize::try_from(kind).ok().and_then(|kind| BoundaryKind::ALL.get(kind));
-            let kind = *kind.ok_or_else(|| RankFailure::argument(format!("there is no boundary {:?}", self.kinds)))?;
+            let kind = *kind.ok_or_else(|| {
+                RankFailure::argument(format!(
+                    "there is no boundary {:?}; use 0 (Dirichlet), 1 (Neumann) or 2 (periodic)",
+                    self.kinds
+                ))
+            })?;
             *side = Boundary {
                 kind,
                 value: if kind == BoundaryKind::Periodic { 0.0 } else { values.first().copied().unwrap_or(0.0) },
@@ -129,6 +134,8 @@ pub(crate) unsafe fn poisson(
     match kind {
         0 => Ok(Box::new(DistributedPoisson::<f32>::new(ranks, &problem, planes)?)),
         1 => Ok(Box::new(DistributedPoisson::<f64>::new(ranks, &problem, planes)?)),
-        other => Err(RankFailure::argument(format!("there is no real number type {other}"))),
+        other => {
+            Err(RankFailure::argument(format!("there is no real number type {other}; use 0 (float) or 1 (double)")))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a function returns, the message that goes with it, and the guard that every function runs in.
+//! Statuses, error messages, and the guard around each function.
 
 use bandsolve::Error;
 use bandsolve_mpi::{RankError, Ranks};
@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What functions return: what Python raises.
+/// The status that a function returns. It determines the Python exception.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_mpi_status_t {
-    /// Done.
+    /// Success.
     BANDSOLVE_MPI_SUCCESS = 0,
     /// `ValueError`.
     BANDSOLVE_MPI_WRONG_ARGUMENT = 1,
@@ -30,7 +30,7 @@ pub(crate) struct RankFailure {
     message: String,
 }
 
-/// What the functions behind the guard return.
+/// The result of the functions behind the guard.
 pub(crate) type RankResult<V = ()> = Result<V, RankFailure>;
 
 impl RankFailure {
@@ -67,7 +67,8 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-/// Runs the body of a C function, and keeps its message for [`last_error`]. A panic ends all ranks; without ranks, this process.
+/// Run the body of a C function and store its message for [`last_error`]. A panic ends all ranks, or this process if there are
+/// no ranks.
 pub(crate) fn guard(ranks: Option<&Ranks>, body: impl FnOnce() -> RankResult) -> bandsolve_mpi_status_t {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => BANDSOLVE_MPI_SUCCESS,
@@ -78,7 +79,7 @@ pub(crate) fn guard(ranks: Option<&Ranks>, body: impl FnOnce() -> RankResult) ->
         Err(payload) => {
             core::mem::forget(payload);
             match ranks {
-                Some(ranks) => ranks.abort("bandsolve.mpi: a rank panicked, all ranks are ended"),
+                Some(ranks) => ranks.abort("bandsolve.mpi: a rank panicked; all ranks end"),
                 None => std::process::abort(),
             }
         }
@@ -87,6 +88,6 @@ pub(crate) fn guard(ranks: Option<&Ranks>, body: impl FnOnce() -> RankResult) ->
 
 /// The message of the last call of this thread that failed.
 pub(crate) fn last_error() -> *const c_char {
-    // The bytes stay where they are until the next message of this thread.
+    // The address is valid until the next message of this thread.
     MESSAGE.with_borrow(|message| message.as_ptr())
 }

@@ -4,14 +4,27 @@ use crate::ranks::Ranks;
 use bandsolve::{Error, Method, Scalar};
 use core::fmt;
 
-/// What went wrong on the first rank on which something did; the same on every rank.
+/// The error of the lowest rank that failed, the same on all ranks.
 ///
-/// Indices of [`Error`] are those of the arrays of that rank.
+/// Indices in [`Error`] refer to the arrays of that rank.
+///
+/// # Example
+/// ```
+/// use bandsolve::Error;
+/// use bandsolve_mpi::{DistributedBlocks, RankError, on_threads};
+/// // The diagonal of rank 1 contains a NaN. Both ranks get the same error.
+/// let errors = on_threads(2, |ranks| {
+///     let diag = [2.0, if ranks.rank() == 1 { f64::NAN } else { 2.0 }];
+///     DistributedBlocks::new(ranks, 1, [&[-1.0; 2], &diag, &[-1.0; 2]]).unwrap_err()
+/// });
+/// let expected = RankError { rank: 1, error: Error::NotFinite { array: "diag", index: 1 } };
+/// assert_eq!(errors, [expected.clone(), expected]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankError {
-    /// The rank.
+    /// The lowest rank that failed.
     pub rank: usize,
-    /// What went wrong there.
+    /// The error on this rank.
     pub error: Error,
 }
 
@@ -23,10 +36,10 @@ impl fmt::Display for RankError {
 
 impl core::error::Error for RankError {}
 
-/// An error as ranks send it: what kind, a name, two numbers.
+/// An error as ranks send it: kind, name, two numbers.
 type Code = [u64; 4];
 
-/// Names that errors mention.
+/// The array names that errors contain.
 const NAMES: [&str; 19] = [
     "an array",
     "sub",
@@ -49,10 +62,10 @@ const NAMES: [&str; 19] = [
     "u",
 ];
 
-/// The method of [`Error::Unsupported`] that a Poisson problem has.
+/// The method in [`Error::Unsupported`] for a Poisson problem.
 const POISSON: &str = "poisson";
 
-/// What `Error::Unsupported` says beside the methods: method and problem.
+/// Method and problem of each [`Error::Unsupported`] that is not about a solver.
 const UNSUPPORTED: [(&str, &str); 5] = [
     (POISSON, "this problem over ranks"),
     OTHER_THREAD,
@@ -61,10 +74,10 @@ const UNSUPPORTED: [(&str, &str); 5] = [
     ("Krylov-Schur", "to a tolerance outside of 0 to below 1"),
 ];
 
-/// A call of another thread: what it sends could meet what the ranks' own thread sends.
+/// A call from another thread. Its messages could mix with messages of the thread that owns the ranks.
 const OTHER_THREAD: (&str, &str) = ("over ranks", "systems in another thread than the one that made the ranks");
 
-/// Options that are not those of rank 0.
+/// Options that differ from the options of rank 0.
 const OTHER_OPTIONS: (&str, &str) = ("over ranks", "systems whose options differ between the ranks");
 
 fn unsupported((method, what): (&'static str, &'static str)) -> Error {
@@ -116,15 +129,15 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
     })
 }
 
-/// What went wrong on the first rank on which something did, on all of them. Collective.
+/// Return the value of this rank if no rank failed; otherwise the error of the lowest rank that failed. Collective.
 ///
 /// # Errors
-/// That.
+/// The error of the lowest rank that failed.
 pub(crate) fn agree<V>(ranks: &Ranks, own: bandsolve::Result<V>) -> Result<V, RankError> {
     agree_and_tell(ranks, own, []).map(|(own, _)| own)
 }
 
-/// The same, and numbers that each rank tells all others. Collective.
+/// Do the same as [`agree`], and also gather `numbers` of each rank. Collective.
 ///
 /// # Errors
 /// As [`agree`].

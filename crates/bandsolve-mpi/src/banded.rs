@@ -14,14 +14,16 @@ use bandsolve::{Banded, Error, Factor, Inspect, Method, Op, Plan, RealScalar, Sc
 use core::ops::Range;
 use std::sync::Arc;
 
-/// A banded matrix of which each rank holds consecutive rows.
+/// A banded matrix, distributed by rows over ranks.
 ///
 /// # Shapes
-/// `rows` holds lower + upper + 1 numbers for each of the m own rows, from left to right:
+/// `rows` contains lower + upper + 1 numbers for each of the m rows of this rank, from left to right:
 ///
-/// $$ A_{ij} = \mathtt{rows}[(i - \text{first own row})\,(\mathtt{lower} + \mathtt{upper} + 1) + \mathtt{lower} + j - i] $$
+/// ```text
+/// A(i, j) = rows[(i − first)·(lower + upper + 1) + lower + j − i],   first: the first row of this rank
+/// ```
 ///
-/// Those left of the first column and right of the last are ignored. Vectors are column-major with m rows.
+/// Entries left of the first column and right of the last column are ignored. Vectors are column-major with m rows.
 ///
 /// # Example
 /// ```
@@ -134,10 +136,11 @@ fn from_rows<T: Scalar>(
 }
 
 impl<T: Scalar> DistributedBanded<T> {
-    /// The matrix with `bandwidths` (lower, upper) of the own rows, which are copied. Collective.
+    /// Create the matrix with `bandwidths` (lower, upper) from the rows of this rank. The rows are copied. Collective.
     ///
     /// # Errors
-    /// `Shape` where `rows` is no whole number of rows, or bandwidths differ between ranks; `NotFinite`.
+    /// `Shape` if the length of `rows` is not a multiple of lower + upper + 1, or if bandwidths differ between ranks;
+    /// `NotFinite`.
     pub fn new(ranks: &Ranks, bandwidths: (usize, usize), rows: &[T]) -> Result<Self, RankError> {
         let (lower, upper) = bandwidths;
         let (wide, len) = (lower.saturating_add(upper).saturating_add(1), rows.len());
@@ -171,20 +174,20 @@ impl<T: Scalar> DistributedBanded<T> {
         &self.matrix
     }
 
-    /// Diagonals below and above the main one.
+    /// Get the number of diagonals below and above the main diagonal.
     pub fn bandwidths(&self) -> (usize, usize) {
         (self.lower, self.upper)
     }
 
-    /// The rows of each rank.
+    /// Get the rows of each rank.
     pub fn ranges(&self) -> &RankRanges {
         &self.matrix.ranges
     }
 
-    /// A·x of the own rows. Collective.
+    /// Multiply: return the rows of A·x on this rank. Collective.
     ///
     /// # Shapes
-    /// `x`: own rows × any number of columns, the same on all ranks.
+    /// `x`: the rows of this rank × any number of columns. The number of columns is the same on all ranks.
     ///
     /// # Errors
     /// `Shape`, `OutOfMemory`.
@@ -194,19 +197,22 @@ impl<T: Scalar> DistributedBanded<T> {
         Ok(y)
     }
 
-    /// Factors by SPIKE over the ranks. Collective.
+    /// Factor the matrix by SPIKE. Collective.
     ///
     /// # Cost
-    /// Beside the factors of own rows 2k solves with them, k the larger bandwidth; and the coarse system of 2k unknowns a rank: gathered up to
-    /// 1024 of them, 4k² numbers a rank, and 2k numbers a right-hand side in each solve; else by BCYCLIC over the ranks.
+    /// The factors of the rows of each rank, and 2k solves with them, where k is the larger bandwidth. The coarse system has 2k
+    /// unknowns per rank. Up to 1024 unknowns it is gathered: 4k² numbers per rank, and 2k numbers per right-hand side in each
+    /// solve. Larger coarse systems are solved by BCYCLIC.
     ///
     /// # Errors
-    /// `OutOfMemory`. Where the rows of one rank are singular by themselves, [`DistributedFactors::solve`] finds another way.
+    /// `OutOfMemory`. If the rows of one rank are singular, [`DistributedFactors::solve`] uses the pivoted method.
     pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
         self.factor_spike(RankCoarse::Auto)
     }
 
-    /// Factors by a method over the ranks: `Spike`, or `SpikeTruncated`, where the coarse system falls into pairs if spikes decay. Collective.
+    /// Factor the matrix by a chosen method over ranks: `Spike` or `SpikeTruncated`. Collective.
+    ///
+    /// With `SpikeTruncated`, each pair of neighbours solves its part of the coarse system if the spikes decay.
     ///
     /// # Errors
     /// `Unsupported` for other methods; `OutOfMemory`.
@@ -220,7 +226,7 @@ impl<T: Scalar> DistributedBanded<T> {
         }
     }
 
-    /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.
+    /// Factor the matrix by SPIKE, with a chosen method for the coarse system. Collective.
     ///
     /// # Errors
     /// As [`factor`](Self::factor).
@@ -230,7 +236,7 @@ impl<T: Scalar> DistributedBanded<T> {
     /// use bandsolve::Method;
     /// use bandsolve_mpi::{DistributedBanded, RankCoarse, on_threads};
     /// let methods = on_threads(3, |ranks| {
-    ///     // Spikes of this matrix decay: each row of them is about a quarter of that before.
+    ///     // The spikes of this matrix decay by a factor of approximately 4 per row.
     ///     let a = DistributedBanded::new(ranks, (1, 1), &[1.0, 4.0, 1.0].repeat(100))?;
     ///     Ok::<_, bandsolve_mpi::RankError>(a.factor_spike(RankCoarse::Truncated)?.method())
     /// });
@@ -239,9 +245,9 @@ impl<T: Scalar> DistributedBanded<T> {
     pub fn factor_spike(&self, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
         let solver = RankSpike::factor(&self.matrix, coarse)?;
         let reasons = [
-            "bands over ranks",
-            "bands over ranks, their coarse system by BCYCLIC",
-            "bands over ranks whose spikes decay: the coarse system in pairs",
+            "banded matrix over ranks",
+            "banded matrix over ranks, coarse system by BCYCLIC",
+            "banded matrix over ranks, spikes decay, coarse system in pairs of ranks",
         ];
         let method = solver.method(Method::Spike, reasons);
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), method))

@@ -1,16 +1,18 @@
-//! BCYCLIC over ranks: block cyclic reduction of rows that several ranks own.
+//! BCYCLIC over ranks: block cyclic reduction of a matrix that is distributed over ranks.
 //!
-//! With D_e the diagonal block of an eliminated row e, whose neighbours stay, and A, C the blocks left and right of diagonal blocks,
+//! Dₑ is the diagonal block of an eliminated row e, whose neighbours remain. A and C are the blocks left and right of the diagonal.
 //!
-//! $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
+//! ```text
+//! Âₑ = Dₑ⁻¹·Aₑ,   Ĉₑ = Dₑ⁻¹·Cₑ
+//! A'ₖ = −Aₖ·Âₖ₋₁,   D'ₖ = Dₖ − Aₖ·Ĉₖ₋₁ − Cₖ·Âₖ₊₁,   C'ₖ = −Cₖ·Ĉₖ₊₁
+//! ```
 //!
-//! $$ A'_k = -A_k \hat A_{k-1}, \qquad D'_k = D_k - A_k \hat C_{k-1} - C_k \hat A_{k+1}, \qquad C'_k = -C_k \hat C_{k+1} $$
+//! At level i, the remaining rows are the rows whose index, from 0, is a multiple of 2ⁱ; p is the position among them. The level
+//! eliminates rows at odd positions. It sends Â and Ĉ to the rank of each neighbour in one message, and sends no block twice. In a
+//! periodic matrix the first and the last row are neighbours. A periodic matrix of two rows is treated as an open one whose couplings
+//! add up.
 //!
-//! At level i the rows that are left are those whose index, counted from 0, is a multiple of 2ⁱ; p is their place among them. Those of
-//! odd place are eliminated. Â and Ĉ go to the rank of each neighbour in one message, and no block is sent twice. In a ring the
-//! first and the last row are neighbours; a ring of two rows is a chain whose couplings add up.
-//!
-//! Aᵀ is solved with the same blocks, each transposed: Â and Ĉ on the way to the last row, A and C on the way back.
+//! Aᵀ is solved with the same blocks, each transposed: with Â and Ĉ on the way to the last row, with A and C on the way back.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
 //! B_i → diag, ℓ → block rows, k → block, p → ranks.
@@ -26,13 +28,13 @@ use bandsolve::{Error, Scalar, Simd};
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use core::ops::Range;
 
-/// Tags of messages by the direction in which they go: to the left, to the right.
+/// Message tags by direction: to the left, to the right.
 const MOVES: i32 = 20;
 
-/// The method, as ranks tell each other; ways of SPIKE to solve its coarse system have smaller numbers.
+/// The number of the method that ranks exchange. The numbers of SPIKE's coarse methods are smaller.
 const METHOD: u64 = 16;
 
-/// The rows that are left at one level, and who owns them.
+/// The remaining rows of one level, and their owners.
 #[derive(Debug, Clone)]
 struct RankLevel {
     /// Rows are multiples of 2^shift.
@@ -44,28 +46,28 @@ struct RankLevel {
     rank: usize,
 }
 
-/// A row beside one of this rank.
+/// A neighbour of a row of this rank.
 enum Beside {
-    /// This rank owns it; its place among the own rows of the level.
+    /// A row of this rank: its position among the rows of this rank on the level.
     Own(usize),
-    /// Another rank owns it.
+    /// A row of another rank.
     Other(usize),
 }
 
 impl RankLevel {
-    /// Places of own rows.
+    /// Positions of the rows of this rank.
     fn places(&self) -> Range<usize> {
         let own = self.ranges.range(self.rank);
         let place = |row: usize| row.div_ceil(1 << self.shift);
         place(own.start)..place(own.end)
     }
 
-    /// The row at place p, counted from the first own row of all levels.
+    /// The row at position p, counted from the first row of this rank over all levels.
     fn own_row(&self, place: usize) -> usize {
         (place << self.shift) - self.ranges.range(self.rank).start
     }
 
-    /// The neighbour of the row at place p on one side (0: left, 1: right), unless both of them stay.
+    /// The neighbour of the row at position p on one side (0: left, 1: right), unless both rows remain.
     fn beside(&self, place: usize, side: usize) -> Option<Beside> {
         let next = match side {
             0 => place.checked_sub(1).or(self.ring.then_some(self.rows - 1)),
@@ -92,12 +94,12 @@ impl RankLevel {
     }
 }
 
-/// A row of this rank that is eliminated, or stays, at a level.
+/// A row of this rank that a level eliminates or keeps.
 #[derive(Debug)]
 enum LevelRow<T> {
     /// D_e, and Â, Ĉ.
     Gone { pivot: Option<DiagonalBlock<T>>, hats: [Coupling<T>; 2] },
-    /// What it held of the eliminated rows beside it.
+    /// Its blocks in the columns of the eliminated neighbours.
     Kept { links: [Coupling<T>; 2] },
 }
 
@@ -130,13 +132,13 @@ pub(crate) struct RankBcyclic<T: Scalar> {
     singular: bool,
 }
 
-/// Own rows on their way through the levels.
+/// The rows of this rank during the elimination.
 struct HeldRows<T> {
     chain: Vec<ChainRow<T>>,
     levels: Vec<(RankLevel, LevelMemory<T>)>,
 }
 
-/// Room for what a level makes of own rows: all of them, those that are left, those that are eliminated while messages travel.
+/// Memory for the results of a level: all rows, the remaining rows, and the rows that are eliminated during communication.
 struct LevelMemory<T> {
     rows: Vec<LevelRow<T>>,
     left: Vec<ChainRow<T>>,
@@ -158,7 +160,7 @@ impl RankLevel {
     }
 }
 
-/// What went wrong on this rank, whose part in all messages goes on.
+/// The error of this rank. The rank continues to send and receive, so that no other rank waits forever.
 #[derive(Debug, Default)]
 struct Trouble {
     singular: bool,
@@ -212,7 +214,7 @@ impl<T: Scalar> RankBcyclic<T> {
         Ok(Self { ranks, team, scale, levels, pool, last, singular })
     }
 
-    /// A number for each own row and column.
+    /// One number for each row of this rank and column.
     fn memory(&self, n_rhs: usize) -> bandsolve::Result<Array<T>> {
         let len = self.scale.len().saturating_mul(n_rhs);
         Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
@@ -226,7 +228,7 @@ impl<T: Scalar> RankBcyclic<T> {
         let (chunk, first) = (spare.len(), level.places().start);
         let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
         let (ends, links) = (level.links(!back), level.links(back));
-        // Rows that others need come first, those that need others last; the rest while messages travel.
+        // Rows that other ranks need come first, rows that need other ranks come last. The rest overlaps the communication.
         let [sends, waits] = [&ends, &links].map(|links| move |k: usize| links.iter().any(|(row, ..)| *row == k));
         if !back && !transposed {
             self.divide((rows, &sends), at, false, (z, spare));
@@ -311,7 +313,7 @@ impl<T: Scalar> RankBcyclic<T> {
     }
 }
 
-/// Which sweep over a level.
+/// The direction of a sweep over a level.
 #[derive(Debug, Clone, Copy)]
 struct SweepWay {
     back: bool,
@@ -357,7 +359,7 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
     }
 }
 
-/// In a ring of two rows each is the other's neighbour on both sides.
+/// In a periodic matrix of two rows, each row is the neighbour of the other on both sides.
 fn open_ring_of_two<T: Scalar>(level: &RankLevel, chain: &mut [ChainRow<T>]) {
     for (place, row) in level.places().zip(chain) {
         let (to, from) = if place == 0 { (&mut row.right, &mut row.left) } else { (&mut row.left, &mut row.right) };
@@ -369,7 +371,7 @@ fn open_ring_of_two<T: Scalar>(level: &RankLevel, chain: &mut [ChainRow<T>]) {
     }
 }
 
-/// Eliminates the rows of odd place of a level; returns what is kept of all of them, and the rows that are left.
+/// Eliminate the rows at odd positions of a level; return the factors of the level, and the remaining rows.
 fn reduce<T: Scalar>(
     ranks: &Ranks,
     level: &RankLevel,
@@ -386,7 +388,7 @@ fn reduce<T: Scalar>(
             false => inner.push((k, row)),
         }
     }
-    // Rows that others need are eliminated first, the rest while messages travel.
+    // Rows that other ranks need are eliminated first. The rest overlaps the communication.
     let came = exchange_hats(ranks, level, (&mut rows, team.block), |rows| {
         inner.into_iter().for_each(|(k, row)| rows[k] = eliminated(row, team, trouble));
     });

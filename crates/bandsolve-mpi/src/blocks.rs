@@ -16,14 +16,29 @@ use bandsolve_kernel::scalar::peak;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// A block tridiagonal matrix, open or periodic, of which each rank holds consecutive block rows.
+/// A block tridiagonal matrix, open or periodic, distributed by block rows over ranks. Blocks of one row are a tridiagonal
+/// matrix.
 ///
-/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+/// ```text
+/// sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1] = rhs[i]
+/// ```
 ///
 /// # Shapes
-/// Of the m block rows of a rank, `sub`, `diag` and `sup` hold m blocks each, column-major. The first block of `sub` of the first
-/// block row of all, and the last of `sup`, are ignored, or are the corners of a periodic matrix. Vectors are column-major with
-/// m·`block` rows.
+/// If a rank owns m block rows, its `sub`, `diag` and `sup` contain m blocks each, column-major. The first block of `sub` in
+/// the first block row of all ranks, and the last block of `sup` in the last block row, are ignored. In a periodic matrix they
+/// are the corner blocks. Vectors are column-major with m·`block` rows.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
+/// // −x[i−1] + 2.5·x[i] − x[i+1] = 1 on two ranks.
+/// let errors = on_threads(2, |ranks| {
+///     let m = RankRanges::even(101, ranks.size()).range(ranks.rank()).len();
+///     let a = DistributedBlocks::new(ranks, 1, [&vec![-1.0; m], &vec![2.5; m], &vec![-1.0; m]])?;
+///     Ok::<f64, bandsolve_mpi::RankError>(a.factor()?.solve(&vec![1.0; m])?.report.backward_error)
+/// });
+/// assert!(errors.into_iter().all(|error| error.unwrap() <= 8.0 * f64::EPSILON));
+/// ```
 #[derive(Debug, Clone)]
 pub struct DistributedBlocks<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
@@ -139,15 +154,15 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
 }
 
 impl<T: Scalar> DistributedBlocks<T> {
-    /// Open matrix of `[sub, diag, sup]` of the own block rows, which are copied. Collective.
+    /// Create an open matrix from `[sub, diag, sup]` of the block rows of this rank. The arrays are copied. Collective.
     ///
     /// # Errors
-    /// `Shape` where the arrays are of different lengths, or blocks of different sizes on different ranks; `NotFinite`.
+    /// `Shape` if the lengths of the arrays differ, or if the block size differs between ranks; `NotFinite`.
     pub fn new(ranks: &Ranks, block: usize, arrays: [&[T]; 3]) -> Result<Self, RankError> {
         Self::build(ranks, block, arrays, false)
     }
 
-    /// Periodic matrix. Collective.
+    /// Create a periodic matrix from `[sub, diag, sup]` of the block rows of this rank. Collective.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -177,33 +192,33 @@ impl<T: Scalar> DistributedBlocks<T> {
         Ok(Self { matrix: Arc::new(matrix), rows, ranges, periodic })
     }
 
-    /// Rows of a block.
+    /// Get the number of rows per block.
     pub fn block(&self) -> usize {
         self.rows.block()
     }
 
-    /// The block rows of each rank.
+    /// Get the block rows of each rank.
     pub fn ranges(&self) -> &RankRanges {
         &self.ranges
     }
 
-    /// The ranks.
+    /// Get the ranks.
     pub fn ranks(&self) -> &Ranks {
         &self.matrix.ranks
     }
 
-    /// Whether the corner blocks count.
+    /// Whether the matrix is periodic.
     pub fn is_periodic(&self) -> bool {
         self.periodic
     }
 
-    /// A·x of the own rows. Collective.
+    /// Multiply: return the rows of A·x on this rank. Collective.
     ///
     /// # Shapes
-    /// `x`: own rows × any number of columns, the same on all ranks.
+    /// `x`: the rows of this rank × any number of columns. The number of columns is the same on all ranks.
     ///
     /// # Cost
-    /// 6·block flops a row and column; a message of `block` numbers a column to each neighbour.
+    /// 6·`block` flops per row and column. A message of `block` numbers per column to each neighbour.
     ///
     /// # Errors
     /// `Shape`, `OutOfMemory`.
@@ -213,7 +228,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         Ok(y)
     }
 
-    /// Factors by BCYCLIC, or, if blocks have one row, by SPIKE. Collective.
+    /// Factor the matrix by BCYCLIC, or by SPIKE if blocks have one row. Collective.
     ///
     /// # Errors
     /// As [`factor_by`](Self::factor_by).
@@ -221,21 +236,22 @@ impl<T: Scalar> DistributedBlocks<T> {
         self.factor_by(Method::Auto)
     }
 
-    /// Factors by a method over the ranks. Collective.
+    /// Factor the matrix by a chosen method over ranks. Collective.
     ///
-    /// - `Bcyclic`: block cyclic reduction. Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the
-    ///   ranks of its two neighbours, once.
-    /// - `BlockSpike`, or `Spike`: each rank factors its own block rows; all ranks solve the equations between them.
-    /// - `SpikeTruncated`: the same, where spikes decay each two neighbours for themselves.
+    /// - `Auto`: `Spike` if blocks have one row, otherwise `Bcyclic`.
+    /// - `Bcyclic`: block cyclic reduction. Each level eliminates every other block row and sends its Â and Ĉ to the ranks of
+    ///   the two neighbouring rows, once.
+    /// - `Spike` or `BlockSpike`: each rank factors its own block rows. All ranks solve the coarse system between them.
+    /// - `SpikeTruncated`: as SPIKE. If the spikes decay, each pair of neighbours solves its part of the coarse system.
     ///
     /// # Cost
-    /// BCYCLIC: 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank. SPIKE: the
-    /// factors of own rows and 2·block solves with them; one gather of 4 block² numbers a rank, and a coarse system of 2·block unknowns
-    /// a rank, which every rank factors.
+    /// BCYCLIC: 12⅔·block³ flops per block row, and ⌈log₂ N⌉ levels. In each level, a rank sends at most two messages of
+    /// 2·block² numbers. SPIKE: the factors of the rows of each rank, and 2·block solves with them; one gather of 4·block²
+    /// numbers per rank; a coarse system with 2·block unknowns per rank, which each rank factors.
     ///
     /// # Errors
     /// `Unsupported` for other methods; `OutOfMemory`. Singular diagonal blocks, or singular rows of one rank, are no error:
-    /// [`DistributedFactors::solve`] finds another way.
+    /// [`DistributedFactors::solve`] then uses the pivoted method.
     ///
     /// # Source
     /// Lamas Daviña, Román (2018), Algorithms 1 to 3; `docs/math/bcyclic-on-ranks.md`.
@@ -253,7 +269,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         }
     }
 
-    /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.
+    /// Factor the matrix by SPIKE, with a chosen method for the coarse system. Collective.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -264,9 +280,9 @@ impl<T: Scalar> DistributedBlocks<T> {
     fn factor_by_spike(&self, method: Method, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
         let solver = RankSpike::factor(&self.matrix, coarse)?;
         let reasons = [
-            "block tridiagonal over ranks",
-            "block tridiagonal over ranks, the coarse system by BCYCLIC",
-            "block tridiagonal over ranks whose spikes decay: the coarse system in pairs",
+            "block tridiagonal matrix over ranks",
+            "block tridiagonal matrix over ranks, coarse system by BCYCLIC",
+            "block tridiagonal matrix over ranks, spikes decay, coarse system in pairs of ranks",
         ];
         let method = solver.method(method, reasons);
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), method))
@@ -276,18 +292,19 @@ impl<T: Scalar> DistributedBlocks<T> {
         &self.matrix
     }
 
-    /// Factors by BCYCLIC with the inverses of the eliminated diagonal blocks (LAPACK's `getri` form) in the place of their triangles.
-    /// Collective.
+    /// Factor the matrix by BCYCLIC with inverses of the eliminated diagonal blocks instead of LU factors. Collective.
     ///
-    /// $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
+    /// ```text
+    /// Âₑ = Dₑ⁻¹·Aₑ,   Ĉₑ = Dₑ⁻¹·Cₑ
+    /// ```
     ///
     /// # Cost
-    /// 14⅔ block³ flops a block row instead of 12⅔. Messages and bytes are the same. Solves multiply by D⁻¹ and have no
-    /// triangles, whose rows wait for each other.
+    /// 14⅔·block³ flops per block row instead of 12⅔·block³. Messages and bytes are the same. Solves multiply by Dₑ⁻¹ and need
+    /// no triangular solves.
     ///
     /// # Errors
-    /// `OutOfMemory`. A singular diagonal block is seen by all ranks and is no error: [`DistributedFactors::solve`] finds another way. A block
-    /// that is nearly singular shows in the backward error, and is refined or solved by the pivoted method.
+    /// `OutOfMemory`. A singular diagonal block is no error: [`DistributedFactors::solve`] then uses the pivoted method. A
+    /// nearly singular block increases the backward error, which starts refinement or the pivoted method.
     ///
     /// # Source
     /// Lamas Daviña, Román (2018).
@@ -298,14 +315,18 @@ impl<T: Scalar> DistributedBlocks<T> {
     fn factor_bcyclic(&self, invert: bool) -> Result<DistributedFactors<T>, RankError> {
         let how = (self.block(), self.periodic, invert);
         let solver = RankBcyclic::factor(self.ranks(), &self.ranges, self.chain(), how)?;
-        let reason = if invert { "block tridiagonal over ranks, by inverses" } else { "block tridiagonal over ranks" };
+        let reason = if invert {
+            "block tridiagonal matrix over ranks, inverses of diagonal blocks"
+        } else {
+            "block tridiagonal matrix over ranks"
+        };
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Bcyclic, reason)))
     }
 
-    /// A − σB; B = I without one. Collective.
+    /// Create the matrix A − σB; B = I if `b` is `None`. Collective.
     ///
     /// # Errors
-    /// `Shape` where B is not spread as A is, `NotFinite`.
+    /// `Shape` if B is not distributed as A; `NotFinite`.
     pub fn shifted(&self, sigma: T, b: Option<&Self>) -> Result<Self, RankError> {
         let spread = |a: &Self| (a.block(), a.periodic, a.ranges.clone());
         let same = b.is_none_or(|b| spread(b) == spread(self));

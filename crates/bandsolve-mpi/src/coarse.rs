@@ -1,13 +1,19 @@
 //! The coarse system of SPIKE: the equations between the interface unknowns of all ranks.
 //!
-//! Of rank r, t_r are its first k unknowns, b_r its last; W_t, W_b, V_t, V_b are the rows of its spikes there. Where each rank has 2k rows,
-//! u_r = (t_r, b_r) is a row of blocks of a block tridiagonal system,
+//! tᵣ are the first k unknowns of rank r, and bᵣ the last k. W_t, W_b, V_t and V_b are the rows of its spikes there. If each rank has
+//! at least 2k rows, uᵣ = (tᵣ, bᵣ) are the block unknowns of a block tridiagonal system:
 //!
-//! $$ \begin{pmatrix} 0 & W_t \\ 0 & W_b \end{pmatrix} u_{r-1} + u_r + \begin{pmatrix} V_t & 0 \\ V_b & 0 \end{pmatrix} u_{r+1} = g_r . $$
+//! ```text
+//! [0 W_t]             [V_t 0]
+//! [0 W_b]·uᵣ₋₁ + uᵣ + [V_b 0]·uᵣ₊₁ = gᵣ
+//! ```
 //!
-//! Without W_b and V_t it falls into pairs, one between two ranks:
+//! Without W_b and V_t it splits into pairs, one for each two neighbouring ranks (V_b of rank r, W_t of rank r + 1):
 //!
-//! $$ \begin{pmatrix} I & V_b^{(r)} \\ W_t^{(r+1)} & I \end{pmatrix} \begin{pmatrix} b_r \\ t_{r+1} \end{pmatrix} = g . $$
+//! ```text
+//! [ I   V_b] [bᵣ  ]
+//! [W_t   I ]·[tᵣ₊₁] = g
+//! ```
 //!
 //! Source: E. Polizzi, A. Sameh, Parallel Comput. 32 (2006).
 
@@ -23,32 +29,47 @@ use bandsolve::memory::{reserved, zeroed};
 use bandsolve::{Banded, Factor, Method, Op, Plan, RealScalar, Scalar};
 use core::ops::Range;
 
-/// Interface unknowns up to which every rank solves the coarse system.
+/// Maximum number of interface unknowns for which each rank solves the coarse system.
 const GATHERED_MOST: usize = 1024;
 
-/// How SPIKE over ranks solves the equations between the ranks: the coarse system, of 2k unknowns a rank, k the larger bandwidth or the
-/// rows of a block.
+/// How SPIKE over ranks solves the coarse system, the equations between the ranks.
+///
+/// The coarse system has 2k unknowns per rank. k is the larger bandwidth, or the number of rows per block.
+///
+/// # Example
+/// ```
+/// use bandsolve::Method;
+/// use bandsolve_mpi::{DistributedBlocks, RankCoarse, on_threads};
+/// // The spikes of this matrix decay, so neighbours solve the coarse system in pairs.
+/// let methods = on_threads(3, |ranks| {
+///     let a = DistributedBlocks::new(ranks, 1, [&[1.0; 100], &[4.0; 100], &[1.0; 100]])?;
+///     Ok::<_, bandsolve_mpi::RankError>(a.factor_spike(RankCoarse::Truncated)?.method())
+/// });
+/// assert_eq!(methods[0], Ok(Method::SpikeTruncated));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RankCoarse {
-    /// On every rank up to 1024 unknowns, else by BCYCLIC.
+    /// `Gathered` up to 1024 unknowns, otherwise `Cyclic`.
     #[default]
     Auto,
-    /// Every rank gathers it, and solves it by the pivoted method.
+    /// Each rank gathers the whole coarse system and solves it with the pivoted method.
     Gathered,
-    /// BCYCLIC over the ranks, with blocks of 2k rows. Where a rank has rows, but fewer than 2k: gathered.
+    /// BCYCLIC over the ranks, with blocks of 2k rows. If a rank has fewer than 2k rows, but not zero, the coarse system is
+    /// gathered.
     Cyclic,
-    /// In pairs: the parts of the spikes that couple interfaces with each other are left out, where they are at most ε. Neighbours exchange
-    /// numbers, and nobody gathers. Where they are larger, or a rank has rows, but fewer than 2k: as `Auto`.
+    /// Each pair of neighbours solves its own part; no rank gathers. The method drops the parts of the spikes that couple
+    /// different interfaces, if these parts are at most ε. If they are larger, or if a rank has fewer than 2k rows, but not
+    /// zero, the choice is that of `Auto`.
     Truncated,
 }
 
-/// The interface unknowns of all ranks, in their order.
+/// The interface unknowns of all ranks, in the order of the ranks.
 #[derive(Debug)]
 pub(crate) struct Interface {
-    /// Unknowns of the whole system.
+    /// Indices in the whole system.
     pub unknowns: Vec<usize>,
-    /// Which of them are of each rank.
+    /// The range of interface unknowns of each rank.
     pub of_rank: Vec<Range<usize>>,
 }
 
@@ -69,7 +90,7 @@ impl Interface {
         self.unknowns.len()
     }
 
-    /// Places of unknowns of the whole system; all of them are interface unknowns.
+    /// Positions of unknowns of the whole system, which must all be interface unknowns.
     fn places(&self, unknowns: Range<usize>) -> Range<usize> {
         let first = self.unknowns.partition_point(|unknown| *unknown < unknowns.start);
         debug_assert!(unknowns.is_empty() || self.unknowns[first] == unknowns.start);
@@ -96,16 +117,16 @@ impl Interface {
     }
 }
 
-/// Its factors. Columns of own interface unknowns have 2k rows.
+/// Factors of the coarse system. Columns of the interface unknowns of this rank have 2k rows.
 pub(crate) enum CoarseSystem<T: Scalar> {
-    /// On every rank; `None` without unknowns.
+    /// On each rank; `None` without unknowns.
     Gathered(Option<Box<dyn Factor<T>>>),
     Cyclic(RankBcyclic<T>, Halo),
-    /// With the rank before and the rank behind, if there are such.
+    /// With the ranks before and after, if they exist.
     Pairs([Option<Box<dyn Factor<T>>>; 2], Halo),
 }
 
-/// Whether the coarse system is block tridiagonal: each rank has no rows, or twice `halo`.
+/// Whether the coarse system is block tridiagonal: each rank has no rows, or at least 2·`halo` rows.
 pub(crate) fn is_regular(ranges: &RankRanges, halo: usize) -> bool {
     halo > 0 && (0..ranges.ranks()).map(|rank| ranges.range(rank).len()).all(|len| len == 0 || len >= 2 * halo)
 }
@@ -122,11 +143,11 @@ pub(crate) fn block_rows(ranges: &RankRanges, each: usize) -> RankRanges {
     RankRanges::of_counts((0..ranges.ranks()).map(|rank| if ranges.range(rank).is_empty() { 0 } else { each }))
 }
 
-/// What a coarse system is made of.
+/// The input for a coarse system.
 pub(crate) struct CoarseParts<'a, T: Scalar> {
     pub matrix: &'a DistributedMatrix<T>,
     pub interface: &'a Interface,
-    /// Own interface rows of the spikes: 2k columns of 2k rows.
+    /// Interface rows of the spikes of this rank: 2k columns of 2k rows.
     pub tips: Vec<T>,
 }
 
@@ -154,7 +175,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         [0, 1].map(|side| needed.iter().any(|(of, which, _)| *of == side && !which.is_empty()))
     }
 
-    /// Whether W_b and V_t of all ranks, which couple interfaces with each other, are at most ε. Collective.
+    /// Whether W_b and V_t of all ranks, which couple different interfaces, are at most ε. Collective.
     fn decays(&self) -> bool {
         let k = self.matrix.halo;
         let mut largest = [0.0];
@@ -222,7 +243,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         Ok(CoarseSystem::Cyclic(solver, self.halo()))
     }
 
-    /// Gathered by all, factored by each. Collective.
+    /// Gather the coarse system on all ranks and factor it on each rank. Collective.
     fn gathered(&self) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
         let (matrix, interface, most) = (self.matrix, self.interface, 2 * self.matrix.halo);
         let all = matrix.ranks.all_gather(&self.tips);
@@ -247,12 +268,12 @@ impl<T: Scalar> CoarseParts<'_, T> {
     }
 }
 
-/// Words of scratch that a solve of so many columns takes.
+/// Words of scratch memory for a solve.
 pub(crate) fn words_of<T: Scalar>(factors: &dyn Factor<T>, columns: usize) -> usize {
     factors.solve_in_place_scratch(columns).unaligned_bytes_required().div_ceil(size_of::<f64>())
 }
 
-/// x ← A⁻¹x, or A⁻ᵀx, in memory of the matrix; NaN where that fails, which is seen when the answer is measured.
+/// x ← A⁻¹x, or A⁻ᵀx, in memory of the matrix. If this fails, x is NaN, and the verification detects it.
 pub(crate) fn divide<T: Scalar>(matrix: &DistributedMatrix<T>, factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
     let op = if transposed { Op::Transpose } else { Op::Plain };
     let columns = x.len().checked_div(factors.shape().n()).unwrap_or(0);
@@ -263,7 +284,7 @@ pub(crate) fn divide<T: Scalar>(matrix: &DistributedMatrix<T>, factors: &dyn Fac
 }
 
 impl<T: Scalar> CoarseSystem<T> {
-    /// Whether it has nothing to solve with.
+    /// Whether the coarse system is singular, so that there are no factors.
     pub fn is_singular(&self) -> bool {
         matches!(self, Self::Cyclic(solver, _) if solver.is_singular())
     }
@@ -385,7 +406,7 @@ impl<T: Scalar> CoarseSystem<T> {
     }
 }
 
-/// Subtracts the products of the spikes of neighbours from own interface unknowns.
+/// Subtract the products of the neighbours' spikes from the interface unknowns of this rank.
 fn subtract_beside<T: Scalar>(halo: &Halo, products: &[T], tips: &mut [T], (k, n_rhs): (usize, usize)) {
     let around = halo.fill(products, n_rhs);
     let len = around.len() / n_rhs.max(1);

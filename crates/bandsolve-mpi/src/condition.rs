@@ -1,10 +1,8 @@
-//! The condition of matrices over ranks, estimated by solves.
+//! Condition estimates of matrices over ranks, by solves.
 //!
-//! With S = diag(Σⱼ|aᵢⱼ|), an error of x relative to its largest entry can be about η·κ, where η is the row-wise backward error and
-//!
-//! $$ \kappa = \|A^{-1} S\|_\infty = \|S A^{-H}\|_1 . $$
-//!
-//! κ does not change if rows are scaled. B = S·A⁻ᴴ is known by its products: B·x by a solve with Aᴴ, Bᴴ·y by a solve with A.
+//! Let S = diag(Σⱼ|aᵢⱼ|). The error of x, relative to its largest entry, can be approximately η·κ, where η is the row-wise backward error
+//! and κ = ‖A⁻¹·S‖∞ = ‖S·A⁻ᴴ‖₁. Row scaling does not change κ. The estimate needs only products with B = S·A⁻ᴴ: a solve with Aᴴ for
+//! B·x, a solve with A for Bᴴ·y.
 //!
 //! Source: N. J. Higham, ACM Trans. Math. Softw. 14 (1988), Algorithm 674 (LAPACK's `xLACN2`).
 
@@ -15,16 +13,16 @@ use bandsolve::memory::zeroed;
 use bandsolve::{Error, RealScalar, Scalar, TOLERABLE};
 use bandsolve_kernel::exact::{exponent, pow2};
 
-/// Products with B and Bᴴ at most, after the first.
+/// Maximum number of products with B and Bᴴ, after the first.
 const STEPS: usize = 5;
 
-/// Solves in place, unverified, with Aᵀ if told so. Collective.
+/// Solve in place without verification, with A or Aᵀ. Collective.
 pub(crate) type SolveOwn<'a, T> = &'a mut dyn FnMut(bool, &mut [T]);
 
-/// B over ranks, by its products.
+/// The operator B over ranks.
 struct Products<'a, T> {
     ranks: &'a Ranks,
-    /// Σⱼ|aᵢⱼ| of own rows.
+    /// Σⱼ|aᵢⱼ| of the rows of this rank.
     sums: &'a [f64],
     solve: SolveOwn<'a, T>,
 }

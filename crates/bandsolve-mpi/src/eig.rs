@@ -1,4 +1,4 @@
-//! `bandsolve-mpi eig`: rank 0 reads, all look for eigenvalues.
+//! `bandsolve-mpi eig`: rank 0 reads the matrix, all ranks find its eigenvalues.
 
 use crate::input::{RankSystem, RowsShape, announce, read, smallest_block};
 use crate::solve::{blocks, failure};
@@ -11,24 +11,24 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What may be typed.
+/// Options of `eig`.
 #[derive(Debug, Args)]
 pub struct RankEigArgs {
-    /// The matrix: a Matrix Market file; only rank 0 reads it
+    /// Matrix Market file with the matrix; only rank 0 reads it
     matrix: PathBuf,
-    /// The eigenvalues nearest to this number are wanted, by shift-and-invert
+    /// Find the eigenvalues nearest to this number, by shift-and-invert
     #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
-    /// How many eigenvalues, at most the number of rows [default: 5, or all of fewer rows]
+    /// Number of eigenvalues, from 1 to the number of rows [default: 5, or the number of rows if it is smaller]
     #[arg(short)]
     k: Option<usize>,
-    /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
+    /// Maximum dimension of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long)]
     ncv: Option<usize>,
-    /// A pair counts as found when its residual is at most this share of the operator's eigenvalue; below 1
+    /// Relative tolerance: accept an eigenpair if its residual is at most TOL times the eigenvalue of the shifted and inverted operator; 0 <= TOL < 1
     #[arg(long, default_value = "1e-8", allow_negative_numbers = true, value_parser = tolerance)]
     tol: f64,
-    /// Rows of a block [default: the fewest in which the matrix is block tridiagonal]
+    /// Number of rows per block [default: the smallest number for which the matrix is block tridiagonal]
     #[arg(long, value_name = "ROWS")]
     block: Option<usize>,
     /// Print the report as JSON
@@ -36,17 +36,17 @@ pub struct RankEigArgs {
     json: bool,
 }
 
-/// What was found.
+/// The eigenvalues that were found, and their report.
 struct RankEigenvalues {
     values: Vec<Complex64>,
     offsets: Vec<Complex64>,
     report: EigenReport,
 }
 
-/// Finds the eigenvalues that the command line asks for. Collective.
+/// Find the eigenvalues of the command line. Collective.
 ///
 /// # Errors
-/// On rank 0 with the exit codes of [`Failure`]; where rank 0 fails, all others do.
+/// On rank 0, a [`Failure`] with its exit code. If rank 0 fails, all ranks fail.
 pub fn run(ranks: &Ranks, args: &RankEigArgs) -> Result<(), Failure> {
     let mut input = Ok(None);
     if ranks.rank() == 0 {
@@ -60,7 +60,7 @@ pub fn run(ranks: &Ranks, args: &RankEigArgs) -> Result<(), Failure> {
             let n = input.matrix.n_rows;
             match args.k {
                 Some(k) if k == 0 || k > n => {
-                    Err(Failure::Usage(format!("-k {k}: the matrix has {n} eigenvalues; take a number from 1 to {n}")))
+                    Err(Failure::Usage(format!("-k {k}: the matrix has {n} eigenvalues; pass a number from 1 to {n}")))
                 }
                 _ => Ok(Some(input)),
             }
@@ -150,7 +150,7 @@ fn print(
     Ok(())
 }
 
-/// Whether block rows, each with its left, own and right block, are those of a Hermitian matrix.
+/// Whether the matrix is Hermitian. Each block row has its left, diagonal and right block.
 fn is_hermitian<T: Scalar>(rows: &[T], block: usize) -> bool {
     let square = block * block;
     let adjoint = |a: &[T], b: &[T]| (0..square).all(|k| a[k] == Scalar::conj(b[k % block * block + k / block]));

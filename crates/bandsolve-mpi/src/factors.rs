@@ -1,4 +1,4 @@
-//! Solves over ranks under the accuracy contract: measured, refined, solved again by the pivoted method on one rank.
+//! Solves over ranks under the accuracy contract: verification, refinement, and fallback to the pivoted solver on one rank.
 
 use crate::agreement::{RankError, agree};
 use crate::condition;
@@ -9,18 +9,18 @@ use bandsolve::{Error, Inspect, MAX_REFINEMENTS, Method, Norm, Op, RealScalar, R
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
 
-/// What a method over ranks implements.
+/// The interface of a method over ranks.
 pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
-    /// Whether it has nothing to solve with; the same on all ranks.
+    /// Whether the factors are singular and cannot solve; the same on all ranks.
     fn is_singular(&self) -> bool;
 
     /// Keeps the memory that a solve of so many columns takes and that grows with own rows.
     fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()>;
 
-    /// Replaces right-hand sides by solutions, of Aᵀ if `transposed`, unverified. Collective.
+    /// Replace right-hand sides by solutions with A, or Aᵀ if `transposed`, without verification. Collective.
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize);
 
-    /// Slower factors of the same matrix for answers that refinement does not mend, if the method has such. Collective.
+    /// Slower factors of the same matrix, for solutions that refinement does not improve, if the method has such factors. Collective.
     fn careful(&self) -> Result<Option<Box<dyn RankSolver<T>>>, RankError> {
         Ok(None)
     }
@@ -34,7 +34,20 @@ type WholeFactors<T> = Result<Option<Box<dyn Inspect<T>>>, RankError>;
 
 /// Factors of a matrix over ranks, for any number of right-hand sides.
 ///
-/// The report of a solve and its errors are the same on all ranks.
+/// All ranks get the same report, or the same error.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::{DistributedBlocks, Ranks};
+/// // [ 2 −1]
+/// // [−1  2]
+/// let a = DistributedBlocks::new(&Ranks::alone(), 1, [&[0.0, -1.0], &[2.0, 2.0], &[-1.0, 0.0]])?;
+/// let factors = a.factor()?;
+/// let mut x = [1.0, 1.0];
+/// let report = factors.solve_in_place(&mut x)?;
+/// assert!(x.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15) && !report.fallback);
+/// # Ok::<(), bandsolve_mpi::RankError>(())
+/// ```
 pub struct DistributedFactors<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
     solver: Box<dyn RankSolver<T>>,
@@ -75,15 +88,16 @@ impl<T: Scalar> DistributedFactors<T> {
         &self.matrix
     }
 
-    /// The method.
+    /// Get the method of the factors.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// Solves A·x = rhs. Collective.
+    /// Solve A·x = rhs and return x. Collective.
     ///
     /// # Shapes
-    /// `rhs`: own rows × any number of columns, the same on all ranks; x alike.
+    /// `rhs`: the rows of this rank × any number of columns, column-major. The number of columns is the same on all ranks. x
+    /// has the same shape.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -94,20 +108,20 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(Solution { values: values.unwrap_or_default(), report })
     }
 
-    /// Solves A·x = rhs; x replaces rhs. Collective.
+    /// Solve A·x = rhs; x replaces rhs. Collective.
     ///
-    /// Every column is measured over all ranks; rows whose error is above 4ε, in twice the working precision. SPIKE solves without
-    /// verification on each rank; where an error is above 8ε, it makes factors again whose answers are verified on each rank, and solves by
-    /// them from then on. Columns are refined while their error exceeds 8ε.
-    /// What is still above is solved by the pivoted method on rank 0, which then holds the whole system.
+    /// The solver computes the backward error of each column over all ranks. It computes rows whose error is above 4ε again in
+    /// twice the working precision. It refines columns while their error is above 8ε. SPIKE first solves without verification
+    /// on each rank; if an error is above 8ε, it factors again with verified solves on each rank and keeps these factors. If an
+    /// error is still above 8ε, rank 0 gathers the whole system and solves it with the pivoted method.
     ///
     /// # Errors
-    /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`, the same on all ranks.
+    /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`; the same on all ranks.
     pub fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
         self.solve_in_place_with(Op::Plain, rhs)
     }
 
-    /// Solves Aᵀ·x = rhs with the same factors; x replaces rhs. Collective.
+    /// Solve Aᵀ·x = rhs with the same factors; x replaces rhs. Collective.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -115,7 +129,7 @@ impl<T: Scalar> DistributedFactors<T> {
         self.solve_in_place_with(Op::Transpose, rhs)
     }
 
-    /// Solves Aᴴ·x = rhs with the same factors; x replaces rhs. Collective.
+    /// Solve Aᴴ·x = rhs with the same factors; x replaces rhs. Collective.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -123,13 +137,11 @@ impl<T: Scalar> DistributedFactors<T> {
         self.solve_in_place_with(Op::ConjTranspose, rhs)
     }
 
-    /// Solves op(A)·x = rhs; x replaces rhs. Collective.
-    ///
-    /// $$ A x = d, \qquad A^T x = d, \qquad A^H x = d $$
+    /// Solve op(A)·x = rhs, where op(A) is A, Aᵀ or Aᴴ; x replaces rhs. Collective.
     ///
     /// # Cost
-    /// That of a plain solve. The first solve of a transpose also makes the rows of Aᵀ, with which errors are measured: each rank gets the
-    /// entries of neighbouring rows, and keeps as many numbers again as A has.
+    /// As [`solve_in_place`](Self::solve_in_place). The first solve with a transpose also creates the rows of Aᵀ, which the
+    /// verification needs: each rank receives entries of the neighbouring rows, and stores as many numbers as A has.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -184,12 +196,14 @@ impl<T: Scalar> DistributedFactors<T> {
         self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver)
     }
 
-    /// The backward error η of each column of x as solutions of A·x = rhs, as solves measure it. Collective.
+    /// Compute the backward error η of each column of x, a solution of A·x = rhs. Collective.
     ///
-    /// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
+    /// ```text
+    /// η = maxᵢ |dᵢ − (A·x)ᵢ| / ((Σⱼ |aᵢⱼ|)·‖x‖∞ + |dᵢ|),   d: the column of rhs
+    /// ```
     ///
     /// # Shapes
-    /// `rhs`, `x`: own rows × any number of columns, the same on all ranks.
+    /// `rhs`, `x`: the rows of this rank × any number of columns, the same number on all ranks.
     ///
     /// # Errors
     /// `Shape`.
@@ -206,14 +220,15 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(matrix.errors(&d, x, n_rhs))
     }
 
-    /// An estimate of the reciprocal of the row-wise condition κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞; 0 of a singular matrix, NaN where it is not
-    /// known. Collective.
+    /// Estimate the reciprocal of the row-wise condition number κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞. Collective.
     ///
-    /// A backward error of η allows x an error of about η·κ, relative to its largest entry: see [`attention`](Self::attention).
-    /// The first call estimates; the factors keep the number.
+    /// The result is 0 for a singular matrix, and NaN if it is unknown. A backward error η allows an error of x of
+    /// approximately η·κ, relative to its largest entry; see [`attention`](Self::attention). The first call computes the
+    /// estimate, and later calls return the same number.
     ///
     /// # Cost
-    /// At most 13 solves. Where those are too inaccurate to tell, rank 0 estimates by the pivoted method, and then holds the whole matrix.
+    /// At most 13 solves. If these solves are too inaccurate, rank 0 gathers the whole matrix and estimates with the pivoted
+    /// method.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -242,7 +257,7 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(*self.rcond.get_or_init(|| rcond))
     }
 
-    /// The estimate by the factors over ranks; NaN where they tell nothing. Collective.
+    /// The estimate with the factors over ranks; NaN if these factors are too inaccurate. Collective.
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let (matrix, solver) = (&*self.matrix, self.solver());
         if matrix.ranges.rows() == 0 {
@@ -288,9 +303,11 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(rcond[0])
     }
 
-    /// In words, whether x of a solve may have no correct digit, however small the backward error is; `None` if nothing suggests that.
-    /// `report.attention` says the same where the size of x shows it, at no cost; this finds all such matrices, by [`rcond`](Self::rcond).
+    /// Return a warning if x of a solve may have no correct digit, however small the backward error is; otherwise `None`.
     /// Collective.
+    ///
+    /// `report.attention` contains the same warning, at no cost, if the size of x shows the problem. This function finds all
+    /// such matrices, with [`rcond`](Self::rcond).
     ///
     /// # Errors
     /// As [`rcond`](Self::rcond).
@@ -357,7 +374,7 @@ impl<T: Scalar> DistributedFactors<T> {
         if solver.is_singular() { Ok((errors, 0)) } else { refine(solver, rows, (d, x), errors) }
     }
 
-    /// Solves columns by the pivoted method on rank 0, which answers for itself.
+    /// Solve columns with the pivoted method on rank 0, which verifies its solutions.
     fn solve_on_first(
         &self,
         (d, transposed): (&[T], bool),
@@ -387,7 +404,7 @@ impl<T: Scalar> DistributedFactors<T> {
         agree(ranks, settled)
     }
 
-    /// The entries of each rank, on rank 0. Collective.
+    /// Gather the entries of each rank on rank 0. Collective.
     fn gather_entries(&self, own: bandsolve::Result<Vec<T>>) -> Result<Vec<Vec<T>>, RankError> {
         let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
         let entries = agree(ranks, own)?;
@@ -396,7 +413,7 @@ impl<T: Scalar> DistributedFactors<T> {
         ranks.gather(entries, |rank| matrix.ranges.range(rank).len() * per_row)
     }
 
-    /// Makes the factors of the whole matrix on rank 0, once.
+    /// Factor the whole matrix on rank 0, once.
     fn gather_whole(&self) -> Result<(), RankError> {
         let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
         if self.whole.get().is_none() {
@@ -441,7 +458,7 @@ fn missed<T: Scalar>(errors: &[f64]) -> Vec<usize> {
     (0..errors.len()).filter(|k| !(errors[*k] <= good::<T>())).collect()
 }
 
-/// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, which are known, and the steps. Collective.
+/// Refine columns until their errors are at most 8ε, or no longer decrease; return the errors and the number of steps. Collective.
 fn refine<T: Scalar>(
     solver: &dyn RankSolver<T>,
     (matrix, transposed): MeasuredRows<'_, T>,

@@ -1,7 +1,7 @@
 //! Counts of eigenvalues over ranks, by the inertia of A − σB.
 //!
-//! Each rank eliminates its block rows but the last. What is left of two neighbours is joined on one of them, which eliminates the block
-//! between, and so on in pairs, as a tree. By Haynsworth's formula the negative pivots add up.
+//! Each rank eliminates its block rows except the last. One of two neighbours joins the remaining rows of both and eliminates the block
+//! between them, and so on in pairs, as a tree. By Haynsworth's formula, the negative pivots add up.
 
 use crate::agreement::{RankError, agree, agree_alike, agree_and_tell};
 use crate::blocks::DistributedBlocks;
@@ -15,29 +15,33 @@ use core::ops::Range;
 /// Tags of what goes up the tree: what a part is of, and its matrix.
 const TAGS: [i32; 2] = [50, 51];
 
-/// Rows that are eliminated together at least: fronts of a few rows are slow.
+/// Minimum number of rows that are eliminated at the same time, because fronts with few rows are slow.
 const LEAST_STEP: usize = 8;
 
 impl<T: Scalar> DistributedBlocks<T> {
-    /// How many eigenvalues of A x = λ x, or A x = λ B x with a definite B, are below σ: the negative pivots of A − σB = L·D·Lᴴ.
-    /// Collective; the same on all ranks.
+    /// Count the eigenvalues of A·x = λ·x, or of A·x = λ·B·x with a definite B, below a shift σ. Collective.
     ///
-    /// Each rank eliminates its own block rows but the last by dense fronts, with pivots of one and two columns; the last block of the
-    /// rank before stays in its fronts. Columns without a pivot, and the blocks between ranks, are eliminated in pairs of ranks, as a tree:
+    /// The count is the number of negative pivots of A − σB = L·D·Lᴴ, and is the same on all ranks. Each rank eliminates its
+    /// block rows except the last, by dense fronts with pivots of one and two columns. The last block of the rank before
+    /// remains in these fronts. Pairs of ranks, in a tree, eliminate the columns without a pivot and the blocks between the
+    /// ranks:
     ///
-    /// $$ \mathrm{In}\,(A - \sigma B) = \sum_r \mathrm{In}\,D_r + \mathrm{In}\,S $$
+    /// ```text
+    /// In(A − σB) = Σᵣ In(Dᵣ) + In(S)
+    /// ```
     ///
-    /// The count is that of a matrix which differs from A − σB by roundings.
+    /// The count is exact for a matrix that differs from A − σB by rounding errors.
     ///
     /// # Shapes
-    /// A and B are spread alike. `sub` and `diag` are read.
+    /// A and B are distributed in the same way. The function reads `sub` and `diag`.
     ///
     /// # Cost
-    /// 19/3·K² flops a row for blocks of K ≥ 8, then 19/3·K³ flops for each of at most ⌈log₂ p⌉ pairs. Two messages a rank, of 32 bytes and of
-    /// (2K)² numbers, four gathers and those of [`shifted`](Self::shifted).
+    /// 19/3·K² flops per row for blocks of K ≥ 8 rows, then 19/3·K³ flops for each of at most ⌈log₂ p⌉ pairs. Two messages per
+    /// rank, of 32 bytes and of (2K)² numbers, four gathers, and the gathers of [`shifted`](Self::shifted).
     ///
     /// # Errors
-    /// `Shape` where B is not spread as A is; `NotFinite`; `Unsupported` of periodic matrices; `NotConverged` where numbers overflow.
+    /// `Shape` if B is not distributed as A; `NotFinite`; `Unsupported` for periodic matrices; `NotConverged` if numbers
+    /// overflow.
     ///
     /// # Source
     /// E. V. Haynsworth, Linear Algebra Appl. 1 (1968); I. S. Duff, J. K. Reid, ACM Trans. Math. Softw. 9 (1983).
@@ -78,15 +82,16 @@ impl<T: Scalar> DistributedBlocks<T> {
         Ok(counts[0] as usize)
     }
 
-    /// Whether a Hermitian matrix is positive definite, by its count of eigenvalues below 0. Collective. A singular matrix without
-    /// negative eigenvalues passes.
+    /// Check that a Hermitian matrix is positive definite, by its count of eigenvalues below 0. Collective.
+    ///
+    /// A singular matrix without negative eigenvalues passes the check.
     ///
     /// # Cost
-    /// A count; if the matrix is not definite, log₂ n more.
+    /// One count; if the matrix is not definite, log₂ n more counts.
     ///
     /// # Errors
-    /// `NotDefinite` with the row, counted from the first of all ranks, of the first leading minor that is not positive; those of
-    /// [`eigenvalues_below`](Self::eigenvalues_below).
+    /// `NotDefinite` with the row of the first leading minor that is not positive, counted from the first row of all ranks; the
+    /// errors of [`eigenvalues_below`](Self::eigenvalues_below).
     ///
     /// # Example
     /// ```

@@ -61,11 +61,13 @@ pub fn read(
     let Some(block) = block else { return Ok(RankInput { matrix, rhs, shape: RowsShape::Bands(lower, upper) }) };
     let n = matrix.n_rows;
     if block == 0 || !n.is_multiple_of(block) {
-        return Err(Failure::Usage(format!("--block {block}: {n} rows are no whole number of blocks")));
+        return Err(Failure::Usage(format!(
+            "--block {block}: the matrix has {n} rows, which is not a multiple of the block size; pass a divisor of {n}"
+        )));
     }
     match outside(&matrix, block, periodic) {
         Some((i, j)) => Err(Failure::Usage(format!(
-            "--block {block}: the entry in row {}, column {} is in none of the three block diagonals",
+            "--block {block}: the entry in row {}, column {} is in none of the three block diagonals; use larger blocks, or solve without --block",
             i + 1,
             j + 1
         ))),

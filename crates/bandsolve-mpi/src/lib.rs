@@ -1,11 +1,11 @@
-//! Linear systems of a narrow band over the processes (ranks) of a cluster, every answer verified.
+//! Solve linear systems with a narrow band, batches, Poisson problems and eigenvalue counts on MPI clusters, and check every answer.
 //!
-//! Each rank owns consecutive rows, or none. All functions that take a [`Ranks`] are collective: every rank calls them in the same
-//! order. All ranks get the same report, or the same error.
+//! Each rank (MPI process) owns consecutive rows of the matrix, or none. All functions that take a [`Ranks`], or an object created
+//! from one, are collective: call them on all ranks in the same order. All ranks get the same report, or the same error.
 //!
 //! ```
 //! use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
-//! // Two ranks, here as threads; under MPI `Ranks::of(&world)` takes their place.
+//! // Two ranks, here as threads. Under MPI, use `Ranks::of(&world)` instead.
 //! let errors = on_threads(2, |ranks| {
 //!     let rows = RankRanges::even(1000, ranks.size()).range(ranks.rank()).len();
 //!     let a = DistributedBlocks::new(ranks, 1, [&vec![-1.0; rows], &vec![2.5; rows], &vec![-1.0; rows]])?;
@@ -14,6 +14,33 @@
 //! });
 //! assert!(errors.into_iter().all(|error| error.unwrap() <= 8.0 * f64::EPSILON));
 //! ```
+//!
+//! # Types by task
+//!
+//! | Task | Type |
+//! | --- | --- |
+//! | Use an MPI communicator, or one process without MPI | [`Ranks`] |
+//! | Distribute rows over ranks | [`RankRanges`] |
+//! | Tridiagonal and block tridiagonal systems, open or periodic | [`DistributedBlocks`] |
+//! | Banded systems | [`DistributedBanded`] |
+//! | Many tridiagonal systems of the same size | [`DistributedBatch`], [`DistributedBatchFactors`] |
+//! | Solve with one factorization many times | [`DistributedFactors`] |
+//! | Poisson and Helmholtz problems on boxes | [`DistributedPoisson`] |
+//! | Count eigenvalues below a number | [`DistributedBlocks::eigenvalues_below`] |
+//! | Find eigenvalues | `bandsolve_eigen::EigenSolver` with `communicator(&ranks)` |
+//! | Choose how SPIKE solves its coarse system | [`RankCoarse`] |
+//! | Predict messages, bytes and seconds | [`CostModel`], [`BatchCostModel`], [`NetworkFigures`], [`RankCost`] |
+//! | Count messages and bytes | [`Traffic`] |
+//! | Handle errors | [`RankError`], [`abort_on_panic`] |
+//! | Test without MPI | [`on_threads`] |
+//!
+//! # Features
+//!
+//! - `program` (default): the program `bandsolve-mpi`, which reads Matrix Market files. Library users can switch it off.
+//!
+//! The crate needs an MPI library with `mpicc` at build time, such as Open MPI or MPICH.
+//!
+//! Guide: `docs/mpi.md`. Methods: `docs/math/bcyclic-on-ranks.md` and `docs/math/batches-on-ranks.md`.
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mpi.md")]

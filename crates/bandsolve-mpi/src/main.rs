@@ -1,6 +1,6 @@
-//! The program `bandsolve-mpi`: solves a system, or finds eigenvalues, over the processes that `mpirun` starts, and measures how that scales.
+//! The program `bandsolve-mpi`: solve systems and find eigenvalues on the MPI processes that `mpirun` starts, and benchmark them.
 
-/// A line on standard output; a closed pipe is no error, a full device is.
+/// Print a line on standard output. A closed pipe is no error; a full device is.
 macro_rules! say {
     ($($words:tt)*) => {
         bandsolve_cli::report::print(&format!("{}\n", format_args!($($words)*)))?
@@ -18,7 +18,7 @@ use bandsolve_mpi::{Ranks, abort_on_panic};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Linear systems of a narrow band, and eigenvalues, over the processes that mpirun starts.
+/// Solve banded linear systems and find eigenvalues on MPI processes (ranks) that mpirun starts.
 #[derive(Debug, Parser)]
 #[command(name = "bandsolve-mpi", version)]
 struct RankArgs {
@@ -28,26 +28,26 @@ struct RankArgs {
 
 #[derive(Debug, Subcommand)]
 enum RankCommand {
-    /// Solve one system: mpirun -n 4 bandsolve-mpi solve A.mtx
+    /// Solve a linear system, for example: mpirun -n 4 bandsolve-mpi solve A.mtx
     Solve(solve::RankSolveArgs),
-    /// Find the eigenvalues nearest to a number: mpirun -n 4 bandsolve-mpi eig A.mtx --target 0.75
+    /// Find the eigenvalues nearest to a number, for example: mpirun -n 4 bandsolve-mpi eig A.mtx --target 0.75
     Eig(eig::RankEigArgs),
-    /// Measure: scaling over ranks, beside a model; times beside ScaLAPACK
+    /// Benchmark: scaling over ranks, and comparison with ScaLAPACK
     #[command(subcommand)]
     Bench(RankBench),
-    /// What each rank of `bench scaling` runs
+    /// The part of `bench scaling` that each rank runs
     #[command(hide = true)]
     RankTimes(scaling::RankTimesArgs),
-    /// What each rank of `bench scalapack` runs
+    /// The part of `bench scalapack` that each rank runs
     #[command(hide = true)]
     RankScalapack(scalapack::RankScalapackArgs),
 }
 
 #[derive(Debug, Subcommand)]
 enum RankBench {
-    /// Weak and strong scaling, beside a model of costs; starts mpirun by itself
+    /// Measure weak and strong scaling and compare with a cost model; starts mpirun by itself
     Scaling(scaling::ScalingArgs),
-    /// ScaLAPACK's pddttrf and pdgbtrf beside ours on the same ranks; starts mpirun by itself
+    /// Benchmark against ScaLAPACK (pddttrf, pdgbtrf) on the same ranks; starts mpirun by itself
     Scalapack(scalapack::ScalapackArgs),
 }
 
@@ -62,11 +62,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs `work` between the start and the end of MPI. Rank 0 reports a failure; the others end quietly, with it.
+/// Run `work` between the start and the end of MPI. Rank 0 reports a failure; the other ranks end without a message.
 fn on_ranks(work: impl FnOnce(&Ranks) -> Result<(), Failure>) -> Result<(), Failure> {
     abort_on_panic();
     let Some((universe, _)) = mpi::initialize_with_threading(mpi::Threading::Funneled) else {
-        return Err(Failure::Other("MPI cannot be started".into()));
+        return Err(Failure::Other(
+            "MPI cannot be started; start the program with mpirun -n RANKS bandsolve-mpi".into(),
+        ));
     };
     let ranks = Ranks::of(&universe.world());
     let done = work(&ranks);

@@ -17,12 +17,12 @@ use bytemuck::Pod;
 use core::ops::Range;
 use std::sync::OnceLock;
 
-/// The rows of one rank, as a matrix between halos.
+/// The rows of one rank, with halo columns on each side.
 pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Entry in row i and column j, of this matrix with its halos; 0 outside of the diagonals.
     fn entry(&self, i: usize, j: usize) -> T;
 
-    /// This matrix, if it is tridiagonal.
+    /// This matrix as a tridiagonal matrix, if it is one.
     fn lines(&self) -> Option<Tridiagonal<'_, T>> {
         None
     }
@@ -36,16 +36,16 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// d − A·x in twice the working precision, and η measured with it.
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64;
 
-    /// The same rows of Aᵀ; `Ok(Err)` if they cannot be made on this rank. Collective.
+    /// The rows of Aᵀ with the same numbers; `Ok(Err)` if this rank cannot create them. Collective.
     fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError>;
 
-    /// Σⱼ|aᵢⱼ| of own row i.
+    /// Σⱼ|aᵢⱼ| of row i of this rank.
     fn sum(&self, i: usize) -> f64;
 
     /// All entries, row by row (of blocks).
     fn entries(&self) -> bandsolve::Result<Vec<T>>;
 
-    /// The own row of entry k of [`entries`](Self::entries).
+    /// The row of entry k of [`entries`](Self::entries), on this rank.
     fn row_of(&self, k: usize) -> usize;
 
     /// Factors of the whole matrix by the pivoted method, from the entries of each rank.
@@ -56,18 +56,18 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
-/// A matrix over ranks.
+/// A matrix, distributed over ranks.
 #[derive(Debug)]
 pub(crate) struct DistributedMatrix<T: Scalar> {
     pub ranks: Ranks,
     /// Of unknowns, not of blocks.
     pub ranges: RankRanges,
-    /// Unknowns of the halo on either side.
+    /// Number of halo unknowns on each side.
     pub halo: usize,
     halos: Halo,
     /// Memory of solves.
     pool: MemoryPool,
-    /// Aᵀ, when it was needed.
+    /// Aᵀ, after its first use.
     transposed: OnceLock<Box<Self>>,
     pub rows: Box<dyn OwnRows<T>>,
 }
@@ -97,7 +97,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.halos.needs(rank)
     }
 
-    /// Whether the first and the last unknowns are neighbours.
+    /// Whether the matrix is periodic, so that the first and the last unknowns are neighbours.
     pub fn is_ring(&self) -> bool {
         self.halos.ring
     }
@@ -107,17 +107,17 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.ranges.range(self.ranks.rank()).len()
     }
 
-    /// Unknowns of the matrix that this rank keeps.
+    /// Number of unknowns that this rank stores, with halos.
     pub fn extended(&self) -> usize {
         extended_len(self.own(), self.halo)
     }
 
-    /// Where its own unknowns stand among them.
+    /// The positions of its own unknowns among them.
     pub fn inside(&self) -> Range<usize> {
         self.halo..self.halo + self.own()
     }
 
-    /// Memory of a solve, kept for the next; `Err(OutOfMemory)` if there is none.
+    /// Memory of a solve, kept for the next solve; `Err(OutOfMemory)` if the allocation fails.
     pub fn try_memory<V: Pod>(&self, len: usize) -> bandsolve::Result<Array<V>> {
         let bytes = len.saturating_mul(size_of::<V>());
         Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes })
@@ -142,21 +142,21 @@ impl<T: Scalar> DistributedMatrix<T> {
         Ok(())
     }
 
-    /// Own unknowns between zeros.
+    /// The unknowns of this rank between zeros.
     pub fn padded(&self, x: &[T], n_rhs: usize) -> bandsolve::Result<Array<T>> {
         let mut padded = self.try_memory(self.halos.len(n_rhs))?;
         self.halos.pad(x, &mut padded);
         Ok(padded)
     }
 
-    /// Own unknowns between those of other ranks. Collective.
+    /// The unknowns of this rank between halo values of other ranks. Collective.
     pub fn with_halo(&self, x: &[T], n_rhs: usize) -> Array<T> {
         let mut filled = self.memory(self.halos.len(n_rhs));
         self.halos.fill_into(x, &mut filled, n_rhs);
         filled
     }
 
-    /// Aᵀ over the same ranks, made once. Collective.
+    /// Aᵀ over the same ranks, created once. Collective.
     pub fn transposed(&self) -> Result<&Self, RankError> {
         if self.transposed.get().is_none() {
             let rows = agree(&self.ranks, self.rows.transposed(&self.halos)?)?;
@@ -167,10 +167,10 @@ impl<T: Scalar> DistributedMatrix<T> {
         Ok(self.transposed.get().expect("made on all ranks"))
     }
 
-    /// y = A·x of own rows. Collective.
+    /// y = A·x, the rows of this rank. Collective.
     pub fn apply_into(&self, x: &[T], y: &mut [T], n_rhs: usize) {
         let (own, k) = (self.own(), self.halo);
-        // Rows that hold no unknowns of other ranks are multiplied while those travel.
+        // Rows without unknowns of other ranks overlap the communication.
         let sides = self.halos.sides(x, n_rhs, || {
             if own >= 4 * k {
                 let columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
@@ -200,7 +200,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         }
     }
 
-    /// ‖x‖∞ of every column, over all ranks. Collective.
+    /// ‖x‖∞ of each column, over all ranks. Collective.
     fn norms(&self, x: &[T], n_rhs: usize) -> Vec<f64> {
         let mut norms = vec![0.0; n_rhs];
         for (norm, x) in norms.iter_mut().zip(x.chunks_exact(self.own().max(1))) {
@@ -210,7 +210,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         norms
     }
 
-    /// Σⱼ|aᵢⱼ| of each own row.
+    /// Σⱼ|aᵢⱼ| of each row of this rank.
     pub fn sums(&self) -> bandsolve::Result<Vec<f64>> {
         collected(self.own(), (0..self.own()).map(|i| self.rows.sum(i)))
     }
@@ -280,7 +280,7 @@ impl<T: Scalar> DistributedMatrix<T> {
             let [before, behind] = [sides[2 * k], sides[2 * k + 1]];
             let first = [before, x[0], x.get(1).copied().unwrap_or(behind)];
             let last = [if own > 1 { x[own - 2] } else { before }, x[own - 1], behind];
-            // A NaN is larger than numbers, as the maximum over the ranks has it.
+            // NaN counts as the largest value, as in the maximum over the ranks.
             let all = [error(0, (&d[..3], &first), *norm), error(own - 1, (&d[own - 1..own + 2], &last), *norm)];
             let inner = error(1, (&d[1..=own], x), *norm);
             all.into_iter().fold(inner, |worst, error| if error > worst || error.is_nan() { error } else { worst })
@@ -305,7 +305,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     }
 }
 
-/// ‖x‖∞; not a number, or infinite, where one of them is.
+/// ‖x‖∞; NaN or infinite if an entry is.
 fn largest<T: Scalar>(x: &[T]) -> f64 {
     if T::COMPLEX {
         return ScaledNorm::of(x).plain;

@@ -7,57 +7,98 @@ use crate::ranges::RankRanges;
 use crate::ranks::Traffic;
 use bandsolve::{Method, Scalar};
 
-/// Bytes of a gather in which ranks agree on an error, and of one in which each tells a number.
+/// Bytes of a gather in which ranks agree on an error.
 pub(crate) const AGREEMENT: u64 = 32;
 pub(crate) const NUMBER: u64 = 8;
 
-/// What one rank does.
+/// Cost of an operation on one rank.
+///
+/// # Example
+/// ```
+/// use bandsolve::Method;
+/// use bandsolve_mpi::{CostModel, DistributedBlocks, RankCost, on_threads};
+/// // The messages and bytes of the model are exact.
+/// on_threads(2, |ranks| {
+///     let a = DistributedBlocks::new(ranks, 1, [&[-1.0; 50], &[2.5; 50], &[-1.0; 50]]).unwrap();
+///     let cost: RankCost = CostModel::of(&a, Method::Bcyclic).factor(ranks.rank());
+///     let before = ranks.traffic();
+///     a.factor_by(Method::Bcyclic).unwrap();
+///     assert_eq!(ranks.traffic() - before, cost.traffic);
+/// });
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RankCost {
-    /// What it sends.
+    /// Messages and bytes that the rank sends.
     pub traffic: Traffic,
-    /// Operations with numbers, about.
+    /// Floating-point operations, approximately.
     pub flops: f64,
 }
 
-/// Figures of a cluster.
+/// Speed of the network and of the ranks of a cluster.
+///
+/// # Example
+/// ```
+/// use bandsolve::Method;
+/// use bandsolve_mpi::{CostModel, NetworkFigures, RankCoarse, RankRanges};
+/// let ranges = RankRanges::even(1 << 20, 64);
+/// let (block, scalar, periodic, method) = (8, 8, false, Method::Bcyclic);
+/// let model = CostModel { ranges, block, scalar, periodic, method, coarse: RankCoarse::Auto };
+/// let fast = NetworkFigures { latency: 1.5e-6, bandwidth: 12.5e9, flops: 1e10 };
+/// let slow = NetworkFigures { latency: 50e-6, ..fast };
+/// let seconds = |figures| model.seconds(|rank| model.solve(rank, 1), figures);
+/// assert!(seconds(slow) > seconds(fast));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkFigures {
-    /// Seconds that a message takes beside its bytes.
+    /// Latency of a message, in seconds.
     pub latency: f64,
-    /// Bytes a second of a link.
+    /// Bandwidth of a link, in bytes per second.
     pub bandwidth: f64,
-    /// Operations a second of a rank.
+    /// Floating-point operations per second of a rank.
     pub flops: f64,
 }
 
-/// Costs of a block tridiagonal system over ranks by one method.
+/// Cost model of a block tridiagonal system over ranks: messages, bytes, operations and seconds.
+///
+/// Messages and bytes are exact. Operations and seconds are estimates.
+///
+/// # Example
+/// ```
+/// use bandsolve::Method;
+/// use bandsolve_mpi::{CostModel, RankCoarse, RankRanges};
+/// // 4096 ranks with 128 block rows each, blocks of 64 × 64 numbers of type f64.
+/// let ranges = RankRanges::even(128 * 4096, 4096);
+/// let (block, scalar, periodic, method) = (64, 8, false, Method::Bcyclic);
+/// let model = CostModel { ranges, block, scalar, periodic, method, coarse: RankCoarse::Auto };
+/// // Factors move far more bytes than a solve with one right-hand side.
+/// assert!(model.factor(0).traffic.bytes > 10 * model.solve(0, 1).traffic.bytes);
+/// ```
 #[derive(Debug, Clone)]
 pub struct CostModel {
     /// The block rows of each rank.
     pub ranges: RankRanges,
-    /// Rows of a block.
+    /// Number of rows per block.
     pub block: usize,
-    /// Bytes of a number.
+    /// Bytes per matrix entry.
     pub scalar: usize,
-    /// Whether the chain is a ring.
+    /// Whether the matrix is periodic.
     pub periodic: bool,
-    /// `Bcyclic`, or else SPIKE.
+    /// The method: `Bcyclic`; any other method means SPIKE.
     pub method: Method,
-    /// How SPIKE solves its coarse system; `Truncated` where spikes decay.
+    /// How SPIKE solves its coarse system. Use `Truncated` if the spikes decay.
     pub coarse: RankCoarse,
 }
 
-/// How the coarse system of SPIKE is solved.
+/// How SPIKE solves the coarse system.
 enum CoarseCost {
     Gathered,
     Pairs,
-    /// By BCYCLIC, with blocks of 2k rows: a model of its own.
+    /// By BCYCLIC with blocks of 2k rows, which has its own model.
     Cyclic(Box<CostModel>),
 }
 
 impl CostModel {
-    /// Of this matrix.
+    /// Create the cost model of a matrix and a method.
     pub fn of<T: Scalar>(a: &DistributedBlocks<T>, method: Method) -> Self {
         let (ranges, block, periodic) = (a.ranges().clone(), a.block(), a.is_periodic());
         let coarse = if method == Method::SpikeTruncated { RankCoarse::Truncated } else { RankCoarse::Auto };
@@ -79,7 +120,7 @@ impl CostModel {
         }
     }
 
-    /// Factors.
+    /// Get the cost of the factorization on one rank.
     pub fn factor(&self, rank: usize) -> RankCost {
         let (b, several) = (self.block as f64, u64::from(self.ranges.ranks() > 1));
         let square = (self.block * self.block * self.scalar) as u64;
@@ -116,18 +157,20 @@ impl CostModel {
         cost
     }
 
-    /// A solve that is measured once, as it is where no refinement is needed.
+    /// Get the cost of a solve on one rank, without refinement.
     pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
         self.solve_with(rank, n_rhs, 2)
     }
 
-    /// The same of Aᵀ or Aᴴ, once the rows of Aᵀ are made: SPIKE gathers twice as much.
+    /// Get the cost of a solve with Aᵀ or Aᴴ on one rank, once the rows of Aᵀ exist. SPIKE gathers twice as many bytes as in
+    /// [`solve`](Self::solve).
     pub fn solve_transposed(&self, rank: usize, n_rhs: usize) -> RankCost {
         self.solve_with(rank, n_rhs, 4)
     }
 
-    /// A count of eigenvalues by [`eigenvalues_below`](DistributedBlocks::eigenvalues_below), beside the matrix that is shifted for it,
-    /// where every column finds a pivot.
+    /// Get the cost of [`eigenvalues_below`](DistributedBlocks::eigenvalues_below) on one rank.
+    ///
+    /// The cost does not include the shifted matrix. It assumes that every column has a pivot.
     pub fn count(&self, rank: usize) -> RankCost {
         let (b, size, several) = (self.block as f64, self.ranges.ranks(), u64::from(self.ranges.ranks() > 1));
         let inner = self.ranges.range(rank).len() as f64;
@@ -152,7 +195,7 @@ impl CostModel {
         cost
     }
 
-    /// What the sweeps of BCYCLIC cost.
+    /// Cost of the sweeps of BCYCLIC.
     fn sweeps(&self, rank: usize, n_rhs: usize) -> RankCost {
         let (b, columns, mut cost) = (self.block as f64, n_rhs as f64, RankCost::default());
         for level in self.levels(rank) {
@@ -163,7 +206,7 @@ impl CostModel {
         cost
     }
 
-    /// `gathered`: blocks of numbers a column that a rank contributes to the coarse system of SPIKE.
+    /// `gathered`: number of blocks per column that a rank contributes to the coarse system of SPIKE.
     fn solve_with(&self, rank: usize, n_rhs: usize, gathered: u64) -> RankCost {
         let (b, columns, several) = (self.block as f64, n_rhs as f64, u64::from(self.ranges.ranks() > 1));
         let chunk = (self.block * n_rhs * self.scalar) as u64;
@@ -198,9 +241,10 @@ impl CostModel {
         cost
     }
 
-    /// Seconds of the slowest rank: operations, messages and gathers one after the other. A gather of p ranks takes ⌈log₂ p⌉ steps and
-    /// brings p parts. Levels of BCYCLIC wait for each other; that the ranks that are idle in the last levels wait for the others is in
-    /// the latency of each level.
+    /// Estimate the seconds on the slowest rank.
+    ///
+    /// The model adds the times of operations, messages and gathers. A gather over p ranks takes ⌈log₂ p⌉ steps and transfers p
+    /// parts. Levels of BCYCLIC wait for each other; the latency of each level includes the wait of idle ranks.
     pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
         seconds(self.ranges.ranks(), cost, figures)
     }
@@ -209,7 +253,7 @@ impl CostModel {
         self.ranges.range(rank).contains(&0)
     }
 
-    /// The block rows before and behind those of a rank.
+    /// The block rows before and after the rows of a rank.
     fn beside(&self, rank: usize) -> [Option<usize>; 2] {
         let (own, rows) = (self.ranges.range(rank), self.ranges.rows());
         if own.is_empty() {
@@ -219,7 +263,7 @@ impl CostModel {
         [own.start.checked_sub(1).or(wrapped(rows - 1)), Some(own.end).filter(|end| *end < rows).or(wrapped(0))]
     }
 
-    /// Messages with unknowns at the ends of the own rows, for products.
+    /// Number of messages with the unknowns at the ends of the rows of a rank, for products.
     fn halo_sends(&self, rank: usize) -> u64 {
         let own = self.ranges.range(rank);
         self.beside(rank).into_iter().flatten().filter(|row| !own.contains(row)).count() as u64

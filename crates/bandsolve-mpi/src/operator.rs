@@ -1,4 +1,4 @@
-//! Distributed matrices and factors as operators: what iterative methods need, each rank with its own part of every vector.
+//! Distributed matrices and factors as operators for iterative methods. Each rank holds its own part of every vector.
 
 use crate::agreement::agree;
 use crate::banded::DistributedBanded;
@@ -22,7 +22,7 @@ impl Communicator for Ranks {
     }
 }
 
-/// y = op(A)·x of own rows. A plain product fails on no rank, so that the ranks need not agree.
+/// y = op(A)·x, the rows of this rank. A plain product cannot fail, so the ranks need not agree.
 fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
     if op == Op::Plain {
         matrix.apply_into(x, y, 1);
@@ -54,7 +54,7 @@ impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
         apply(self.matrix(), Op::Plain, x, y)
     }
 
-    /// y = op(A)·x. The rows of Aᵀ are made where they are first asked for, and kept.
+    /// y = op(A)·x. The rows of Aᵀ are created at the first use and kept.
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         apply(self.matrix(), op, x, y)
     }
@@ -73,7 +73,7 @@ impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
         apply(self.matrix(), Op::Plain, x, y)
     }
 
-    /// y = op(A)·x. The rows of Aᵀ are made where they are first asked for, and kept.
+    /// y = op(A)·x. The rows of Aᵀ are created at the first use and kept.
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         apply(self.matrix(), op, x, y)
     }

@@ -1,6 +1,6 @@
-//! Poisson and Helmholtz problems on boxes that are cut into slabs: each rank owns consecutive planes along the first axis.
+//! Poisson and Helmholtz problems on boxes, distributed over ranks: each rank owns consecutive planes along the first axis.
 //!
-//! Transforms run along whole axes, on each rank by itself. Along the first axis stand tridiagonal systems, one for every coefficient of a
+//! Each rank transforms along the other axes by itself. Along the first axis there is one tridiagonal system for each coefficient of a
 //! plane: a batch along a distributed axis.
 //!
 //! Source: R. W. Hockney, J. ACM 12 (1965); K.-H. Kim et al., Comput. Phys. Commun. 260 (2021).
@@ -18,13 +18,12 @@ use bandsolve_poisson::distributed::{SlabConstant, SlabMean, SlabParts, SlabResi
 use bandsolve_poisson::distributed::{largest_modulus, levelled};
 use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
 
-/// A Poisson or Helmholtz problem on a box of one to three dimensions, of which each rank holds consecutive planes along the first axis.
-///
-/// $$ (-\Delta_h + c)\,u = f $$
+/// A Poisson or Helmholtz problem (−Δ + c)·u = f on a box of one to three dimensions, distributed over ranks by planes along
+/// the first axis.
 ///
 /// # Shapes
-/// The problem is that of the whole box: its shape, boundaries and boundary values. f and u hold the planes of a rank by rows, the last axis
-/// contiguous, as the one-machine solver has them. Several right-hand sides follow one another.
+/// The problem is the problem of the whole box: its shape, boundaries and boundary values. f and u contain the planes of this
+/// rank, with the last axis contiguous, as in the solver for one machine. Several right-hand sides follow each other.
 ///
 /// # Example
 /// ```
@@ -59,13 +58,16 @@ struct SlabMemory<T> {
 }
 
 impl<T: PoissonScalar> DistributedPoisson<T> {
-    /// Makes transforms and factors. `planes`: how many this rank owns of the first axis, which may be none. Collective.
+    /// Create the solver: compute transforms and factors. Collective.
+    ///
+    /// `planes` is the number of planes of this rank along the first axis. It may be 0.
     ///
     /// # Cost
-    /// Keeps 7 numbers for each unknown. A message of 6 numbers a line along the first axis to all ranks together.
+    /// Stores 7 numbers per unknown. Sends a message of 6 numbers per line along the first axis to all ranks in total.
     ///
     /// # Errors
-    /// Those of [`Poisson::plan`]; `Shape` where the planes of all ranks are not those of the box, or an axis has no unknowns.
+    /// The errors of [`Poisson::plan`]; `Shape` if the planes of all ranks do not add up to the box, or if an axis has no
+    /// unknowns.
     pub fn new(ranks: &Ranks, problem: &Poisson, planes: usize) -> Result<Self, RankError> {
         let parts = agree_alike(ranks, problem.slabs::<T>(), [digest(problem)])?;
         let counts = ranks.all_gather(&[planes as u64]);
@@ -90,22 +92,23 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, mean, halos })
     }
 
-    /// The planes of each rank.
+    /// Get the planes of each rank.
     pub fn ranges(&self) -> &RankRanges {
         &self.ranges
     }
 
-    /// u of the own planes, and how it was found. Collective.
+    /// Solve for the planes of this rank, and return u and a report. Collective.
     ///
-    /// The residual is that of the whole box: −Δ and boundary values in full, not of transformed systems.
+    /// The residual is computed for the whole box, from the equations with −Δ and the boundary values, not from the transformed
+    /// systems.
     ///
     /// # Cost
-    /// As on one machine, with one exchange of 2 numbers a line along the first axis and rank and one of 4 back, and a plane to each
-    /// neighbour.
+    /// As on one machine. In addition, one exchange of 2 numbers per rank and line along the first axis, one of 4 numbers back,
+    /// and one plane to each neighbour.
     ///
     /// # Errors
-    /// `Shape`; `NotFinite`; `Incompatible` where the problem is singular and too much would have to be removed from f; `Singular`,
-    /// `NotConverged` where no answer reached the accuracy contract.
+    /// `Shape`; `NotFinite`; `Incompatible` if the problem is singular and too much would have to be removed from f; `Singular`
+    /// or `NotConverged` if no answer met the accuracy contract.
     pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>, RankError> {
         let mut values = copied(f);
         let given = values.as_deref_mut().map_err(|error| error.clone());
@@ -113,7 +116,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         Ok(PoissonSolution { values: values.unwrap_or_default(), report })
     }
 
-    /// u in the place of f. Collective.
+    /// Solve for the planes of this rank; u replaces f. Collective.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -265,7 +268,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         )
     }
 
-    /// What one right-hand side costs a rank where no refinement is needed and the problem is not singular.
+    /// Get the cost of one right-hand side on a rank, if no refinement is needed and the problem is not singular.
     pub fn cost(&self, rank: usize) -> RankCost {
         let (model, plane) = (BatchCostModel::of(&self.batch), self.parts.plane());
         let (mut cost, several) = (model.solve(rank, 1), u64::from(self.ranks.size() > 1));

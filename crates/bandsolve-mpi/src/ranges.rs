@@ -2,7 +2,14 @@
 
 use core::ops::Range;
 
-/// Consecutive rows of every rank, in the order of the ranks. A rank may own none.
+/// The consecutive rows that each rank owns, in the order of the ranks. A rank may own no rows.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::RankRanges;
+/// let ranges = RankRanges::of_counts([3, 0, 2]);
+/// assert_eq!((ranges.rows(), ranges.range(2), ranges.owner(4)), (5, 3..5, 2));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankRanges {
     /// First row of each rank, and the number of rows.
@@ -10,7 +17,7 @@ pub struct RankRanges {
 }
 
 impl RankRanges {
-    /// `rows` spread evenly over ranks: the first `rows mod ranks` own one more.
+    /// Distribute `rows` evenly over ranks. The first `rows mod ranks` ranks own one row more than the others.
     ///
     /// # Source
     /// Lamas Daviña, Román (2018), Algorithm 3.
@@ -26,7 +33,7 @@ impl RankRanges {
         Self::of_counts((0..ranks).map(|rank| each + usize::from(rank < more)))
     }
 
-    /// So many rows on each rank.
+    /// Create ranges from the number of rows of each rank.
     pub fn of_counts(counts: impl IntoIterator<Item = usize>) -> Self {
         let mut starts = vec![0];
         for count in counts {
@@ -35,22 +42,22 @@ impl RankRanges {
         Self { starts }
     }
 
-    /// Number of rows.
+    /// Get the total number of rows.
     pub fn rows(&self) -> usize {
         self.starts[self.starts.len() - 1]
     }
 
-    /// Number of ranks.
+    /// Get the number of ranks.
     pub fn ranks(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The rows of a rank.
+    /// Get the rows of a rank.
     pub fn range(&self, rank: usize) -> Range<usize> {
         self.starts[rank]..self.starts[rank + 1]
     }
 
-    /// The rank that owns a row.
+    /// Get the rank that owns a row.
     pub fn owner(&self, row: usize) -> usize {
         debug_assert!(row < self.rows());
         self.starts.partition_point(|start| *start <= row) - 1

@@ -13,23 +13,35 @@ use mpi::topology::SimpleCommunicator;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of one message at most: MPI counts in 32 bits.
+/// Maximum number of bytes in one message, because MPI counts in 32 bits.
 const LARGEST_MESSAGE: usize = 1 << 30;
 
-/// Tags of what goes to rank 0, and back.
+/// Message tags for messages to rank 0, and from rank 0.
 const TO_FIRST: i32 = 30;
 const FROM_FIRST: i32 = 31;
 
-/// What this rank sent.
+/// Messages and bytes that a rank sent.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::{Traffic, on_threads};
+/// let sent = on_threads(3, |ranks| {
+///     let before = ranks.traffic();
+///     ranks.sum(&mut [1.0]);
+///     ranks.traffic() - before
+/// });
+/// // A sum is one gather of 8 bytes per rank.
+/// assert_eq!(sent[0], Traffic { messages: 0, bytes: 0, gathers: 1, gathered_bytes: 8 });
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages to other ranks.
+    /// Number of messages to other ranks.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Calls in which all ranks gather numbers of each.
+    /// Number of calls in which all ranks gather the values of each rank.
     pub gathers: u64,
-    /// Bytes that this rank contributed to them.
+    /// Bytes that this rank contributed to the gathers.
     pub gathered_bytes: u64,
 }
 
@@ -54,15 +66,25 @@ struct Counters {
     gathered_bytes: AtomicU64,
 }
 
-/// The ranks that solve together, and which of them this is. Clones share the communicator and the counts.
+/// The ranks (MPI processes) that solve together, and the number of this rank.
+///
+/// Clones share the communicator and the traffic counts.
 ///
 /// # Example
+/// Under MPI, a program initializes MPI and passes a communicator. The library never initializes MPI.
+///
 /// ```no_run
 /// use bandsolve_mpi::Ranks;
-/// // A program initialises MPI; the library never does.
 /// let universe = mpi::initialize().expect("MPI, initialised once");
 /// let ranks = Ranks::of(&universe.world());
 /// println!("rank {} of {}", ranks.rank(), ranks.size());
+/// ```
+///
+/// One process without MPI:
+///
+/// ```
+/// let ranks = bandsolve_mpi::Ranks::alone();
+/// assert_eq!((ranks.rank(), ranks.size()), (0, 1));
 /// ```
 #[derive(Clone)]
 pub struct Ranks {
@@ -93,26 +115,29 @@ pub(crate) struct Expected {
 }
 
 impl Ranks {
-    /// The processes of a communicator, which is duplicated: what is sent here is not seen there. Collective. MPI has to be initialised,
-    /// is called by the calling thread only, and is not finalised here. Drop all that holds these ranks before MPI is finalised. An error of
-    /// MPI ends the job, whatever error handler the communicator has.
+    /// Create ranks from an MPI communicator. Collective.
     ///
-    /// Calls of another thread return an error on all ranks. If MPI was started with less than `MPI_THREAD_SERIALIZED`, they end the job.
+    /// The library duplicates the communicator, so its messages cannot mix with yours. MPI must be initialized. Drop everything
+    /// that uses these ranks before you finalize MPI. An MPI error ends the job, whatever the error handler of the communicator
+    /// is.
+    ///
+    /// Use the ranks in the thread that created them. A call from another thread returns an error on all ranks. If MPI was
+    /// started with less than `MPI_THREAD_SERIALIZED`, such a call ends the job.
     pub fn of(communicator: &impl mpi::traits::Communicator) -> Self {
         Self::by(Box::new(MpiRanks::of(communicator)))
     }
 
-    /// The processes of a communicator that other code holds, C or Python, by its handle; otherwise as [`of`](Self::of). Collective.
+    /// Create ranks from the handle of a communicator that C or Python code owns. Otherwise as [`of`](Self::of). Collective.
     ///
     /// # Safety
-    /// The handle is that of an intracommunicator of the MPI library that this program is linked with. It stays the caller's.
+    /// The handle must be an intracommunicator of the MPI library with which this program is linked. It remains the caller's.
     pub unsafe fn from_raw(handle: mpi::ffi::MPI_Comm) -> Self {
         // SAFETY: the caller's promise. As it is never dropped, it is never freed, so that handles of the system are handles, too.
         let theirs = ManuallyDrop::new(unsafe { SimpleCommunicator::from_raw(handle) });
         Self::of(&*theirs)
     }
 
-    /// This process alone. MPI is not called.
+    /// Create one rank for this process alone. No MPI call is made.
     pub fn alone() -> Self {
         Self::by(Box::new(Lone))
     }
@@ -121,28 +146,28 @@ impl Ranks {
         Self { transport: transport.into(), counters: Arc::default(), largest: LARGEST_MESSAGE }
     }
 
-    /// The same with messages of at most so many bytes each; longer ones are sent in pieces.
+    /// Limit messages to `bytes` bytes each. Longer messages are sent in pieces.
     #[doc(hidden)]
     pub fn with_largest_message(self, bytes: usize) -> Self {
         Self { largest: bytes.max(1), ..self }
     }
 
-    /// This rank, counted from 0.
+    /// Get the number of this rank, from 0.
     pub fn rank(&self) -> usize {
         self.transport.rank()
     }
 
-    /// Number of ranks.
+    /// Get the number of ranks.
     pub fn size(&self) -> usize {
         self.transport.size()
     }
 
-    /// Whether this is the thread that made the ranks.
+    /// Whether the calling thread created the ranks.
     pub(crate) fn in_their_thread(&self) -> bool {
         self.transport.in_its_thread()
     }
 
-    /// What this rank has sent so far.
+    /// Get the messages and bytes that this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         let Counters { messages, bytes, gathers, gathered_bytes } = &*self.counters;
         let [messages, bytes, gathers, gathered_bytes] =
@@ -150,25 +175,25 @@ impl Ranks {
         Traffic { messages, bytes, gathers, gathered_bytes }
     }
 
-    /// Ends all ranks with a message. For programs that cannot go on.
+    /// End all ranks with a message, for programs that cannot continue.
     pub fn abort(&self, message: &str) -> ! {
         self.transport.abort(message)
     }
 
-    /// What this rank has made, if all ranks have; else the error of the first rank that has one, on all ranks. Collective.
+    /// Return the value of this rank if no rank failed; otherwise the error of the lowest rank that failed. Collective.
     ///
     /// # Errors
-    /// That.
+    /// The error of the lowest rank that failed, the same on all ranks.
     pub fn agree<V>(&self, own: Result<V>) -> Result<V, RankError> {
         agree(self, own)
     }
 
-    /// Adds up what all ranks hold, in the order of the ranks; all get the same bits. Collective.
+    /// Sum the values of all ranks, in the order of the ranks. All ranks get the same bits. Collective.
     pub fn sum(&self, values: &mut [f64]) {
         self.fold(values, |sum, value| sum + value);
     }
 
-    /// The largest of what all ranks hold, NaN if one of them is. Collective.
+    /// Get the maximum of the values of all ranks; NaN if one of them is NaN. Collective.
     pub fn max(&self, values: &mut [f64]) {
         self.fold(values, |largest, value| if value > largest || value.is_nan() { value } else { largest });
     }
@@ -191,7 +216,7 @@ impl Ranks {
         room(len).unwrap_or_else(|error| self.abort(&error.to_string()))
     }
 
-    /// What all ranks hold, in their order. All hold as much. Collective.
+    /// Gather the values of all ranks, in the order of the ranks. Each rank passes the same number of values. Collective.
     pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
         let (size, len) = (self.size(), own.len());
         let mut all = self.room(size * len);
@@ -214,10 +239,12 @@ impl Ranks {
         all
     }
 
-    /// What all ranks hold, on rank 0, in their order; elsewhere nothing. `len_of` says how much each of them holds. Collective.
+    /// Gather the values of all ranks on rank 0, in the order of the ranks. Other ranks get an empty list. Collective.
+    ///
+    /// `len_of(rank)` is the number of values of each rank.
     ///
     /// # Errors
-    /// `OutOfMemory`, if there is no room on rank 0.
+    /// `OutOfMemory` if rank 0 cannot allocate the result.
     pub fn gather<T: Pod>(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Result<Vec<Vec<T>>, RankError> {
         let senders = if self.rank() > 0 { 0..0 } else { 1..self.size() };
         let rooms: Result<Vec<Vec<T>>> = senders.clone().map(|from| room(len_of(from))).collect();
@@ -233,10 +260,10 @@ impl Ranks {
         Ok(parts)
     }
 
-    /// Sends part k of rank 0 to rank k, which knows its length. Collective.
+    /// Send part k of rank 0 to rank k, which must know its length. Collective.
     ///
     /// # Errors
-    /// `OutOfMemory`, if a rank has no room for its part.
+    /// `OutOfMemory` if a rank cannot allocate its part.
     pub fn scatter<T: Pod>(&self, parts: Vec<Vec<T>>, len: usize) -> Result<Vec<T>, RankError> {
         let own = agree(self, room(if self.rank() > 0 { len } else { 0 }))?;
         if self.rank() > 0 {

@@ -1,6 +1,6 @@
-//! `bandsolve-mpi bench scalapack`: ScaLAPACK's solvers of tridiagonal and banded systems beside ours, on the same ranks in one job.
+//! `bandsolve-mpi bench scalapack`: benchmark against ScaLAPACK's tridiagonal and banded solvers, on the same ranks in one job.
 //!
-//! ScaLAPACK is opened at run time, as other peers are; it talks over the MPI library that this program has started.
+//! The program opens ScaLAPACK at run time. ScaLAPACK uses the MPI library that this program started.
 
 use bandsolve_cli::exit::Failure;
 use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, RankRanges, Ranks};
@@ -10,24 +10,24 @@ use serde_json::json;
 use std::ffi::{c_char, c_int};
 use std::time::Instant;
 
-/// What may be typed.
+/// Options of `bench scalapack`.
 #[derive(Debug, Args)]
 pub struct ScalapackArgs {
     /// Number of ranks
     #[arg(long, default_value_t = 4)]
     ranks: usize,
-    /// Rows of the systems
+    /// Number of rows of each system
     #[arg(long, default_value_t = 400_000)]
     rows: usize,
-    /// Diagonals of the banded system below and above the main one
+    /// Number of diagonals of the banded system on each side of the main diagonal
     #[arg(long, default_value_t = 4)]
     bandwidth: usize,
-    /// What is added to the diagonals, as a part of what makes rows dominate: spikes decay from about 0.7 on
+    /// Diagonal dominance: 1 makes each row diagonally dominant; the spikes decay from approximately 0.7
     #[arg(long, default_value_t = 1.0)]
     dominance: f64,
 }
 
-/// What each rank is told.
+/// Arguments that each rank gets.
 #[derive(Debug, Args)]
 pub struct RankScalapackArgs {
     /// Rows
@@ -38,11 +38,11 @@ pub struct RankScalapackArgs {
     dominance: f64,
 }
 
-/// Rounds that are timed, and solves with the factors of each; the fastest count.
+/// Number of timed rounds, and number of solves with the factors of each round. The fastest times are reported.
 const ROUNDS: usize = 5;
 const SOLVES: usize = 4;
 
-/// Names under which the library is looked for.
+/// File names under which the program looks for the library.
 const NAMES: [&str; 6] = [
     "libscalapack-openmpi.so",
     "libscalapack-openmpi.so.2.2",
@@ -52,7 +52,7 @@ const NAMES: [&str; 6] = [
     "libscalapack.so",
 ];
 
-/// A one-dimensional descriptor: type, context, rows of all, rows of a rank, first rank, rows in memory.
+/// A one-dimensional descriptor: type, context, rows in total, rows per rank, first rank, rows in memory.
 type Descriptor = [c_int; 7];
 
 /// Matrices by columns, on a row of ranks; right-hand sides by rows, on a column of ranks.
@@ -129,14 +129,14 @@ type BandSolve = unsafe extern "C" fn(
     len: usize,
 );
 
-/// The library, and all ranks as one row of its grid.
+/// The ScaLAPACK library, with all ranks as one row of its process grid.
 struct Scalapack {
     library: Library,
     context: c_int,
     ranks: Ranks,
 }
 
-/// x of own rows, and the seconds of factors and of a solve.
+/// x on the rows of this rank, and the seconds of the factorization and of a solve.
 struct ScalapackRun {
     x: Vec<f64>,
     seconds: [f64; 2],
@@ -146,7 +146,12 @@ impl Scalapack {
     fn open(ranks: &Ranks) -> Result<Self, String> {
         // SAFETY: ScaLAPACK runs nothing when it is opened.
         let found = NAMES.iter().find_map(|name| unsafe { Library::new(name) }.ok());
-        let library = found.ok_or_else(|| format!("no ScaLAPACK: looked for {}", NAMES.join(", ")))?;
+        let library = found.ok_or_else(|| {
+            format!(
+                "ScaLAPACK was not found; install it (apt install libscalapack-openmpi-dev). The program looked for {}",
+                NAMES.join(", ")
+            )
+        })?;
         let (mut context, zero, one, columns) = (0, 0, 1, ranks.size() as c_int);
         // SAFETY: types and arguments are those of BLACS: blacs_get(context, what, value), blacs_gridinit(context, order, rows, columns).
         unsafe {
@@ -256,15 +261,15 @@ fn succeeded(routine: &str, info: c_int) -> Result<(), String> {
     if info == 0 { Ok(()) } else { Err(format!("{routine} returned {info}")) }
 }
 
-/// Entries without a pattern.
+/// Matrix entries that look random.
 fn wave(i: usize) -> f64 {
     ((i % 9973 * 7 + 3) as f64 * 0.37).sin()
 }
 
-/// Times both on all ranks; rank 0 prints a line of JSON. Collective.
+/// Time both libraries on all ranks; rank 0 prints a line of JSON. Collective.
 ///
 /// # Errors
-/// If there is no ScaLAPACK, or a system is not solved.
+/// If ScaLAPACK is missing, or a system is not solved.
 pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     let (n, k, size) = (args.rows, args.bandwidth, ranks.size());
     let scalapack = Scalapack::open(ranks).map_err(Failure::Other)?;
@@ -296,8 +301,8 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Seconds of ours (factors, solve), of theirs, the largest difference of x, relative to its largest number, and the seconds that measuring x
-/// takes by itself.
+/// The seconds of bandsolve and of ScaLAPACK (each: factor, solve), the largest difference of x relative to its largest entry, and the
+/// seconds of the verification of x alone.
 fn contest(
     ranks: &Ranks,
     rhs: &[f64],
@@ -337,14 +342,14 @@ fn contest(
     Ok([best[0], best[1], best[2], best[3], far, best[4]])
 }
 
-/// Runs the job and prints the table.
+/// Run the job and print the table.
 ///
 /// # Errors
-/// If there is no mpirun or no ScaLAPACK.
+/// If `mpirun` or ScaLAPACK is missing.
 pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
     if args.ranks == 0 || args.rows < 4 * args.ranks * (args.bandwidth + 1) {
         return Err(Failure::Usage(
-            "bench scalapack: take 1 rank or more, and at least 4 (bandwidth + 1) rows a rank".into(),
+            "bench scalapack: --ranks must be at least 1, and --rows at least 4 (bandwidth + 1) per rank".into(),
         ));
     }
     let mut command = crate::scaling::mpirun(args.ranks)?;
@@ -352,22 +357,26 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
     command.arg("rank-scalapack").args(numbers);
     let found = crate::scaling::answer(&mut command)?;
     say!(
-        "{} rows on {} ranks; seconds of the slowest rank, the fastest of {ROUNDS} ({SOLVES} solves each)",
+        "{} rows on {} ranks; seconds on the slowest rank, fastest of {ROUNDS} rounds ({SOLVES} solves each)",
         args.rows,
         args.ranks
     );
-    say!("                         ours   ScaLAPACK   ratio    difference of x   of ours, measuring");
+    say!("                        bandsolve ScaLAPACK   ratio   diff of x      verification");
     let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
     for (key, name, routines) in [
         ("tridiagonal", "tridiagonal".to_owned(), ["pddttrf", "pddttrs"]),
         ("banded", format!("{} diagonals", 2 * args.bandwidth + 1), ["pdgbtrf", "pdgbtrs"]),
     ] {
-        for (k, what) in ["factors", "solve"].into_iter().enumerate() {
+        for (k, what) in ["factor", "solve"].into_iter().enumerate() {
             let (ours, theirs) = (number(key, k), number(key, k + 2));
             let far = if k == 1 { format!("{:9.1e} {:17.5}", number(key, 4), number(key, 5)) } else { String::new() };
             say!("{name:14} {what:8} {ours:9.5} {theirs:9.5} {:7.2}   {far:27}   {}", ours / theirs, routines[k]);
         }
     }
-    say!("Ours are verified and refined: the backward error of x is at most 8ε. ScaLAPACK's are not measured.");
+    say!("ratio: bandsolve / ScaLAPACK. diff of x: largest difference, relative to the largest entry of x.");
+    say!(
+        "bandsolve verifies and refines x in each solve (backward error at most 8ε); verification is this part of the solve."
+    );
+    say!("The backward error of ScaLAPACK is not measured.");
     Ok(())
 }

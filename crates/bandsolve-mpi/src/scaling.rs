@@ -1,4 +1,4 @@
-//! `bandsolve-mpi bench scaling`: the same program under `mpirun` on several numbers of ranks, and a model of what it costs.
+//! `bandsolve-mpi bench scaling`: run this program under `mpirun` on several numbers of ranks, and compare with a cost model.
 
 use bandsolve::{Layout, Method, Report};
 use bandsolve_cli::exit::Failure;
@@ -9,50 +9,50 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Instant;
 
-/// What may be typed.
+/// Options of `bench scaling`.
 #[derive(Debug, Args)]
 pub struct ScalingArgs {
-    /// Numbers of ranks
+    /// Numbers of ranks to measure
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8")]
     ranks: Vec<usize>,
-    /// Block rows: of one rank (weak), and of all together (strong)
+    /// Number of block rows: per rank (weak scaling) and in total (strong scaling)
     #[arg(long, default_value_t = 128)]
     rows: usize,
-    /// Rows of a block
+    /// Number of rows per block
     #[arg(long, default_value_t = 64)]
     block: usize,
-    /// bcyclic or block-spike
+    /// Method: bcyclic or block-spike
     #[arg(long, default_value = "bcyclic")]
     method: String,
-    /// In the place of one system so many tridiagonal ones, whose rows lie over the ranks
+    /// Instead of one block tridiagonal system, solve this number of tridiagonal systems, distributed over the ranks by rows
     #[arg(long, value_name = "SYSTEMS", conflicts_with_all = ["block", "method"])]
     batch: Option<usize>,
-    /// Seconds that a message of the projected cluster takes beside its bytes
+    /// Latency of a message in the cost model, in seconds
     #[arg(long, default_value_t = 1.5e-6)]
     latency: f64,
-    /// Bytes a second of a link of the projected cluster
+    /// Bandwidth of a link in the cost model, in bytes per second
     #[arg(long, default_value_t = 12.5e9)]
     bandwidth: f64,
 }
 
-/// What each rank is told.
+/// Arguments that each rank gets.
 #[derive(Debug, Args)]
 pub struct RankTimesArgs {
-    /// Block rows of all ranks
+    /// Number of block rows on all ranks in total
     rows: usize,
-    /// Rows of a block
+    /// Number of rows per block
     block: usize,
     /// The method
     method: String,
-    /// Tridiagonal systems of a batch, if there is one
+    /// Number of tridiagonal systems of a batch
     #[arg(long)]
     batch: Option<usize>,
 }
 
-/// Rounds that are timed; the fastest counts.
+/// Number of timed rounds. The fastest is reported.
 const ROUNDS: usize = 3;
 
-/// The model of one system, or of a batch.
+/// The cost model of one system, or of a batch.
 enum ScalingModel {
     System(CostModel),
     Batch(BatchCostModel),
@@ -73,7 +73,7 @@ impl ScalingModel {
         }
     }
 
-    /// Of factors, and of a solve.
+    /// Seconds of a factorization and of a solve.
     fn seconds(&self, figures: NetworkFigures) -> [f64; 2] {
         let seconds = |cost: &dyn Fn(usize) -> RankCost| match self {
             Self::System(model) => model.seconds(cost, figures),
@@ -83,10 +83,10 @@ impl ScalingModel {
     }
 }
 
-/// Times one system, or a batch, on all ranks; rank 0 prints a line of JSON. Collective.
+/// Time one system, or a batch, on all ranks; rank 0 prints a line of JSON. Collective.
 ///
 /// # Errors
-/// If it is not solved.
+/// If the system is not solved.
 pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let told = |error: RankError| Failure::Unsolved(error.to_string());
     let Some(systems) = args.batch else { return measure_system(ranks, args) };
@@ -116,7 +116,7 @@ fn measure_system(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     time(ranks, &model, || a.factor_by(method), |factors| factors.solve(&rhs).map(|x| x.report))
 }
 
-/// Times factors and a solve; rank 0 prints a line of JSON. Collective.
+/// Time a factorization and a solve; rank 0 prints a line of JSON. Collective.
 fn time<F>(
     ranks: &Ranks,
     model: &ScalingModel,
@@ -153,41 +153,43 @@ fn time<F>(
 fn method(name: &str) -> Result<Method, Failure> {
     match Method::from_name(name) {
         Some(method @ (Method::Bcyclic | Method::BlockSpike)) => Ok(method),
-        _ => Err(Failure::Usage(format!("--method {name}: take bcyclic or block-spike"))),
+        _ => Err(Failure::Usage(format!(
+            "--method {name}: there is no such method in this benchmark; use bcyclic or block-spike"
+        ))),
     }
 }
 
-/// Whether all that was typed makes sense.
+/// Check the options.
 fn check(args: &ScalingArgs) -> Result<(), Failure> {
     method(&args.method)?;
     let wrong = |what: &str| Err(Failure::Usage(format!("bench scaling: {what}")));
     if args.ranks.contains(&0) {
-        return wrong("--ranks takes numbers from 1 on, with commas between them: --ranks 1,2,4");
+        return wrong("--ranks contains 0; pass numbers from 1, separated by commas, such as --ranks 1,2,4");
     }
     if args.rows == 0 || args.block == 0 || args.batch == Some(0) {
-        return wrong("--rows, --block and --batch take numbers from 1 on");
+        return wrong("--rows, --block and --batch must be at least 1");
     }
     let positive = |v: f64| v > 0.0 && v.is_finite();
     if !positive(args.latency) || !positive(args.bandwidth) {
-        return wrong("--latency takes seconds and --bandwidth bytes a second, both above 0");
+        return wrong("--latency (seconds) and --bandwidth (bytes per second) must be finite and greater than 0");
     }
     Ok(())
 }
 
-/// Runs the program on each number of ranks, and prints the tables.
+/// Run the program on each number of ranks, and print the tables.
 ///
 /// # Errors
-/// If there is no mpirun, or it fails.
+/// If `mpirun` is missing or fails.
 pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
     check(args)?;
     let (what, rows) = match args.batch {
         Some(systems) => (format!("a batch of {systems} tridiagonal systems"), "rows"),
         None => (format!("{}, blocks of {} rows", args.method, args.block), "block rows"),
     };
-    say!("{what}; seconds of the slowest rank, the fastest of {ROUNDS}");
+    say!("{what}; seconds on the slowest rank, fastest of {ROUNDS} rounds");
     let mut rate = None;
     for (title, weak) in [("weak", true), ("strong", false)] {
-        say!("\n{title}: {rows} of {} stay ({})", if weak { "each rank" } else { "all ranks" }, args.rows);
+        say!("\n{title} scaling: {} {rows} {}", args.rows, if weak { "per rank" } else { "in total" });
         say!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
         let mut first = None;
         for ranks in args.ranks.iter().copied() {
@@ -210,7 +212,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
                 sum("counted", 1),
                 sum("modelled", 1)
             );
-            // Batches take the most of their time to solve.
+            // A batch spends most of its time in the solve.
             let model = model_of(args, ranks, rows);
             let (cost, seconds) =
                 if args.batch.is_some() { (model.solve(0), seconds[1]) } else { (model.factor(0), seconds[0]) };
@@ -218,7 +220,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
         }
     }
     say!(
-        "\nefficiency: weak t(first)/t, strong t(first)·first/(t·ranks); messages and bytes: of the rank with most, factors and solve"
+        "\nefficiency: t(first)/t (weak), t(first)·first/(t·ranks) (strong); messages and bytes: maximum over the ranks, factorization plus solve"
     );
     project(args, rate)
 }
@@ -232,16 +234,16 @@ fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> ScalingModel {
     ScalingModel::System(CostModel { ranges, block, scalar, periodic, method, coarse: RankCoarse::Auto })
 }
 
-/// What the model says of more ranks than there are.
+/// Print the prediction of the cost model for 128 and 4096 ranks.
 fn project(args: &ScalingArgs, rate: Option<f64>) -> Result<(), Failure> {
-    let (flops, whose) = rate.map_or((1e10, "assumed"), |rate| (rate, "of one rank here"));
+    let (flops, whose) = rate.map_or((1e10, "assumed"), |rate| (rate, "measured on one rank"));
     let figures = NetworkFigures { latency: args.latency, bandwidth: args.bandwidth, flops };
     say!(
-        "\nprojected by the model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
+        "\npredicted by the cost model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
         args.latency,
         args.bandwidth
     );
-    say!(" ranks         rows   factor s    solve s   messages        bytes   (of the rank with most)");
+    say!(" ranks         rows   factor s    solve s   messages        bytes   (maximum over the ranks)");
     for ranks in [128, 4096] {
         let model = model_of(args, ranks, args.rows * ranks);
         let times = model.seconds(figures);
@@ -260,7 +262,7 @@ fn project(args: &ScalingArgs, rate: Option<f64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Times of so many ranks, in processes of their own.
+/// The times on `ranks` ranks, in separate processes.
 fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure> {
     let mut command = mpirun(ranks)?;
     command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
@@ -270,9 +272,10 @@ fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure
     answer(&mut command)
 }
 
-/// `mpirun` of this program on so many ranks, one thread each, more ranks than cores where that is asked for.
+/// An `mpirun` command for this program on `ranks` ranks, one thread each. There may be more ranks than cores.
 pub fn mpirun(ranks: usize) -> Result<Command, Failure> {
-    let this = std::env::current_exe().map_err(|e| Failure::Other(format!("the path of this program: {e}")))?;
+    let this =
+        std::env::current_exe().map_err(|e| Failure::Other(format!("the path of this program is not known: {e}")))?;
     let mut command = Command::new("mpirun");
     command.args(["-n", &ranks.to_string()]).arg(this);
     command.env("RAYON_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
@@ -281,13 +284,15 @@ pub fn mpirun(ranks: usize) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Runs it, and returns the line of JSON that rank 0 prints.
+/// Run the command and return the line of JSON that rank 0 prints.
 pub fn answer(command: &mut Command) -> Result<Value, Failure> {
-    let output = command.output().map_err(|e| Failure::Other(format!("mpirun cannot be started: {e}")))?;
+    let output = command
+        .output()
+        .map_err(|e| Failure::Other(format!("mpirun cannot be started: {e}; install an MPI library and check PATH")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
     line.ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr);
-        Failure::Other(format!("the job failed ({}): {}", output.status, said.trim()))
+        Failure::Other(format!("the mpirun job failed ({}): {}", output.status, said.trim()))
     })
 }

@@ -1,4 +1,4 @@
-//! `bandsolve-mpi solve`: rank 0 reads and writes, all solve.
+//! `bandsolve-mpi solve`: rank 0 reads and writes the files, all ranks solve.
 
 use crate::input::{RankInput, RankSystem, RowsShape, announce, read};
 use bandsolve::memory::{allocate, reserved};
@@ -10,45 +10,45 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What may be typed.
+/// Options of `solve`.
 #[derive(Debug, Args)]
 pub struct RankSolveArgs {
-    /// The matrix: a Matrix Market file; only rank 0 reads it
+    /// Matrix Market file with the matrix; only rank 0 reads it
     matrix: PathBuf,
-    /// Right-hand sides [default: the product of the matrix with ones]
+    /// File with the right-hand sides [default: the matrix times a vector of ones]
     #[arg(long)]
     rhs: Option<PathBuf>,
-    /// Where to write x: .mtx or .npy
+    /// Write x to this file, .mtx or .npy
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
-    /// The matrix is block tridiagonal, with blocks of so many rows
+    /// Treat the matrix as block tridiagonal, with this number of rows per block [default: banded]
     #[arg(long, value_name = "ROWS")]
     block: Option<usize>,
-    /// With --block: the corner blocks count, too
+    /// With --block: the matrix is periodic, so the corner blocks may contain entries
     #[arg(long, requires = "block")]
     periodic: bool,
-    /// With --block: auto, bcyclic, spike, block-spike or spike-truncated [default: bcyclic; spike for blocks of one row]
+    /// With --block: auto, bcyclic, spike, block-spike or spike-truncated [default: auto, which is bcyclic, or spike for blocks of one row]
     #[arg(long, requires = "block", value_parser = rank_method)]
     method: Option<Method>,
 }
 
-/// A method over ranks, by its name.
+/// The method over ranks with this name.
 fn rank_method(name: &str) -> Result<Method, String> {
     const METHODS: [Method; 5] =
         [Method::Auto, Method::Bcyclic, Method::Spike, Method::BlockSpike, Method::SpikeTruncated];
     let found = METHODS.into_iter().find(|method| method.name() == name);
     found.ok_or_else(|| {
-        format!("there is no such method over ranks; there are {}", METHODS.map(Method::name).join(", "))
+        format!("there is no such method over ranks; use one of {}", METHODS.map(Method::name).join(", "))
     })
 }
 
-/// Solves as the command line asks. Collective.
+/// Solve the system of the command line. Collective.
 ///
 /// # Errors
-/// On rank 0 with the exit codes of [`Failure`]; where rank 0 fails, all others do.
+/// On rank 0, a [`Failure`] with its exit code. If rank 0 fails, all ranks fail.
 pub fn run(ranks: &Ranks, args: &RankSolveArgs) -> Result<(), Failure> {
     let mut input = Ok(None);
     if ranks.rank() == 0 {
@@ -71,7 +71,7 @@ fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
     read((&args.matrix, args.rhs.as_deref()), (args.block, args.periodic))
 }
 
-/// All about the task but its numbers.
+/// The task, without the matrix entries.
 struct RankTask<'a> {
     ranks: &'a Ranks,
     args: &'a RankSolveArgs,
@@ -128,7 +128,7 @@ impl RankTask<'_> {
         }
     }
 
-    /// Writes and prints what came of it, on rank 0.
+    /// Write x and print the report, on rank 0.
     fn finish<T: Scalar>(
         &self,
         parts: &[Vec<T>],
@@ -174,12 +174,12 @@ impl RankTask<'_> {
     }
 }
 
-/// So many ones on each rank. Collective.
+/// A vector of `len` ones on each rank. Collective.
 fn ones<T: Scalar>(ranks: &Ranks, len: usize) -> Result<Vec<T>, RankError> {
     ranks.agree(allocate(len, T::ONE))
 }
 
-/// The own block rows as a matrix. Collective.
+/// The matrix with the block rows of this rank. Collective.
 pub fn blocks<T: Scalar>(
     ranks: &Ranks,
     (block, periodic): (usize, bool),
@@ -196,7 +196,7 @@ pub fn blocks<T: Scalar>(
     new(ranks, block, arrays.each_ref().map(Vec::as_slice))
 }
 
-/// What all ranks agree went wrong, with its exit code.
+/// The failure, with its exit code, for an error that all ranks agreed on.
 pub fn failure(error: RankError) -> Failure {
     let RankError { rank, error } = error;
     match Failure::from(error) {

@@ -1,14 +1,16 @@
-//! SPIKE over ranks: each rank factors its own rows, the equations between them are the coarse system.
+//! SPIKE over ranks: each rank factors its own rows, and all ranks solve the coarse system between them.
 //!
-//! The rows of rank r hold its own unknowns x_r, the k unknowns before them and the k behind: E_r x_r + D_r x_before + F_r x_behind = d_r.
-//! With the spikes W_r = E_r⁻¹ D_r and V_r = E_r⁻¹ F_r,
+//! The rows of rank r contain its unknowns xᵣ, the k unknowns before them, and the k unknowns after them:
 //!
-//! $$ x_r + W_r\,x_{\text{before}} + V_r\,x_{\text{behind}} = E_r^{-1} d_r $$
+//! ```text
+//! Eᵣ·xᵣ + Dᵣ·x_before + Fᵣ·x_after = dᵣ
+//! xᵣ + Wᵣ·x_before + Vᵣ·x_after = Eᵣ⁻¹·dᵣ   with the spikes Wᵣ = Eᵣ⁻¹·Dᵣ, Vᵣ = Eᵣ⁻¹·Fᵣ
+//! ```
 //!
-//! What is before and behind stands among the first k and the last k unknowns of other ranks: the interface unknowns, whose equations
-//! are the coarse system (`coarse.rs`). Aᵀ is solved with the same factors: A = E·S with the spikes in S, so Sᵀ first.
+//! x_before and x_after belong to the first k or last k unknowns of other ranks, the interface unknowns. Their equations are the coarse
+//! system (`coarse.rs`). Aᵀ is solved with the same factors: A = E·S with the spikes in S, so the solve starts with Sᵀ.
 //!
-//! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that reach over ranks of few rows; E. Polizzi,
+//! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that extend over ranks with few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
 
 use crate::agreement::{RankError, agree_and_tell, agree_on_method};
@@ -23,10 +25,10 @@ use std::sync::Arc;
 /// Rows of the first part of a spike that is looked at.
 const FIRST_ROWS: usize = 256;
 
-/// Spikes of a side that are solved together.
+/// Number of spikes of a side that are solved at the same time.
 const TOGETHER: usize = 4;
 
-/// The k spikes of one side: columns that are zero but for some own rows.
+/// The k spikes of one side: columns that are zero except in some rows of this rank.
 #[derive(Debug, Clone)]
 struct SpikeColumns<T> {
     rows: Range<usize>,
@@ -49,7 +51,7 @@ impl<T: Scalar> SpikeColumns<T> {
 
     /// x ← x − columns·factors.
     fn subtract(&self, x: &mut [T], factors: &[T]) {
-        // A part of x at a time, which stays in cache.
+        // Blocks of x that stay in cache.
         const ROWS: usize = 512;
         for (part, x) in x[self.rows.clone()].chunks_mut(ROWS).enumerate() {
             for (j, factor) in factors.iter().enumerate() {
@@ -58,7 +60,7 @@ impl<T: Scalar> SpikeColumns<T> {
         }
     }
 
-    /// Products of the k columns with x at some rows.
+    /// Products of the k columns with x in some rows.
     fn products(&self, x: &[T], rows: Range<usize>, k: usize) -> Vec<T> {
         let rows = rows.start.max(self.rows.start)..rows.end.min(self.rows.end);
         let product = |j: usize| {
@@ -69,7 +71,7 @@ impl<T: Scalar> SpikeColumns<T> {
         (0..k).map(product).collect()
     }
 
-    /// How many rows from the edge on are enough, if spikes decay as they do here: the last of these may be ε²/k. `None` if they do not.
+    /// Number of rows from the edge that are sufficient if the spikes continue to decay: the last row may be ε²/k. `None` if they do not decay.
     fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
         let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
         let far = if side == 0 { len - k..len } else { 0..k };
@@ -89,9 +91,9 @@ impl<T: Scalar> SpikeColumns<T> {
 pub(crate) struct RankSpike<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
     way: RankCoarse,
-    /// Whether solves with E_r are verified by themselves.
+    /// Whether each solve with Eᵣ is verified.
     verified: bool,
-    /// E_r; `None` where the rank owns nothing.
+    /// Factors of Eᵣ; `None` if the rank owns no rows.
     own: Option<Box<dyn Factor<T>>>,
     /// W_r and V_r.
     spikes: [SpikeColumns<T>; 2],
@@ -107,7 +109,7 @@ impl<T: Scalar> core::fmt::Debug for RankSpike<T> {
 }
 
 impl<T: Scalar> RankSpike<T> {
-    /// Factors own rows and the coarse system. Solves with own rows are not verified by themselves, unless they have to be. Collective.
+    /// Factor the rows of this rank and the coarse system. Solves with Eᵣ are not verified unless necessary. Collective.
     pub fn factor(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse) -> Result<Self, RankError> {
         let spike = Self::factor_with(matrix, way, false)?;
         if spike.singular { Self::factor_with(matrix, way, true) } else { Ok(spike) }
@@ -177,8 +179,8 @@ fn own_factors<T: Scalar>(
 
 /// The spikes of one side: E⁻¹·D, or E⁻¹·F.
 ///
-/// Where rows dominate, spikes decay, and what is far from the edge is less than ε². So a part of the rows at the edge is solved by itself,
-/// and then more of them. What is left out changes η of an answer by that much.
+/// If the matrix is diagonally dominant, the spikes decay, and entries far from the edge are less than ε². Therefore the function first
+/// solves with a part of the rows at the edge, and then with more rows. The entries that it drops change η by at most this much.
 fn spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     own: &dyn Factor<T>,
@@ -204,7 +206,7 @@ fn spikes<T: Scalar>(
     solved_spikes(matrix, own, side, 0..n)
 }
 
-/// E⁻¹ of these rows times what they hold of each unknown beside them on one side.
+/// E⁻¹ of these rows times their columns of the unknowns on one side.
 fn solved_spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     own: &dyn Factor<T>,
@@ -279,7 +281,7 @@ impl<T: Scalar> RankSpike<T> {
         }
     }
 
-    /// A = E·S, S = 1 + spikes: first Sᵀy = d, which has y = d but for interface unknowns, then E_rᵀ x_r = y_r.
+    /// A = E·S, S = I + spikes: first solve Sᵀ·y = d, where y = d except for interface unknowns, then Eᵣᵀ·xᵣ = yᵣ.
     fn solve_transposed(&self, x: &mut [T], n_rhs: usize) {
         let (matrix, most) = (&self.matrix, 2 * self.matrix.halo);
         let Some(coarse) = &self.coarse else { return self.divide(true, x) };
@@ -293,7 +295,7 @@ impl<T: Scalar> RankSpike<T> {
         self.divide(true, x);
     }
 
-    /// Products of all spikes with x at own rows that are not between ranks.
+    /// Products of all spikes with x in the rows of this rank that are not interface rows.
     fn inner_products(&self, x: &[T]) -> Vec<T> {
         let (len, halo) = (x.len(), self.matrix.halo);
         let inner = halo.min(len)..len.saturating_sub(halo).max(halo.min(len));

@@ -1,22 +1,34 @@
-//! What is given at the sides of the box, and where the unknowns stand.
+//! Boundary conditions at the sides of the box, and the positions of the unknowns.
 
-/// What is given at a side.
+/// The kind of boundary condition at one side of the box.
+///
+/// A kind converts into a [`Boundary`] with the value 0.
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{BoundaryKind, Poisson};
+/// assert_eq!(BoundaryKind::from_name("neumann"), Some(BoundaryKind::Neumann));
+/// // Periodic along axis 0; u = 0 at both sides of axis 1.
+/// let problem = Poisson::new(&[8, 8]).axis_boundary(0, BoundaryKind::Periodic, BoundaryKind::Periodic);
+/// assert_eq!(problem.plan::<f64>()?.shape(), [8, 8]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BoundaryKind {
-    /// The value of u.
+    /// The value of u is given.
     Dirichlet,
-    /// The derivative of u along the outward normal.
+    /// The derivative ∂u/∂n of u along the outward normal is given.
     Neumann,
-    /// Nothing: the other side follows.
+    /// The two sides of the axis are connected. No value is given.
     Periodic,
 }
 
 impl BoundaryKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [BoundaryKind; 3] = [BoundaryKind::Dirichlet, BoundaryKind::Neumann, BoundaryKind::Periodic];
 
-    /// `"dirichlet"`, `"neumann"`, `"periodic"`.
+    /// The name of this kind: `"dirichlet"`, `"neumann"` or `"periodic"`.
     pub fn name(self) -> &'static str {
         match self {
             BoundaryKind::Dirichlet => "dirichlet",
@@ -25,33 +37,46 @@ impl BoundaryKind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name; `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// The kind of a side, and the value there.
+/// A boundary condition at one side: its kind and its value.
+///
+/// The value is the same at all points of the side. For a value that varies, use
+/// [`Poisson::boundary_values`](crate::Poisson::boundary_values).
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{Boundary, Poisson};
+/// // −u″ = 0 with u = 1 at the low side and u = 3 at the high side: a straight line.
+/// let problem = Poisson::new(&[3]).axis_boundary(0, Boundary::dirichlet(1.0), Boundary::dirichlet(3.0));
+/// let u = problem.plan::<f64>()?.solve(&[0.0; 3])?.values;
+/// assert!(u.iter().zip([1.5, 2.0, 2.5]).all(|(u, exact)| (u - exact).abs() < 1e-12));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Boundary {
-    /// What is given.
+    /// The kind of the condition.
     pub kind: BoundaryKind,
-    /// It, the same all over the side.
+    /// u at a Dirichlet side, or ∂u/∂n at a Neumann side. Periodic sides ignore the value.
     pub value: f64,
 }
 
 impl Boundary {
-    /// u = value
+    /// The condition u = `value`.
     pub fn dirichlet(value: f64) -> Self {
         Self { kind: BoundaryKind::Dirichlet, value }
     }
 
-    /// ∂u/∂n = value, n being the outward normal.
+    /// The condition ∂u/∂n = `value`, where n is the outward normal.
     pub fn neumann(value: f64) -> Self {
         Self { kind: BoundaryKind::Neumann, value }
     }
 
-    /// u goes on at the other side. Both sides of an axis are periodic, or neither.
+    /// The periodic condition. Use it at both sides of an axis.
     pub fn periodic() -> Self {
         Self { kind: BoundaryKind::Periodic, value: 0.0 }
     }
@@ -63,19 +88,29 @@ impl From<BoundaryKind> for Boundary {
     }
 }
 
-/// Where the unknowns of an axis stand.
+/// The positions of the unknowns along an axis: nodes or centres of cells.
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{Boundary, Grid, Poisson};
+/// // −u″ = 2 on (0, 1), u = 0 at both ends, 4 cells of width 1/4 with centres x = 1/8, 3/8, 5/8, 7/8.
+/// let problem = Poisson::new(&[4]).grid(Grid::Cell).spacing(0.25).boundary(Boundary::dirichlet(0.0));
+/// let u = problem.plan::<f64>()?.solve(&[2.0; 4])?.values;
+/// assert!(u.iter().zip([0.125, 0.25, 0.25, 0.125]).all(|(u, expected)| (u - expected).abs() < 1e-12));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Grid {
-    /// At nodes. A Dirichlet side is one spacing beyond the last unknown; a Neumann side is where the last unknown is, whose volume is
-    /// half a spacing. A period is n spacings.
+    /// Unknowns at nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann side is at the last unknown, and the volume of
+    /// this unknown is half a spacing. A period is n spacings.
     #[default]
     Node,
-    /// In the middle of cells. Sides are half a spacing beyond the last unknown.
+    /// Unknowns in the centres of cells. Sides are half a spacing beyond the last unknown.
     Cell,
 }
 
 impl Grid {
-    /// `"node"`, `"cell"`.
+    /// The name of this grid: `"node"` or `"cell"`.
     pub fn name(self) -> &'static str {
         match self {
             Grid::Node => "node",
@@ -84,11 +119,21 @@ impl Grid {
     }
 }
 
-/// One of the two ends of an axis.
+/// One of the two sides of the box along an axis.
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{Poisson, Side};
+/// // u = 0, 1, 2 along the low side of axis 0, and u = 0 at all other sides.
+/// let problem = Poisson::new(&[5, 3]).boundary_values(0, Side::Low, &[0.0, 1.0, 2.0]);
+/// let u = problem.plan::<f64>()?.solve(&[0.0; 15])?.values;
+/// assert!(u.iter().all(|u| 0.0 < *u && *u < 2.0)); // the maximum principle
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Where the index is 0.
+    /// The side next to index 0.
     Low,
-    /// Where the index is n − 1.
+    /// The side next to index n − 1.
     High,
 }

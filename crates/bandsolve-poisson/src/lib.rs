@@ -1,15 +1,49 @@
-//! Fast direct solvers for Poisson and Helmholtz problems on boxes, every answer verified.
+//! Fast direct solvers for Poisson and Helmholtz problems on an interval, a rectangle or a box. Each solve checks its answer.
+//!
+//! The equation is `(−Δ + c)·u = f`, with second differences in place of Δ. **Note the minus sign.** For Δu = g, pass f = −g.
 //!
 //! ```
 //! use bandsolve_poisson::{Boundary, Poisson};
-//! // −Δu = 1 on the unit square with u = 0 all around, 1023 × 1023 nodes inside.
+//! // −Δu = 1 on the unit square with u = 0 at all sides, 1023 × 1023 nodes inside.
 //! let n = 1023;
 //! let plan = Poisson::new(&[n, n]).spacing(1.0 / (n + 1) as f64).boundary(Boundary::dirichlet(0.0)).plan::<f64>()?;
 //! let u = plan.solve(&vec![1.0; n * n])?;
-//! assert!((u.values[n * n / 2] - 0.0736713).abs() < 1e-6);
+//! assert!((u.values[n * n / 2] - 0.0736713).abs() < 1e-6); // u in the centre
 //! assert!(u.report.backward_error < 2e-15);
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
+//!
+//! # Which type to use
+//!
+//! | task | use |
+//! | --- | --- |
+//! | Describe a Poisson or Helmholtz problem | [`Poisson`] |
+//! | Set the condition at a side | [`Boundary`], [`BoundaryKind`], [`Side`] |
+//! | Place the unknowns at nodes or in cells | [`Grid`] |
+//! | Use two tridiagonal matrices per axis, for example finite elements | [`SeparablePencils`], [`AxisPencil`] |
+//! | Solve for one or several right-hand sides | [`PoissonPlan`] |
+//! | Read the accuracy and the condition of a solve | [`PoissonReport`] |
+//! | Choose the method yourself | [`PoissonMethod`] |
+//! | Compare radix 2 with radix 4 | [`compare_radices`], [`compare_line_solvers`] |
+//!
+//! # Cost
+//!
+//! With constant spacing, a solve takes O(log n) operations per unknown and axis. See [`Poisson`] for variable spacing, and
+//! [`PoissonPlan::factor_bytes`] for the memory.
+//!
+//! # Accuracy
+//!
+//! A solve measures the backward error of u. If it is above 8ε, the solver refines u, at most three times. If it stays above 64ε, the
+//! solve returns [`NotConverged`](bandsolve::Error::NotConverged). If the problem is ill-conditioned, u can be inaccurate although the
+//! backward error is small: check [`PoissonReport::attention`].
+//!
+//! # Features
+//!
+//! This crate has no cargo features.
+//!
+//! # See also
+//!
+//! The pages `docs/poisson-problems.md` (guide) and `docs/math/poisson.md` (methods) of the repository.
 
 mod axis;
 mod boundary;
@@ -51,7 +85,7 @@ pub use radix::{RadixComparison, compare_line_solvers, compare_radices};
 pub use report::{PoissonReport, PoissonSolution};
 pub use scalar::PoissonScalar;
 
-/// What solvers of problems that several processes hold are made of. No part of the interface.
+/// Parts of the solvers for problems distributed over several processes. Not part of the public interface.
 #[doc(hidden)]
 pub mod distributed {
     pub use crate::level::levelled;

@@ -1,4 +1,4 @@
-//! The table of methods, and what a method does.
+//! The table of methods, and the interface of a solver.
 
 use crate::condition::Condition;
 use crate::scalar::PoissonScalar;
@@ -7,21 +7,30 @@ use bandsolve::dyn_stack::{PodStack, StackReq};
 
 macro_rules! poisson_methods {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
-        /// How a problem is solved.
+        /// The method that solves a problem.
+        ///
+        /// # Examples
+        /// ```
+        /// use bandsolve_poisson::{Poisson, PoissonMethod};
+        /// let plan = Poisson::new(&[63, 63]).method(PoissonMethod::Bcr4).plan::<f64>()?;
+        /// assert_eq!(plan.method().0.name(), "bcr4");
+        /// assert!(plan.solve(&[1.0; 63 * 63])?.report.backward_error < 1e-13);
+        /// # Ok::<(), bandsolve::Error>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum PoissonMethod {
-            /// Chosen by the shape and the spacings; the report says why.
+            /// Choose the method by the shape and the spacings. The report says why.
             #[default]
             Auto,
             $($(#[$doc])* $variant,)*
         }
 
         impl PoissonMethod {
-            /// Every method.
+            /// All methods.
             pub const ALL: &[PoissonMethod] = &[PoissonMethod::Auto, $(PoissonMethod::$variant,)*];
 
-            /// The name used by the program, in Python and in C.
+            /// The name of this method on the command line, in Python and in C.
             pub fn name(self) -> &'static str {
                 match self {
                     PoissonMethod::Auto => "auto",
@@ -32,46 +41,47 @@ macro_rules! poisson_methods {
     };
 }
 poisson_methods! {
-    /// Sine, cosine or Fourier transforms along all axes but one, tridiagonal systems along that one.
+    /// Sine, cosine or Fourier transforms along all axes except one, and tridiagonal systems along the remaining axis.
     Fft "fft";
-    /// The same with products by eigenvectors, also where a transform would do.
+    /// As `Fft`, but with products by matrices of eigenvectors in place of all transforms.
     Gemm "gemm";
-    /// Block cyclic reduction that halves the rows, of axes with one spacing that are periodic or have nodes and Dirichlet sides; there must
-    /// be one. Others as `Pscr`.
+    /// Block cyclic reduction with radix 2: each step halves the number of rows.
+    ///
+    /// At least one axis must have a constant spacing and be periodic, or have nodes and two Dirichlet sides. The method treats all other
+    /// axes as `Pscr` does.
     Bcr2 "bcr2";
-    /// The same, leaving a quarter of the rows.
+    /// As `Bcr2`, with radix 4: each step leaves a quarter of the rows.
     Bcr4 "bcr4";
-    /// Cyclic reduction by partial solutions, of axes of all kinds.
+    /// Cyclic reduction by partial solutions (PSCR), for all kinds of axes.
     Pscr "pscr";
 }
 
 impl PoissonMethod {
-    /// The method of this name.
+    /// The method with this name; `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|method| method.name() == name)
     }
 }
 
-/// One solve.
+/// The input of one solve.
 pub struct SolveRequest<'a, T> {
-    /// Where the right-hand side is read, line by line; `None`: it stands in x.
+    /// The source of the right-hand side, read line by line; `None` if x holds the right-hand side.
     pub rhs: Option<&'a RightHandSide<'a, T>>,
-    /// Of a singular problem the mean that u gets, weighted by volumes.
+    /// The mean of u, weighted by volumes, if the problem is singular.
     pub mean: f64,
 }
 
 /// Factors of a [`SeparableProblem`](crate::separable::SeparableProblem) by one method.
 ///
-/// x is an array of the problem's shape; its numbers are what they are before a solve, and u after it. What is computed does not depend on
-/// the number of threads.
+/// x is an array of the problem's shape. A solve overwrites x with u. The result does not depend on the number of threads.
 pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
-    /// What [`solve`](Self::solve) needs.
+    /// Scratch memory of [`solve`](Self::solve).
     fn scratch(&self) -> StackReq;
 
-    /// Solves without looking back. Of singular problems it returns what was subtracted from the right-hand side, else 0.
+    /// Solves without verification. Returns the constant that was subtracted from the right-hand side of a singular problem, else 0.
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64;
 
-    /// The same, and what the residuals of u show, where they are measured on the way.
+    /// As [`solve`](Self::solve), and returns the measure of the residuals if the solver computes it during the solve.
     fn solve_measured(
         &self,
         request: &SolveRequest<'_, T>,
@@ -83,13 +93,13 @@ pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
         (self.solve(request, x, stack), None)
     }
 
-    /// Bytes of the factors, without what does not grow with the number of unknowns.
+    /// Bytes of the factors, without parts whose size does not grow with the number of unknowns.
     fn bytes(&self) -> usize;
 
-    /// Tridiagonal systems of one solve.
+    /// Number of tridiagonal systems of one solve.
     fn subproblems(&self) -> usize;
 
-    /// How far the problem is from a singular one, where the factors show it.
+    /// The condition of the problem, if the factors show it.
     fn condition(&self) -> Option<Condition> {
         None
     }

@@ -1,4 +1,4 @@
-//! A problem with the factors of one method: solved, measured, refined.
+//! A problem with the factors of one method: solve, verification and refinement.
 
 use crate::condition::Condition;
 use crate::cyclic::CyclicSolver;
@@ -18,16 +18,25 @@ use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Accepted after refinement: 64ε.
+/// The largest accepted backward error after refinement: 64ε.
 const TOLERABLE: f64 = 8.0; // times 8ε
 
-/// A planned problem: transforms, roots and factors are made, right-hand sides can be solved for, again and again.
+/// A problem with its transforms and factors, ready to solve for any number of right-hand sides.
 ///
-/// Of a [`Poisson`](crate::Poisson) problem, or of one with two matrices an axis, [`SeparablePencils`](crate::SeparablePencils).
+/// [`Poisson::plan`](crate::Poisson::plan) and [`SeparablePencils::plan`](crate::SeparablePencils::plan) make plans.
 ///
+/// | function | result u | scratch memory |
+/// | --- | --- | --- |
+/// | [`solve`](Self::solve) | a new array | allocated |
+/// | [`solve_into`](Self::solve_into) | the caller's array | allocated |
+/// | [`solve_into_with`](Self::solve_into_with) | the caller's array | the caller's |
+/// | [`solve_in_place`](Self::solve_in_place) | overwrites f | allocated |
+/// | [`solve_in_place_with`](Self::solve_in_place_with) | overwrites f | the caller's |
+///
+/// # Examples
 /// ```
 /// use bandsolve_poisson::{Boundary, Grid, Poisson};
-/// // The pressure of a flow: cells, no flow through the sides.
+/// // The pressure of a flow: unknowns in cells, no flow through the sides.
 /// let problem = Poisson::new(&[64, 96]).grid(Grid::Cell).boundary(Boundary::neumann(0.0)).spacing(0.1);
 /// let plan = problem.plan::<f64>()?;
 /// let mut p: Vec<f64> = (0..64 * 96).map(|k| if k % 2 == 0 { 1.0 } else { -1.0 }).collect();
@@ -39,18 +48,18 @@ pub struct PoissonPlan<T: PoissonScalar> {
     shape: SmallVec<[usize; 3]>,
     method: PoissonMethod,
     reason: Arc<str>,
-    /// `None` where there are no unknowns.
+    /// `None` if there are no unknowns.
     core: Option<PlanCore<T>>,
     mean: f64,
     removable: f64,
 }
 
-/// What a plan with unknowns has.
+/// The parts of a plan that has unknowns.
 pub(crate) struct PlanCore<T: PoissonScalar> {
     pub order: AxisOrder,
     pub sides: SideTerms<T>,
     pub operator: SystemOperator<T>,
-    /// Volumes along each axis as parts of their sum, where the problem is singular.
+    /// The volumes along each axis, divided by their sum, if the problem is singular.
     pub weights: Option<[Vec<f64>; 3]>,
     pub condition: Condition,
     pub solver: Box<dyn SeparableSolver<T>>,
@@ -64,7 +73,7 @@ impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
     }
 }
 
-/// Factors of `problem` by a method.
+/// The factors of `problem` for one method.
 pub(crate) fn factor<T: PoissonScalar>(
     problem: &SeparableProblem,
     method: PoissonMethod,
@@ -83,7 +92,7 @@ pub(crate) fn factor<T: PoissonScalar>(
 }
 
 impl<T: PoissonScalar> PoissonPlan<T> {
-    /// `core`: `None` where there are no unknowns.
+    /// `core` is `None` if there are no unknowns.
     pub(crate) fn new(shape: &[usize], (method, reason): (PoissonMethod, String), core: Option<PlanCore<T>>) -> Self {
         Self { shape: shape.into(), method, reason: reason.into(), core, mean: 0.0, removable: 0.1 }
     }
@@ -92,28 +101,29 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         Self { mean, removable, ..self }
     }
 
-    /// Unknowns along each axis.
+    /// The number of unknowns along each axis.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Unknowns.
+    /// The total number of unknowns.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether there is nothing to solve.
+    /// Whether the box has no unknowns.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The method, and why it was chosen.
+    /// The method, and why the plan uses it.
     pub fn method(&self) -> (PoissonMethod, &str) {
         (self.method, &self.reason)
     }
 
-    /// An estimate of the reciprocal condition, as reports have it; NaN where it is not known.
+    /// An estimate of the reciprocal condition number; NaN if not known. See [`PoissonReport::rcond`].
     ///
+    /// # Examples
     /// ```
     /// use bandsolve_poisson::Poisson;
     /// // The least eigenvalue of −Δ on n × n nodes is about 2π²/(n + 1)², and the moduli in a row add up to 8.
@@ -125,44 +135,52 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         self.core.as_ref().map_or(1.0, |core| core.condition.rcond)
     }
 
-    /// Tridiagonal systems that are solved for each right-hand side.
+    /// The number of tridiagonal systems that a solve has for each right-hand side.
     pub fn subproblems(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.subproblems())
     }
 
-    /// Bytes of the factors that the plan keeps.
+    /// The number of bytes of the factors in this plan.
     ///
-    /// Together with the scratch of [`solve_into_with`](Self::solve_into_with) they are at most twice those of the solution, of boxes whose
-    /// axes have some thirty unknowns at least, 32768 in all. Matrices of eigenvectors come in addition, two of n² numbers for each axis that is
-    /// multiplied by them: those of method `gemm`, of further axes whose spacing varies (not in two dimensions with long axes, which
-    /// `pscr` solves), and of two matrices an axis. Plans of negative shifts also keep pivoted factors of some systems, which are not
-    /// counted.
+    /// Factors and scratch of [`solve_into_with`](Self::solve_into_with) take at most twice the bytes of the solution. This bound holds for
+    /// boxes with at least 30 unknowns per axis and 32768 in total, without matrices of eigenvectors.
+    ///
+    /// Matrices of eigenvectors take another 2·n² numbers per axis with products by eigenvectors. These axes are those of method `gemm`, those
+    /// of [`SeparablePencils`](crate::SeparablePencils), and the second and third axis with variable spacing. (In two dimensions with long
+    /// axes, `auto` chooses `pscr`, which needs no eigenvectors.)
+    ///
+    /// Plans with a negative shift also keep pivoted factors of some systems. This number does not include them.
     pub fn factor_bytes(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.bytes())
     }
 
-    /// Scratch of [`solve_into_with`](Self::solve_into_with): most of it is touched only where an answer has to be refined, or where systems
-    /// lie along another axis than the first.
+    /// The scratch memory that [`solve_into_with`](Self::solve_into_with) needs.
+    ///
+    /// A solve touches most of this memory only to refine u, or if the tridiagonal systems do not lie along the first axis.
     pub fn solve_scratch(&self) -> StackReq {
         self.core.as_ref().map_or(StackReq::EMPTY, PlanCore::scratch)
     }
 
-    /// Scratch of [`solve_in_place_with`](Self::solve_in_place_with): the same, and a copy of f.
+    /// The scratch memory that [`solve_in_place_with`](Self::solve_in_place_with) needs: [`solve_scratch`](Self::solve_scratch) and a copy of f.
     pub fn solve_in_place_scratch(&self) -> StackReq {
         let Some(core) = &self.core else { return StackReq::EMPTY };
         StackReq::new::<T>(self.len()).and(core.scratch())
     }
 
-    /// u, and how it was found.
+    /// Solve for u, and measure the backward error of u.
     ///
     /// # Shapes
-    /// `f` holds one right-hand side or several, one after the other; a number for every unknown, by rows.
+    /// `f` holds one or several right-hand sides, one after the other. Each has one number per unknown, in C order.
     ///
     /// # Errors
-    /// [`Error::Shape`]; [`Error::NotFinite`] with the first place in `f`; [`Error::Incompatible`] where the problem is singular and too much would
-    /// have to be removed from f; [`Error::NotConverged`] where no answer reached the accuracy contract, and where u would have no correct
-    /// digit: with a negative shift, or two matrices an axis, so near an eigenvalue that [`rcond`](Self::rcond) is no more than what rounding
-    /// makes of it, 3ε in double and ε/2 in single precision.
+    /// - [`Error::Shape`] if the length of `f` is not a multiple of [`len`](Self::len).
+    /// - [`Error::NotFinite`] with the first index at which `f` is NaN or infinite.
+    /// - [`Error::Incompatible`] if the problem is singular, and a solution would need a larger change of f than
+    ///   [`removable`](crate::Poisson::removable) allows.
+    /// - [`Error::NotConverged`] if the backward error stays above 64ε after three refinement steps.
+    /// - [`Error::NotConverged`] if u would have no correct digit, because [`rcond`](Self::rcond) is at most its own rounding error: 3ε in
+    ///   double, ε/2 in single precision. This can happen with a negative shift and for [`SeparablePencils`](crate::SeparablePencils).
+    /// - [`Error::OutOfMemory`].
     pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>> {
         let mut values =
             bandsolve_kernel::memory::zeros(f.len()).ok_or(Error::OutOfMemory { bytes: size_of_val(f) })?;
@@ -170,7 +188,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         Ok(PoissonSolution { values, report })
     }
 
-    /// The same to an array that is there.
+    /// Solve as [`solve`](Self::solve), and write u to the caller's array `u`, which has the length of `f`.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -179,10 +197,12 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         self.solve_into_with(f, u, PodStack::new(&mut memory))
     }
 
-    /// The same with scratch that is there: nothing is allocated, but for the errors of more than four right-hand sides.
+    /// Solve as [`solve_into`](Self::solve_into), in the caller's scratch memory.
+    ///
+    /// The call allocates no memory for up to four right-hand sides. For more, it allocates the list of backward errors.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), and [`Error::Scratch`].
+    /// As [`solve`](Self::solve), and [`Error::Scratch`] if `stack` is smaller than [`solve_scratch`](Self::solve_scratch).
     pub fn solve_into_with(&self, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<PoissonReport> {
         let _mode = Standard::enter();
         check_scratch(self.solve_scratch(), stack)?;
@@ -197,7 +217,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         Ok(report.finished::<T>(&core.condition))
     }
 
-    /// u in place of f.
+    /// Solve as [`solve`](Self::solve), and overwrite `x`, which holds f, with u.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -206,10 +226,10 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         self.solve_in_place_with(x, PodStack::new(&mut memory))
     }
 
-    /// The same with scratch that is there.
+    /// Solve as [`solve_in_place`](Self::solve_in_place), in the caller's scratch memory.
     ///
     /// # Errors
-    /// As [`solve_into_with`](Self::solve_into_with).
+    /// As [`solve`](Self::solve), and [`Error::Scratch`] if `stack` is smaller than [`solve_in_place_scratch`](Self::solve_in_place_scratch).
     pub fn solve_in_place_with(&self, x: &mut [T], stack: &mut PodStack) -> Result<PoissonReport> {
         let _mode = Standard::enter();
         check_scratch(self.solve_in_place_scratch(), stack)?;
@@ -226,7 +246,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         Ok(report.finished::<T>(&core.condition))
     }
 
-    /// Nothing solved yet.
+    /// The report before the first right-hand side.
     fn report(&self) -> PoissonReport {
         PoissonReport {
             method: self.method,
@@ -243,7 +263,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         }
     }
 
-    /// One right-hand side, and u in the caller's order.
+    /// Solves one right-hand side. u is in the caller's order.
     fn solve_one(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
         let solved = self.solve_scaled(core, f, u, stack).and_then(|solved| core.decided(solved));
         if !core.order.is_given() {
@@ -254,7 +274,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         solved
     }
 
-    /// One right-hand side; where numbers leave the range of the type, again times a power of two. u is in solving order.
+    /// Solves one right-hand side, and again with f times a power of two if numbers leave the range of the type. u is in solving order.
     fn solve_scaled(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
         let rhs = core.rhs(f, T::ONE);
         let solved = self.attempt(core, rhs, u, stack);
@@ -262,7 +282,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             let solved = core.balanced(solved?, rhs, self.removable, stack)?;
             return core.levelled(solved, rhs, (self.mean, u), stack);
         };
-        // All times a power of two, so that nothing leaves the range of the type on the way.
+        // A power of two keeps all intermediate numbers in the range of the type.
         let scaled = core.rhs(f, scale);
         let mut solved = self.attempt(core, scaled, u, stack)?;
         solved = core.balanced(solved, scaled, self.removable, stack)?;
@@ -278,7 +298,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         if finite { Ok(solved) } else { Err(failed) }
     }
 
-    /// Solves, measures and refines. One array is taken: f in solving order, if that is another; afterwards the correction.
+    /// Solves, measures and refines. One scratch array holds f in solving order, if that order differs, and later the correction.
     fn attempt(
         &self,
         core: &PlanCore<T>,
@@ -317,7 +337,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         RightHandSide { f, strides, sides: &self.sides, shape, scale, removed: T::ZERO }
     }
 
-    /// The same in solving order, in `room` if that is another.
+    /// The right-hand side in solving order, in `room` if that order differs.
     fn in_order<'a>(&'a self, given: RightHandSide<'a, T>, room: &'a mut [T]) -> RightHandSide<'a, T> {
         if self.order.is_given() {
             return given;
@@ -326,7 +346,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         RightHandSide { f: room, strides: strides_of(given.shape), ..given }
     }
 
-    /// An array, and lines of residuals or what the method needs.
+    /// One array, and the larger of the lines of residuals and the scratch of the method.
     fn scratch(&self) -> StackReq {
         let n = self.operator.shape().iter().product();
         let lines = StackReq::new::<T>(self.operator.words());
@@ -338,13 +358,13 @@ impl<T: PoissonScalar> PlanCore<T> {
         SystemCheck { operator: &self.operator, rhs, u, threads: self.threads, simd: self.simd }
     }
 
-    /// The residuals, to `out`.
+    /// Writes the residuals to `out`.
     fn residuals(&self, rhs: RightHandSide<'_, T>, u: &[T], out: &mut [T], stack: &mut PodStack) {
         let (lines, _) = stack.make_raw::<T>(self.operator.words());
         T::residuals(&self.check(rhs, u), out, lines);
     }
 
-    /// The backward error: a bound where that is good enough. What the solver has measured is not measured again.
+    /// The backward error, or an upper bound of it if the bound is good enough. Uses the measure of the solver if there is one.
     fn error(
         &self,
         (rhs, measured): (RightHandSide<'_, T>, Option<ResidualMeasure>),
@@ -364,7 +384,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         T::measure(&check, Question::Exact(largest), lines).ratio
     }
 
-    /// A power of two to begin again with, where numbers left the range of the type; what is not finite in f.
+    /// The power of two for a second attempt, if numbers left the range of the type. `Err` if f is not finite.
     fn rescue(&self, solved: &Result<Solved>, rhs: RightHandSide<'_, T>, stack: &mut PodStack) -> Result<Option<T>> {
         let failed = matches!(solved, Err(Error::NotConverged { .. }));
         if !failed {
@@ -379,14 +399,14 @@ impl<T: PoissonScalar> PlanCore<T> {
         Ok((unusual && largest != T::ZERO).then(|| if largest < T::ONE { T::SAFE } else { T::TINY }))
     }
 
-    /// `Err(Incompatible)` if more was removed than this part of the largest entry.
+    /// `Err(Incompatible)` if the removed constant exceeds `part` times the largest entry.
     fn balanced(&self, solved: Solved, rhs: RightHandSide<'_, T>, part: f64, stack: &mut PodStack) -> Result<Solved> {
         if self.weights.is_none() || solved.removed == 0.0 {
             return Ok(solved);
         }
         let (line, _) = stack.make_raw::<T>(rhs.shape[2]);
         let allowed = part * rhs.largest(line).to_f64();
-        // What rounding leaves of f and of what sides contribute is never too much, even if nothing else is left of their sum.
+        // The rounding error of f and of the boundary terms is always allowed, even if their sum cancels.
         if solved.removed.abs() <= allowed || solved.removed.abs() <= good::<T>() * rhs.largest_term() {
             return Ok(solved);
         }
@@ -396,14 +416,14 @@ impl<T: PoissonScalar> PlanCore<T> {
 }
 
 impl<T: PoissonScalar> PlanCore<T> {
-    /// `Err(NotConverged)` where the matrix is singular to working precision, however small the backward error is.
+    /// `Err(NotConverged)` if the matrix is singular to working precision, however small the backward error is.
     fn decided(&self, solved: Solved) -> Result<Solved> {
         let Solved { error, refinement_steps, .. } = solved;
         let hopeless = self.condition.is_hopeless::<T>();
         if hopeless { Err(Error::NotConverged { backward_error: error, refinement_steps }) } else { Ok(solved) }
     }
 
-    /// Measures the mean of u where it is free, and adds a constant to u where that is not the one asked for.
+    /// Measures the mean of u of a singular problem, and adds a constant to u if the mean is not the requested one.
     fn levelled(
         &self,
         mut solved: Solved,
@@ -430,7 +450,7 @@ impl<T: PoissonScalar> PlanCore<T> {
     }
 }
 
-/// `Err` unless f holds right-hand sides of n numbers, and u as many.
+/// `Err` unless the length of f is a multiple of n, and u has the same length.
 fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
     let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
     match fits {
@@ -440,7 +460,7 @@ fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
     }
 }
 
-/// The same error with places counted from the first right-hand side.
+/// The error, with its index counted from the start of the first right-hand side.
 fn named(error: Error, offset: usize) -> Error {
     match error {
         Error::NotFinite { array, index } => Error::NotFinite { array, index: index + offset },
@@ -464,7 +484,7 @@ mod tests {
     use super::*;
     use crate::{AxisPencil, Boundary, Poisson, SeparablePencils};
 
-    /// A solver that is wrong by a part of u.
+    /// A solver whose result has a relative error.
     struct InexactSolver {
         inner: Box<dyn SeparableSolver<f64>>,
         part: f64,
@@ -497,7 +517,7 @@ mod tests {
         plan.solve(&(0..plan.len()).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
     }
 
-    /// Also where f is brought into another order, and with two matrices an axis.
+    /// Also with a permuted f, and with two matrices per axis.
     #[test]
     fn one_refinement_step_mends_an_inexact_solver() {
         let differences = |shape: &[usize]| Poisson::new(shape);

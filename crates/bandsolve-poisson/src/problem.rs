@@ -1,4 +1,4 @@
-//! What a problem is, step by step.
+//! The builder of a Poisson problem.
 
 use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
@@ -16,32 +16,36 @@ use bandsolve::memory::{collected, copied};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
-/// A Poisson or Helmholtz problem on a box of one, two or three dimensions:
+/// A Poisson or Helmholtz problem on a box in one, two or three dimensions.
 ///
-/// $$ (-\Delta_h + c)\,u = f $$
+/// The equation is `(−Δ_h + c)·u = f`. −Δ_h is the sum of the second differences (−u_{i−1} + 2u_i − u_{i+1})/h² along all axes. **Note
+/// the minus sign.** For Δu = g, pass f = −g.
 ///
-/// −Δ_h is the sum over the axes of the second difference (−u_{i−1} + 2u_i − u_{i+1})/h². With spacing 1, as long as nothing else is said, the
-/// matrix has 2, 4 or 6 on its diagonal and −1 beside it. The order of the error is h² for every kind of boundary.
+/// The defaults are u = 0 at all sides (Dirichlet), nodes, spacing 1 and c = 0. The diagonal of the matrix is then 2 in 1D, 4 in 2D and 6 in
+/// 3D. The neighbours have the entries −1. The discretization error is O(h²) for all kinds of boundaries.
+///
+/// The solver adds the boundary values to f. Next to a side, u₀ is the last unknown and u₁ is its neighbour inside:
 ///
 /// | side | node grid | cell grid |
 /// | --- | --- | --- |
-/// | Dirichlet, u = g | one spacing beyond the last unknown: g/h² goes to f | half a spacing beyond: diagonal 3/h², 2g/h² goes to f |
-/// | Neumann, ∂u/∂n = q | where the last unknown is, whose volume is h/2: (2u₀ − 2u₁)/h², 2q/h goes to f | half a spacing beyond: (u₀ − u₁)/h², q/h goes to f |
+/// | Dirichlet, u = g | one spacing beyond u₀; g/h² is added to f | half a spacing beyond u₀; the diagonal is 3/h², and 2g/h² is added to f |
+/// | Neumann, ∂u/∂n = q | at u₀, whose volume is h/2; the row is (2u₀ − 2u₁)/h², and 2q/h is added to f | half a spacing beyond u₀; the row is (u₀ − u₁)/h², and q/h is added to f |
 /// | periodic | u_n = u₀ | u_n = u₀ |
 ///
 /// # Shapes
-/// Arrays have one number for every unknown, by rows: the last axis is contiguous. Several right-hand sides follow one another.
+/// Arrays have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
-/// O(log n) flops for every unknown and axis with one spacing, O(n) along a second and a third axis whose spacing varies (O(log n) in two
-/// dimensions, where axes are long). Memory: [`factor_bytes`](PoissonPlan::factor_bytes).
+/// O(log n) flops per unknown for each axis with constant spacing. Along a second or third axis with variable spacing, O(n) flops per
+/// unknown, or O(log n) in two dimensions if both axes are long. Memory: see [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
-/// Setting an option never fails; [`plan`](Self::plan) says what is wrong with it.
+/// The setters never fail. [`plan`](Self::plan) checks all options.
 ///
 /// # Source
-/// R. W. Hockney, J. ACM 12 (1965), 95–113; see docs/math/poisson.md.
+/// R. W. Hockney, J. ACM 12 (1965), 95–113. See docs/math/poisson.md.
 ///
+/// # Examples
 /// ```
 /// use bandsolve_poisson::Poisson;
 /// let plan = Poisson::new(&[127, 255]).plan::<f64>()?;
@@ -58,14 +62,16 @@ pub struct Poisson {
     settings: ProblemSettings,
     mean: f64,
     removable: f64,
-    /// The first axis that was named and is not there.
+    /// The first axis that a setter named and that does not exist.
     missing: Option<usize>,
-    /// Bytes of the first array that there was no memory to keep.
+    /// Bytes of the first array that could not be copied for lack of memory.
     missing_bytes: Option<usize>,
 }
 
 impl Poisson {
-    /// So many unknowns along each of one to three axes; Dirichlet boundaries with u = 0, nodes, spacing 1, no shift.
+    /// Start a problem with `shape[k]` unknowns along axis k, for one to three axes.
+    ///
+    /// Defaults: u = 0 at all sides (Dirichlet), nodes, spacing 1, no shift.
     pub fn new(shape: &[usize]) -> Self {
         Self {
             shape: shape.to_vec(),
@@ -79,7 +85,7 @@ impl Poisson {
         }
     }
 
-    /// The caller's numbers, or notes that there is no memory for them.
+    /// A copy of the caller's numbers. Records a lack of memory.
     fn kept(&mut self, numbers: &[f64]) -> Vec<f64> {
         copied(numbers).unwrap_or_else(|_| {
             self.missing_bytes = self.missing_bytes.or(Some(size_of_val(numbers)));
@@ -87,7 +93,7 @@ impl Poisson {
         })
     }
 
-    /// Changes an axis, or notes that it is not there.
+    /// Changes an axis, or records that the axis does not exist.
     fn axis(mut self, axis: usize, change: impl FnOnce(&mut AxisSpec)) -> Self {
         match self.axes.get_mut(axis) {
             Some(spec) => change(spec),
@@ -96,83 +102,94 @@ impl Poisson {
         self
     }
 
-    /// The same spacing along all axes.
+    /// Set the spacing h of all axes. Default: 1.
     pub fn spacing(mut self, h: f64) -> Self {
         self.axes.iter_mut().for_each(|axis| axis.spacing = h);
         self
     }
 
-    /// The spacing along one axis.
+    /// Set the spacing h of one axis. Default: 1.
     pub fn axis_spacing(self, axis: usize, h: f64) -> Self {
         self.axis(axis, |spec| spec.spacing = h)
     }
 
-    /// Increasing coordinates along one axis: of a node grid its points with those of Dirichlet sides (n to n + 2 numbers), and n + 1 where it
-    /// is periodic; of a cell grid the n + 1 faces of its cells.
+    /// Set increasing coordinates along one axis, for a variable spacing.
     ///
-    /// Differences are those of finite volumes: (u_i − u_{i−1})/h_{i−½} flows out of a volume, which ends in the middle between nodes.
+    /// | grid | coordinates to pass |
+    /// | --- | --- |
+    /// | node | the n nodes and the points of the Dirichlet sides: n to n + 2 numbers |
+    /// | node, periodic | the n nodes and the end of the period: n + 1 numbers |
+    /// | cell | the n + 1 faces of the cells |
+    ///
+    /// The differences are those of finite volumes: the flux between neighbours is (u_i − u_{i−1})/h_{i−½}. On a node grid, the volumes end
+    /// in the middle between nodes.
     pub fn coordinates(mut self, axis: usize, points: &[f64]) -> Self {
         let points = self.kept(points);
         self.axis(axis, |spec| spec.coordinates = points)
     }
 
-    /// The same boundary on all sides.
+    /// Set the same boundary condition at all sides. Default: u = 0.
     pub fn boundary(mut self, boundary: impl Into<Boundary>) -> Self {
         let boundary = boundary.into();
         self.axes.iter_mut().for_each(|axis| axis.sides = [boundary; 2]);
         self
     }
 
-    /// The boundaries of one axis.
+    /// Set the boundary conditions at the low and the high side of one axis.
     pub fn axis_boundary(self, axis: usize, low: impl Into<Boundary>, high: impl Into<Boundary>) -> Self {
         self.axis(axis, |spec| spec.sides = [low.into(), high.into()])
     }
 
-    /// Values along a side instead of one: a number for every point of it, in the order of memory.
+    /// Set values that vary along a side: one number per point of the side, in C order.
     pub fn boundary_values(mut self, axis: usize, side: Side, values: &[f64]) -> Self {
         let values = self.kept(values);
         self.values.push((axis, side, values));
         self
     }
 
-    /// The same grid along all axes.
+    /// Set the grid of all axes: nodes or cells. Default: nodes.
     pub fn grid(mut self, grid: Grid) -> Self {
         self.axes.iter_mut().for_each(|axis| axis.grid = grid);
         self
     }
 
-    /// The grid along one axis.
+    /// Set the grid of one axis: nodes or cells. Default: nodes.
     pub fn axis_grid(self, axis: usize, grid: Grid) -> Self {
         self.axis(axis, |spec| spec.grid = grid)
     }
 
     shared_setters! {
-        /// c of −Δ + c; 0 unless set.
+        /// Set the shift c of −Δ + c. Default: 0.
         shift
-        /// The method; chosen unless set.
+        /// Set the method. Default: [`PoissonMethod::Auto`].
         method
     }
 
-    /// The mean of u of a singular problem; 0 unless set. It is the mean over the box: each unknown counts by the volume that belongs to it.
+    /// Set the mean of u for singular problems. Default: 0.
+    ///
+    /// The mean is the mean over the box: the weight of an unknown is its volume.
     pub fn mean(mut self, mean: f64) -> Self {
         self.mean = mean;
         self
     }
 
-    /// How much may be removed from f where the problem is singular, in parts of its largest entry (boundary values included).
+    /// Set the largest constant that a solve may remove from f if the problem is singular, relative to the largest entry of f with boundary
+    /// values. Default: 0.1.
     ///
-    /// One tenth unless set: data that balance in the limit miss it by O(h²) on a grid, which is less from eight unknowns an axis on,
-    /// while data that do not balance at all miss it by about 1. Infinity accepts everything.
+    /// If the exact data are compatible, the constant is O(h²), which is below 0.1 from eight unknowns per axis on. If the data are
+    /// incompatible, the constant is approximately 1, and the solve returns [`Error::Incompatible`]. Infinity accepts all data.
     pub fn removable(mut self, part: f64) -> Self {
         self.removable = part;
         self
     }
 
-    /// Looks at the problem, makes transforms and factors.
+    /// Check the options, choose the method, and compute its transforms and factors.
     ///
     /// # Errors
-    /// [`Error::Shape`] where sizes do not fit, [`Error::NotFinite`] for coordinates, boundary values and the shift, [`Error::Unsupported`] for
-    /// what the method does not solve, [`Error::OutOfMemory`].
+    /// - [`Error::Shape`] if an axis does not exist or an array has the wrong length.
+    /// - [`Error::NotFinite`] if a coordinate, a boundary value, the shift or the mean is NaN or infinite.
+    /// - [`Error::Unsupported`] if the method cannot solve this problem.
+    /// - [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
         self.check()?;
@@ -196,7 +213,7 @@ impl Poisson {
         Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))
     }
 
-    /// The problem as processes solve it that own planes along the first axis. No part of the interface.
+    /// The problem for processes that own planes along the first axis. Not part of the public interface.
     #[doc(hidden)]
     pub fn slabs<T: PoissonScalar>(&self) -> Result<SlabParts<T>> {
         self.check()?;
@@ -204,7 +221,7 @@ impl Poisson {
             return Err(Error::Shape { what: "shape", expected: 1, got: 0 });
         }
         let axes = self.operators()?;
-        // Of two axes the second is the last, along which lines lie.
+        // With two axes, the lines lie along the second one.
         let places =
             if axes.len() == 2 { [Some(0), None, Some(1)] } else { [0, 1, 2].map(|k| (k < axes.len()).then_some(k)) };
         let sides = self.sides(&axes, &AxisOrder::new(places, &self.shape))?;
@@ -230,7 +247,7 @@ impl Poisson {
         if self.mean.is_finite() { Ok(()) } else { Err(Error::NotFinite { array: "mean", index: 0 }) }
     }
 
-    /// The boundary terms in solving order.
+    /// The boundary terms, with the axes in solving order.
     fn sides<T: PoissonScalar>(&self, axes: &[AxisOperator], order: &AxisOrder) -> Result<SideTerms<T>> {
         let mut terms = SideTerms::none();
         for (k, axis) in order.axes.iter().enumerate() {
@@ -272,19 +289,19 @@ impl Poisson {
         Ok(SideTerm::Array(collected(self.reordered(axis, values, order)?.into_iter().map(convert))?))
     }
 
-    /// Values along a side of the caller's `axis`, in solving order.
+    /// The values along a side of the caller's `axis`, with the axes in solving order.
     fn reordered(&self, axis: usize, values: &[f64], order: &AxisOrder) -> Result<Vec<f64>> {
         let others: Vec<usize> = order.axes.iter().flatten().copied().filter(|other| *other != axis).collect();
         if others.is_sorted() || others.len() < 2 {
             return copied(values);
         }
-        // Two axes, exchanged.
+        // The two axes of the side are exchanged.
         let (rows, columns) = (self.shape[others[0]], self.shape[others[1]]);
         collected((0..rows * columns).map(|e| values[(e % columns) * rows + e / columns]))
     }
 }
 
-/// The operators of three axes from those of the caller's; axes that are not there have one unknown.
+/// The operators of three axes, from those of the caller's axes. A missing axis gets one unknown.
 fn picked(axes: Vec<AxisOperator>, order: [Option<usize>; 3]) -> [AxisOperator; 3] {
     let mut axes: Vec<Option<AxisOperator>> = axes.into_iter().map(Some).collect();
     order.map(|axis| axis.and_then(|axis| axes[axis].take()).unwrap_or_else(AxisOperator::trivial))

@@ -1,4 +1,4 @@
-//! Radix 4 beside radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
+//! Radix 4 compared with radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
 
 use crate::methods::block_cyclic::{self, EvenRows};
 use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
@@ -8,40 +8,51 @@ use bandsolve::memory::allocate;
 use bandsolve_kernel::{RealScalar, Simd, dispatch};
 use std::time::Instant;
 
-/// Times of both radices on one box.
+/// Solve times of block cyclic reduction with radix 2 and radix 4 on one box.
+///
+/// [`compare_radices`] measures the times.
+///
+/// # Examples
+/// ```
+/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1)?;
+/// assert_eq!((&rows[0].shape[..], rows[0].subproblems), (&[63, 63][..], [321, 225]));
+/// assert!(rows[0].expected() > 1.0 && rows[0].measured() > 0.0);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RadixComparison {
-    /// Unknowns along each axis.
+    /// Number of unknowns along each axis.
     pub shape: Vec<usize>,
-    /// Systems along the last axis that radix 2 and radix 4 solve.
+    /// Number of systems along the last axis that radix 2 and radix 4 solve.
     pub subproblems: [usize; 2],
-    /// Seconds of a solve with radix 2 and radix 4: the least of all runs.
+    /// Seconds per solve with radix 2 and radix 4: the minimum over all runs.
     pub seconds: [f64; 2],
-    /// Medians of the same.
+    /// Seconds per solve with radix 2 and radix 4: the median over all runs.
     pub medians: [f64; 2],
 }
 
 impl RadixComparison {
-    /// Operations of radix 2 over those of radix 4, by their numbers of systems.
+    /// The expected speed-up of radix 4 over radix 2: the ratio of the numbers of systems.
     pub fn expected(&self) -> f64 {
         self.subproblems[0] as f64 / self.subproblems[1] as f64
     }
 
-    /// Time of radix 2 over that of radix 4, by the least times.
+    /// The measured speed-up of radix 4 over radix 2: the ratio of the minimum times.
     pub fn measured(&self) -> f64 {
         self.seconds[0] / self.seconds[1]
     }
 }
 
-/// Solves −Δu = f on boxes with spacing 1 and u = 0 outside, with radix 2 and radix 4 in turn, `runs` times each.
+/// Measure solves of −Δu = f with radix 2 and radix 4 in turn, `runs` times each, on boxes with spacing 1 and u = 0 outside.
 ///
 /// # Cost
-/// For each box: 2·`runs` solves of N₂(n₁)·…·n systems, N₂(n) = (n + 1)(log₂(n + 1) − 1) + 1 for n = 2ᵏ − 1.
+/// 2·`runs` solves per box. With radix 2, a solve has N₂(n₁)·…·N₂(n_{d−1}) systems along the last axis, where
+/// N₂(n) = (n + 1)(log₂(n + 1) − 1) + 1 for n = 2ᵏ − 1.
 ///
 /// # Source
 /// Myllykoski, Rossi, Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (17), (18), figures 3 and 4.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1)?;
 /// assert_eq!(rows[0].subproblems, [321, 225]);
@@ -49,7 +60,7 @@ impl RadixComparison {
 /// ```
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub fn compare_radices(shapes: &[Vec<usize>], runs: usize, threads: usize) -> Result<Vec<RadixComparison>> {
     shapes.iter().filter(|shape| !shape.is_empty()).map(|shape| compare(shape, runs.max(1), threads)).collect()
 }
@@ -76,12 +87,14 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparis
     })
 }
 
-/// Seconds for sixteen systems tridiag(−1, 2 + gap, −1) of n unknowns, by cyclic reduction and by elimination: the least of all runs.
+/// Measure cyclic reduction and elimination on sixteen systems tridiag(−1, 2 + gap, −1) with n unknowns each.
+///
+/// Returns the seconds for all sixteen systems by cyclic reduction and by elimination: the minimum over `runs` runs.
 ///
 /// # Source
 /// Myllykoski, Rossi, Toivanen, (22), (23).
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3)?;
 /// assert!(reduction > 0.0 && elimination > 0.0);
@@ -89,7 +102,7 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparis
 /// ```
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub fn compare_line_solvers(n: usize, runs: usize) -> Result<[f64; 2]> {
     let numbers = n.saturating_mul(LANES);
     let (mut x, mut pivots) = (allocate(numbers, 1.0)?, allocate(numbers, 0.0)?);
@@ -107,7 +120,7 @@ pub fn compare_line_solvers(n: usize, runs: usize) -> Result<[f64; 2]> {
     Ok(least)
 }
 
-/// −Δ on a box of spacing 1, u = 0 outside.
+/// Factors of −Δ on a box with spacing 1 and u = 0 outside.
 pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> Result<PartialFractions<R>> {
     let (n, simd) = (shape[shape.len() - 1], Simd::detect());
     let ones = allocate(n, 1.0)?;

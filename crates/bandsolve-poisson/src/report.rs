@@ -1,4 +1,4 @@
-//! What a solve reports.
+//! The report of a solve.
 
 use crate::condition::Condition;
 use crate::method::PoissonMethod;
@@ -7,64 +7,92 @@ use bandsolve::{RealScalar, attention};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What a solve did and how good its answer is.
+/// The method, the measured accuracy and the condition of a solve.
 ///
-/// The backward error of a right-hand side is
+/// The backward error of one right-hand side is
 ///
-/// $$ \eta = \max_i \frac{|f_i - (Au)_i|}{(\sum_j |a_{ij}|)\,\|u\|_\infty + |f_i|} $$
+/// ```text
+///             |f_i − (A·u)_i|
+/// η = max  ――――――――――――――――――――――――
+///      i   (Σ_j |a_ij|)·‖u‖∞ + |f_i|
+/// ```
 ///
-/// with boundary values, and what had to be removed, taken into f. The number reported is η, or an upper bound of it that is at most
-/// twice as large where that is below 8ε.
+/// f includes the boundary values. If the problem is singular, [`removed`](Self::removed) is subtracted from f first. If η is below 8ε, the
+/// reported number can be an upper bound of η, at most twice as large as η.
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{Poisson, PoissonMethod};
+/// let report = Poisson::new(&[31, 31]).plan::<f64>()?.solve(&[1.0; 31 * 31])?.report;
+/// assert_eq!(report.method, PoissonMethod::Fft);
+/// assert_eq!((&report.shape[..], report.mean), (&[31, 31][..], None));
+/// assert!(report.backward_error < 1e-13 && report.rcond > 1e-3 && report.attention.is_none());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PoissonReport {
-    /// The method that produced u.
+    /// The method that computed u.
     pub method: PoissonMethod,
-    /// Why this method.
+    /// Why the plan uses this method.
     pub reason: Arc<str>,
-    /// Unknowns along each axis.
+    /// Number of unknowns along each axis.
     pub shape: SmallVec<[usize; 3]>,
-    /// Largest of [`backward_errors`](Self::backward_errors).
+    /// The largest of [`backward_errors`](Self::backward_errors).
     pub backward_error: f64,
-    /// Backward error of each right-hand side.
+    /// Backward error η of each right-hand side.
     pub backward_errors: SmallVec<[f64; 4]>,
-    /// Most refinement steps that a right-hand side took.
+    /// Maximum number of refinement steps over the right-hand sides.
     pub refinement_steps: usize,
-    /// Tridiagonal systems that were solved for each right-hand side.
+    /// Number of tridiagonal systems solved for each right-hand side.
     pub subproblems: usize,
-    /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
+    /// The constant that was subtracted from f, so that a singular problem has a solution; 0 for other problems. For several right-hand
+    /// sides, the constant of largest magnitude.
     pub removed: f64,
-    /// The mean of u, weighted by the volumes of the unknowns, where it was free to choose: of singular problems. It is measured on the u that
-    /// is returned; if that agrees with the mean that was asked for up to rounding, it is the one asked for. Of several right-hand sides the
-    /// one that is furthest from it.
+    /// The mean of u, weighted by the volumes of the unknowns, if the problem is singular; else `None`.
+    ///
+    /// The mean is measured on the returned u. If it agrees with the requested [mean](crate::Poisson::mean) up to rounding, this field holds
+    /// the requested mean. For several right-hand sides, the field holds the mean that differs most from the requested one.
     pub mean: Option<f64>,
-    /// An estimate of the reciprocal condition: the least |λ| of all eigenvalues over the mean of Σ_j |a_ij|. (Of two matrices an axis that
-    /// of the tridiagonal system nearest to a singular one.) The error of u, relative to its largest entry, can be 2η/rcond. Where a constant
-    /// is left free, its eigenvalue 0 does not count. NaN where it is not known.
+    /// An estimate of the reciprocal condition number: the smallest |λ| of all eigenvalues, divided by the mean of Σ_j |a_ij| over the rows.
+    ///
+    /// The error of u, relative to its largest entry, can be 2η/rcond. If the problem is singular, the eigenvalue 0 of the constant does not
+    /// count. For [`SeparablePencils`](crate::SeparablePencils), `rcond` is that of the tridiagonal system nearest to a singular one. NaN if
+    /// the condition is not known.
     pub rcond: f64,
-    /// Says in words where u may have no correct digit, see [`attention`](bandsolve::attention).
+    /// A warning in words if u may have no correct digit, else `None`: see [`attention`](bandsolve::attention).
     pub attention: Option<String>,
 }
 
-/// A solved problem.
+/// The solution of a problem, with its report.
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::Poisson;
+/// // −u″ = 1 with u = 0 at both ends, spacing 1: u = x·(4 − x)/2 at x = 1, 2, 3.
+/// let solution = Poisson::new(&[3]).plan::<f64>()?.solve(&[1.0; 3])?;
+/// assert!(solution.values.iter().zip([1.5, 2.0, 1.5]).all(|(u, exact)| (u - exact).abs() < 1e-12));
+/// assert!(solution.report.backward_error < 1e-14);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PoissonSolution<T> {
-    /// u, in the shape of the right-hand side.
+    /// u, in the shape and order of the right-hand side.
     pub values: Vec<T>,
-    /// How it was found and how good it is.
+    /// The method and the measured accuracy.
     pub report: PoissonReport,
 }
 
-/// What is known of a right-hand side that was solved.
+/// The outcome of one right-hand side.
 #[derive(Debug, Clone, Copy)]
 pub struct Solved {
     /// The backward error.
     pub error: f64,
-    /// What was subtracted from f in every place.
+    /// The constant that was subtracted from f.
     pub removed: f64,
     /// Refinement steps.
     pub refinement_steps: usize,
-    /// The mean of u that was asked for, and that of u, where it is free to choose.
+    /// The requested and the measured mean of u, if the problem is singular.
     pub mean: Option<[f64; 2]>,
 }
 
@@ -82,7 +110,7 @@ impl PoissonReport {
         }
     }
 
-    /// The report of all right-hand sides, solved in numbers of type `T`.
+    /// The report of all right-hand sides, solved in the number type `T`.
     pub(crate) fn finished<T: PoissonScalar>(mut self, condition: &Condition) -> Self {
         let error = self.backward_error + condition.rounding::<T>();
         self.attention = attention(RealScalar::to_f64(T::EPSILON), Some(self.rcond), error, None);

@@ -1,4 +1,4 @@
-//! The number types that a Poisson problem can have.
+//! The number types of Poisson problems.
 
 use crate::method::{PoissonMethod, SeparableSolver};
 use crate::operator::SystemCheck;
@@ -8,7 +8,7 @@ use crate::separable::{ResidualMeasure, SeparableProblem};
 use crate::verify::Question;
 use bandsolve::{RealScalar, Result};
 
-/// What is hot, compiled in this crate for each number type, and not in every crate that makes a plan.
+/// The hot functions, compiled once per number type in this crate, not in each crate that makes a plan.
 pub trait Instances: Sized {
     /// Factors of a problem by a method.
     fn factor(
@@ -18,15 +18,15 @@ pub trait Instances: Sized {
     ) -> Result<Box<dyn SeparableSolver<Self>>>
     where
         Self: PoissonScalar;
-    /// Generalised eigenvectors of a problem with two matrices an axis.
+    /// Generalized eigenvectors of a problem with two matrices per axis.
     fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>>
     where
         Self: PoissonScalar;
-    /// What the residuals of an answer show.
+    /// The measure of the residuals of a solution.
     fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
     where
         Self: PoissonScalar;
-    /// The residuals.
+    /// The residuals of a solution.
     fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self])
     where
         Self: PoissonScalar;
@@ -56,12 +56,25 @@ macro_rules! instances {
 }
 instances!(f32 f64);
 
-/// `f32` or `f64`.
+/// A number type of Poisson problems: `f32` or `f64`.
+///
+/// # Examples
+/// ```
+/// use bandsolve::RealScalar;
+/// use bandsolve_poisson::{Poisson, PoissonScalar};
+/// /// u in the middle of three nodes, where −u″ = 1.
+/// fn middle<T: PoissonScalar>() -> bandsolve::Result<f64> {
+///     let u = Poisson::new(&[3]).plan::<T>()?.solve(&[T::from_f64(1.0); 3])?.values;
+///     Ok(RealScalar::to_f64(u[1]))
+/// }
+/// assert!((middle::<f32>()? - 2.0).abs() < 1e-5 && (middle::<f64>()? - 2.0).abs() < 1e-12);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait PoissonScalar: Instances + RealScalar {}
 impl PoissonScalar for f32 {}
 impl PoissonScalar for f64 {}
 
-/// x rounded.
+/// x, rounded to the number type `T`.
 #[inline(always)]
 pub(crate) fn real<T: PoissonScalar>(x: f64) -> T {
     <T as RealScalar>::from_f64(x)

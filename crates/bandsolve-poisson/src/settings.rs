@@ -1,10 +1,10 @@
-//! What every problem is told in the same way: the shift, the method, the number of threads.
+//! The settings that all problems share: shift, method and number of threads.
 
 use crate::method::PoissonMethod;
 use bandsolve::{Error, Result};
 use bandsolve_kernel::threads;
 
-/// Shift, method and threads of a problem.
+/// Shift, method and number of threads of a problem.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProblemSettings {
     pub shift: f64,
@@ -12,7 +12,7 @@ pub(crate) struct ProblemSettings {
     pub threads: Option<usize>,
 }
 
-/// The setters of a problem that has `settings`, with what its own documentation says of the shift and of the methods.
+/// The setters of a problem with the field `settings`. The caller supplies the documentation of the shift and the method.
 macro_rules! shared_setters {
     ($(#[$shift:meta])* shift $(#[$method:meta])* method) => {
         $(#[$shift])*
@@ -27,7 +27,7 @@ macro_rules! shared_setters {
             self
         }
 
-        /// How many threads work; all unless set. The answer does not depend on it.
+        /// Set the number of threads. Default: all. The result does not depend on this number.
         pub fn threads(mut self, threads: usize) -> Self {
             self.settings.threads = Some(threads);
             self
@@ -37,12 +37,12 @@ macro_rules! shared_setters {
 pub(crate) use shared_setters;
 
 impl ProblemSettings {
-    /// Threads that work.
+    /// The number of threads to use, at least 1.
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(threads::count).max(1)
     }
 
-    /// `Err` unless the shift is a number and the box one of one to three dimensions that can be addressed.
+    /// `Err` unless the shift is finite and the box has one to three dimensions and an addressable size.
     pub fn check(&self, shape: &[usize]) -> Result<()> {
         if !(1..=3).contains(&shape.len()) {
             return Err(Error::Unsupported { method: "poisson", what: "boxes of no or of more than three dimensions" });

@@ -16,7 +16,15 @@ use std::borrow::Cow;
 /// No partner.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How a [0, n]-factor is found: the numbers m, k_m and M of Algorithm 8.
+/// Options for [`GraphFactor::of`]: the numbers m, k_m and M of Algorithm 8.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::GraphFactorOptions;
+/// let mut options = GraphFactorOptions::default();
+/// assert_eq!((options.degree, options.rounds), (2, 5));
+/// options.degree = 1; // a matching: at most one edge at each vertex
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphFactorOptions {
@@ -59,7 +67,20 @@ impl GraphFactorOptions {
     }
 }
 
-/// A [0, n]-factor.
+/// A [0, n]-factor: edges of a graph, at most n at each vertex.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, Graph, GraphFactor, GraphFactorOptions};
+/// // A path of three vertices, whose second edge is the heavier one.
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 1.0), (1, 2, 5.0)])?;
+/// let mut options = GraphFactorOptions::default();
+/// options.degree = 1;
+/// let matching = GraphFactor::of(&Graph::of(&a)?, &options)?;
+/// assert_eq!(matching.partners(1).collect::<Vec<_>>(), [2]);
+/// assert_eq!(matching.partners(0).count(), 0);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphFactor {
     degree: usize,
@@ -308,11 +329,24 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     }
 }
 
-/// A [0, n]-factor by taking edges in descending order of weight, as long as both ends have less than n; of equal weights in order of
-/// rows. With n = 1 it has at least half of the most weight possible. Sequential; time E·log E.
+/// Find a [0, n]-factor by taking edges in descending order of weight, as long as both ends have fewer than n edges.
+///
+/// Edges of equal weight are taken in the order of rows. With n = 1, the factor has at least half of the maximum weight.
+///
+/// # Cost
+/// Sequential, E·log E operations for E edges.
 ///
 /// # Errors
 /// [`Error::Shape`] if `degree` is 0, [`Error::OutOfMemory`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, Graph, greedy};
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 1.0), (1, 2, 5.0)])?;
+/// let matching = greedy(&Graph::of(&a)?, 1)?;
+/// assert_eq!(matching.partners(2).collect::<Vec<_>>(), [1]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     if degree == 0 {
         return Err(Error::Shape { what: "edges of a vertex", expected: 1, got: 0 });

@@ -1,4 +1,4 @@
-//! Generalised products of sparse matrices and vectors: every row is reduced to one result.
+//! Generalised products of sparse matrices and vectors: each row is reduced to one result.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, chapter 3 (SRCSR-adaptive and SRCSR-balanced).
@@ -10,19 +10,51 @@ use bandsolve_kernel::spread::Split;
 use bandsolve_kernel::threads::{available, count, join};
 use core::ops::Range;
 
-/// The operators of a generalised product yᵢ = ⊕ⱼ aᵢⱼ ⊗ xⱼ. They may see row and column, and hold the vectors themselves: matrix, vectors,
-/// what is carried and the results may all be of different types.
+/// The operators ⊕ and ⊗ of a generalised matrix-vector product yᵢ = ⊕ⱼ aᵢⱼ ⊗ xⱼ.
+///
+/// The operators may use the row and the column, and they hold the vectors. The matrix, the vectors, the partial sums and the results may have
+/// different types.
+///
+/// # Examples
+/// A product with a vector:
+/// ```
+/// use bandsolve_sparse::{Csr, RowReduction, reduce_rows};
+/// struct Product<'x>(&'x [f64]);
+/// impl RowReduction<f64> for Product<'_> {
+///     type Sum = f64;
+///     type Output = f64;
+///     fn start(&self, _: usize) -> f64 {
+///         0.0
+///     }
+///     fn add(&self, sum: &mut f64, _: usize, column: usize, value: f64) {
+///         *sum += value * self.0[column];
+///     }
+///     fn join(&self, sum: &mut f64, _: usize, later: f64) {
+///         *sum += later;
+///     }
+///     fn finish(&self, _: usize, sum: f64, output: &mut f64) -> usize {
+///         *output = sum;
+///         0
+///     }
+/// }
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
+/// let mut y = [0.0; 2];
+/// reduce_rows(&a, &Product(&[1.0, 3.0]), &mut y);
+/// assert_eq!(y, [7.0, 6.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait RowReduction<T>: Sync {
-    /// What is carried from entry to entry.
+    /// The type of partial sums.
     type Sum: Send;
-    /// The result of a row.
+    /// The type of the result of a row.
     type Output: Send;
-    /// What a row begins with: the neutral element of ⊕.
+    /// The initial sum of a row: the neutral element of ⊕.
     fn start(&self, row: usize) -> Self::Sum;
-    /// Takes an entry: ⊗, then ⊕.
+    /// Add one entry to a sum: apply ⊗, then ⊕.
     fn add(&self, sum: &mut Self::Sum, row: usize, column: usize, value: T);
-    /// Takes consecutive entries of a row: `column(k)` is the column of `values[k]`. To be replaced where that is faster than
-    /// [`add`](Self::add) for each.
+    /// Add consecutive entries of a row to a sum. `column(k)` is the column of `values[k]`.
+    ///
+    /// Override this method if you can do better than [`add`](Self::add) for each entry.
     #[inline(always)]
     fn add_entries(&self, sum: &mut Self::Sum, row: usize, column: impl Fn(usize) -> usize, values: &[T])
     where
@@ -32,15 +64,17 @@ pub trait RowReduction<T>: Sync {
             self.add(sum, row, column(k), values[k]);
         }
     }
-    /// How many consecutive rows of the same number of entries [`reduce_alike`](Self::reduce_alike) takes; 0: it is not called.
+    /// Number of consecutive rows of equal length that [`reduce_alike`](Self::reduce_alike) reduces in one call. 0 if it is not implemented.
     const ALIKE: usize = 0;
-    /// Whether it takes rows of so many entries.
+    /// Whether [`reduce_alike`](Self::reduce_alike) accepts rows with this number of entries.
     #[inline(always)]
     fn takes_alike(&self, _length: usize) -> bool {
         true
     }
-    /// Reduces so many rows of `length` entries at once, where that is faster: `give` takes the number of each row among them and its sum.
-    /// `column(k)` is the column of `values[k]`. What is done to a row depends neither on its number nor on the other rows, and none is skipped.
+    /// Reduce [`ALIKE`](Self::ALIKE) rows of `length` entries each in one call, where this is faster.
+    ///
+    /// `column(k)` is the column of `values[k]`. Call `give(r, sum)` for row r = 0, 1, … of the call. The result of a row must depend neither on its
+    /// number nor on the other rows. Such rows are never skipped.
     #[inline(always)]
     fn reduce_alike(
         &self,
@@ -52,35 +86,47 @@ pub trait RowReduction<T>: Sync {
         T: Copy,
     {
     }
-    /// ⊕ of two parts of a row: `later` has the entries after those of `sum`.
+    /// Join two partial sums of a row by ⊕. `later` has the entries after those of `sum`.
     fn join(&self, sum: &mut Self::Sum, row: usize, later: Self::Sum);
-    /// Writes the result of a row over what stands there; what is returned is added up over all rows.
+    /// Write the result of a row to `output`. Returns a count, which is added up over all rows.
     fn finish(&self, row: usize, sum: Self::Sum, output: &mut Self::Output) -> usize;
-    /// Whether the entries of a row need not be looked at: its result is that of a row without any.
+    /// Whether to skip the entries of a row. Its result is then that of an empty row.
     #[inline]
     fn skips(&self, _row: usize) -> bool {
         false
     }
-    /// Asks memory for what [`add`](Self::add) will read for this column, a while before it does. A hint.
+    /// Prefetch the data that [`add`](Self::add) will soon read for this column. This is only a hint to the processor.
     #[inline]
     fn prefetch(&self, _column: usize) {}
 }
 
-/// How the work of a product is cut into pieces. WorkPieces depend on the matrix alone, never on the number of threads.
+/// The rule by which a product divides its work among threads.
+///
+/// The pieces depend only on the matrix, never on the number of threads. The results are therefore the same for any number of threads.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, ProductPlan, ProductSchedule, RowMax};
+/// let a = Csr::<f64>::from_triplets(2, 3, &[(0, 1, -4.0), (0, 2, 3.0), (1, 0, 5.0)])?;
+/// let mut largest = [None; 2];
+/// ProductPlan::new(&a).with_schedule(ProductSchedule::Balanced).reduce(&a, &RowMax, &mut largest);
+/// assert_eq!(largest, [Some(3.0), Some(5.0)]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProductSchedule {
-    /// Whole rows, in pieces of as much work as rows allow: every row is reduced from left to right. A row that is longer than all
-    /// others together keeps one thread busy while the others have nothing to do.
+    /// Pieces of whole rows, with about the same work. Each row is reduced from left to right. One very long row keeps one thread busy while the
+    /// others wait.
     Adaptive,
-    /// WorkPieces of the same work, which may begin and end within a row. The parts of such a row are joined in a fixed order.
+    /// Pieces of the same work, which may begin and end within a row. The parts of such a row are joined in a fixed order.
     Balanced,
 }
 
-/// Which rows are reduced, and how.
+/// The rows that a product reduces, and its schedule.
 ///
-/// # Example
-/// Rows 1 and 2 of a product:
+/// # Examples
+/// Reduce rows 1 and 2 only:
 /// ```
 /// use bandsolve_sparse::{Csr, ProductPlan, RowMax};
 /// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, -4.0), (1, 2, 3.0), (1, 0, 5.0)])?;
@@ -96,29 +142,29 @@ pub struct ProductPlan {
     scattered: bool,
 }
 
-/// Work of a piece, rows and entries: at least so much, and else this part of all.
+/// The minimum work of a piece, in rows plus entries, and the maximum number of pieces.
 const PIECE: usize = 1 << 14;
 const PIECES: usize = 128;
-/// Entries ahead at which the matrix is asked for. Hardware stops at the end of a page, which is 512 entries.
+/// Distance in entries at which the matrix is prefetched. Hardware prefetching stops at the end of a page, which is 512 entries.
 const STREAM_AHEAD: usize = 256;
-/// Entries ahead at which the vector is asked for.
+/// Distance in entries at which the vector is prefetched.
 const GATHER_AHEAD: usize = 64;
-/// Entries of a line of the cache, of 8 bytes each.
+/// Entries per cache line, at 8 bytes each.
 const LINE: usize = 8;
-/// Entries of a row between which memory is asked for what comes next.
+/// Entries of a long row between two rounds of prefetching.
 const BLOCK: usize = 64;
 
 impl ProductPlan {
-    /// All rows, with the schedule that fits the lengths of the rows, of which some hundred are looked at.
+    /// Plan a product over all rows. The schedule depends on the lengths of some hundred sampled rows.
     pub fn new<T: Clone, I: Index>(a: &Csr<'_, T, I>) -> Self {
         let (pointers, columns, _) = a.parts();
         let (rows, index) = (pointers.len() - 1, |index: &I| index.to_usize().expect("checked by `new`"));
-        // A row that is as long as a piece makes the sample that it is in long.
+        // A row as long as a piece makes its sample long.
         let sample = |k: usize| index(&pointers[rows * k / SAMPLES]);
         let longest = (0..SAMPLES).map(|k| sample(k + 1) - sample(k)).max().unwrap_or(0);
         let usual = columns.len() / SAMPLES;
         let schedule = if longest > 4 * usual + PIECE { ProductSchedule::Balanced } else { ProductSchedule::Adaptive };
-        // Columns are near if the entry before them, or that of the row before, was in the same kilobyte or so.
+        // A column is near if the previous entry, or an entry of the previous row, lies within about one kilobyte.
         let is_far = |e: usize| {
             let near = |other: usize| index(&columns[e]).abs_diff(index(&columns[other])) < NEAR;
             !near(e - 1) && !(e - SAMPLE..e - 1).any(near)
@@ -128,13 +174,13 @@ impl ProductPlan {
         Self { rows: 0..rows, schedule, scattered }
     }
 
-    /// These rows only.
+    /// Reduce these rows only.
     pub fn with_rows(mut self, rows: Range<usize>) -> Self {
         self.rows = rows;
         self
     }
 
-    /// This schedule.
+    /// Use this schedule.
     pub fn with_schedule(mut self, schedule: ProductSchedule) -> Self {
         self.schedule = schedule;
         self
@@ -150,22 +196,27 @@ impl ProductPlan {
         self.schedule
     }
 
-    /// Whether neighboring entries are far from each other, so that [`RowReduction::prefetch`] is called.
+    /// Whether the columns of neighboring entries are far apart. The product then calls [`RowReduction::prefetch`].
     pub fn is_scattered(&self) -> bool {
         self.scattered
     }
 
-    /// Reduces the rows, on all threads; returns the sum of what `finish` returned. No result depends on the number of threads.
+    /// Reduce the rows on all threads. Returns the sum of the counts that [`RowReduction::finish`] returned.
+    ///
+    /// The results are the same for any number of threads.
+    ///
+    /// # Shapes
+    /// `output` has one element per row of the plan.
     ///
     /// # Panics
-    /// If the rows are not those of `a`, or `output` has not one element for each.
+    /// If `output` has another length, or a row of the plan is not a row of `a`.
     pub fn reduce<T, I, R>(&self, a: &Csr<'_, T, I>, reduction: &R, output: &mut [R::Output]) -> usize
     where
         T: Copy + Sync,
         I: Index,
         R: RowReduction<T>,
     {
-        assert_eq!(output.len(), self.rows.len(), "one result a row");
+        assert_eq!(output.len(), self.rows.len(), "`output` must have one element per row of the plan");
         self.reduce_to(a, reduction, output)
     }
 
@@ -189,17 +240,21 @@ impl ProductPlan {
     }
 }
 
-/// Samples of the rows, and entries of each.
+/// Number of samples, and entries per sample.
 const SAMPLES: usize = 256;
 const SAMPLE: usize = 32;
-/// Columns that are near to each other.
+/// Maximum distance of columns that are near each other.
 const NEAR: usize = 128;
 
-/// Reduces every row, on all threads, as [`ProductPlan::new`] has it; returns the sum of what `finish` returned. No result depends on
-/// the number of threads.
+/// Reduce every row of a matrix on all threads. Returns the sum of the counts that [`RowReduction::finish`] returned.
 ///
-/// # Example
-/// The largest modulus of every row, and how many rows have no entry:
+/// The schedule is that of [`ProductPlan::new`]. The results are the same for any number of threads.
+///
+/// # Shapes
+/// `output` has one element per row of `a`.
+///
+/// # Examples
+/// Compute the largest modulus of every row, and count the rows without an entry:
 /// ```
 /// use bandsolve_sparse::{Csr, RowReduction, reduce_rows};
 /// struct Largest;
@@ -228,7 +283,7 @@ const NEAR: usize = 128;
 /// ```
 ///
 /// # Panics
-/// If `output` has not one element a row.
+/// If `output` does not have one element per row.
 pub fn reduce_rows<T, I, R>(a: &Csr<'_, T, I>, reduction: &R, output: &mut [R::Output]) -> usize
 where
     T: Copy + Sync,
@@ -238,9 +293,9 @@ where
     ProductPlan::new(a).reduce(a, reduction, output)
 }
 
-/// Where the results of rows are written.
+/// The results of rows, as a destination that can be split.
 pub(crate) trait OutputRows<V>: Split {
-    /// Lets `write` change the result of a row.
+    /// Call `write` with the result of a row.
     fn update(&mut self, row: usize, write: impl FnOnce(&mut V) -> usize) -> usize;
 }
 
@@ -251,27 +306,27 @@ impl<V: Send> OutputRows<V> for &mut [V] {
     }
 }
 
-/// A place in a matrix: so many rows are over, and so many entries.
+/// A cut through a matrix: `row` rows and `entry` entries lie before it.
 #[derive(Clone, Copy, PartialEq)]
 struct WorkCut {
     row: usize,
     entry: usize,
 }
 
-/// Rows and entries between two cuts.
+/// The work between two cuts: rows plus entries.
 fn work(from: WorkCut, to: WorkCut) -> usize {
     to.row - from.row + to.entry - from.entry
 }
 
-/// What a piece leaves to be joined.
+/// The partial results of a piece.
 struct OpenEnds<S> {
-    /// What `finish` returned.
+    /// Sum of the counts that `finish` returned.
     count: usize,
-    /// The part of the row that began before the piece.
+    /// The partial sum of the row that began before the piece.
     head: Option<S>,
-    /// The part of the row that goes on after the piece and began in it.
+    /// The partial sum of the row that began in the piece and continues after it.
     tail: Option<S>,
-    /// Whether a row ended.
+    /// Whether a row ended in the piece.
     ended: bool,
 }
 

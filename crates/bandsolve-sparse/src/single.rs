@@ -1,4 +1,4 @@
-//! Approximate inverses in single precision, for methods that go on in double precision.
+//! Approximate inverses in single precision, for iterations in double precision.
 //!
 //! # Source
 //! E. Carson, N. J. Higham, SIAM J. Sci. Comput. 40 (2018): iterative refinement in several precisions.
@@ -15,9 +15,19 @@ use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// A number type of double precision.
+/// A number type in double precision (`f64`, `Complex64`), with the single-precision type that corresponds to it.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::DoubleScalar;
+/// fn bytes_saved<T: DoubleScalar>() -> usize {
+///     size_of::<T>() - size_of::<T::Single>()
+/// }
+/// assert_eq!(bytes_saved::<f64>(), 4);
+/// assert_eq!(bytes_saved::<bandsolve::Complex64>(), 8);
+/// ```
 pub trait DoubleScalar: Scalar<Real = f64> {
-    /// The type of single precision.
+    /// The number type in single precision.
     type Single: Scalar<Real = f32>;
 }
 
@@ -29,19 +39,18 @@ impl DoubleScalar for Complex64 {
     type Single = Complex32;
 }
 
-/// z ≈ A⁻¹·r, computed in single precision: by a preconditioner alone, or by a Krylov method with it.
+/// An approximate inverse z ≈ A⁻¹·r in single precision, for a solve in double precision.
 ///
-/// Preconditioners of half the memory take half the time where memory is what they wait for. With a Krylov method inside and
-/// [`Richardson`](crate::KrylovMethod::Richardson) outside it is iterative refinement: x ← x + z, where the residual is formed in double
-/// precision. With [`Gmres`](crate::KrylovMethod::Gmres) outside it is FGMRES.
+/// It applies a preconditioner, or runs a Krylov method with this preconditioner ([`with_solver`](Self::with_solver)). Single precision needs half
+/// the memory, and half the time if memory bandwidth limits the speed.
 ///
-/// Rows and vectors are scaled by powers of two, so that they fit the range of single precision. All rows are scaled alike where
-/// that will do: then the inverse of a Hermitian matrix is Hermitian.
+/// Use it as the preconditioner of an outer solver in double precision. With [`Richardson`](crate::KrylovMethod::Richardson) as the outer method, the
+/// solve is iterative refinement: x ← x + z. With [`Gmres`](crate::KrylovMethod::Gmres) it is FGMRES.
 ///
-/// # Cost
-/// A copy of A in single precision; for preconditioners that keep A, two.
+/// Rows and vectors are scaled by powers of two, so that they fit the range of single precision. If one scale suffices for all rows, the inverse of a
+/// Hermitian matrix stays Hermitian.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, SingleInverse};
 /// let n = 100;
@@ -55,6 +64,9 @@ impl DoubleScalar for Complex64 {
 /// assert!(report.converged() && report.iterations <= 5);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Cost
+/// It keeps a copy of A in single precision, and a second one for preconditioners that keep A.
 pub struct SingleInverse<T: DoubleScalar> {
     scale: RowScale,
     /// The scaled matrix.
@@ -71,7 +83,7 @@ impl<T: DoubleScalar> Debug for SingleInverse<T> {
 }
 
 impl<T: DoubleScalar> SingleInverse<T> {
-    /// A preconditioner of a square matrix, in single precision.
+    /// Set up a preconditioner of a square matrix in single precision.
     ///
     /// # Errors
     /// As [`Preconditioner::new`].
@@ -90,7 +102,9 @@ impl<T: DoubleScalar> SingleInverse<T> {
         Ok(Self { scale, a: single, preconditioner, solver: None, iterations: AtomicUsize::new(0) })
     }
 
-    /// With a Krylov method, whose tolerance and limit say how far each application goes. Not below 10⁻⁶: single precision ends there.
+    /// Run this Krylov method in each application, up to the tolerance and the maximum number of iterations of `solver`.
+    ///
+    /// Choose a tolerance of at least 10⁻⁶: single precision cannot reach a smaller one.
     #[must_use]
     pub fn with_solver(self, solver: KrylovSolver<'static>) -> Self {
         Self { solver: Some(solver), ..self }
@@ -101,7 +115,7 @@ impl<T: DoubleScalar> SingleInverse<T> {
         &self.preconditioner
     }
 
-    /// Iterations of the Krylov method so far, of all applications.
+    /// Number of iterations of the Krylov method so far, over all applications.
     pub fn iterations(&self) -> usize {
         self.iterations.load(Ordering::Relaxed)
     }
@@ -132,7 +146,7 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
         self.apply_step(0, x, y, stack)
     }
 
-    /// It does: rounding is no linear operator, and tells at residuals below 10⁻⁷ of those at the start.
+    /// Always true. Rounding is not linear, which matters once the residual is below 10⁻⁷ of its initial value.
     fn changes(&self) -> bool {
         true
     }

@@ -1,15 +1,17 @@
-//! Matrices of stencils on grids: the model problems that preconditioners are compared on.
+//! Matrices of stencils on grids, and the model problems on which preconditioners are compared.
 
 use crate::csr::Csr;
 use crate::rows::make_rows;
 
-/// What a model problem cannot do without.
+/// The message of the panic if the memory does not suffice.
 const MEMORY: &str = "memory for a model problem";
 
-/// A square matrix by a stencil on a grid of `nx` · `ny` unknowns, numbered row by row: unknown (x, y) is coupled with (x + dx, y + dy) by
-/// `stencil[dy + 1][dx + 1]`. What leaves the grid is dropped, as are zeros.
+/// The matrix of a nine-point stencil on a grid of `nx` × `ny` unknowns.
 ///
-/// # Example
+/// The unknowns are numbered row by row. `stencil[dy + 1][dx + 1]` is the entry that couples unknown (x, y) with (x + dx, y + dy). The function
+/// omits zeros, and couplings that leave the grid.
+///
+/// # Examples
 /// ```
 /// use bandsolve_sparse::nine_point;
 /// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (2, 2));
@@ -17,20 +19,38 @@ const MEMORY: &str = "memory for a model problem";
 /// ```
 ///
 /// # Panics
-/// If there are 2³² unknowns or entries, or more.
+/// If the grid has (2³² − 1)/27 unknowns or more, or the memory does not suffice.
 pub fn nine_point(stencil: [[f64; 3]; 3], (nx, ny): (usize, usize)) -> Csr<'static, f64, u32> {
     let mut all = [[[0.0; 3]; 3]; 3];
     all[1] = stencil;
     twenty_seven_point(all, (nx, ny, 1))
 }
 
-/// The same on a grid of `nx` · `ny` · `nz` unknowns, with `stencil[dz + 1][dy + 1][dx + 1]`.
+/// The matrix of a 27-point stencil on a grid of `nx` × `ny` × `nz` unknowns.
+///
+/// The unknowns are numbered along x first, then y, then z. `stencil[dz + 1][dy + 1][dx + 1]` is the entry that couples unknown (x, y, z) with
+/// (x + dx, y + dy, z + dz). The function omits zeros, and couplings that leave the grid.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::twenty_seven_point;
+/// let mut stencil = [[[-1.0; 3]; 3]; 3];
+/// stencil[1][1][1] = 26.0;
+/// let a = twenty_seven_point(stencil, (3, 3, 3));
+/// // The unknown in the middle has 26 neighbors, the one in a corner has 7.
+/// assert_eq!(a.row(13).count(), 27);
+/// assert_eq!(a.row(0).count(), 8);
+/// ```
 ///
 /// # Panics
 /// As [`nine_point`].
 pub fn twenty_seven_point(stencil: [[[f64; 3]; 3]; 3], (nx, ny, nz): (usize, usize, usize)) -> Csr<'static, f64, u32> {
     let n = nx * ny * nz;
-    assert!(n < u32::MAX as usize / 27, "{n} unknowns are too many");
+    assert!(
+        n < u32::MAX as usize / 27,
+        "the grid has {n} unknowns, but at most {} are possible. Use a smaller grid.",
+        u32::MAX / 27 - 1
+    );
     let places = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3]);
     let entries: Vec<_> = places.map(|[z, y, x]| ([z, y, x], stencil[z][y][x])).filter(|(_, v)| *v != 0.0).collect();
     make_rows((n, n), n * entries.len(), &|rows, made| {
@@ -52,15 +72,23 @@ pub fn twenty_seven_point(stencil: [[[f64; 3]; 3]; 3], (nx, ny, nz): (usize, usi
     .expect(MEMORY)
 }
 
-/// A matrix of known properties, on a grid of any size.
+/// A matrix with known properties, on a grid of any size.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::MODEL_PROBLEMS;
+/// let problem = MODEL_PROBLEMS.iter().find(|problem| problem.name == "laplace3d").expect("a name");
+/// let a = (problem.make)(4);
+/// assert_eq!(a.rows(), 4 * 4 * 4);
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ModelProblem {
-    /// What it is called.
+    /// The name, such as `aniso1`.
     pub name: &'static str,
-    /// What it is.
+    /// The grid, the stencil and the strong direction, in words.
     pub description: &'static str,
-    /// The matrix for a grid with so many unknowns along each of its sides.
+    /// Makes the matrix. The argument is the number of unknowns along each side of the grid.
     pub make: fn(usize) -> Csr<'static, f64, u32>,
 }
 
@@ -68,11 +96,21 @@ pub struct ModelProblem {
 const ANISO1: [[f64; 3]; 3] = [[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]];
 /// Strong couplings along one diagonal of the grid.
 const ANISO2: [[f64; 3]; 3] = [[-1.0, -0.2, -0.1], [-0.2, 3.0, -0.2], [-0.1, -0.2, -1.0]];
-/// Strong couplings along the other.
+/// Strong couplings along the other diagonal of the grid.
 const MIRRORED: [[f64; 3]; 3] = [[-0.1, -0.2, -1.0], [-0.2, 3.0, -0.2], [-1.0, -0.2, -0.1]];
 const FIVE_POINT: [[f64; 3]; 3] = [[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]];
 
-/// The model problems; `aniso1` to `fem7` are those of C. J. Klein, dissertation, Heidelberg 2022, chapter 4 and 5.
+/// The model problems on which this crate compares preconditioners.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::MODEL_PROBLEMS;
+/// let names: Vec<_> = MODEL_PROBLEMS.iter().map(|problem| problem.name).collect();
+/// assert!(names.contains(&"aniso1") && names.contains(&"laplace2d"));
+/// ```
+///
+/// # Source
+/// `aniso1` to `fem7`: C. J. Klein, dissertation, Heidelberg 2022, chapters 4 and 5.
 pub const MODEL_PROBLEMS: &[ModelProblem] = &[
     ModelProblem {
         name: "aniso1",
@@ -111,7 +149,16 @@ pub const MODEL_PROBLEMS: &[ModelProblem] = &[
     },
 ];
 
-/// −(c₀·∂ₓₓ + c₁·∂ᵧᵧ + c₂·∂_zz) by second differences of spacing 1.
+/// The seven-point matrix of −(c₀·∂²/∂x² + c₁·∂²/∂y² + c₂·∂²/∂z²), by second differences with spacing 1.
+///
+/// Values outside the grid are zero (Dirichlet boundary conditions). The unknowns are numbered along x first, then y, then z.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::seven_point;
+/// let a = seven_point([1.0, 1.0, 0.5], (2, 1, 2));
+/// assert_eq!(a.row(0).collect::<Vec<_>>(), [(0, 5.0), (1, -1.0), (2, -0.5)]);
+/// ```
 ///
 /// # Panics
 /// As [`nine_point`].
@@ -123,13 +170,13 @@ pub fn seven_point([x, y, z]: [f64; 3], grid: (usize, usize, usize)) -> Csr<'sta
     twenty_seven_point(stencil, grid)
 }
 
-/// −(a·∂ₓₓ + b·∂ᵧᵧ) by bilinear elements on squares.
+/// The stencil of −(a·∂²/∂x² + b·∂²/∂y²) by bilinear finite elements on squares.
 fn bilinear(a: f64, b: f64) -> [[f64; 3]; 3] {
     let (stiffness, mass) = ([-1.0, 2.0, -1.0], [1.0, 4.0, 1.0].map(|v| v / 6.0));
     core::array::from_fn(|y| core::array::from_fn(|x| a * (mass[y] * stiffness[x]) + b * (stiffness[y] * mass[x])))
 }
 
-/// ANISO2 with its unknowns numbered along the strong diagonals, one after the other.
+/// ANISO2 with the unknowns numbered along the strong diagonals of the grid.
 fn along_diagonals(n: usize) -> Csr<'static, f64, u32> {
     let a = nine_point(MIRRORED, (n, n));
     let mut order: Vec<usize> = (0..n * n).collect();

@@ -10,6 +10,14 @@ use bandsolve_kernel::{RealScalar, Simd};
 use std::sync::Arc;
 
 /// How pivot rows are chosen during elimination.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Pivoting, Plan, Shape};
+/// let plan = Plan::new(Shape::Tridiagonal { n: 1000, periodic: false }).pivoting(Pivoting::Partial);
+/// assert_eq!(plan.options().pivoting.name(), "partial");
+/// assert_eq!(Pivoting::default(), Pivoting::ScaledPartial);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
@@ -43,6 +51,13 @@ impl Pivoting {
 }
 
 /// What the user has chosen by the methods of [`Plan`](crate::Plan); the defaults are right for nearly everyone.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Plan, Shape};
+/// let plan = Plan::new(Shape::Tridiagonal { n: 1000, periodic: false }).threads(2).verify(false);
+/// assert_eq!((plan.options().threads, plan.options().verify), (2, false));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

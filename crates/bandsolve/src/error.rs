@@ -1,29 +1,37 @@
-//! What can go wrong, with the place where it did.
+//! Errors, with the place where they occurred.
 
 use core::fmt;
 
-/// Why a system was not solved.
+/// The reason why a call failed.
 ///
-/// Every variant says where (array, row, index) and what (expected, got). After `Singular` and `NotConverged` the
-/// best x found stands in the caller's array.
+/// Each variant names the place (array, row, index) where it has one, and lengths both as expected and as passed. After `Singular`
+/// and `NotConverged`, the caller's array holds the best x that the solver found.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Error, Tridiagonal};
+/// let solved = Tridiagonal::new(&[1.0], &[1.0, 1.0], &[1.0])?.solve(&[1.0, f64::NAN]);
+/// assert_eq!(solved.unwrap_err(), Error::NotFinite { array: "rhs", index: 1 });
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Error {
     /// An array has the wrong length.
     Shape {
-        /// Which array or size.
+        /// Name of the array or size.
         what: &'static str,
         /// The length that fits the rest of the system.
         expected: usize,
-        /// The length that was given.
+        /// The length that was passed.
         got: usize,
     },
-    /// The entries of an array do not lie in memory as they would have to, to be borrowed.
+    /// An array cannot be borrowed, because its entries have another order in memory.
     Layout {
-        /// Which array.
+        /// Name of the array.
         array: &'static str,
-        /// How they would have to lie.
+        /// The required order in memory.
         expected: &'static str,
     },
     /// An input array holds a NaN or an infinity.
@@ -33,7 +41,7 @@ pub enum Error {
         /// Index into that array as the caller passed it.
         index: usize,
     },
-    /// An index array of a sparse matrix makes no sense.
+    /// An index array of a sparse matrix is invalid.
     Structure {
         /// Name of the array: `column_pointers` or `row_indices`; `x.column_pointers` those of results on a device.
         array: &'static str,
@@ -45,7 +53,7 @@ pub enum Error {
         /// First row (counted from 0) in which elimination found only zeros.
         row: usize,
     },
-    /// The matrix was to be Hermitian positive definite, and is not.
+    /// The matrix is not Hermitian positive definite, but the method requires it.
     NotDefinite {
         /// First row (counted from 0) in which the matrix is not Hermitian, or else that of the first leading minor that is not
         /// positive.
@@ -56,55 +64,55 @@ pub enum Error {
         /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite); of a solve by iteration, the
         /// relative residual.
         backward_error: f64,
-        /// Steps of refinement or iteration taken in all.
+        /// Total number of refinement or iteration steps.
         refinement_steps: usize,
     },
     /// The problem is singular, and the right-hand side is too far from those that have a solution.
     Incompatible {
-        /// What would have to be subtracted from every entry of the right-hand side.
+        /// The number that must be subtracted from each entry of the right-hand side for a solution to exist.
         removed: f64,
-        /// What may be, in size.
+        /// The largest modulus of this number that the caller accepts.
         allowed: f64,
     },
-    /// Some of several right-hand sides were not solved; all others were.
+    /// The solver failed for some right-hand sides, and solved for all others.
     Columns {
-        /// What went wrong with the first of them.
+        /// The error of the first failed right-hand side.
         first: Box<Error>,
-        /// All of them, counted from 0.
+        /// Every failed right-hand side, counted from 0.
         columns: Vec<usize>,
     },
     /// The method cannot be used for this kind of system.
     Unsupported {
-        /// The method asked for.
+        /// The requested method.
         method: &'static str,
-        /// The kind of system or option that it cannot take.
+        /// The kind of system, or the option, that the method does not support.
         what: &'static str,
     },
-    /// The scratch memory handed in is too small.
+    /// The scratch memory is too small.
     Scratch {
-        /// Bytes asked for by the `…_scratch` function.
+        /// Bytes that the `…_scratch` function returns.
         expected: usize,
-        /// Bytes in the stack that was handed in.
+        /// Bytes in the stack that the caller passed.
         got: usize,
     },
-    /// There is no GPU that could be used.
+    /// No usable GPU was found.
     NoDevice {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A call of a GPU's driver failed.
     Device {
-        /// What was being done.
+        /// The call that failed.
         call: &'static str,
-        /// What the driver says.
+        /// The message of the driver.
         message: String,
     },
-    /// Memory for the factors could not be had.
+    /// The operating system could not provide the memory that the call needs.
     OutOfMemory {
         /// Size of the failed allocation.
         bytes: usize,
     },
-    /// The caller wanted the call to stop, see [`interrupt`](crate::interrupt).
+    /// The caller stopped the call, see [`interrupt`](crate::interrupt).
     Interrupted,
 }
 
@@ -113,22 +121,32 @@ impl fmt::Display for Error {
         match self {
             Self::Shape { what, expected, got } => write!(f, "{what} has length {got}, expected {expected}"),
             Self::Layout { array, expected } => {
-                write!(f, "{array} cannot be borrowed as it lies in memory, expected {expected}")
+                write!(
+                    f,
+                    "{array} cannot be used without a copy: expected {expected}. Copy the entries to such an array first"
+                )
             }
             Self::NotFinite { array, index } => write!(f, "{array}[{index}] is not finite"),
             Self::Structure { array, index } => write!(
                 f,
-                "{array}[{index}] is no valid index: pointers begin with 0, never decrease and end with the number of entries, \
-                 rows lie inside the matrix"
+                "{array}[{index}] is no valid index: pointers must start with 0, never decrease and end with the number of \
+                 entries; row indices must be at least 0 and less than the number of rows"
             ),
             Self::Singular { row } => write!(f, "the matrix is singular: no pivot in row {row}"),
             Self::NotDefinite { row } => {
                 write!(f, "the matrix is not Hermitian positive definite: first seen in row {row}")
             }
+            Self::NotConverged { backward_error, refinement_steps } if backward_error.is_nan() => write!(
+                f,
+                "no accurate answer: no backward error after {refinement_steps} steps of refinement or iteration, because x or its \
+                 residual is not finite. The solution may exceed the largest number of the type: scale the right-hand side, or use \
+                 double precision. Otherwise the matrix may be singular to working precision: check its condition"
+            ),
             Self::NotConverged { backward_error, refinement_steps } => write!(
                 f,
-                "no accurate answer: backward error {backward_error:.1e} after {refinement_steps} steps of refinement or iteration; \
-                 the matrix may be singular to working precision, or its entries may leave the range of the type"
+                "no accurate answer: backward error {backward_error:.1e} after {refinement_steps} steps of refinement or iteration. \
+                 The matrix may be singular to working precision: check its condition. Or its entries may leave the range of the \
+                 type: scale them"
             ),
             Self::Incompatible { removed, allowed } => write!(
                 f,
@@ -139,10 +157,14 @@ impl fmt::Display for Error {
                 write!(f, "{first} (right-hand side {}{})", columns[0], others(columns))
             }
             Self::Unsupported { method, what } => write!(f, "method {method} does not solve {what}"),
-            Self::Scratch { expected, got } => write!(f, "scratch of {got} bytes is too small, {expected} are needed"),
+            Self::Scratch { expected, got } => {
+                write!(f, "the scratch memory has {got} bytes, expected {expected} or more")
+            }
             Self::NoDevice { reason } => write!(f, "no GPU: {reason}"),
             Self::Device { call, message } => write!(f, "{call} failed on the GPU: {message}"),
-            Self::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes could not be allocated"),
+            Self::OutOfMemory { bytes } => {
+                write!(f, "out of memory: the operating system could not provide {bytes} bytes")
+            }
             Self::Interrupted => {
                 f.write_str("interrupted: the caller stopped the call before it ended; its results are not valid")
             }
@@ -164,7 +186,7 @@ fn others(columns: &[usize]) -> String {
 }
 
 impl Error {
-    /// What went wrong, whichever right-hand side it was: the first error of [`Columns`](Self::Columns), else the error itself.
+    /// The error of the first failed right-hand side for [`Columns`](Self::Columns), otherwise the error itself.
     pub fn cause(&self) -> &Error {
         match self {
             Error::Columns { first, .. } => first.cause(),
@@ -174,6 +196,14 @@ impl Error {
 }
 
 /// Shorthand for results of this crate.
+///
+/// # Examples
+/// ```
+/// fn first(values: &[f64]) -> bandsolve::Result<f64> {
+///     values.first().copied().ok_or(bandsolve::Error::Shape { what: "values", expected: 1, got: 0 })
+/// }
+/// assert_eq!(first(&[2.0]), Ok(2.0));
+/// ```
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// `Err(Shape)` unless `got == expected`.
@@ -181,7 +211,7 @@ pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Resu
     if got == expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }
 
-/// What went wrong with some of several right-hand sides, while the others are solved.
+/// Errors of the right-hand sides that the solver failed for, while it solves for the others.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     first: Option<Error>,

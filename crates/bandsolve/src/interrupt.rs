@@ -12,6 +12,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Says whether to stop.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Error, interrupt::{self, Stop}};
+/// use std::time::{Duration, Instant};
+/// let start = Instant::now();
+/// let stop: Stop = std::rc::Rc::new(move || start.elapsed() >= Duration::ZERO);
+/// assert_eq!(interrupt::interruptible(stop, interrupt::check), Err(Error::Interrupted));
+/// ```
 pub type Stop = Rc<dyn Fn() -> bool>;
 
 thread_local! {
@@ -51,6 +60,14 @@ pub fn interruptible<R>(stop: Stop, work: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// [`Error::Interrupted`] if the caller wants the work to stop.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Error, interrupt};
+/// let work = || (0..10).try_for_each(|_| interrupt::check());
+/// assert_eq!(work(), Ok(()));
+/// assert_eq!(interrupt::interruptible(std::rc::Rc::new(|| true), work), Err(Error::Interrupted));
+/// ```
 pub fn check() -> Result<()> {
     // Not while it is borrowed: the function may call what is interruptible itself. While a thread ends there is none.
     let stop = STOP.try_with(|stop| stop.borrow().clone()).ok().flatten();
@@ -61,6 +78,16 @@ pub fn check() -> Result<()> {
 }
 
 /// [`check`] for tasks that several threads share: the calling thread asks, and the tasks of all threads learn of it.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Error, interrupt::{self, SharedCheck}};
+/// let shared = SharedCheck::default();
+/// let result = interrupt::interruptible(std::rc::Rc::new(|| true), || shared.check());
+/// assert_eq!(result, Err(Error::Interrupted));
+/// let other = std::thread::scope(|scope| scope.spawn(|| shared.check()).join().unwrap());
+/// assert_eq!(other, Err(Error::Interrupted)); // the other thread stops, too
+/// ```
 #[derive(Debug, Default)]
 pub struct SharedCheck(AtomicBool);
 
@@ -78,6 +105,11 @@ impl SharedCheck {
 }
 
 /// Calls `work` on one of the threads that share work, and asks the function of this thread on its behalf meanwhile.
+///
+/// # Examples
+/// ```
+/// assert_eq!(bandsolve::interrupt::on_worker(|| 6 * 7), 42);
+/// ```
 pub fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if threads::is_worker() || !threads::available() {
         return work();

@@ -1,17 +1,66 @@
-//! Linear systems whose non-zeros lie in a narrow band, solved in parallel, every answer verified.
+//! Solve linear systems whose non-zeros lie in a narrow band.
+//!
+//! The solvers work in parallel and check every answer: each solve reports the backward error of x.
 //!
 //! ```
 //! use bandsolve::prelude::*;
+//! // −xᵢ₋₁ + 2.5 xᵢ − xᵢ₊₁ = 1, in 100 000 rows
 //! let n = 100_000;
 //! let (sub, diag, sup) = (vec![-1.0; n], vec![2.5; n], vec![-1.0; n]);
 //! let a = Tridiagonal::new(&sub, &diag, &sup)?;
 //! let x = a.solve(&vec![1.0; n])?;
+//! assert!((x.values[n / 2] - 2.0).abs() < 1e-14); // far from both ends x = 2
 //! assert!(x.report.backward_error <= 8.0 * f64::EPSILON);
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
 //!
-//! Three verbs serve every kind of system: a [`Plan`] chooses the method, [`Plan::factor`] takes the numbers, a
-//! [`Factor`] solves for right-hand sides; `a.solve(&rhs)` does all three.
+//! To solve again with the same matrix, keep its factors: `Plan::new(a.shape()).factor(&a)?` returns a [`Factor`], and
+//! [`Factor::solve`] solves for each right-hand side. A [`Plan`] chooses the method from the shape of the matrix alone.
+//!
+//! # Which type serves which matrix
+//!
+//! | matrix | type |
+//! | --- | --- |
+//! | one tridiagonal matrix, open or periodic | [`Tridiagonal`] |
+//! | a block tridiagonal matrix with dense blocks, open or periodic | [`BlockTridiagonal`] |
+//! | a banded matrix in LAPACK band storage | [`Banded`] |
+//! | many independent tridiagonal systems of one size | [`TridiagonalBatch`] |
+//! | a general sparse matrix | crate `bandsolve-sparse` |
+//! | a Poisson or Helmholtz problem on a rectangular grid | crate `bandsolve-poisson` |
+//! | an eigenvalue problem | crate `bandsolve-eigen` |
+//! | a system that several MPI processes share | crate `bandsolve-mpi` |
+//!
+//! The entries are `f32`, `f64`, [`Complex32`] or [`Complex64`]. Right-hand sides are column-major, and one call solves for any
+//! number of them. A linear recurrence is solved by the functions of [`recurrence`].
+//!
+//! # Errors
+//!
+//! Functions return [`Error`], which names the array and the index, or the row, where the problem lies. A solve fails with
+//! [`Error::Singular`] if elimination finds no pivot, and with [`Error::NotConverged`] if the backward error of x stays above 64ε. If x may have no correct digit
+//! although its backward error is small, [`Report::attention`] says so. [`Inspect`] estimates the condition of the matrix and bounds the
+//! error of x.
+//!
+//! # Threads and reproducibility
+//!
+//! A solve uses all threads of rayon's pool; [`Plan::threads`] sets another number. The result is the same, bit for bit, for any
+//! number of threads. It can differ between instruction sets ([`Simd`]). A long call stops early inside
+//! [`interrupt::interruptible`].
+//!
+//! # Features
+//!
+//! All features are off by default.
+//!
+//! | feature | use |
+//! | --- | --- |
+//! | `ndarray` | pass vectors and matrices of `ndarray`, see [`interop`] |
+//! | `nalgebra` | pass vectors and matrices of `nalgebra`, see [`interop`] |
+//! | `faer` | pass vectors and matrices of `faer`, see [`interop`] |
+//! | `serde` | serialize [`Report`], [`Solution`], [`ExpertReport`], [`Error`], [`Options`] and the types in them |
+//!
+//! # Guide
+//!
+//! The guide is in the folder `docs` of the repository: `getting-started.md`, `which-method.md`, `accuracy.md`,
+//! `troubleshooting.md`, and in `docs/math` one page for each method with its equations, its cost and its limits.
 
 mod contract;
 mod decision;

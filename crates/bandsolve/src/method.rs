@@ -132,7 +132,15 @@ macro_rules! declare {
         $(#[$doc:meta])*
         $variant:ident $name:literal { $($kind:ident $page:literal [$($how:tt)+];)* }
     )*) => {
-        /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
+        /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices for which it fails.
+        ///
+        /// # Examples
+        /// ```
+        /// use bandsolve::{Method, Shape};
+        /// let shape = Shape::Tridiagonal { n: 1000, periodic: false };
+        /// assert_eq!(Method::from_name("rpts"), Some(Method::Rpts));
+        /// assert!(Method::Rpts.solves(shape) && !Method::Bcyclic.solves(shape));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]

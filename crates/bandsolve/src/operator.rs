@@ -137,6 +137,21 @@ impl<T: Scalar, F: Factor<T>> LinearOperator<T> for Inverse<F> {
 }
 
 /// Processes of which each holds a part of every vector. Sums over a whole vector are sums over all of them.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Communicator;
+/// /// Two processes that hold the same values.
+/// struct Twice;
+/// impl Communicator for Twice {
+///     fn sum(&self, values: &mut [f64]) {
+///         values.iter_mut().for_each(|value| *value *= 2.0);
+///     }
+/// }
+/// let mut values = [3.0];
+/// Twice.sum(&mut values);
+/// assert_eq!(values, [6.0]);
+/// ```
 pub trait Communicator: Sync {
     /// Adds up what all processes hold; all get the same bits.
     fn sum(&self, values: &mut [f64]);
@@ -149,6 +164,14 @@ pub trait Communicator: Sync {
 }
 
 /// One process, which holds all of every vector.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Alone, Communicator};
+/// let mut sums = [1.0, 2.0];
+/// Alone.sum(&mut sums);
+/// assert_eq!(sums, [1.0, 2.0]);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Alone;
 

@@ -14,6 +14,12 @@ use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
 /// Elements of a piece: of a basis of twenty vectors, a piece stays in the second-level cache.
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::{PIECE, each_piece};
+/// each_piece(3 * PIECE, (), &|rows, ()| assert_eq!(rows.len(), PIECE));
+/// ```
 pub const PIECE: usize = 1 << 10;
 
 /// Sums that norms are formed with.
@@ -29,6 +35,13 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 ///
 /// # Errors
 /// These.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Alone, Error, vectors::agree};
+/// assert_eq!(agree(&Alone, 5, Ok(())), Ok(5));
+/// assert_eq!(agree(&Alone, 5, Err(Error::Interrupted)), Err(Error::Interrupted));
+/// ```
 pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> Result<usize> {
     let (kind, numbers) = match &own {
         Ok(()) => (None, [0; 2]),
@@ -62,6 +75,12 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
 ///
 /// # Errors
 /// As [`agree`].
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Alone, vectors::agree_on};
+/// assert_eq!(agree_on(&Alone, Ok("made")), Ok("made"));
+/// ```
 pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V> {
     let (own, error) = match own {
         Ok(own) => (Some(own), Ok(())),
@@ -75,6 +94,12 @@ pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V>
 ///
 /// # Errors
 /// `Unsupported`.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Alone, vectors::{agree_alike, digest}};
+/// assert_eq!(agree_alike(&Alone, digest(&("gmres", 50))), Ok(()));
+/// ```
 pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> {
     // Sums of parts of 16 bits and of their squares are exact. By Cauchy and Schwarz p·Σv² = (Σv)² only where all are equal.
     let parts = [0, 16, 32, 48].map(|shift| ((options >> shift) & 0xffff) as f64);
@@ -90,6 +115,13 @@ pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> 
 }
 
 /// A digest of what displays alike, for [`agree_alike`] (FNV-1a).
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::digest;
+/// assert_eq!(digest(&("gmres", 50)), digest(&("gmres", 50)));
+/// assert_ne!(digest(&("gmres", 50)), digest(&("gmres", 51)));
+/// ```
 pub fn digest(options: &dyn core::fmt::Debug) -> u64 {
     struct Fnv(u64);
     impl core::fmt::Write for Fnv {
@@ -105,6 +137,15 @@ pub fn digest(options: &dyn core::fmt::Debug) -> u64 {
 }
 
 /// What sums are formed with.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Alone, vectors::Reducer, dyn_stack::{PodBuffer, PodStack}};
+/// let mut memory = PodBuffer::new(Reducer::scratch(2, 1));
+/// let (mut reducer, _rest) = Reducer::new(&Alone, 2, 1, PodStack::new(&mut memory));
+/// assert_eq!(reducer.norm(&[3.0, 4.0]), 5.0);
+/// assert_eq!(reducer.dot(&[3.0, 4.0], &[1.0, 1.0]).re, 7.0);
+/// ```
 pub struct Reducer<'s> {
     communicator: &'s dyn Communicator,
     n: usize,
@@ -290,17 +331,38 @@ fn rows_of(piece: usize, n: usize) -> Range<usize> {
 }
 
 /// Calls `work` for every piece of n rows, with its part of `out` (with [`PIECE`] elements a row), on all threads.
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::each_piece;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let rows_seen = AtomicUsize::new(0);
+/// each_piece(5000, (), &|rows, ()| _ = rows_seen.fetch_add(rows.len(), Ordering::Relaxed));
+/// assert_eq!(rows_seen.into_inner(), 5000);
+/// ```
 pub fn each_piece<S: Split>(n: usize, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     each_chunk((n.div_ceil(PIECE), LEAST), out, &|piece, out| work(rows_of(piece, n), out));
 }
 
 /// As a number of the type; the imaginary part of a real one is dropped.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Complex64, vectors::narrow};
+/// assert_eq!(narrow::<f64>(Complex64::new(2.0, 3.0)), 2.0);
+/// ```
 #[inline(always)]
 pub fn narrow<T: Scalar>(c: Complex64) -> T {
     T::from_parts(T::Real::from_f64(c.re), T::Real::from_f64(c.im))
 }
 
 /// In double precision.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Complex64, vectors::widen};
+/// assert_eq!(widen(2.0_f32), Complex64::new(2.0, 0.0));
+/// ```
 #[inline(always)]
 pub fn widen<T: Scalar>(v: T) -> Complex64 {
     Complex64::new(v.re().to_f64(), v.im().to_f64())
@@ -309,6 +371,13 @@ pub fn widen<T: Scalar>(v: T) -> Complex64 {
 /// a / b; complex numbers without overflow or underflow of a square.
 ///
 /// The quotient of complex numbers in Rust's own way divides by |b|², which leaves the range of double precision from |b| = 1e±154 on.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Complex64, vectors::divide};
+/// let b = Complex64::new(0.0, 1e200); // |b|² overflows
+/// assert!((divide(b, b) - 1.0).norm() < 1e-15);
+/// ```
 #[inline(always)]
 pub fn divide<T: Scalar>(a: T, b: T) -> T {
     if !T::COMPLEX {
@@ -329,6 +398,13 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
 const SIDE: usize = 8;
 
 /// aᴴ·b of a piece.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Complex64, vectors::dot};
+/// let i = Complex64::new(0.0, 1.0);
+/// assert_eq!(dot(&[i], &[i]), Complex64::new(1.0, 0.0));
+/// ```
 pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
     if by_products::<T>() && a.len() == b.len() {
         let mut sum = [ZERO];
@@ -356,11 +432,24 @@ pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
 }
 
 /// ‖a‖₂² of a piece.
+///
+/// # Examples
+/// ```
+/// assert_eq!(bandsolve::vectors::norm_squared(&[3.0, 4.0]), 25.0);
+/// ```
 pub fn norm_squared<T: Scalar>(a: &[T]) -> f64 {
     dot(a, a).re
 }
 
 /// y ← y − c·v of a piece.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Complex64, vectors::subtract};
+/// let mut y = [5.0, 7.0];
+/// subtract(&mut y, Complex64::new(2.0, 0.0), &[1.0, 3.0]);
+/// assert_eq!(y, [3.0, 1.0]);
+/// ```
 pub fn subtract<T: Scalar>(y: &mut [T], c: Complex64, v: &[T]) {
     let c: T = narrow(c);
     y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);

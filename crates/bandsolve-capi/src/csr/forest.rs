@@ -6,45 +6,45 @@ use crate::status::{CallFailure, CallResult};
 use bandsolve::Scalar;
 use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions, PreconditionerOptions};
 
-/// How factors of graphs, and preconditioners that need them, are made.
+/// Options for factors of graphs, linear forests, and preconditioners that need them.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct bandsolve_forest_options_t {
-    /// To be set to `sizeof(bandsolve_forest_options_t)`, also before `bandsolveForestDefaults`.
+    /// Set it to `sizeof(bandsolve_forest_options_t)` first, also before `bandsolveForestDefaults`.
     pub size: usize,
-    /// Most edges of a vertex: 1 to 4, of a forest 1 or 2. At first 2.
+    /// Maximum number of edges at a vertex: 1 to 4; 1 or 2 for a forest. Default 2.
     pub degree: i64,
-    /// Most rounds of proposals. At first 5.
+    /// Maximum number of rounds of proposals. Default 5.
     pub rounds: i64,
-    /// Vertices propose to those of the other charge alone, but in every so many-th round. At first 5.
+    /// In every `period`-th round a vertex proposes to all vertices, in other rounds only to vertices of the other charge. Default 5.
     pub period: i64,
-    /// The first round without charges, below `period`. At first 0.
+    /// The first round without charges, less than `period`. Default 0.
     pub uncharged: i64,
-    /// Changes the charges. At first 0.
+    /// Seed of the random charges. Default 0.
     pub seed: u64,
-    /// Of preconditioners with forests that may share edges: by how much the weights of a forest are multiplied before the next
-    /// is looked for. At first 0.01.
+    /// For preconditioners whose forests may share edges: the factor for the weights of a forest before the search for the next
+    /// forest. 0 to 1. Default 0.01.
     pub omega: f64,
 }
 
-/// What was found.
+/// Sizes and coverage of a factor of a graph, or of a linear forest.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct bandsolve_forest_info_t {
-    /// To be set to `sizeof(bandsolve_forest_info_t)` before the call. Later versions add fields at the end, and write no more than
-    /// this.
+    /// Set it to `sizeof(bandsolve_forest_info_t)` before the call. Later versions of the library add fields at the end, and
+    /// write at most `size` bytes.
     pub size: usize,
-    /// Vertices: rows of the matrix.
+    /// Number of vertices: the rows of the matrix.
     pub n: i64,
-    /// Paths, those of a single vertex included; 0 of a factor.
+    /// Number of paths, including paths of one vertex. 0 for a factor.
     pub paths: i64,
-    /// Cycles that were broken; 0 of a factor.
+    /// Number of cycles that were broken. 0 for a factor.
     pub cycles: i64,
-    /// Rounds of proposals.
+    /// Number of rounds of proposals.
     pub rounds: i64,
-    /// The share of the graph's weight that the edges have.
+    /// Coverage: the weight of the chosen edges divided by the weight of all edges of the graph.
     pub coverage: f64,
-    /// 1 if no edge can be added, as a last round has shown, else 0.
+    /// 1 if the last round showed that no edge can be added, else 0.
     pub maximal: i32,
 }
 
@@ -54,13 +54,13 @@ pub struct bandsolve_forest {
     info: bandsolve_forest_info_t,
 }
 
-/// A forest that `bandsolve<t>csr_forest` has made.
+/// A forest that `bandsolve<t>csr_forest` made.
 pub type bandsolve_forest_t = *mut bandsolve_forest;
 
-/// Writes the options that are taken where there are none.
+/// Write the default options.
 ///
 /// # Safety
-/// `out` is null or points to a size, and to as many bytes as that says.
+/// `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn forest_defaults(out: *mut bandsolve_forest_options_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room("options", out)? };
@@ -72,10 +72,10 @@ pub(crate) unsafe fn forest_defaults(out: *mut bandsolve_forest_options_t) -> Ca
     Ok(())
 }
 
-/// The options of the caller; the usual ones if there are none.
+/// The options of the caller, or the defaults if there are none.
 ///
 /// # Safety
-/// `options` is null or points to a size, and to as many bytes as that says.
+/// `options` is null, or points to a structure whose first field is its size.
 pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> CallResult<PreconditionerOptions> {
     let mut own = PreconditionerOptions::default();
     if options.is_null() {
@@ -98,7 +98,7 @@ pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> Call
     Ok(own)
 }
 
-/// What is known of a factor with so much of the weight.
+/// The information about a factor with this coverage.
 fn found(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
     bandsolve_forest_info_t {
         size: size_of::<bandsolve_forest_info_t>(),
@@ -111,10 +111,10 @@ fn found(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
     }
 }
 
-/// Writes what was found, unless nobody wants to know.
+/// Write the information, unless `out` is null.
 ///
 /// # Safety
-/// `out` is null or points to a size, and to as many bytes as that says.
+/// `out` is null, or points to a structure whose first field is its size.
 unsafe fn tell(info: bandsolve_forest_info_t, out: *mut bandsolve_forest_info_t) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
@@ -182,7 +182,7 @@ pub(crate) unsafe fn forest<T: Scalar>(
     Ok(())
 }
 
-/// What a handle points to.
+/// The object of a handle.
 ///
 /// # Safety
 /// As [`opened`].
@@ -194,13 +194,13 @@ unsafe fn handle<'a>(forest: bandsolve_forest_t) -> CallResult<&'a bandsolve_for
 /// `bandsolveForestInfo`: sizes and coverage.
 ///
 /// # Safety
-/// `forest` is null or not destroyed meanwhile; `out` is null or points to a size, and to as many bytes as that says.
+/// `forest` is null or not destroyed meanwhile; `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn info(forest: bandsolve_forest_t, out: *mut bandsolve_forest_info_t) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { tell(handle(forest)?.info, out) }
 }
 
-/// An array that is written if there is one.
+/// An optional output array.
 fn optional<T>(name: &'static str, start: *mut T, len: usize) -> CallResult<RawArray<T>> {
     RawArray::new(name, start, if start.is_null() { 0 } else { len })
 }

@@ -13,34 +13,34 @@ use core::mem::offset_of;
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-/// On which side of the matrix a preconditioner stands.
+/// The side of the matrix on which a preconditioner is applied.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_side_t {
-    /// On the right: the residual that is made small is that of the system itself.
+    /// On the right: the iteration reduces the residual of the system itself.
     BANDSOLVE_RIGHT = 0,
-    /// On the left.
+    /// On the left: the iteration reduces the preconditioned residual.
     BANDSOLVE_LEFT = 1,
 }
 
-/// A side as C hands it in: any number, so not the Rust enum.
+/// A side from C. It may be any number, so it is not the Rust enum.
 pub type SideArgument = i32;
 
-/// Why an iteration ended. Numbers are permanent: new ones may come, none changes its meaning.
+/// Why an iteration ended. The numbers are permanent: later versions may add one, but never change the meaning of one.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_ending_t {
     /// The residual, computed from x, is within the tolerance.
     BANDSOLVE_CONVERGED = 0,
-    /// As many iterations as allowed.
+    /// The iteration reached the maximum number of iterations.
     BANDSOLVE_ITERATION_LIMIT = 1,
-    /// Restarts brought nothing: the residual does not get smaller.
+    /// The residual no longer decreases, even after a restart.
     BANDSOLVE_STAGNATED = 2,
-    /// A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
+    /// A division by zero, or a product that shows that the matrix is not definite. A restart did not help.
     BANDSOLVE_BREAKDOWN = 3,
-    /// A NaN or an infinity came up.
+    /// The iteration produced NaN or infinity.
     BANDSOLVE_ITERATION_NOT_FINITE = 4,
-    /// `watch` said so.
+    /// The function `watch` ended the iteration.
     BANDSOLVE_CANCELLED = 5,
 }
 
@@ -59,40 +59,44 @@ impl From<Ending> for bandsolve_ending_t {
     }
 }
 
-/// Is told of every iteration: its number from 1 on, the norm of the residual as the method knows it, what it is to be below, and the
-/// caller's `watch_data`. All but 0 ends the iteration. It must return: no exception, no `longjmp`.
+/// A function that the solver calls after each iteration.
+///
+/// Its arguments are the number of the iteration from 1, the norm of the residual as the method knows it, the tolerance, and
+/// `watch_data`. Return 0 to continue, and any other value to end the iteration. The function must return: it must not throw an
+/// exception or call `longjmp`.
 pub type bandsolve_watch_t = Option<unsafe extern "C" fn(i64, f64, f64, *mut c_void) -> i32>;
 
-/// When an iteration ends.
+/// Options of an iterative solve.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_iteration_options_t {
-    /// To be set to `sizeof(bandsolve_iteration_options_t)`, also before `bandsolveIterationDefaults`.
+    /// Set it to `sizeof(bandsolve_iteration_options_t)` first, also before `bandsolveIterationDefaults`.
     pub size: usize,
-    /// The part of the right-hand side's norm that the residual may have. At first 1e-6.
+    /// Relative tolerance: the iteration ends if the norm of the residual is at most `rtol` times the norm of rhs. Default
+    /// 1e-6.
     pub rtol: f64,
-    /// A residual that is small enough whatever the right-hand side is. At first 0.
+    /// Absolute tolerance: the iteration also ends if the norm of the residual is at most `atol`. Default 0.
     pub atol: f64,
-    /// Most iterations. At first 0: ten for each unknown, at most 10,000.
+    /// Maximum number of iterations. Default 0, which means ten for each unknown, but at most 10,000.
     pub max_iterations: i64,
-    /// Where the preconditioner stands. At first on the right.
+    /// The side on which the preconditioner is applied. Default `BANDSOLVE_RIGHT`.
     pub side: SideArgument,
-    /// Is called after every iteration, on the caller's thread. At first NULL.
+    /// A function that is called after each iteration, on the calling thread. Default NULL.
     pub watch: bandsolve_watch_t,
-    /// Is handed to `watch`.
+    /// A pointer that is passed to `watch`.
     pub watch_data: *mut c_void,
 }
 
-/// How an iteration went. Norms are 2-norms.
+/// How an iterative solve went. All norms are 2-norms.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct bandsolve_iteration_report_t {
-    /// To be set to `sizeof(bandsolve_iteration_report_t)` before the call. Later versions add fields at the end, and write no
-    /// more than this.
+    /// Set it to `sizeof(bandsolve_iteration_report_t)` before the call. Later versions of the library add fields at the end,
+    /// and write at most `size` bytes.
     pub size: usize,
-    /// Iterations.
+    /// Number of iterations.
     pub iterations: i64,
-    /// Times that the method began again, from the residual of the x that it had.
+    /// Number of restarts from the residual of the current x.
     pub restarts: i64,
     /// 1 if the residual is within the tolerance, else 0.
     pub converged: i32,
@@ -102,17 +106,17 @@ pub struct bandsolve_iteration_report_t {
     pub residual_norm: f64,
     /// The norm of rhs.
     pub rhs_norm: f64,
-    /// The larger of `rtol` times `rhs_norm` and `atol`: what `residual_norm` was to be below.
+    /// The larger of `rtol` times `rhs_norm` and `atol`. The iteration converged if `residual_norm` is at most this.
     pub tolerance: f64,
-    /// Says where x is so large beside rhs that the matrix must be singular to working precision, and x may have no correct digit; else
-    /// empty.
+    /// A warning in words if x may have no correct digit, because x is so large compared with rhs that the matrix must be
+    /// singular to working precision. Empty otherwise.
     pub attention: [c_char; 160],
 }
 
-/// Writes the options that are taken where there are none.
+/// Write the default options.
 ///
 /// # Safety
-/// `out` is null or points to a size, and to as many bytes as that says.
+/// `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn iteration_defaults(out: *mut bandsolve_iteration_options_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room("options", out)? };
@@ -132,10 +136,10 @@ const USUAL: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
 };
 
 impl bandsolve_iteration_options_t {
-    /// Those of the caller; the usual ones if there are none.
+    /// The options of the caller, or the defaults if there are none.
     ///
     /// # Safety
-    /// `options` is null or points to a size, and to as many bytes as that says.
+    /// `options` is null, or points to a structure whose first field is its size.
     unsafe fn read(options: *const Self) -> CallResult<Self> {
         if options.is_null() {
             return Ok(USUAL);
@@ -147,11 +151,11 @@ impl bandsolve_iteration_options_t {
         }
     }
 
-    /// A solver with these options, once they are checked.
+    /// Check the options and create a solver.
     fn solver(&self, method: KrylovMethod) -> CallResult<KrylovSolver<'static>> {
         for (name, tolerance) in [("rtol", self.rtol), ("atol", self.atol)] {
             if !(tolerance >= 0.0) {
-                let message = format!("options->{name} is {tolerance}, expected a number that is not negative");
+                let message = format!("options->{name} is {tolerance}, expected 0 or more");
                 return Err(CallFailure::argument(message));
             }
         }
@@ -170,7 +174,7 @@ impl bandsolve_iteration_options_t {
         Ok(if limit > 0 { solver.max_iterations(limit) } else { solver })
     }
 
-    /// Tells the caller of an iteration.
+    /// Call the function of the caller after an iteration.
     fn tell<T>(&self, at: IterationProgress<T>) -> ControlFlow<()> {
         let Some(watch) = self.watch else { return ControlFlow::Continue(()) };
         // SAFETY: a function of the caller.
@@ -181,7 +185,7 @@ impl bandsolve_iteration_options_t {
     }
 }
 
-/// Method, matrix and preconditioner of an iteration, as C hands them in.
+/// Method, matrix and preconditioner of an iteration, from C.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IterationCall {
     pub method: *const c_char,
@@ -205,7 +209,7 @@ impl<T: Scalar> Iteration<T> {
 }
 
 impl IterationCall {
-    /// Checks what is handed in.
+    /// Check the arguments.
     ///
     /// # Safety
     /// `method` is null or a string that ends with a zero; handles are null or not destroyed during the call.
@@ -238,7 +242,7 @@ impl IterationCall {
     /// `csr_krylov`: solves A·x = rhs from the x that it is given.
     ///
     /// # Safety
-    /// As [`check`](Self::check); pointers that are not null point to what the sizes say, for this call alone where it writes.
+    /// As [`check`](Self::check); pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
     pub unsafe fn solve<T: Scalar>(
         self,
         options: *const bandsolve_iteration_options_t,
@@ -273,7 +277,7 @@ impl IterationCall {
     }
 }
 
-/// Writes a report, unless nobody wants it.
+/// Write a report, unless `out` is null.
 ///
 /// # Safety
 /// `out` is null or has room for a report, as it says itself.

@@ -1,7 +1,7 @@
-//! Sparse matrices by rows as C holds them, and their products; what is made of them stands in `forest`, `precond` and `krylov`.
+//! Sparse matrices (CSR) for C and their products. `forest`, `precond` and `krylov` use these matrices.
 //!
-//! A handle borrows the caller's arrays, whose structure is checked once. What is made of a matrix shares it, so that handles may be
-//! destroyed in any order.
+//! A handle borrows the arrays of the caller and checks their structure once. Preconditioners share the matrix, so handles may be destroyed
+//! in any order.
 
 mod forest;
 mod krylov;
@@ -26,21 +26,21 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// What is done with a matrix.
+/// The operation op that a function applies to a matrix.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_operation_t {
-    /// A itself.
+    /// No transposition: op(A) = A.
     BANDSOLVE_PLAIN = 0,
-    /// Its transpose.
+    /// Transpose: op(A) = A^T.
     BANDSOLVE_TRANSPOSE = 1,
-    /// Its conjugate transpose.
+    /// Conjugate transpose: op(A) = A^H.
     BANDSOLVE_CONJ_TRANSPOSE = 2,
 }
 
 use bandsolve_operation_t::*;
 
-/// An operation as C hands it in: any number, so not the Rust enum.
+/// An operation from C. It may be any number, so it is not the Rust enum.
 pub type OperationArgument = i32;
 
 fn operation(op: OperationArgument) -> CallResult<Op> {
@@ -61,10 +61,10 @@ pub struct bandsolve_csr {
     matrix: Arc<dyn Any + Send + Sync>,
 }
 
-/// A matrix that `bandsolve<t>csr_create` has made.
+/// A sparse matrix that `bandsolve<t>csr_create` made.
 pub type bandsolve_csr_t = *mut bandsolve_csr;
 
-/// Sparse rows as C hands them in, zero-based, with pointers of the type of the indices or another one.
+/// Sparse rows (CSR) from C, zero-based. The row pointers may have another type than the column indices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SparseRows<T, I, P = I> {
     pub values: *const T,
@@ -79,13 +79,13 @@ struct HeldCsr<T: Scalar> {
     places: [ArgumentPlace; 3],
 }
 
-/// It with the indices that the caller has.
+/// The matrix, with the index types of the caller.
 pub(crate) enum IndexedRows<T: Scalar> {
     Narrow(PreparableCsr<T, i32>),
     Wide(PreparableCsr<T, i64>),
 }
 
-/// Rows with indices of one type, and the same prepared for products, once that is asked for.
+/// Rows with indices of one type, and the prepared copy for products, if requested.
 pub(crate) struct PreparableCsr<T: Scalar, I: Index> {
     a: Csr<'static, T, I>,
     prepared: OnceLock<PreparedProduct<'static, T, I>>,
@@ -131,7 +131,7 @@ impl CsrIndex for i64 {
     }
 }
 
-/// `$body` with the rows, whatever their indices are.
+/// Evaluate `$body` with the rows, for any index type.
 macro_rules! with_rows {
     ($held:expr, $rows:ident => $body:expr) => {
         match &$held.rows {
@@ -152,7 +152,7 @@ impl<T: Scalar> HeldCsr<T> {
         with_rows!(self, rows => (rows.a.rows(), rows.a.columns()))
     }
 
-    /// `Err` if one of `written` shares a byte with the matrix, with `read` or with another that is written.
+    /// `Err` if an array in `written` overlaps the matrix, an array in `read`, or another written array.
     fn apart(&self, written: &[ArgumentPlace], read: &[ArgumentPlace]) -> CallResult {
         for (k, own) in written.iter().enumerate() {
             let others = [&self.places[..], read, &written[k + 1..]];
@@ -164,7 +164,7 @@ impl<T: Scalar> HeldCsr<T> {
     }
 }
 
-/// The failure that an error about a matrix is, its arrays named as in C.
+/// Convert an error about a matrix to a failure, with the array names of C.
 fn named(error: Error) -> CallFailure {
     match error {
         Error::Structure { array: "row_pointers", index } => Error::Structure { array: "row_ptrs", index },
@@ -174,14 +174,14 @@ fn named(error: Error) -> CallFailure {
     .into()
 }
 
-/// What a handle points to.
+/// The object of a handle.
 ///
 /// # Safety
 /// It is null, or not destroyed for `'a`.
 pub(crate) unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) -> CallResult<&'a H> {
     // SAFETY: the caller's promise.
     let handle = unsafe { handle.as_ref() };
-    handle.ok_or_else(|| CallFailure::argument(format!("{name} is null, expected one that {made_by} has made")))
+    handle.ok_or_else(|| CallFailure::argument(format!("{name} is null; create it with {made_by} first")))
 }
 
 /// The matrix of a handle.
@@ -191,11 +191,15 @@ pub(crate) unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) ->
 unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(matrix, "matrix", "csr_create")? };
-    Arc::downcast(handle.matrix.clone())
-        .map_err(|_| CallFailure::argument("matrix has another number type than the function".into()))
+    Arc::downcast(handle.matrix.clone()).map_err(|_| {
+        CallFailure::argument(
+            "matrix has another number type than the function; use the function of the type that created the matrix"
+                .into(),
+        )
+    })
 }
 
-/// Frees what a handle points to; nothing if it is null.
+/// Free the object of a handle. Does nothing if the handle is null.
 ///
 /// # Safety
 /// It is null or comes from [`Box::into_raw`], and nobody uses it any more.
@@ -238,7 +242,7 @@ pub(crate) unsafe fn create_mixed<T: Scalar, I: CsrIndex, P: Index>(
     unsafe { create_by(sizes, arrays, out, made) }
 }
 
-/// [`create`] with what makes the matrix of its columns, pointers, indices and values.
+/// [`create`] with a function that builds the matrix from columns, pointers, indices and values.
 ///
 /// # Safety
 /// As [`create`].
@@ -251,7 +255,7 @@ unsafe fn create_by<T: Scalar, I: CsrIndex, P: Index>(
     let out = RawArray::new("matrix", out, 1)?;
     let (rows, columns) = (size("rows", rows)?, size("columns", columns)?);
     let nnz = elements::<T>("values", &[size("nnz", arrays.nnz)?])?;
-    // Without rows nobody has to say where they begin.
+    // Without rows, the row pointers may be empty.
     let count = if rows == 0 { 0 } else { elements::<P>("row_ptrs", &[rows.saturating_add(1)])? };
     let values = RawArray::new("values", arrays.values, nnz)?;
     let col_indices = RawArray::new("col_indices", arrays.col_indices, nnz)?;

@@ -20,10 +20,10 @@ pub struct bandsolve_precond {
     reason: CString,
 }
 
-/// A preconditioner that `bandsolve<t>csr_precond` has made.
+/// A preconditioner that `bandsolve<t>csr_precond` made.
 pub type bandsolve_precond_t = *mut bandsolve_precond;
 
-/// A preconditioner and the matrix that it was made of.
+/// A preconditioner and its matrix.
 pub(super) struct HeldPreconditioner<T: Scalar> {
     /// Borrows `matrix`, and so is dropped before it.
     operator: Preconditioner<'static, T>,
@@ -43,17 +43,21 @@ impl<T: Scalar> HeldPreconditioner<T> {
 pub(super) unsafe fn preconditioner<T: Scalar>(precond: bandsolve_precond_t) -> CallResult<Arc<HeldPreconditioner<T>>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(precond, "precond", "csr_precond")? };
-    Arc::downcast(handle.operator.clone())
-        .map_err(|_| CallFailure::argument("precond has another number type than the function".into()))
+    Arc::downcast(handle.operator.clone()).map_err(|_| {
+        CallFailure::argument(
+            "precond has another number type than the function; use the function of the type that created it".into(),
+        )
+    })
 }
 
-/// What a name that the caller gives stands for.
+/// Parse a name of the caller.
 ///
 /// # Safety
 /// `name` is null or a string that ends with a zero.
 pub(super) unsafe fn parsed<K: core::str::FromStr<Err = String>>(argument: &str, name: *const c_char) -> CallResult<K> {
     // SAFETY: the caller's promise.
-    let name = unsafe { text(name) }.ok_or_else(|| CallFailure::argument(format!("{argument} is null")))?;
+    let name =
+        unsafe { text(name) }.ok_or_else(|| CallFailure::argument(format!("{argument} is null, expected a string")))?;
     name.to_string_lossy().parse().map_err(|error| CallFailure::argument(format!("{argument}: {error}")))
 }
 
@@ -110,7 +114,7 @@ pub(crate) unsafe fn apply_size<T: Scalar>(precond: bandsolve_precond_t, out: *m
 /// `precond_apply`: z = op(M⁻¹)·r.
 ///
 /// # Safety
-/// As [`apply_size`]; pointers that are not null point to what the sizes say, for this call alone where it writes.
+/// As [`apply_size`]; pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
 pub(crate) unsafe fn apply<T: Scalar>(
     op: OperationArgument,
     precond: bandsolve_precond_t,
@@ -133,7 +137,7 @@ pub(crate) unsafe fn apply<T: Scalar>(
     Ok(())
 }
 
-/// What a handle says of itself; nothing if it is null.
+/// A text of a handle; empty if the handle is null.
 ///
 /// # Safety
 /// It is null, or not destroyed for as long as the text is read.
@@ -142,7 +146,7 @@ unsafe fn said(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precon
     unsafe { precond.as_ref() }.map_or(c"", text).as_ptr()
 }
 
-/// `bandsolvePrecondKind`: its name, what `auto` has chosen in the place of it.
+/// `bandsolvePrecondKind`: the name of the preconditioner, after the choice of `auto`.
 ///
 /// # Safety
 /// As [`said`].
@@ -151,7 +155,7 @@ pub(crate) unsafe fn kind(precond: bandsolve_precond_t) -> *const c_char {
     unsafe { said(precond, |precond| &precond.kind) }
 }
 
-/// `bandsolvePrecondReason`: why it is of this kind.
+/// `bandsolvePrecondReason`: the reason for the choice.
 ///
 /// # Safety
 /// As [`said`].

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Bytes of buffer for `bandsolveCgtsv`.
+/// Get the size in bytes of the buffer of `bandsolveCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgtsv_bufferSizeExt(
     p: PivotingArgument,
@@ -13,13 +13,18 @@ pub unsafe extern "C" fn bandsolveCgtsv_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
-/// Solves A x = rhs with a tridiagonal matrix:
+/// Solve A X = RHS for a tridiagonal matrix A.
 ///
-///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i]
+///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
 ///
-/// `sub`, `diag`, `sup` have length n; `sub[0]` and `sup[n-1]` are ignored. `rhs` and `x` are n by n_rhs, column-major; `x` may
-/// be the same pointer as `rhs`. `buffer` has the size that `bandsolveCgtsv_bufferSizeExt` says, in any alignment, or is
-/// NULL: then memory is allocated inside.
+/// `sub`, `diag` and `sup` have length n. `sub[0]` and `sup[n-1]` are ignored. `rhs` and `x` are n by n_rhs, column-major. `x`
+/// may be the same pointer as `rhs`.
+///
+/// `buffer` is scratch memory of the size that `bandsolveCgtsv_bufferSizeExt` returns, with any alignment. If `buffer` is NULL,
+/// the function allocates the memory.
+///
+/// Returns `BANDSOLVE_SUCCESS` if every solution meets the accuracy contract. If the status is `BANDSOLVE_SINGULAR` or
+/// `BANDSOLVE_NOT_CONVERGED`, `x` contains the best solution that was found.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgtsv(
     p: PivotingArgument,
@@ -35,7 +40,7 @@ pub unsafe extern "C" fn bandsolveCgtsv(
     guard(|| unsafe { tridiagonal(p, (n, false), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
 }
 
-/// Bytes of buffer for `bandsolveCcgtsv`.
+/// Get the size in bytes of the buffer of `bandsolveCcgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcgtsv_bufferSizeExt(
     p: PivotingArgument,
@@ -46,8 +51,10 @@ pub unsafe extern "C" fn bandsolveCcgtsv_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
-/// Solves A x = rhs with a cyclic (periodic) tridiagonal matrix: as `bandsolveCgtsv`, but `sub[0]` multiplies `x[n-1]` in the
-/// first row and `sup[n-1]` multiplies `x[0]` in the last.
+/// Solve A X = RHS for a periodic (cyclic) tridiagonal matrix A.
+///
+/// The arguments are those of `bandsolveCgtsv`. In the first row, `sub[0]` multiplies `x[n-1]`. In the last row, `sup[n-1]`
+/// multiplies `x[0]`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcgtsv(
     p: PivotingArgument,
@@ -63,7 +70,7 @@ pub unsafe extern "C" fn bandsolveCcgtsv(
     guard(|| unsafe { tridiagonal(p, (n, true), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
 }
 
-/// Bytes of buffer for `bandsolveCbgtsv`.
+/// Get the size in bytes of the buffer of `bandsolveCbgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtsv_bufferSizeExt(
     p: PivotingArgument,
@@ -75,13 +82,16 @@ pub unsafe extern "C" fn bandsolveCbgtsv_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
-/// Solves A x = rhs with a block tridiagonal matrix of n block rows:
+/// Solve A X = RHS for a block tridiagonal matrix A of n block rows.
 ///
-///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i]
+///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
 ///
-/// with blocks of `block` by `block` entries, each column-major, one after the other: `sub`, `diag`, `sup` have length
-/// n * block * block; the first block of `sub` and the last of `sup` are ignored. `rhs` and `x` are (n * block) by n_rhs,
-/// column-major; `x` may be the same pointer as `rhs`. `buffer` as in `bandsolveCgtsv`.
+/// Each block has `block` by `block` entries, column-major, and the blocks of an array follow each other. `sub`, `diag` and
+/// `sup` have length n * block * block. The first block of `sub` and the last block of `sup` are ignored. `rhs` and `x` are (n
+/// * block) by n_rhs, column-major. `x` may be the same pointer as `rhs`.
+///
+/// `buffer` is scratch memory of the size that `bandsolveCbgtsv_bufferSizeExt` returns, with any alignment. If `buffer` is
+/// NULL, the function allocates the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtsv(
     p: PivotingArgument,
@@ -98,7 +108,7 @@ pub unsafe extern "C" fn bandsolveCbgtsv(
     guard(|| unsafe { blocks(p, (n, block, false), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
 }
 
-/// Bytes of buffer for `bandsolveCcbgtsv`.
+/// Get the size in bytes of the buffer of `bandsolveCcbgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcbgtsv_bufferSizeExt(
     p: PivotingArgument,
@@ -110,8 +120,10 @@ pub unsafe extern "C" fn bandsolveCcbgtsv_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
-/// Solves A x = rhs with a cyclic (periodic) block tridiagonal matrix: as `bandsolveCbgtsv`, but the first block of `sub`
-/// multiplies the last block of x in the first block row, and the last block of `sup` the first one in the last.
+/// Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A.
+///
+/// The arguments are those of `bandsolveCbgtsv`. In the first block row, the first block of `sub` multiplies the last block of
+/// x. In the last block row, the last block of `sup` multiplies the first block of x.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcbgtsv(
     p: PivotingArgument,
@@ -128,7 +140,7 @@ pub unsafe extern "C" fn bandsolveCcbgtsv(
     guard(|| unsafe { blocks(p, (n, block, true), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
 }
 
-/// Bytes of factorization buffer for `bandsolveCbgtf`.
+/// Get the size in bytes of the factorization buffer of `bandsolveCbgtf`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtf_factorizationBufferSizeExt(
     p: PivotingArgument,
@@ -139,11 +151,19 @@ pub unsafe extern "C" fn bandsolveCbgtf_factorizationBufferSizeExt(
     guard(|| unsafe { factored::storage_size::<Complex32>(p, n, block, size) })
 }
 
-/// Factors a block tridiagonal matrix, stored as for `bandsolveCbgtsv`, which is kept: it must not be changed or freed before
-/// `bandsolveCbgtf_destroy`. `factorization_buffer` has the size that `bandsolveCbgtf_factorizationBufferSizeExt` says, in any
-/// alignment; it comes to hold a reference to the factors, which are allocated inside. Factors that it holds already are freed first.
-/// Where the method is `rpts` there are none: blocks are eliminated anew in cache, which reads less memory than factors would. The
-/// settings of the thread count here, for the solves as well.
+/// Factor a block tridiagonal matrix for many solves with `bandsolveCbgtrfs`.
+///
+/// The matrix is stored as for `bandsolveCbgtsv`. The factors refer to it: do not change or free `sub`, `diag` and `sup` before
+/// `bandsolveCbgtf_destroy`.
+///
+/// `factorization_buffer` has the size that `bandsolveCbgtf_factorizationBufferSizeExt` returns, with any alignment. After the
+/// call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
+/// function frees these factors first.
+///
+/// The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
+/// would.
+///
+/// The settings of the calling thread at this call also apply to the solves.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtf(
     p: PivotingArgument,
@@ -157,13 +177,14 @@ pub unsafe extern "C" fn bandsolveCbgtf(
     guard(|| unsafe { factored::factor(p, (n, block), [sub, diag, sup], factorization_buffer) })
 }
 
-/// Frees the factors that `bandsolveCbgtf` has made; nothing if NULL.
+/// Free the factors that `bandsolveCbgtf` made. Does nothing if `factorization_buffer` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtf_destroy(factorization_buffer: *mut c_void) -> bandsolve_status_t {
     guard(|| unsafe { factored::destroy(factorization_buffer) })
 }
 
-/// Bytes of buffer for `bandsolveCbgtrfs`, under the settings with which `bandsolveCbgtf` was called.
+/// Get the size in bytes of the buffer of `bandsolveCbgtrfs`. The size is for the settings with which `bandsolveCbgtf` was
+/// called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtrfs_bufferSizeExt(
     p: PivotingArgument,
@@ -175,8 +196,13 @@ pub unsafe extern "C" fn bandsolveCbgtrfs_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Factors { n, block }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCbgtsv` with the factors of `bandsolveCbgtf`, which was called with the same p, n, block, sub, diag and
-/// sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+/// Solve A X = RHS with the factors of `bandsolveCbgtf`.
+///
+/// Pass the same p, n, block, sub, diag and sup as to `bandsolveCbgtf`. The other arguments are those of `bandsolveCbgtsv`. Any
+/// number of threads may solve with the same factors at the same time, each with its own buffer.
+///
+/// `buffer` is scratch memory of the size that `bandsolveCbgtrfs_bufferSizeExt` returns, with any alignment. If `buffer` is
+/// NULL, the function allocates the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCbgtrfs(
     p: PivotingArgument,
@@ -195,7 +221,7 @@ pub unsafe extern "C" fn bandsolveCbgtrfs(
     guard(|| unsafe { factored::solve(p, (n, block), [sub, diag, sup], sides, factorization_buffer) })
 }
 
-/// Bytes of buffer for `bandsolveCgbsv`.
+/// Get the size in bytes of the buffer of `bandsolveCgbsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgbsv_bufferSizeExt(
     p: PivotingArgument,
@@ -208,13 +234,15 @@ pub unsafe extern "C" fn bandsolveCgbsv_bufferSizeExt(
     guard(|| unsafe { buffer_size::<Complex32>(p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
 }
 
-/// Solves A x = rhs with a banded matrix of `lower` diagonals below and `upper` above the main one, each of length n, the
-/// lowest first, indexed by row:
+/// Solve A X = RHS for a banded matrix A with `lower` diagonals below and `upper` diagonals above the main diagonal.
 ///
 ///     bands[k * n + i] = A(i, i + k - lower),   k = 0 ... lower + upper
 ///
-/// Entries outside of A are ignored. `rhs` and `x` are n by n_rhs, column-major; `x` may be the same pointer as `rhs`.
-/// `buffer` as in `bandsolveCgtsv`; the matrix is rearranged there.
+/// `bands` contains the diagonals, the lowest first, each of length n and indexed by row. Entries outside of A are ignored.
+/// `rhs` and `x` are n by n_rhs, column-major. `x` may be the same pointer as `rhs`.
+///
+/// `buffer` is scratch memory of the size that `bandsolveCgbsv_bufferSizeExt` returns, with any alignment. If `buffer` is NULL,
+/// the function allocates the memory. The function rearranges the matrix in this memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgbsv(
     p: PivotingArgument,
@@ -230,7 +258,7 @@ pub unsafe extern "C" fn bandsolveCgbsv(
     guard(|| unsafe { banded(p, (n, lower, upper), bands, Sides { n_rhs, x, rhs, buffer }) })
 }
 
-/// Bytes of buffer for `bandsolveCgtsv_csc2dense`: 0, memory is allocated inside.
+/// Get the size in bytes of the buffer of `bandsolveCgtsv_csc2dense`. The size is 0: the function allocates its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgtsv_csc2dense_bufferSizeExt(
     p: PivotingArgument,
@@ -241,10 +269,14 @@ pub unsafe extern "C" fn bandsolveCgtsv_csc2dense_bufferSizeExt(
     guard(|| unsafe { fixed_size::<Complex32>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, 0, size) })
 }
 
-/// Solves A X = D with a tridiagonal matrix, as `bandsolveCgtsv`, and sparse right-hand sides: column j of D has the entries
-/// `rhs_col_ptrs[j]` to `rhs_col_ptrs[j+1] - 1` of `rhs_values`, in the rows that `rhs_row_indices` says, counted from 0, in
-/// any order; entries of one row add up. `rhs_col_ptrs` has length n_rhs + 1, the other two have length rhs_nnz. `x` is n by
-/// n_rhs, column-major, and overlaps nothing. `buffer` is not used.
+/// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D.
+///
+/// `sub`, `diag` and `sup` are stored as for `bandsolveCgtsv`. D is stored by columns (CSC). Column j has the entries
+/// `rhs_col_ptrs[j]` to `rhs_col_ptrs[j+1] - 1` of `rhs_values`, in the rows that `rhs_row_indices` contains. Rows are counted
+/// from 0 and may come in any order. Entries of the same row are added. `rhs_col_ptrs` has length n_rhs + 1; `rhs_values` and
+/// `rhs_row_indices` have length rhs_nnz.
+///
+/// `x` is n by n_rhs, column-major, and must not overlap another array. `buffer` is not used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgtsv_csc2dense(
     p: PivotingArgument,
@@ -265,9 +297,14 @@ pub unsafe extern "C" fn bandsolveCgtsv_csc2dense(
     guard(|| unsafe { to_dense(p, (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
-/// Solves A X = D as `bandsolveCgtsv_csc2dense`, and keeps of every column of X the entries of largest modulus: as many as
-/// `result_col_ptrs`, of length n_rhs + 1, says, in ascending rows. They are written to `result_values` and
-/// `result_row_indices`, of length result_nnz. X is never stored as a whole; memory is allocated inside.
+/// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D, and return the largest entries of each solution.
+///
+/// The arguments of the matrix and of D are those of `bandsolveCgtsv_csc2dense`. For each column of X, the function keeps the
+/// entries of largest modulus. You choose the number of entries of column j as `result_col_ptrs[j+1] - result_col_ptrs[j]`.
+/// `result_col_ptrs` has length n_rhs + 1.
+///
+/// The function writes the entries to `result_values` and `result_row_indices`, of length result_nnz, in ascending order of
+/// rows. It allocates its memory and never stores X as a whole.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgtsv_csc2csc(
     p: PivotingArgument,

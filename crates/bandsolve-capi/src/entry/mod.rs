@@ -1,13 +1,13 @@
-//! The C functions: each is a line that calls what is behind it through the guard.
+//! The C functions. Each is one line that calls the implementation through the guard.
 //!
-//! Those of one type are a file: `d.rs` is written by hand, the others are the same text in another type, kept so by the test
-//! `header`, which writes them anew if asked to. (A macro would hide them from cbindgen.)
+//! Each number type has a file. `d.rs` is written by hand. The test `header` checks that the other files are the same text with another
+//! type, and can regenerate them. (cbindgen cannot see functions inside a macro.)
 //!
 //! # Safety
-//! Of all functions: pointers that are not null point to as many elements as the header says, for the time of the call;
-//! what is written is used by nobody else meanwhile. Everything else is checked.
+//! For all functions: pointers that are not null must point to the number of elements in the header, during the call. No other thread may
+//! use the written arrays during the call. Everything else is checked.
 
-// What callers have to keep is said above, once; the bodies pass it on.
+// The requirements for callers are above. The bodies pass them on.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::too_many_arguments)]
 
 mod c;

@@ -1,5 +1,5 @@
-//! `bgtf`, `bgtrfs` on a device. Factors belong to the device's handle; the address of the caller's factorization buffer, whose
-//! bytes are never looked at, says which are meant.
+//! `bgtf`, `bgtrfs` on a device. The device handle owns the factors. The address of the factorization buffer identifies them; its bytes
+//! are never read.
 
 use super::handle::{bandsolve_gpu_device_t, handle};
 use super::{At, DeviceCall, apart};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes of a factorization buffer: enough for an address of its own.
 const BYTES: usize = 1;
 
-/// Factors, and what they were made for.
+/// Factors and the call for which they were created.
 struct DeviceFactors<T: DeviceScalar> {
     /// Borrows `device`, and so is dropped before it.
     factored: Factored<'static, T>,
@@ -25,7 +25,7 @@ struct DeviceFactors<T: DeviceScalar> {
     /// Right-hand sides that are solved in place.
     copy: DeviceVec<T>,
     stream: u64,
-    /// Right-hand sides that there is memory for.
+    /// Maximum number of right-hand sides.
     n_rhs: usize,
     plan: Plan,
     call: Call,
@@ -98,7 +98,7 @@ pub(crate) unsafe fn factor<T: DeviceScalar>(
     Ok(())
 }
 
-/// `bgtrfs`: solves with the factors. They are made anew for more right-hand sides than before, and on another stream.
+/// `bgtrfs`: solves with the factors. More right-hand sides than before, or another stream, require a new factorization.
 ///
 /// # Safety
 /// As [`factor`].

@@ -1,4 +1,4 @@
-//! Devices as C holds them, with what functions keep there from call to call.
+//! Device handles for C, with the solvers and factors that functions keep between calls.
 
 use crate::memory::{RawArray, text};
 use crate::status::{CallFailure, CallResult};
@@ -9,25 +9,25 @@ use core::ffi::c_char;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A GPU, the solvers that are kept on it, and the factors that `bgtf` has made.
+/// An open GPU, with the solvers and factors that the library keeps on it.
 pub struct bandsolve_gpu_device {
     pub(super) device: Device,
-    /// `KeptSolver` of any type, those that were used last at the end. Who solves takes one out, and puts it back.
+    /// `KeptSolver` of any type, the most recently used at the end. A solve takes one out and returns it.
     solvers: Mutex<Vec<Box<dyn Any + Send>>>,
     /// By the address of the factorization buffer.
     factors: Mutex<HashMap<usize, SharedFactors>>,
 }
 
-/// A device that `bandsolveGpuOpen` has opened.
+/// A device that `bandsolveGpuOpen` opened.
 pub type bandsolve_gpu_device_t = *mut bandsolve_gpu_device;
 
 /// Factors of any type.
 pub(super) type SharedFactors = Arc<dyn Any + Send + Sync>;
 
-/// Solvers that a device keeps: calls that alternate between more kinds of systems take their memory anew.
+/// Maximum number of solvers that a device keeps. Calls that alternate between more kinds of systems allocate again.
 const MOST_SOLVERS: usize = 8;
 
-/// A solver, and what it was made for.
+/// A solver and the call for which it was created.
 pub(super) struct KeptSolver<T: DeviceScalar> {
     pub stream: u64,
     pub plan: Plan,
@@ -41,7 +41,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl bandsolve_gpu_device {
-    /// Takes out the solver that was made for this.
+    /// Take out the solver for this call.
     pub(super) fn take<T: DeviceScalar>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<KeptSolver<T>>> {
         let mut solvers = lock(&self.solvers);
         let fits = |kept: &KeptSolver<T>| kept.stream == stream && kept.plan == *plan && kept.solver.n_rhs() == n_rhs;
@@ -49,22 +49,22 @@ impl bandsolve_gpu_device {
         solvers.remove(found).downcast().ok()
     }
 
-    /// Keeps a solver; the one that was used least recently goes, if there are too many.
+    /// Keep a solver. If there are too many, the least recently used one is freed.
     pub(super) fn keep<T: DeviceScalar>(&self, solver: Box<KeptSolver<T>>) {
         let mut solvers = lock(&self.solvers);
         solvers.push(solver);
         let oldest = (solvers.len() > MOST_SOLVERS).then(|| solvers.remove(0));
-        // Others need not wait until its memory is free.
+        // Release the lock first, so that other threads need not wait.
         drop(solvers);
         drop(oldest);
     }
 
-    /// The factors that a buffer stands for.
+    /// The factors that a buffer identifies.
     pub(super) fn factors(&self, buffer: usize) -> Option<SharedFactors> {
         lock(&self.factors).get(&buffer).cloned()
     }
 
-    /// Lets a buffer stand for these factors, or for none.
+    /// Make a buffer identify these factors, or no factors.
     pub(super) fn set_factors(&self, buffer: usize, factors: Option<SharedFactors>) {
         let mut all = lock(&self.factors);
         let before = match factors {
@@ -76,14 +76,14 @@ impl bandsolve_gpu_device {
     }
 }
 
-/// What a handle points to.
+/// The object of a handle.
 ///
 /// # Safety
 /// It is null, or open for `'a`.
 pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> CallResult<&'a bandsolve_gpu_device> {
     // SAFETY: the caller's promise.
     let handle = unsafe { device.as_ref() };
-    handle.ok_or_else(|| CallFailure::argument("device is null, expected one that bandsolveGpuOpen has opened".into()))
+    handle.ok_or_else(|| CallFailure::argument("device is null; open a device with bandsolveGpuOpen first".into()))
 }
 
 /// Opens the device of this name.
@@ -93,7 +93,8 @@ pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> CallResult<&'
 pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t) -> CallResult {
     let out = RawArray::new("device", out, 1)?;
     // SAFETY: the caller's promise.
-    let name = unsafe { text(name) }.ok_or_else(|| CallFailure::argument("name is null".into()))?;
+    let name = unsafe { text(name) }
+        .ok_or_else(|| CallFailure::argument("name is null, expected a string such as \"cuda\"".into()))?;
     let device = Device::open(&name.to_string_lossy())?;
     let opened = bandsolve_gpu_device { device, solvers: Mutex::default(), factors: Mutex::default() };
     // SAFETY: not null and aligned; the caller lends it.
@@ -101,7 +102,7 @@ pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t)
     Ok(())
 }
 
-/// Frees all that is kept on a device.
+/// Close a device and free everything that is kept on it.
 ///
 /// # Safety
 /// `device` is null or open, and used by nobody any more.

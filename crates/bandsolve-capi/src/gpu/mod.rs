@@ -1,5 +1,5 @@
-//! What is behind the C functions for the memory of a device: arguments are checked as in `solve` and `sparse`, then solvers
-//! that the device keeps do the work.
+//! The implementation of the C functions for device memory. Arguments are checked as in `solve` and `sparse`. The device keeps the
+//! solvers for later calls.
 
 mod factored;
 mod handle;
@@ -21,7 +21,7 @@ use core::ffi::c_void;
 use core::slice;
 use handle::{KeptSolver, handle};
 
-/// Where a function works, as C says it.
+/// The device and stream of a call, from C.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub device: bandsolve_gpu_device_t,
@@ -29,7 +29,7 @@ pub(crate) struct At {
     pub stream: *mut c_void,
 }
 
-/// A call whose sizes are checked, on its device and stream.
+/// A call with checked sizes, on its device and stream.
 struct DeviceCall<'a> {
     handle: &'a bandsolve_gpu_device,
     device: Device,
@@ -55,7 +55,7 @@ impl DeviceCall<'_> {
         Ok(Self { handle, device, stream, system })
     }
 
-    /// A solver for as many right-hand sides, one that is kept if there is one.
+    /// A solver for `n_rhs` right-hand sides: a kept one if it exists.
     fn solver<T: DeviceScalar>(&self, n_rhs: usize) -> CallResult<Box<KeptSolver<T>>> {
         if let Some(kept) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
             return Ok(kept);
@@ -88,8 +88,8 @@ impl DeviceCall<'_> {
     }
 }
 
-/// Solves by `solve`, which takes right-hand sides apart from x: where they are one array, they are copied to `copy` first, since
-/// verification needs them.
+/// Run `solve`, which needs right-hand sides and x in different arrays. If they are the same array, the right-hand sides are first copied
+/// to `copy`, because verification needs them.
 ///
 /// # Safety
 /// As [`DeviceCall::solve`].

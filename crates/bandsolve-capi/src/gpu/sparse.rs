@@ -76,7 +76,7 @@ pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
 ) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
-        // X is never there as a whole, so its size does not count.
+        // X is never stored as a whole, so its size has no limit.
         let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
         let (matrix, rhs, result) = pruned_arrays(&job.system, n_rhs, matrix, rhs, result)?;
         let (rows, columns) = (job.system.matrix_len, size("n_rhs", n_rhs)?);

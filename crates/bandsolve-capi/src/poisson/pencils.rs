@@ -1,4 +1,4 @@
-//! Two tridiagonal matrices an axis.
+//! Problems with two tridiagonal matrices for each axis.
 
 use super::{bandsolve_poisson_solver_t, counted, hand_over, method_called};
 use crate::memory::{RawArray, elements, room, size};
@@ -7,41 +7,45 @@ use crate::status::CallResult;
 use bandsolve_poisson::{AxisPencil, PoissonScalar, SeparablePencils};
 use core::ffi::c_char;
 
-/// Two tridiagonal matrices A and M of an axis, each of n rows. All arrays have n numbers, which are copied; the first of those before the
-/// diagonal and the last of those after it are not used.
+/// Two tridiagonal matrices A and M of one axis, each with n rows.
+///
+/// All arrays have length n and are copied. The first entry of each `sub` array and the last entry of each `sup` array are
+/// ignored.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_pencil_t {
-    /// Unknowns along the axis. At first 1.
+    /// Number of unknowns along the axis. Default 1.
     pub n: i64,
-    /// Entries of A before the diagonal. At first NULL, which is an error.
+    /// Entries of A below the diagonal. Default NULL, which is an error.
     pub a_sub: *const f64,
-    /// Its diagonal.
+    /// Diagonal of A.
     pub a_diag: *const f64,
-    /// Its entries after the diagonal.
+    /// Entries of A above the diagonal.
     pub a_sup: *const f64,
-    /// Entries of M before the diagonal. NULL in all three, as at first, is the identity.
+    /// Entries of M below the diagonal. If all three arrays of M are NULL, the default, M is the identity.
     pub m_sub: *const f64,
-    /// Its diagonal.
+    /// Diagonal of M.
     pub m_diag: *const f64,
-    /// Its entries after the diagonal.
+    /// Entries of M above the diagonal.
     pub m_sup: *const f64,
 }
 
-/// The problem (A1 x M2 + M1 x A2 + shift M1 x M2) u = f on a box, x the Kronecker product; in three dimensions the sum of three products
-/// with one A each. Along all axes but one A must be symmetric, and M symmetric and definite.
+/// The problem (A1 x M2 + M1 x A2 + shift M1 x M2) u = f on a box, where x is the Kronecker product.
+///
+/// In three dimensions the matrix is the sum of three products, each with one A and two M, and of the shift. Along all axes but
+/// one, A must be symmetric, and M symmetric and definite.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct bandsolve_pencils_problem_t {
-    /// To be set to `sizeof(bandsolve_pencils_problem_t)`, also before `bandsolvePoissonPencilsDefaults`.
+    /// Set it to `sizeof(bandsolve_pencils_problem_t)` first, also before `bandsolvePoissonPencilsDefaults`.
     pub size: usize,
-    /// Axes of the box, 1 to 3. At first 2.
+    /// Number of axes of the box, 1 to 3. Default 2.
     pub dimensions: i64,
-    /// The axes, of which as many count. The last one that counts is contiguous in memory.
+    /// The axes. The first `dimensions` of them are used, and the last of these is contiguous in memory.
     pub axes: [bandsolve_pencil_t; 3],
-    /// What the product of all M is multiplied by. At first 0.
+    /// The factor of the product of all M. Default 0.
     pub shift: f64,
-    /// Name of the method: "auto", "gemm" or "pscr". At first NULL, which is "auto".
+    /// Name of the method: "auto", "gemm" or "pscr". Default NULL, which means "auto".
     pub method: *const c_char,
 }
 
@@ -56,10 +60,10 @@ const NO_PENCIL: bandsolve_pencil_t = bandsolve_pencil_t {
     m_sup: NO_ARRAY,
 };
 
-/// Writes the problem that there is before anything is set.
+/// Write the default problem.
 ///
 /// # Safety
-/// `out` is null or points to a size, and to as many bytes as that says.
+/// `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn pencils_defaults(out: *mut bandsolve_pencils_problem_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room("problem", out)? };
@@ -93,7 +97,7 @@ impl bandsolve_pencil_t {
 /// `poisson_create_pencils`: a solver of a problem.
 ///
 /// # Safety
-/// `given` is null or points to a size, and to as many bytes as that says; pointers in it that are not null to what the header says.
+/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null to what the header says.
 /// `out` is null or may be written.
 pub(crate) unsafe fn create_pencils<T: PoissonScalar>(
     given: *const bandsolve_pencils_problem_t,

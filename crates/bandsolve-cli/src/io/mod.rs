@@ -18,8 +18,13 @@ pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The same for pictures and progress: no longer than 64 characters, the middle gives way, and none that is not for eyes.
+/// The file name alone, shortened, for titles and progress.
 pub fn short_name(path: &Path) -> String {
+    shortened(path.file_name().map_or(path, Path::new))
+}
+
+/// A path in at most 64 characters, with `…` in the middle, without control characters.
+pub fn shortened(path: &Path) -> String {
     const MOST: usize = 64;
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let letters: Vec<char> = name(path).chars().map(shown).collect();

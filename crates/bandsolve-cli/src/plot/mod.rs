@@ -32,7 +32,7 @@ pub struct CellRun {
     pub first: usize,
     /// How many.
     pub count: usize,
-    /// Step of the ramp.
+    /// Step of the colour scale.
     pub level: usize,
 }
 
@@ -95,6 +95,12 @@ impl Svg {
         self.words(at, SLANT, "", words);
     }
 
+    /// Names of the axes of a panel: the horizontal one above its middle, the vertical one on its left.
+    pub fn axis_names(&mut self, (x, y): Point, (width, height): Point, [across, down]: [&str; 2]) {
+        self.text((x + 0.5 * width, y - 6.0), "mid soft", across);
+        self.words((x - AXIS_NAME, y + 0.5 * height), 90.0, "mid soft", down);
+    }
+
     fn words(&mut self, at: Point, rise: f64, classes: &str, words: &str) {
         self.pieces.push(Piece::Words(Words { at, rise, classes: classes.into(), words: words.into() }));
     }
@@ -110,7 +116,7 @@ impl Svg {
         self.add("</g>".into());
     }
 
-    /// Cells of a size, coloured by the ramp: one path for each level.
+    /// Cells of a size, coloured by the scale: one path for each level.
     pub fn cells(&mut self, (x, y): Point, (width, height): Point, runs: &[CellRun]) {
         let mut paths = vec![String::new(); RAMP];
         for run in runs {
@@ -122,13 +128,13 @@ impl Svg {
         }
     }
 
-    /// The ramp from a level on, between the words for its ends.
+    /// The colour scale from a level on, between the words for its ends.
     pub fn ramp(&mut self, (x, y): Point, first: usize, [least, most]: &[String; 2]) {
         self.text((x, y), "soft", least);
         let mut at = x + length(least) + 8.0;
         for k in first..RAMP {
-            self.rect((at, y - 9.0), (14.0, 11.0), &format!(r#"class="crisp r{k}""#));
-            at += 14.0;
+            self.rect((at, y - 9.0), (SCALE_STEP, 11.0), &format!(r#"class="crisp r{k}""#));
+            at += SCALE_STEP;
         }
         self.text((at + 8.0, y), "soft", most);
     }
@@ -212,6 +218,12 @@ impl PictureFormat {
         }
     }
 }
+
+/// Pixels of a step of the colour scale.
+const SCALE_STEP: f64 = 2.5;
+
+/// Distance from a panel to the name of its vertical axis.
+const AXIS_NAME: f64 = 40.0;
 
 /// Degrees of slanted words.
 const SLANT: f64 = 55.0;

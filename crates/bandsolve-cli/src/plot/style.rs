@@ -42,8 +42,8 @@ pub fn anchor(classes: &str) -> Anchor {
 
 /// Colours of data series, `s0` and so on (`fill`) and `k0` and so on (`stroke`).
 pub const SERIES: usize = 8;
-/// Steps of the ramp from little to much, `r0` and so on.
-pub const RAMP: usize = 10;
+/// Steps of the colour scale from small to large values, `r0` and so on.
+pub const RAMP: usize = 64;
 
 /// The colours of one page.
 struct Colours {
@@ -62,7 +62,7 @@ struct Colours {
     /// Failures.
     alarm: &'static str,
     series: [&'static str; SERIES],
-    /// Ends and middle of the ramp.
+    /// Colours of the scale, at equal distances. Lightness changes evenly from step to step, so equal differences look equal.
     ramp: [[u8; 3]; 4],
 }
 
@@ -147,6 +147,24 @@ mod tests {
     fn contrast(a: &str, b: &str) -> f64 {
         let (a, b) = (luminance(a), luminance(b));
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// The lightness L* of CIELAB.
+    fn lightness(colour: &str) -> f64 {
+        let y = luminance(colour);
+        if y > 0.008856 { 116.0 * y.cbrt() - 16.0 } else { 903.3 * y }
+    }
+
+    #[test]
+    fn equal_steps_of_the_scale_look_equal() {
+        for c in [LIGHT, DARK] {
+            let all: Vec<f64> = (0..RAMP).map(|k| lightness(&mix(&c.ramp, k as f64 / (RAMP - 1) as f64))).collect();
+            let mean = (all[RAMP - 1] - all[0]) / (RAMP - 1) as f64;
+            for pair in all.windows(2) {
+                let step = (pair[1] - pair[0]) / mean;
+                assert!((0.5..2.0).contains(&step), "{step}");
+            }
+        }
     }
 
     /// WCAG 2 asks for 4.5 of words and for 3 of graphics.

@@ -1,6 +1,7 @@
 //! u as a picture: a curve, or colours on the grid.
 
 use crate::plot::{self, CellRun, Picture, Point, RAMP, Svg};
+use crate::report;
 use bandsolve::RealScalar;
 
 /// Pixels of the longer side of the panel, and cells along it at most.
@@ -21,8 +22,8 @@ pub fn draw<T: RealScalar>(title: &str, shape: &[usize], u: &[T]) -> Picture {
     let plane = planes / 2 * rest[0] * rest[1];
     let values: Vec<f64> = u.iter().skip(plane).take(rest[0] * rest[1]).map(|value| value.to_f64()).collect();
     let said = match shape.len() {
-        3 => format!("plane {} of {planes} of the first axis; rows downwards, columns to the right", planes / 2 + 1),
-        2 => "rows downwards, columns to the right".to_string(),
+        3 => format!("u in plane {} of {planes} of axis 0", planes / 2 + 1),
+        2 => "u on the grid".to_string(),
         _ => "u along the axis".to_string(),
     };
     svg.text((24.0, 50.0), "soft", &said);
@@ -30,14 +31,34 @@ pub fn draw<T: RealScalar>(title: &str, shape: &[usize], u: &[T]) -> Picture {
     let size = match (values.is_empty(), shape.len()) {
         (true, _) => (SIDE, 0.0),
         (_, 1) => curve(&mut svg, &values, (least, most)),
-        _ => colours(&mut svg, &values, rest, (least, most)),
+        _ => {
+            let size = colours(&mut svg, &values, rest, (least, most));
+            let first = shape.len() - 2;
+            grid_axes(&mut svg, size, rest, [format!("axis {}", first + 1), format!("axis {first}")]);
+            size
+        }
     };
     let width = (LEFT + size.0.max(300.0) + 24.0).max(plot::title_length(title) + 48.0);
     svg.on_page((width.max(plot::length(&said) + 48.0), TOP + size.1 + 56.0))
 }
 
 fn words((least, most): (f64, f64)) -> [String; 2] {
-    [least, most].map(|end| format!("{end:.3e}").replace('-', "−"))
+    [least, most].map(|end| report::number(end, 3).replace('-', "−"))
+}
+
+/// Names of both axes, with the index of their first and last unknown.
+fn grid_axes(svg: &mut Svg, (width, height): Point, [rows, columns]: [usize; 2], names: [String; 2]) {
+    svg.text((LEFT, TOP - 6.0), "soft", "0");
+    svg.text((LEFT - 6.0, TOP + 9.0), "end soft", "0");
+    if columns > 1 && width > 160.0 {
+        svg.text((LEFT + width, TOP - 6.0), "end soft", &(columns - 1).to_string());
+    }
+    if rows > 1 && height > 24.0 {
+        svg.text((LEFT - 6.0, TOP + height), "end soft", &(rows - 1).to_string());
+    }
+    if width > 160.0 && height > 60.0 {
+        svg.axis_names((LEFT, TOP), (width, height), [&names[0], &names[1]]);
+    }
 }
 
 /// Means over cells of several unknowns; returns the size of the panel.

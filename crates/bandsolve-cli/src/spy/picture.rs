@@ -3,6 +3,7 @@
 use super::SpyView;
 use super::grid::{SpyGrid, level};
 use crate::plot::{self, Picture, Point, RAMP, Svg};
+use crate::report;
 
 const MARGIN: f64 = 24.0;
 /// Left of a panel, for its numbers.
@@ -17,10 +18,10 @@ const DIAGONALS: usize = 240;
 const VISIBLE: f64 = 3.0;
 /// Below a panel, for its legend.
 const LEGEND: f64 = 62.0;
-/// The level of all cells where they are alike.
-const ALIKE: usize = 6;
-/// Cells with one entry are not as pale as the ramp allows.
-const FIRST: usize = 3;
+/// The level of all cells if they have the same value.
+const ALIKE: usize = 6 * RAMP / 10;
+/// The level of cells with one entry: paler ones are hard to see.
+const FIRST: usize = 3 * RAMP / 10;
 
 /// Draws both panels.
 pub fn draw(view: &SpyView) -> Picture {
@@ -57,14 +58,22 @@ fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     bounds(svg, (x, y), side, view);
     svg.rect((x, y), (side, side), r#"class="frame""#);
     ends(svg, (x, y), (side, side), view.n, ["1".into(), view.n.to_string()]);
+    axis_names(svg, (x, y), (side, side), ["column", "row"]);
     if range.1 > 1.0 {
-        let words = [format!("1 entry a cell of {0} × {0}", rounded(view.n, grid.width)), format!("{}", range.1)];
+        let words = [format!("1 entry per cell of {0} × {0}", rounded(view.n, grid.width)), format!("{}", range.1)];
         svg.ramp((x, y + side + 34.0), FIRST, &words);
     }
     (side, side)
 }
 
-/// How many rows a cell has, about.
+/// Names of both axes, if the panel is large enough for them.
+fn axis_names(svg: &mut Svg, at: Point, size: Point, names: [&str; 2]) {
+    if size.0 > 160.0 && size.1 > 60.0 {
+        svg.axis_names(at, size, names);
+    }
+}
+
+/// Approximate number of rows of a cell.
 fn rounded(n: usize, cells: usize) -> String {
     let rows = n as f64 / cells as f64;
     if rows < 10.0 { format!("{rows:.1}") } else { format!("{rows:.0}") }
@@ -94,7 +103,7 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = SpyGrid::sizes(view, (SIDE, DIAGONALS));
     let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
     let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);
-    svg.text((x, y - 22.0), "section", "Band, row by row: the largest |a| of a cell");
+    svg.text((x, y - 22.0), "section", "Band, row by row: largest |a| of each cell");
     svg.rect((x, y), size, r#"class="empty""#);
     let range = grid.range();
     let runs = grid.runs(|value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
@@ -103,12 +112,13 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let signed = |offset: i64| format!("{offset:+}").replace('-', "−");
     let (lower, upper) = view.diagonals();
     ends(svg, (x, y), size, view.n, [signed(upper as i64), signed(-(lower as i64))]);
+    axis_names(svg, (x, y), size, ["row", "diagonal"]);
     // The main diagonal, where there is room between the ends.
     let middle = (upper as f64 + 0.5) / (lower + upper + 1) as f64 * size.1;
     if middle > 18.0 && size.1 - middle > 18.0 {
         svg.text((x - 10.0, y + middle + 4.0), "end soft", "0");
     }
-    let words = [range.0, range.1].map(|end| format!("{end:.1e}").replace('-', "−"));
+    let words = [range.0, range.1].map(|end| report::number(end, 2).replace('-', "−"));
     if range.0 < range.1 {
         svg.ramp((x, y + size.1 + 34.0), 0, &words);
     } else {

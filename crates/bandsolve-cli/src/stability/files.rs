@@ -129,7 +129,7 @@ impl FileRow {
         // The name stands there already.
         let start = format!("{}: ", path.display());
         let reason = |text: String| text.strip_prefix(&start).unwrap_or(&text).to_string();
-        FileRow { name: io::short_name(name), measured: measured.map_err(reason) }
+        FileRow { name: io::shortened(name), measured: measured.map_err(reason) }
     }
 
     fn json(&self) -> Value {

@@ -13,10 +13,24 @@ const GAP: f64 = 26.0;
 /// What the legend needs.
 const MIN_WIDTH: f64 = 720.0;
 
-/// Colours from small errors to large ones; a scale that colour-blind people can read. The same on every page.
-const RAMP: [[u8; 3]; 7] =
-    [[69, 117, 180], [145, 191, 219], [224, 243, 248], [255, 255, 191], [254, 224, 144], [252, 141, 89], [215, 48, 39]];
-/// Decades at the ends of the ramp.
+/// Colours from small errors to large ones, the same on light and dark pages: viridis, whose lightness rises evenly and which
+/// colour-blind people can read.
+const SCALE: [[u8; 3]; 9] = [
+    [68, 1, 84],
+    [71, 45, 123],
+    [59, 82, 139],
+    [44, 114, 142],
+    [33, 145, 140],
+    [40, 174, 128],
+    [94, 201, 98],
+    [173, 220, 48],
+    [253, 231, 37],
+];
+/// Steps of the colour scale in the legend, for each decade.
+const STEPS_PER_DECADE: u32 = 4;
+/// From this part of the scale on, dark words stand out better than white ones.
+const BRIGHT: f64 = 0.48;
+/// Decades at the ends of the scale.
 const DECADES: (f64, f64) = (-16.0, 0.0);
 /// Of what is not a number or infinite.
 const LOST: &str = "#4d4d4d";
@@ -67,6 +81,7 @@ impl HeatPart {
                 svg.text((left - 8.0, base), "end soft", &format!("{condition:.0e}"));
             }
         }
+        svg.text((MARGIN, first - 7.0), "soft", "matrix");
         if self.rows.iter().any(|(_, condition)| condition.is_some()) {
             svg.text((left - 8.0, first - 7.0), "end soft", "condition");
         }
@@ -133,27 +148,26 @@ fn exponent(error: f64) -> String {
 /// Colour of a decade, and the classes of words upon it.
 fn colour(decade: f64) -> (String, &'static str) {
     let t = ((decade - DECADES.0) / (DECADES.1 - DECADES.0)).clamp(0.0, 1.0);
-    let steps = (RAMP.len() - 1) as f64;
-    let ends = t * steps < 0.5 || t * steps > steps - 0.5;
-    (plot::mix(&RAMP, t), if ends { "mid num pale" } else { "mid num on" })
+    (plot::mix(&SCALE, t), if t < BRIGHT { "mid num pale" } else { "mid num on" })
 }
 
 /// The scale of colours and what the marks mean.
 fn legend(svg: &mut Svg, (x, y): Point) {
-    let step = 14.0;
-    let decades = DECADES.0 as i32..=DECADES.1 as i32;
-    for (k, decade) in decades.enumerate() {
-        let at = x + step * k as f64;
-        svg.rect((at, y), (step, 12.0), &format!(r#"fill="{}""#, colour(f64::from(decade)).0));
-        if decade % 4 == 0 {
-            svg.text((at + 0.5 * step, y + 25.0), "mid num", &format!("1e{decade}").replace('-', "−"));
+    let steps = (DECADES.1 - DECADES.0) as u32 * STEPS_PER_DECADE;
+    let step = 14.0 / f64::from(STEPS_PER_DECADE);
+    for k in 0..=steps {
+        let (at, decade) = (x + step * f64::from(k), DECADES.0 + f64::from(k) / f64::from(STEPS_PER_DECADE));
+        svg.rect((at, y), (step, 12.0), &format!(r#"fill="{}""#, colour(decade).0));
+        if k % (4 * STEPS_PER_DECADE) == 0 {
+            svg.text((at + 0.5 * step, y + 25.0), "mid num", &format!("1e{decade:.0}").replace('-', "−"));
         }
     }
+    svg.text((x + step * f64::from(steps) + 24.0, y + 10.0), "soft", "error of each matrix (row) and solver (column)");
     let samples = [
         (Some(f64::NAN), Mark::Plain, "not a number; ∞: infinite"),
-        (Some(1e-16), Mark::Refined, "refined"),
-        (Some(1e-16), Mark::Fallback, "solved again by the pivoted method"),
-        (None, Mark::Failed, "returned as an error"),
+        (Some(1e-16), Mark::Refined, "needed iterative refinement"),
+        (Some(1e-16), Mark::Fallback, "fallback to the pivoted solver"),
+        (None, Mark::Failed, "the solver returned an error"),
     ];
     let mut at = x;
     for (error, mark, words) in samples {
@@ -169,9 +183,9 @@ mod tests {
 
     #[test]
     fn colours_and_exponents_of_the_ends() {
-        assert_eq!(colour(-300.0), ("#4575b4".to_string(), "mid num pale"));
-        assert_eq!(colour(171.0), ("#d73027".to_string(), "mid num pale"));
-        assert_eq!(colour(-8.0), ("#ffffbf".to_string(), "mid num on"));
+        assert_eq!(colour(-300.0), ("#440154".to_string(), "mid num pale"));
+        assert_eq!(colour(171.0), ("#fde725".to_string(), "mid num on"));
+        assert_eq!(colour(-8.0), ("#21918c".to_string(), "mid num on"));
         let words = [2e-16, 0.9, 0.0, f64::INFINITY, f64::NAN].map(exponent);
         assert_eq!(words, ["−16", "0", "0", "∞", "NaN"]);
     }

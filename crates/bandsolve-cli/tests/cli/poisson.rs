@@ -176,8 +176,12 @@ fn two_matrices_an_axis_come_from_files() {
 fn pictures_of_one_and_three_dimensions() {
     let folder = Folder::new();
     let plot = folder.path("u.svg");
-    for (shape, said) in [(&["50"][..], "u along the axis"), (&["5", "6", "7"], "plane 3 of 5"), (&["1", "1"], "rows")]
-    {
+    for (shape, said) in [
+        (&["50"][..], "u along the axis"),
+        (&["5", "6", "7"], "plane 3 of 5"),
+        (&["9", "9"], "axis 1"),
+        (&["1", "1"], "on the grid"),
+    ] {
         bandsolve(&[&["poisson"], shape, &["--plot", &plot]].concat()).exits(0);
         assert!(std::fs::read_to_string(&plot).unwrap().contains(said));
     }

@@ -16,7 +16,18 @@ use block::{CoupledRows, coupled_rows};
 use core::ops::Range;
 use vectors::block_vectors;
 
-/// Which eigenvalues of a matrix with real ones are wanted.
+/// Which eigenvalues of a symmetric tridiagonal matrix to find.
+///
+/// # Examples
+/// ```
+/// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+/// // A diagonal matrix: λ = 1, 2, 3, 4.
+/// let a = SymmetricTridiagonal::new(&[1.0, 2.0, 3.0, 4.0], &[0.0; 3])?;
+/// assert_eq!(a.eigenvalues(EigenvalueRange::All)?.len(), 4);
+/// assert_eq!(a.eigenvalues(EigenvalueRange::Indices(1..3))?.len(), 2); // the second and the third smallest
+/// assert_eq!(a.eigenvalues(EigenvalueRange::Interval(1.5, f64::INFINITY))?.len(), 3);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum EigenvalueRange {
     /// All of them.
@@ -31,12 +42,12 @@ pub enum EigenvalueRange {
 
 /// A real symmetric tridiagonal matrix T, for its eigenvalues.
 ///
-/// $$ (T v)_i = \mathtt{off}_{i-1} v_{i-1} + \mathtt{diag}_i v_i + \mathtt{off}_i v_{i+1} $$
+/// `(T·v)_i = off[i−1]·v_{i−1} + diag[i]·v_i + off[i]·v_{i+1}`
 ///
 /// # Shapes
 /// `diag` has n entries, `off` n − 1.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
 /// let (diag, off) = (vec![2.0; 100], vec![-1.0; 99]);
@@ -82,7 +93,7 @@ impl<'a> SymmetricTridiagonal<'a> {
         self.diag.len()
     }
 
-    /// The wanted eigenvalues, ascending.
+    /// Compute the eigenvalues in `range`, ascending.
     ///
     /// Each is within ε max(‖T‖, |λ|) of one of a matrix that differs from T by a few roundings of its entries. None is missed: numbers
     /// are Sturm counts. Those of an interval (from, to] are above `from` and at most `to`, as numbers. The same bits for any number of
@@ -186,11 +197,21 @@ impl<'a> SymmetricTridiagonal<'a> {
 }
 
 /// Eigenvalues and eigenvectors of a symmetric tridiagonal matrix.
+///
+/// # Examples
+/// ```
+/// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+/// // [[2, 1], [1, 2]]: the largest eigenvalue is 3, with the vector (1, 1)/√2.
+/// let pairs = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?.eigenpairs(EigenvalueRange::Indices(1..2))?;
+/// assert!((pairs.values[0] - 3.0).abs() < 1e-14 && pairs.residual < 1e-14);
+/// assert!((pairs.vectors[0] - pairs.vectors[1]).abs() < 1e-14);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TridiagonalEigenpairs {
-    /// Ascending.
+    /// The eigenvalues, ascending.
     pub values: Vec<f64>,
-    /// One after the other, n numbers each, of norm 1.
+    /// The eigenvectors, one after the other, with n numbers and norm 1 each.
     pub vectors: Vec<f64>,
     /// The largest ‖T z − λ z‖ / ‖T‖, as measured, with a bound of ‖T‖ for each part that is not coupled to others.
     pub residual: f64,
@@ -200,12 +221,11 @@ pub struct TridiagonalEigenpairs {
 const ACCEPTED: f64 = 16.0;
 
 impl SymmetricTridiagonal<'_> {
-    /// The wanted eigenvalues with their eigenvectors.
+    /// Compute eigenvalues in `range` and their eigenvectors.
     ///
     /// Vectors come from twisted factorisations, and are made orthogonal among eigenvalues within 2‖T‖/n of each other, by inverse
-    /// iteration where those agree to rounding. All others are orthogonal as far as the measured residuals r prove:
-    ///
-    /// $$ |z_i^T z_j| \le \frac{r_i + r_j}{|\lambda_i - \lambda_j|} $$
+    /// iteration if those agree to rounding. For all others, the measured residuals r bound the inner products:
+    /// `|z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|`.
     ///
     /// Where all are wanted, and one eigenvalue in eight is within 10⁻⁶‖T‖ of the next, they come from divide and conquer.
     ///
@@ -219,7 +239,7 @@ impl SymmetricTridiagonal<'_> {
     /// # Errors
     /// As [`eigenvalues`](Self::eigenvalues), [`Error::OutOfMemory`], and [`Error::NotConverged`] where a residual is above 16 ε‖T‖ (1 + √n/8).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
     /// let pairs = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?.eigenpairs(EigenvalueRange::All)?;

@@ -1,4 +1,4 @@
-//! What is handed to a stream: kernels and their arguments.
+//! The kernels and arguments of a solve, enqueued on a stream.
 
 use super::{DeviceSolver, Route};
 use crate::cut::{DeviceCut, KernelKind, THREADS};

@@ -1,4 +1,4 @@
-//! What is found out about solutions, in the memory of a device.
+//! Measurements of solutions, in the memory of a device.
 
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::Peaks;
@@ -20,11 +20,11 @@ pub(crate) struct SingularSystems {
     kept: Option<DeviceVec<u8>>,
     /// Bytes of the peaks.
     peaks: usize,
-    /// How many bad rows can be listed: more are not mended.
+    /// Maximum number of inaccurate rows in the list. More rows are not repaired locally.
     room: usize,
 }
 
-/// What is found out about a solution.
+/// The measurements of a solution.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     /// Backward errors of every column, but for the bad rows.

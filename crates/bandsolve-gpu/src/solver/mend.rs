@@ -1,5 +1,5 @@
-//! Local repair: where a partition is nearly singular, a few rows at its ends are satisfied less well than all others. The rows
-//! around them are solved again, on the device.
+//! Local repair on the device. If a partition is nearly singular, a few rows at its ends are less accurate than all others. The repair
+//! solves windows around these rows again.
 
 use super::found::Verdict;
 use super::{Pending, Route};
@@ -65,7 +65,7 @@ fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 
     let (mut windows, mut later) = (Vec::<[u32; 2]>::new(), Vec::new());
     let mut rest = rows;
     while let Some(&[column, first]) = rest.first() {
-        // Bad rows that are near are mended together, with as many good ones on either side.
+        // One window contains neighbouring inaccurate rows, with the same number of accurate rows on each side.
         let near = |row: &&[u32; 2]| row[0] == column && (row[1] - first) / block <= window.n / 2;
         let (group, after) = rest.split_at(rest.iter().take_while(near).count());
         let middle = (first + group[group.len() - 1][1]) / 2 / block;

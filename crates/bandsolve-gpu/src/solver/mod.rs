@@ -1,4 +1,4 @@
-//! Solvers: what they own, and how they are asked.
+//! Solvers and the memory that they own.
 
 mod enqueue;
 pub(crate) mod found;
@@ -22,7 +22,7 @@ use found::{SingularSystems, Verdict};
 use route::Route;
 use std::sync::Arc;
 
-/// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
+/// Block rows on a device: of a coarse system, whose solution replaces the right-hand sides, or of a part of a system.
 #[derive(Debug)]
 pub(crate) struct DeviceRows<T> {
     pub bands: [DeviceVec<T>; 3],
@@ -43,15 +43,15 @@ impl<T: DeviceScalar> DeviceRows<T> {
     }
 }
 
-/// Solves systems of one shape on a device: tridiagonal (also periodic, or batches of them), block tridiagonal with up to 4 rows a
-/// block, and banded with up to 4 diagonals on either side.
+/// A solver for systems of one shape on a device.
 ///
-/// It owns the memory for what is left of the system on coarser levels; nothing is allocated by a solve, unless it has to be
-/// refined.
+/// It solves tridiagonal systems (also periodic, and batches), block tridiagonal systems with at most 4 rows per block, and
+/// banded systems with at most 4 diagonals on each side. It owns the memory of the coarse systems. A solve allocates nothing,
+/// unless it needs refinement.
 ///
 /// # Cost
-/// With M = 31 rows a partition, in numbers a row of a tridiagonal system with one right-hand side: reads 8 and writes 1, and
-/// 2/31 of that for each further level; memory for 4·(2/31 + (2/31)² + …).
+/// For a tridiagonal system with one right-hand side and M = 31 rows per partition, in numbers per row: 8 reads and 1 write,
+/// and 2/31 of this for each further level; memory for 4·(2/31 + (2/31)² + …).
 ///
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
@@ -61,16 +61,16 @@ pub struct DeviceSolver<T: DeviceScalar> {
     plan: Plan,
     route: Route,
     method: Method,
-    /// Threads of a block that eliminates.
+    /// Threads of a block in the elimination.
     threads: u32,
     block: usize,
     most_columns: usize,
-    /// Level by level, with the kernels for it.
+    /// The partitions of each level, with its kernels.
     cuts: Vec<(DeviceCut, KernelKind)>,
     levels: Vec<DeviceRows<T>>,
-    /// Factors of all levels but the last, if they are kept.
+    /// Factors of all levels except the last, if they are kept.
     factors: Vec<LevelFactors<T>>,
-    /// What solving an interleaved batch keeps on the way.
+    /// Intermediate results of an interleaved batch.
     kept: DeviceVec<T>,
     found: SingularSystems,
     /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
@@ -79,18 +79,20 @@ pub struct DeviceSolver<T: DeviceScalar> {
 }
 
 impl<T: DeviceScalar> DeviceSolver<T> {
-    /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
-    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal ones by `SpikeCr`, open
-    /// ones by `CfLu` and `ParallelDiagonalPivoting`, contiguous batches by `Cr` or `Pcr`, which are one hybrid), pivoting, noise
-    /// threshold, verification and rows of a partition.
+    /// Allocate the memory to solve systems of the shape of the plan, with at most `n_rhs` right-hand sides.
+    ///
+    /// The solver follows the method, pivoting, noise threshold, verification and partition rows of the plan. `Auto` is `Rpts`.
+    /// Scalar systems can also use `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal systems `SpikeCr`, open tridiagonal
+    /// systems `CfLu` and `ParallelDiagonalPivoting`, and contiguous batches `Cr` or `Pcr`, which are one hybrid method.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
+    /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows or more; [`Error::Device`] if the memory cannot be
+    /// allocated.
     pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
         Self::with_sizes(device, plan, n_rhs, device.sizes(T::NAME))
     }
 
-    /// The same with sizes other than those measured on the device.
+    /// Create a solver with your own sizes instead of the sizes measured on the device. Otherwise as [`new`](Self::new).
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -134,22 +136,22 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         })
     }
 
-    /// Whether systems fit the device as a whole: their rows are read once, and solved in one launch.
+    /// Whether systems fit on the device as a whole. Their rows are then read once and solved in one kernel launch.
     pub fn in_one_launch(&self) -> bool {
         self.card.is_some() && self.factors.is_empty()
     }
 
-    /// Rows of a partition, level by level.
+    /// Get the rows of a partition, level by level.
     pub fn partition_rows(&self) -> Vec<usize> {
         self.cuts.iter().map(|(cut, _)| cut.m as usize).collect()
     }
 
-    /// Right-hand sides that it has memory for.
+    /// Get the maximum number of right-hand sides.
     pub fn n_rhs(&self) -> usize {
         self.most_columns
     }
 
-    /// Bytes of memory that it owns on the device.
+    /// Get the bytes of device memory of the solver.
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, DeviceScan::bytes);
@@ -157,18 +159,20 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.found.bytes() + factors
     }
 
-    /// Solves op(A)·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; rows above
-    /// 4ε are mended on the device, above 8ε an answer is refined there, and at last solved again by the sequential pivoted method of the host, for which all
-    /// is copied there and back. The report says so.
+    /// Solve op(A)·x = rhs under the accuracy contract of `bandsolve`.
     ///
-    /// The report's `attention` is from the largest |x| and |rhs| that the device measures. Where rows are not scaled
-    /// ([`Pivoting`]), only what the host solved is looked at.
+    /// The device computes the backward error while it writes x. It repairs rows whose error is above 4ε, and refines solutions
+    /// whose error is above 8ε. If the error is still above 8ε, the solver copies the system to the host and solves it with the
+    /// sequential pivoted method. The report says so.
+    ///
+    /// `attention` in the report uses the largest |x| and |rhs| that the device measures. If rows are not scaled
+    /// ([`Pivoting`]), only solutions of the host are checked.
     ///
     /// # Shapes
-    /// `rhs` and `x`: columns of as many numbers as the shape has rows, up to as many columns as there is memory for.
+    /// `rhs` and `x`: any number of columns up to [`n_rhs`](Self::n_rhs), with one number for each row of the shape.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
+    /// [`Error::Shape`], [`Error::Device`]; the errors of the pivoted method, if it was used.
     pub fn solve<'a>(
         &'a mut self,
         a: DeviceMatrix<'a, T>,
@@ -178,8 +182,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.start(a, rhs, x)?.wait()
     }
 
-    /// The same, but returns when the kernels have been handed to the device's stream. The answer is verified, and repaired where
-    /// it has to be, when the handle is waited for.
+    /// Start a solve and return when the kernels are on the stream of the device.
+    ///
+    /// Call [`Pending::wait`] on the result: it verifies the solution and repairs it if necessary.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Device`].
@@ -218,7 +223,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.plan.shape()
     }
 
-    /// Solves, and returns the report if nothing has to be repaired.
+    /// Solve, and return the report if no repair is necessary.
     pub(crate) fn solve_unrepaired(
         &mut self,
         source: MatrixSource,
@@ -261,15 +266,14 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Rhs::Dense(DeviceColumns { first: slice.address(), step: self.step() })
     }
 
-    /// Factors a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch, to solve with it again and
-    /// again.
+    /// Factor a matrix for many solves: a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
         let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
-            let what = "banded matrices, interleaved batches, or by this method";
+            let what = "banded matrices or interleaved batches, or systems of this method";
             return Err(Error::Unsupported { method: "factors on a GPU", what });
         };
         let mut source = top;
@@ -329,7 +333,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.found.verdict::<T>(self.columns())
     }
 
-    /// Systems that may be singular: next to nothing was left of a pivot or an equation.
+    /// Systems that may be singular, because a pivot or an equation became very small.
     pub(crate) fn suspects(&self) -> Result<Vec<usize>> {
         self.found.suspects()
     }
@@ -339,17 +343,17 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     }
 }
 
-/// The largest of some backward errors; not a number, if one of them is none.
+/// The largest backward error; NaN if one of them is NaN.
 pub(crate) fn largest<'a>(errors: impl IntoIterator<Item = &'a f64>) -> f64 {
     errors.into_iter().fold(0.0, |a: f64, b| if a >= *b || a.is_nan() { a } else { *b })
 }
 
-/// How the host solves what a device does not solve well enough, or what may be singular: by the sequential pivoted method.
+/// The plan of the host for systems that the device does not solve accurately enough, or that may be singular: the sequential pivoted method.
 pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
     plan.with_shape(shape).method(Method::Pivoted)
 }
 
-/// How pivots are chosen, and where it is noted that there was none.
+/// The pivoting rule, and the address of the flags for zero pivots.
 pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> PivotOptions {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;

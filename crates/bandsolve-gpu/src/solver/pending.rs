@@ -1,4 +1,4 @@
-//! Solves that were started: waited for, verified, refined, and at last solved again by the host.
+//! Completion of a started solve: wait, verify, refine, and if necessary solve on the host.
 
 use super::found::{self, Verdict};
 use super::{DeviceSolver, Route, fallback_plan, largest};
@@ -10,9 +10,9 @@ use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Re
 use bandsolve::{MAX_REFINEMENTS, good};
 use std::sync::Arc;
 
-/// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
+/// A solve that was started. If you drop it without [`wait`](Self::wait), x is neither verified nor repaired.
 #[derive(Debug)]
-#[must_use = "the answer is verified when it is waited for"]
+#[must_use = "call `wait`, which verifies the solution"]
 pub struct Pending<'a, T: DeviceScalar> {
     pub(super) solver: &'a mut DeviceSolver<T>,
     a: DeviceMatrix<'a, T>,
@@ -33,10 +33,10 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(Self { solver, a, source, rhs, x })
     }
 
-    /// Waits for the kernels, and sees to it that the answer is good.
+    /// Wait for the kernels, verify x, and repair it if necessary.
     ///
     /// # Errors
-    /// [`Error::Device`]; those of the host's method, if it was tried.
+    /// [`Error::Device`]; the errors of the pivoted method, if it was used.
     pub fn wait(mut self) -> Result<Report> {
         if self.rhs.is_empty() {
             return Ok(self.solver.gathered(&[]));
@@ -61,7 +61,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let fallback = errors.iter().any(|error| !(*error <= good));
         let said = if fallback { self.fall_back((&mut errors, &mut rconds), good)? } else { None };
         let said = [said, self.solver.attention(&errors, &rconds)].into_iter().flatten();
-        // Those of the systems of a batch together: it is one right-hand side.
+        // All systems of a batch together are one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
         let by_column: Vec<f64> = (0..columns).map(|k| largest(errors[k..].iter().step_by(columns))).collect();
         let mut report = self.solver.gathered(&by_column);
@@ -70,7 +70,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(report)
     }
 
-    /// Systems that may be singular the host solves, verified or not.
+    /// The host solves systems that may be singular, with or without verification.
     fn without_verification(mut self) -> Result<Report> {
         let suspects = self.solver.suspects()?;
         let mut report = self.solver.gathered(&[]);
@@ -107,7 +107,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
     }
 
-    /// Refines with the same elimination while that helps; returns how often. `rconds`: upper bounds of the reciprocal condition.
+    /// Refine with the same elimination while the error decreases; return the number of steps. `rconds`: upper bounds of the reciprocal condition.
     fn refine(&mut self, (errors, rconds): (&mut [f64], &mut [f64]), good: f64) -> Result<usize> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
@@ -136,7 +136,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(MAX_REFINEMENTS)
     }
 
-    /// Takes back what did not help, column by column, or of an interleaved batch as a whole; returns whether anything did.
+    /// Undo corrections that did not reduce the error, by column, or for an interleaved batch as a whole; return whether any correction did.
     fn keep_better(
         &mut self,
         (errors, rconds): (&mut [f64], &mut [f64]),
@@ -225,18 +225,18 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             let places: Vec<usize> = (0..rows).map(|row| self.place(column, row)).collect();
             let [rhs, mut x] = [&given, &all].map(|array| places.iter().map(|at| array[*at]).collect::<Vec<T>>());
             let solved = self.on_host(&plan, shape, (&arrays, leading), &places, (&rhs, &mut x));
-            // The best that was found, even where it is not good.
+            // Write the best x, even if it is not accurate enough.
             places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
             match solved {
                 Ok(report) => {
                     (errors[column], rconds[column]) = (report.backward_error, f64::NAN);
                     said = said.or(report.attention.map(|text| (column, text)));
                 }
-                // As the caller passed it.
+                // In the layout of the caller.
                 Err(Error::NotFinite { array: "rhs", index }) => {
                     failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
                 }
-                // Rows of one system after the other.
+                // The systems follow each other.
                 Err(Error::Singular { row }) => {
                     let system = column / self.solver.cuts[0].0.columns as usize;
                     failed = failed.and(Err(Error::Singular { row: system * rows + row }));
@@ -279,7 +279,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
     }
 }
 
-/// Solves a system on the host.
+/// Solve a system on the host.
 fn solve_one<T: DeviceScalar, M: Factorize<Scalar = T>>(
     plan: &Plan,
     a: &M,

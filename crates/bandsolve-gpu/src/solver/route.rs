@@ -1,4 +1,4 @@
-//! Which kernels solve which systems.
+//! The choice of kernels for a system.
 
 use crate::cut::{ALONE_AT_MOST, DeviceCut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
 use crate::device::{Device, DeviceScalar};
@@ -8,22 +8,22 @@ use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 /// Rows of the largest blocks.
 const MOST_ROWS: usize = 4;
 
-/// Who solves a system.
+/// The threads that solve a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// The whole device, level by level; the last level a block of threads, on chip.
+    /// The whole device, level by level. One thread block solves the last level on chip.
     Levels,
-    /// A thread each system of a contiguous batch, in shared memory.
+    /// One thread per system of a contiguous batch, in shared memory.
     Alone,
-    /// A thread each system of an interleaved batch.
+    /// One thread per system of an interleaved batch.
     Interleaved,
-    /// Recurrences over all rows, in one pass each.
+    /// Recurrences over all rows, each in one pass.
     DeviceScan,
-    /// A block of threads each system of a contiguous batch, by cyclic reduction.
+    /// One thread block per system of a contiguous batch, by cyclic reduction.
     Cyclic,
 }
 
-/// What a plan means on a device.
+/// The method and kernels of a plan on a device.
 #[derive(Debug, Clone, Copy)]
 pub struct DevicePlan {
     pub method: Method,
@@ -53,7 +53,7 @@ impl DevicePlan {
             _ => return unsupported("systems of this kind on a GPU"),
         };
         if block > MOST_ROWS || block == 0 {
-            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
+            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on each side, on a GPU");
         }
         let tridiagonal = matches!(shape, Shape::Tridiagonal { .. });
         let open = matches!(shape, Shape::Tridiagonal { periodic: false, .. });
@@ -78,7 +78,7 @@ impl DevicePlan {
         matches!(self.shape, Shape::Banded { .. })
     }
 
-    /// How such systems are cut, level by level, and the kernels for each level.
+    /// The partitions of each level, and its kernels.
     pub fn cuts<T: DeviceScalar>(
         &self,
         device: &Device,
@@ -88,12 +88,12 @@ impl DevicePlan {
     ) -> Result<Vec<(DeviceCut, KernelKind)>> {
         let Self { method, route, block, n, systems, shape } = *self;
         let together = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
-        // Eight complex ones would not fit the registers.
+        // Eight complex right-hand sides would not fit in the registers.
         let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = KernelKind { block, on_chip, bytes: size_of::<T>() };
         let limits = device.limits();
         if route == Route::Cyclic && kind.cyclic_bytes(n) > limits.shared_per_block {
-            let what = "systems that are too large for a block of threads of a GPU";
+            let what = "systems that exceed the shared memory of a thread block on this GPU";
             return Err(Error::Unsupported { method: method.name(), what });
         }
         if n * systems * n_rhs == 0 {

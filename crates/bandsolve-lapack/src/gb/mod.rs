@@ -2,7 +2,9 @@
 //!
 //! Elimination column by column, each with an exchange of two rows at most `lower` apart, gives
 //!
-//! $$ A = P_0 L_0 P_1 L_1 \cdots P_{n-1} L_{n-1}\, U $$
+//! ```text
+//! A = P₀·L₀·P₁·L₁ ⋯ Pₙ₋₁·Lₙ₋₁·U
+//! ```
 //!
 //! where L_j has `lower` entries below its unit diagonal in column j and U has `lower + upper` superdiagonals.
 

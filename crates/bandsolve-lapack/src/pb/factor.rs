@@ -98,7 +98,9 @@ impl<T: LapackScalar> PbRoom<T> {
 }
 
 /// The same column by column, without memory:
-/// $$ l_{jj} = \sqrt{a_{jj}},\quad l_{ij} = a_{ij}/l_{jj},\quad a_{ik} \leftarrow a_{ik} - l_{ij}\,\overline{l_{kj}} $$
+/// ```text
+/// l(j,j) = √a(j,j),   l(i,j) = a(i,j) / l(j,j),   a(i,k) ← a(i,k) − l(i,j)·conj(l(k,j))
+/// ```
 pub(super) fn in_place<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
     for j in 0..shape.n {
         let pivot = elements[shape.below(j, j)].re();

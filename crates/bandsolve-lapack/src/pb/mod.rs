@@ -1,6 +1,8 @@
 //! Positive definite banded matrices: Cholesky factors in LAPACK's storage.
 //!
-//! $$ A = L L^H = U^H U $$
+//! ```text
+//! A = L·Lᴴ = Uᴴ·U
+//! ```
 //!
 //! A is Hermitian with `width` diagonals on each side; the array holds the lower or the upper of its triangles, and then L
 //! or U. Imaginary parts of the diagonal are taken as zero.

@@ -14,10 +14,22 @@ use bandsolve::memory::{allocate, copied, reserved, zeroed};
 use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution, good};
 use std::sync::{Arc, OnceLock};
 
-/// Factors of a batch over ranks, for any number of right-hand sides.
+/// Factors of a batch of tridiagonal systems over ranks, for any number of right-hand sides.
 ///
-/// A column of right-hand sides has one for every system. The backward error of a column is the largest of its systems, or a bound of it
-/// that is below 4ε. The report of a solve and its errors are the same on all ranks.
+/// A column of right-hand sides has one right-hand side for each system. The backward error of a column is the largest of its
+/// systems, or an upper bound that is below 4ε. All ranks get the same report, or the same error.
+///
+/// # Example
+/// ```
+/// use bandsolve::Layout;
+/// use bandsolve_mpi::{DistributedBatch, Ranks};
+/// // Two systems of two rows: [2 −1; −1 2] and [4 −2; −2 4].
+/// let (off, diag) = ([-1.0, -1.0, -2.0, -2.0], [2.0, 2.0, 4.0, 4.0]);
+/// let a = DistributedBatch::new(&Ranks::alone(), (2, Layout::Contiguous), [&off, &diag, &off])?;
+/// let x = a.factor()?.solve(&[1.0, 1.0, 2.0, 2.0])?;
+/// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-14));
+/// # Ok::<(), bandsolve_mpi::RankError>(())
+/// ```
 #[derive(Debug)]
 pub struct DistributedBatchFactors<T: Scalar> {
     rows: Arc<BatchRows<T>>,
@@ -28,8 +40,8 @@ pub struct DistributedBatchFactors<T: Scalar> {
     rcond: OnceLock<f64>,
 }
 
-/// Why this method.
-const REASON: &str = "a batch over ranks: inner rows without exchanges, whole interface systems on one rank each";
+/// The reason for the method in reports.
+const REASON: &str = "batch over ranks: inner rows without pivoting, each interface system on one rank";
 
 impl<T: Scalar> DistributedBatchFactors<T> {
     pub(super) fn new(rows: Arc<BatchRows<T>>, layout: Layout) -> Result<Self, RankError> {
@@ -43,10 +55,11 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(Self { rows, layout, inner, interface, rcond: OnceLock::new() })
     }
 
-    /// Solves A·x = rhs for all systems. Collective.
+    /// Solve A·x = rhs for all systems and return x. Collective.
     ///
     /// # Shapes
-    /// `rhs`: any number of columns of own rows in the layout of the batch, the same number on all ranks; x alike.
+    /// `rhs`: the rows of this rank × any number of columns, in the layout of the batch. The number of columns is the same on
+    /// all ranks. x has the same shape.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -57,22 +70,24 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(Solution { values: values.unwrap_or_default(), report })
     }
 
-    /// Solves A·x = rhs for all systems; x replaces rhs. Collective.
+    /// Solve A·x = rhs for all systems; x replaces rhs. Collective.
     ///
-    /// Every system is measured over all ranks. Where a backward error exceeds 8ε, the system is refined, then solved whole by the pivoted
-    /// method on one rank; `fallback` in the report says so.
+    /// The solver computes the backward error of each system over all ranks. If it is above 8ε, the solver refines the system.
+    /// If it is still above 8ε, one rank gathers this system and solves it with the pivoted method, and `fallback` in the
+    /// report is true.
     ///
     /// # Cost
-    /// About 20 flops a row, system and column, and two exchanges of all with all: of 2 numbers a system, column and rank, and of 4 on the
-    /// way back.
+    /// Approximately 20 flops per row, system and column, and two all-to-all exchanges: of 2 numbers per system, column and
+    /// rank, and of 4 numbers on the way back.
     ///
     /// # Errors
-    /// `Shape`, `NotFinite`, `Singular` with row s·n + i for row i of system s, `NotConverged`, `OutOfMemory`; the same on all ranks.
+    /// `Shape`, `NotFinite`, `Singular` with row s·n + i for row i of system s, `NotConverged`, `OutOfMemory`; the same on all
+    /// ranks.
     pub fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
         self.solve_in_place_with(Op::Plain, rhs)
     }
 
-    /// Solves Aᵀ·x = rhs with the same factors. Collective.
+    /// Solve Aᵀ·x = rhs for all systems with the same factors; x replaces rhs. Collective.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -80,7 +95,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         self.solve_in_place_with(Op::Transpose, rhs)
     }
 
-    /// Solves Aᴴ·x = rhs with the same factors. Collective.
+    /// Solve Aᴴ·x = rhs for all systems with the same factors; x replaces rhs. Collective.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -88,9 +103,9 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         self.solve_in_place_with(Op::ConjTranspose, rhs)
     }
 
-    /// Solves op(A)·x = rhs for all systems; x replaces rhs. Collective.
+    /// Solve op(A)·x = rhs for all systems, where op(A) is A, Aᵀ or Aᴴ; x replaces rhs. Collective.
     ///
-    /// The first solve of a transpose makes the rows of Aᵀ, with which errors are measured.
+    /// The first solve with a transpose creates the rows of Aᵀ, which the verification needs.
     ///
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
@@ -125,12 +140,14 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         solved
     }
 
-    /// An estimate of the reciprocal of the largest row-wise condition ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems; 0 where one is singular,
-    /// NaN where it is not known. Collective.
+    /// Estimate the reciprocal of the largest row-wise condition number ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of the systems. Collective.
+    ///
+    /// The result is 0 if a system is singular, and NaN if it is unknown. The first call computes the estimate, and later calls
+    /// return the same number.
     ///
     /// # Cost
-    /// At most 13 solves in the first call; the factors keep the number. Where those are too inaccurate to tell, each rank estimates the
-    /// condition of its part of the systems by the pivoted method, and then holds these systems whole.
+    /// At most 13 solves. If these solves are too inaccurate, each rank gathers its part of the systems and estimates with the
+    /// pivoted method.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -148,7 +165,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(*self.rcond.get_or_init(|| rcond))
     }
 
-    /// The estimate by these factors; NaN where they tell nothing. Collective.
+    /// The estimate with these factors; NaN if they are too inaccurate. Collective.
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let rows = &*self.rows;
         let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
@@ -177,8 +194,8 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         condition::rcond((&rows.ranks, &unknowns), (Ok(sums), eta[0]), solve)
     }
 
-    /// In words, whether x of a solve may have no correct digit in a system, however small the backward error is; `None` if nothing suggests
-    /// that. Collective.
+    /// Return a warning if x of a solve may have no correct digit in a system, however small the backward error is; otherwise
+    /// `None`. Collective.
     ///
     /// # Errors
     /// As [`rcond`](Self::rcond).
@@ -187,7 +204,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), report.backward_error, None))
     }
 
-    /// Memory of a solve, in which the right-hand sides stand by rows.
+    /// Memory of a solve, with the right-hand sides by rows.
     fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchSolveMemory<T>> {
         let (own, count) = (self.rows.own(), self.rows.count);
         Ok(BatchSolveMemory {
@@ -238,7 +255,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(report)
     }
 
-    /// Replaces right-hand sides by solutions, and tells the unknowns beside them.
+    /// Replace right-hand sides by solutions, and return the unknowns of the neighbouring ranks.
     fn solve_unverified(
         &self,
         transposed: bool,
@@ -255,8 +272,8 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         }
     }
 
-    /// Improves systems until their errors are at most 8ε, or do not shrink; returns the errors of all, the systems that are still above, and
-    /// the steps.
+    /// Refine systems until their errors are at most 8ε, or no longer decrease; return all errors, the systems that are still above, and
+    /// the number of steps.
     fn refine(
         &self,
         transposed: bool,

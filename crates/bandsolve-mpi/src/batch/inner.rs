@@ -1,20 +1,24 @@
-//! The rows of one rank: inner rows eliminated, the first and the last left.
+//! The rows of one rank: eliminate the inner rows, keep the first and the last row.
 //!
-//! Of the m own rows of a system, from 0, those from 1 to m − 2 are the inner rows, a tridiagonal matrix T with unknowns x_I:
+//! A rank has the rows 0 to m − 1 of a system. The inner rows, 1 to m − 2, are a tridiagonal matrix T with unknowns x_I:
 //!
-//! $$ T x_I + \mathtt{sub}_1 e_1 x_0 + \mathtt{sup}_{m-2} e_{m-2} x_{m-1} = d_I $$
+//! ```text
+//! T·x_I + sub[1]·e₁·x[0] + sup[m−2]·eₘ₋₂·x[m−1] = d_I
+//! ```
 //!
-//! T is factored without exchanges (Thomas): ratio_i = sup_i r_i and r_i = 1 / (diag_i − sub_i ratio_{i−1}). With W = T⁻¹ sub₁ e₁ and
-//! V = T⁻¹ sup_{m−2} e_{m−2} the rows 0 and m − 1 keep x₀, x_{m−1} and one unknown of another rank each:
+//! T is factored without row exchanges (Thomas): ratio[i] = sup[i]·r[i], r[i] = 1 / (diag[i] − sub[i]·ratio[i−1]). With
+//! W = T⁻¹·sub[1]·e₁ and V = T⁻¹·sup[m−2]·eₘ₋₂, row 0 contains only x[0], x[m−1] and one unknown of another rank:
 //!
-//! $$ \mathtt{sub}_0 x_{-1} + (\mathtt{diag}_0 - \mathtt{sup}_0 W_1)\,x_0 - \mathtt{sup}_0 V_1\,x_{m-1} = d_0 - \mathtt{sup}_0 (T^{-1} d_I)_1 $$
+//! ```text
+//! sub[0]·x[−1] + (diag[0] − sup[0]·W₁)·x[0] − sup[0]·V₁·x[m−1] = d[0] − sup[0]·(T⁻¹·d_I)₁
+//! ```
 //!
-//! and the last row alike. Per row and system: reads 7 numbers to solve, writes 3 times.
+//! The last row is treated in the same way. A solve reads 7 numbers per row and system, and writes 3.
 
 use bandsolve::Scalar;
 use bandsolve::memory::{reserved, zeroed};
 
-/// Inner rows of all systems, factored; row by row, as the arrays.
+/// Factors of the inner rows of all systems, stored row by row.
 #[derive(Debug)]
 pub(super) struct InnerFactors<T> {
     count: usize,
@@ -138,7 +142,7 @@ impl<T: Scalar> InnerFactors<T> {
         Ok(all)
     }
 
-    /// Eliminates the inner rows from a column of right-hand sides.
+    /// Eliminate the inner rows from a column of right-hand sides.
     pub fn reduce(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, d: &mut [T]) {
         let (count, rows) = (self.count, self.rows);
         if rows < 3 {
@@ -147,7 +151,7 @@ impl<T: Scalar> InnerFactors<T> {
         let (first, rest) = d.split_at_mut(count);
         let (inner, last) = rest.split_at_mut((rows - 2) * count);
         let end = (rows - 3) * count;
-        // What the first and the last row hold of the inner unknowns beside them, of A or of Aᵀ.
+        // The entries of the first and the last row in the columns of inner unknowns, of A or of Aᵀ.
         let [upper, lower] = if transposed {
             self.divide_transposed(sub, inner);
             [&sub[count..2 * count], &sup[(rows - 2) * count..][..count]]
@@ -166,7 +170,7 @@ impl<T: Scalar> InnerFactors<T> {
         if transposed { self.inner() * self.count } else { 0 }
     }
 
-    /// Finds the inner unknowns of a column, in which those of the first and the last row stand.
+    /// Compute the inner unknowns of a column that already contains x of the first and the last row.
     pub fn substitute(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, (x, spare): (&mut [T], &mut [T])) {
         let (count, rows) = (self.count, self.rows);
         if rows < 3 {

@@ -1,9 +1,11 @@
-//! The interface systems: two rows of every rank (one, none where it owns so few), whole on the rank that solves them.
+//! The interface systems: two rows of each rank (fewer if the rank owns fewer rows), each system whole on the rank that solves it.
 //!
-//! Their systems are spread evenly: rank q solves part q. Periodic ones are an open batch of N − 1 unknowns and a last unknown:
+//! The systems are distributed evenly: rank q solves part q. A periodic system of N unknowns is an open system of N − 1 unknowns y, and a
+//! last unknown z = x[N−1]:
 //!
-//! $$ T y + e\,x_{N-1} = d, \qquad f^T y + \mathtt{diag}_{N-1} x_{N-1} = d_{N-1}, \qquad
-//!    x_{N-1} = \frac{d_{N-1} - f^T T^{-1} d}{\mathtt{diag}_{N-1} - f^T T^{-1} e} $$
+//! ```text
+//! T·y + e·z = d,   fᵀ·y + diag[N−1]·z = d[N−1],   z = (d[N−1] − fᵀ·T⁻¹·d) / (diag[N−1] − fᵀ·T⁻¹·e)
+//! ```
 
 use super::BatchRows;
 use crate::agreement::{RankError, agree};
@@ -12,7 +14,7 @@ use crate::ranks::{Ranks, collected, room};
 use bandsolve::memory::{reserved, zeroed};
 use bandsolve::{BatchFactor, Factor, Plan, RealScalar, Scalar, TridiagonalBatch};
 
-/// Which interface rows each rank has, and which systems it solves.
+/// The interface rows of each rank, and the systems that it solves.
 #[derive(Debug, Clone)]
 pub(super) struct InterfaceLayout {
     /// Interface rows of each rank.
@@ -95,7 +97,7 @@ type FactoredPart<T> = (Option<BatchFactor<'static, T>>, Option<RingEnd<T>>);
 /// The last unknown of periodic systems.
 #[derive(Debug)]
 struct RingEnd<T> {
-    /// What the last row holds of the one before it and of the first, and what these hold of the last unknown.
+    /// The entries of the last row in the columns before it and in the first column, and the entries of these rows in the last column.
     row: [Vec<T>; 2],
     column: [Vec<T>; 2],
     /// T⁻¹e, T⁻ᵀf.
@@ -210,7 +212,7 @@ impl<T: Scalar> InterfaceFactors<T> {
         self.take_told(from, (d, n_columns), beside);
     }
 
-    /// Puts what came of each part where it belongs.
+    /// Copy the received parts to their positions.
     fn take_told(&self, came: &[T], (d, n_columns): (&mut [T], usize), beside: &mut NeighbourValues<T>) {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
@@ -236,7 +238,7 @@ impl<T: Scalar> InterfaceFactors<T> {
         }
     }
 
-    /// Solves whole interface systems; parts of the ranks follow one another, columns in each.
+    /// Solve whole interface systems. The parts of the ranks follow each other, with the columns inside each part.
     fn solve_part(&self, transposed: bool, came: &[T], x: &mut [T]) {
         let (layout, part) = (&self.layout, self.layout.parts.range(self.ranks.rank()).len());
         let n = layout.rows.rows();
@@ -313,7 +315,7 @@ fn batch_of<T: Scalar>(arrays: [Vec<T>; 3], (n, part): (usize, usize)) -> bandso
     Plan::new(batch.shape()).factor_owned(batch)
 }
 
-/// x ← T⁻¹x of all systems. One that is singular by itself shows when the answer is measured; the others are solved.
+/// x ← T⁻¹x for all systems. The verification detects systems that are singular; the others are solved.
 fn solve_batch<T: Scalar>(batch: &BatchFactor<'static, T>, transposed: bool, x: &mut [T]) {
     let solved = if transposed { batch.solve_transpose_in_place(x) } else { batch.solve_in_place(x) };
     if matches!(solved, Err(bandsolve::Error::OutOfMemory { .. } | bandsolve::Error::Shape { .. })) {

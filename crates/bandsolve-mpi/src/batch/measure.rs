@@ -73,7 +73,7 @@ fn in_proportion<T: Scalar>(
     for (i, d) in d.chunks_exact(count).enumerate() {
         for (k, d) in d.iter().enumerate() {
             let at = i * count + k;
-            // Numbers whose sum leaves the range of the type give 0, which is not in proportion.
+            // If a sum overflows the number type, the quotient is 0, which is not in proportion.
             ratios[k] = ratios[k].max_nan(peak(*d) / (peak(sub[at]) + peak(diag[at]) + peak(sup[at])));
         }
         if fine(ratios) {
@@ -83,7 +83,7 @@ fn in_proportion<T: Scalar>(
     false
 }
 
-/// In words, whether x of a system shows that its matrix is singular to working precision, see [`attention`]; `eta`: the backward error.
+/// A warning if x of a system shows that its matrix is singular to working precision, see [`attention`]. `eta`: the backward error.
 /// Collective.
 ///
 /// With s = Σⱼ|aᵢⱼ| of each row, the reciprocal condition is at most maxᵢ(|dᵢ|/sᵢ) / ‖x‖∞.
@@ -154,7 +154,7 @@ fn row_bounds<T: Scalar>(
 /// Memory of what ranks tell each other of every system.
 #[derive(Debug)]
 pub(super) struct ReduceMemory {
-    /// The systems whose largest values each rank finds.
+    /// The systems whose maximum each rank computes.
     parts: RankRanges,
     sent: Vec<f64>,
     came: Vec<f64>,
@@ -170,7 +170,7 @@ impl ReduceMemory {
         Ok(Self { parts, sent: reserved(most)?, came: room(most)?, largest: room(own)? })
     }
 
-    /// The largest of what ranks hold for each system, in the place of `values`. Collective.
+    /// Replace `values` by the maximum over the ranks, for each system. Collective.
     pub fn max(&mut self, ranks: &Ranks, values: &mut [f64]) {
         let Self { parts, sent, came, largest } = self;
         let (me, count) = (ranks.rank(), parts.rows());
@@ -234,7 +234,7 @@ pub(super) fn residuals<T: Scalar>(
     let (column, arrays) = (own * count, rows.made_arrays(transposed));
     let ResidualMemory { reduce, errors, norms, lines: [sub, diag, sup, x, d, residual] } = memory;
     let each = || open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
-    // Between zeros: one before, two behind.
+    // Between zeros: one row before, two rows after.
     let system = |values: &[T], at: usize, to: &mut [T]| {
         to.fill(T::ZERO);
         (0..own).for_each(|i| to[i + 1] = values[at / count * column + i * count + at % count]);

@@ -1,11 +1,11 @@
-//! Many tridiagonal systems of one size, rows of each over the ranks.
+//! Many tridiagonal systems of the same size, distributed by rows over ranks.
 //!
-//! Each rank eliminates its inner rows of every system, [`inner`]. Two rows a system and rank are left: the interface systems. One exchange of
-//! all with all gives each rank whole interface systems of a part of the batch, which it solves by the library's batches
-//! ([`interface`]); one exchange brings the interface unknowns back, and each rank substitutes.
+//! Each rank eliminates its inner rows of every system ([`inner`]). Two rows per system and rank remain: the interface systems. One
+//! all-to-all exchange gives each rank whole interface systems of a part of the batch, which it solves with the batch solver
+//! ([`interface`]). A second exchange returns the interface unknowns, and each rank substitutes.
 //!
 //! Source: K.-H. Kim, J.-H. Kang, X. Pan, J.-I. Choi, Comput. Phys. Commun. 260 (2021) (PaScaL_TDMA), with the interface rows as Schur
-//! complements. The periodic interface systems, transposes and verification are our own.
+//! complements. The source does not contain the periodic interface systems, transposes and verification.
 
 mod factors;
 mod inner;
@@ -26,14 +26,17 @@ use bandsolve::memory::{collected, copied, reserved, zeroed};
 use bandsolve::{Error, Layout, Op, RealScalar, Scalar};
 use std::sync::{Arc, OnceLock};
 
-/// Many tridiagonal matrices of one size, open or periodic, of which each rank holds consecutive rows of all.
+/// Many tridiagonal matrices of the same size, open or periodic, distributed by rows over ranks.
 ///
-/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i \quad \text{of every system} $$
+/// ```text
+/// sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1] = rhs[i],   in each system
+/// ```
 ///
 /// # Shapes
-/// `sub`, `diag`, `sup` and every column of vectors hold the m own rows of all `count` systems: [`Layout::Interleaved`] has row i of system s
-/// at i·count + s, [`Layout::Contiguous`] at s·m + i. m may differ between ranks, and be 0; `count` is the same on all. `sub` of the
-/// first row of all and `sup` of the last are ignored, or are the corners of periodic matrices.
+/// `sub`, `diag`, `sup` and each column of vectors contain the m rows of this rank of all `count` systems. Row i of system s is
+/// at i·count + s with [`Layout::Interleaved`], and at s·m + i with [`Layout::Contiguous`]. m may differ between ranks, and may
+/// be 0. `count` is the same on all ranks. `sub` of the first row of all ranks, and `sup` of the last row, are ignored. In
+/// periodic matrices they are the corner entries.
 ///
 /// # Example
 /// ```
@@ -57,7 +60,7 @@ pub struct DistributedBatch<T: Scalar> {
     layout: Layout,
 }
 
-/// Own rows of all systems, row by row: row i of system s at i·count + s.
+/// The rows of this rank of all systems, row by row: row i of system s is at i·count + s.
 #[derive(Debug)]
 struct BatchRows<T: Scalar> {
     ranks: Ranks,
@@ -139,15 +142,17 @@ fn turn_into<T: Scalar>(values: &[T], (outer, inner): (usize, usize), turned: &m
 }
 
 impl<T: Scalar> DistributedBatch<T> {
-    /// Open matrices of `[sub, diag, sup]` of the own rows of `count` systems, which are copied. Collective.
+    /// Create open matrices from `[sub, diag, sup]` of the rows of this rank of all systems. The arrays are copied. Collective.
+    ///
+    /// `systems` is the number of systems and the memory layout.
     ///
     /// # Errors
-    /// `Shape` where the arrays are of different lengths, or counts differ between ranks; `NotFinite`.
+    /// `Shape` if the lengths of the arrays differ, or if the number of systems differs between ranks; `NotFinite`.
     pub fn new(ranks: &Ranks, systems: (usize, Layout), arrays: [&[T]; 3]) -> Result<Self, RankError> {
         Self::build(ranks, systems, arrays, false)
     }
 
-    /// Periodic matrices. Collective.
+    /// Create periodic matrices from `[sub, diag, sup]` of the rows of this rank of all systems. Collective.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -192,38 +197,38 @@ impl<T: Scalar> DistributedBatch<T> {
         Ok(Self { rows: Arc::new(rows), layout })
     }
 
-    /// Number of systems.
+    /// Get the number of systems.
     pub fn count(&self) -> usize {
         self.rows.count
     }
 
-    /// How own rows lie in memory.
+    /// Get the memory layout.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The rows of each rank, of every system.
+    /// Get the rows of each rank, the same for each system.
     pub fn ranges(&self) -> &RankRanges {
         &self.rows.ranges
     }
 
-    /// The ranks.
+    /// Get the ranks.
     pub fn ranks(&self) -> &Ranks {
         &self.rows.ranks
     }
 
-    /// Whether the corners count.
+    /// Whether the matrices are periodic.
     pub fn is_periodic(&self) -> bool {
         self.rows.periodic()
     }
 
-    /// A·x of the own rows of all systems. Collective.
+    /// Multiply: return the rows of A·x of all systems on this rank. Collective.
     ///
     /// # Shapes
-    /// `x`: any number of columns, the same on all ranks, in the layout of the batch; y alike.
+    /// `x`: any number of columns, the same on all ranks, in the layout of the batch. The result has the same shape.
     ///
     /// # Cost
-    /// 5 flops a row, system and column; a message of `count` numbers a column to each neighbour.
+    /// 5 flops per row, system and column. A message of `count` numbers per column to each neighbour.
     ///
     /// # Errors
     /// `Shape`.
@@ -231,7 +236,7 @@ impl<T: Scalar> DistributedBatch<T> {
         self.apply_op(Op::Plain, x)
     }
 
-    /// op(A)·x of the own rows of all systems. Collective.
+    /// Multiply: return the rows of op(A)·x of all systems on this rank. Collective.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -269,14 +274,15 @@ impl<T: Scalar> DistributedBatch<T> {
         agreed_columns(&self.rows, array, Op::Plain, prepare)
     }
 
-    /// Factors of all systems. Collective.
+    /// Factor all systems. Collective.
     ///
     /// # Cost
-    /// About 16 flops a row and system, and one exchange of all with all: a message of 6·count/p numbers to each of the p ranks. Keeps 4
-    /// numbers a row and system beside the matrix.
+    /// Approximately 16 flops per row and system. One all-to-all exchange: a message of 6·count/p numbers to each of the p
+    /// ranks. The factors store 4 numbers per row and system, in addition to the matrix.
     ///
     /// # Errors
-    /// `OutOfMemory`. Systems whose inner rows cannot be eliminated without exchanges are no error: solves find another way.
+    /// `OutOfMemory`. Systems that need row exchanges in the inner rows of a rank are no error: solves then use the pivoted
+    /// method.
     ///
     /// # Source
     /// Kim et al. (2021); `docs/math/batches-on-ranks.md`.

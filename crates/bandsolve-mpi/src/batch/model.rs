@@ -6,27 +6,43 @@ use crate::model::{AGREEMENT, NUMBER, NetworkFigures, RankCost, seconds};
 use crate::ranges::RankRanges;
 use bandsolve::Scalar;
 
-/// Costs of a batch of tridiagonal systems over ranks.
+/// Cost model of a batch of tridiagonal systems over ranks: messages, bytes, operations and seconds.
+///
+/// Messages and bytes are exact. Operations and seconds are estimates.
+///
+/// # Example
+/// ```
+/// use bandsolve::Layout;
+/// use bandsolve_mpi::{BatchCostModel, DistributedBatch, on_threads};
+/// // 10 systems on 2 ranks with 50 rows each.
+/// on_threads(2, |ranks| {
+///     let (off, diag) = ([-1.0; 500], [2.5; 500]);
+///     let a = DistributedBatch::new(ranks, (10, Layout::Interleaved), [&off, &diag, &off]).unwrap();
+///     let before = ranks.traffic();
+///     a.factor().unwrap();
+///     assert_eq!(ranks.traffic() - before, BatchCostModel::of(&a).factor(ranks.rank()).traffic);
+/// });
+/// ```
 #[derive(Debug, Clone)]
 pub struct BatchCostModel {
     /// The rows of each rank.
     pub ranges: RankRanges,
     /// Number of systems.
     pub count: usize,
-    /// Bytes of a number.
+    /// Bytes per matrix entry.
     pub scalar: usize,
-    /// Whether systems are rings.
+    /// Whether the systems are periodic.
     pub periodic: bool,
 }
 
 impl BatchCostModel {
-    /// Of this batch.
+    /// Create the cost model of a batch.
     pub fn of<T: Scalar>(a: &DistributedBatch<T>) -> Self {
         let (ranges, count, periodic) = (a.ranges().clone(), a.count(), a.is_periodic());
         Self { ranges, count, scalar: size_of::<T>(), periodic }
     }
 
-    /// Factors: interface rows to the ranks that solve them.
+    /// Get the cost of the factorization on one rank: each rank sends interface rows to the ranks that solve them.
     pub fn factor(&self, rank: usize) -> RankCost {
         let (layout, mut cost) = (self.layout(), RankCost::default());
         self.send_all(&mut cost, rank, &layout.lens(rank, 3)[0]);
@@ -35,7 +51,7 @@ impl BatchCostModel {
         cost
     }
 
-    /// A solve that is measured once, as it is where no refinement is needed.
+    /// Get the cost of a solve on one rank, without refinement.
     pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
         let (layout, mut cost) = (self.layout(), RankCost::default());
         // Lengths and numbers are checked.
@@ -49,7 +65,7 @@ impl BatchCostModel {
         cost
     }
 
-    /// Seconds of the slowest rank, as of [`CostModel::seconds`](crate::CostModel::seconds).
+    /// Estimate the seconds on the slowest rank, as [`CostModel::seconds`](crate::CostModel::seconds).
     pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
         seconds(self.ranges.ranks(), cost, figures)
     }
@@ -58,7 +74,7 @@ impl BatchCostModel {
         InterfaceLayout::new(&self.ranges, self.count, self.periodic)
     }
 
-    /// Own rows of all systems.
+    /// Number of rows of all systems on a rank.
     fn own(&self, rank: usize) -> f64 {
         (self.ranges.range(rank).len() * self.count) as f64
     }

@@ -12,17 +12,17 @@ use bandsolve::{Error, Factor, Inspect, MAX_REFINEMENTS, Method, Norm, Plan, Rea
 use bandsolve::{TOLERABLE, Tridiagonal};
 use core::ops::Range;
 
-/// A system that was missed, and a column of it.
+/// A system whose error is too large, with a column.
 type Missed = [usize; 2];
 
-/// What ranks send each other of the systems that each of them solves.
+/// The data that ranks exchange about the systems that each rank solves.
 #[derive(Debug)]
 struct Parcels {
     /// Rising, so that those of a rank follow on each other.
     missed: Vec<Missed>,
     /// Systems that each rank solves.
     systems: RankRanges,
-    /// Own rows of each rank.
+    /// The rows of each rank.
     rows: RankRanges,
 }
 
@@ -67,7 +67,7 @@ fn each_system(missed: &[Missed]) -> impl Iterator<Item = &[Missed]> {
     missed.chunk_by(|[one, _], [other, _]| one == other)
 }
 
-/// Solves the systems and columns `missed` = column·count + system, on their ranks; writes x and the errors. Collective.
+/// Solve the systems and columns `missed` = column·count + system on their ranks; write x and the errors. Collective.
 ///
 /// # Errors
 /// `Singular` with row s·n + i, `NotConverged`, `OutOfMemory`.
@@ -105,7 +105,7 @@ pub(super) fn solve_alone<T: Scalar>(
         let x = rest.next().expect("x of every system");
         x.iter().enumerate().for_each(|(i, x)| answer.x[(k * own + i) * count + system] = *x);
     }
-    // Errors in the order of the parts; each rank knows its own.
+    // Errors in the order of the parts. Each rank has its own errors.
     found[parcels.places(me)].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
     parcels.missed.iter().zip(&found).for_each(|([system, k], error)| errors[k * count + system] = *error);
@@ -158,7 +158,7 @@ pub(super) fn rcond_alone<T: Scalar>(rows: &BatchRows<T>) -> Result<f64, RankErr
         }
         Ok(least)
     };
-    // The largest of negative numbers, NaN if one of them is.
+    // The largest of negative numbers; NaN if one of them is NaN.
     let mut least = [-agree(ranks, least())?];
     ranks.max(&mut least);
     Ok(-least[0])

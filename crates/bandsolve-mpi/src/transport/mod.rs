@@ -1,4 +1,4 @@
-//! How bytes get from rank to rank: the few calls that everything else is written with.
+//! The interface for messages between ranks.
 
 pub(crate) mod lone;
 pub(crate) mod rsmpi;
@@ -12,7 +12,7 @@ pub(crate) struct Outgoing<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Where a message of another rank is to be written; its length is known.
+/// The memory for a message of another rank, whose length is known.
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     pub from: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Incoming<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// What ranks tell each other. Messages between two ranks with the same tag arrive in the order in which they were sent.
+/// Communication between ranks. Messages between two ranks with the same tag arrive in the order in which they were sent.
 pub(crate) trait Transport: Send + Sync {
     /// This rank, counted from 0.
     fn rank(&self) -> usize;
@@ -33,15 +33,15 @@ pub(crate) trait Transport: Send + Sync {
         true
     }
 
-    /// Sends and receives, all at the same time; does `work`, once, while they travel; returns when all is done.
+    /// Send and receive all messages at the same time, run `work` once meanwhile, and return when everything is complete.
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut());
 
-    /// Gathers `own` of every rank, in the order of the ranks, on every rank. All are of one length.
+    /// Gather `own` of each rank, in the order of the ranks, on all ranks. All have the same length.
     fn all_gather(&self, own: &[u8], all: &mut [u8]);
 
     /// Sends part k of `sent` to rank k and writes what rank k sent to part k of `came`. Lengths of parts are in bytes.
     fn all_to_all(&self, sent: (&[u8], &[usize]), came: (&mut [u8], &[usize]));
 
-    /// Ends all ranks.
+    /// End all ranks.
     fn abort(&self, message: &str) -> !;
 }

@@ -9,7 +9,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::thread::ThreadId;
 
-/// A communicator of its own, used by the thread that made it.
+/// A communicator that belongs to this library, used by the thread that created it.
 pub(crate) struct MpiRanks {
     communicator: SimpleCommunicator,
     rank: usize,
@@ -36,7 +36,9 @@ impl MpiRanks {
             }
         }
         if code != 0 {
-            end_job(&format!("the communicator cannot be duplicated: MPI error {code}"));
+            end_job(&format!(
+                "MPI_Comm_dup failed with error code {code}; the communicator must be a valid intracommunicator"
+            ));
         }
         // SAFETY: the handle of an intracommunicator, which was made above for this owner alone.
         let communicator = unsafe { SimpleCommunicator::from_raw(raw) };
@@ -44,17 +46,20 @@ impl MpiRanks {
         Self { communicator, rank, size, thread: std::thread::current().id() }
     }
 
-    /// The communicator, for a call of MPI. If MPI must not be called in this thread, this process ends, and `mpirun` ends the others.
+    /// The communicator, for an MPI call. If this thread must not call MPI, the process aborts, and `mpirun` ends the others.
     fn communicator(&self) -> &SimpleCommunicator {
         if !self.in_its_thread() && mpi::environment::threading_support() < Threading::Serialized {
-            eprintln!("rank {}: MPI was started for calls of one thread, and is called in another", self.rank);
+            eprintln!(
+                "rank {}: this call is in another thread than the one that started MPI; call from that thread, or start MPI with MPI_THREAD_SERIALIZED",
+                self.rank
+            );
             std::process::abort();
         }
         &self.communicator
     }
 }
 
-/// Ends all processes of the job.
+/// End all processes of the job.
 fn end_job(message: &str) -> ! {
     eprintln!("bandsolve-mpi: {message}");
     SimpleCommunicator::world().abort(1)
@@ -119,7 +124,7 @@ impl Transport for MpiRanks {
     }
 }
 
-/// Lengths of parts as MPI counts, and where they begin.
+/// Lengths of the parts as MPI counts them, and their offsets.
 fn counts_and_places(lens: &[usize]) -> (Vec<i32>, Vec<i32>) {
     let (mut counts, mut places, mut place) = (Vec::with_capacity(lens.len()), Vec::with_capacity(lens.len()), 0);
     for len in lens {
@@ -130,14 +135,22 @@ fn counts_and_places(lens: &[usize]) -> (Vec<i32>, Vec<i32>) {
     (counts, places)
 }
 
-/// Makes a panic of this process end all processes of the job, with its message: else the others would wait for it for ever. For
-/// programs: a library leaves the hook alone.
+/// End all MPI processes of the job if this process panics, after the message of the panic.
+///
+/// Without this call, the other processes wait forever for the process that panicked. Call it at the start of a program. A
+/// library must not call it, because it replaces the panic hook.
+///
+/// # Example
+/// ```
+/// bandsolve_mpi::abort_on_panic();
+/// // Then initialize MPI and solve.
+/// ```
 pub fn abort_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         before(panic);
         if mpi::environment::is_initialized() && !mpi::environment::is_finalized() {
-            eprintln!("bandsolve-mpi: a rank panicked, all ranks are ended");
+            eprintln!("bandsolve-mpi: a rank panicked; all ranks end");
             SimpleCommunicator::world().abort(101);
         }
     }));

@@ -1,4 +1,4 @@
-//! Threads as ranks: what ranks do, tested without MPI.
+//! Threads as ranks, for tests without MPI.
 
 use super::{Incoming, Outgoing, Transport};
 use crate::ranks::Ranks;
@@ -12,7 +12,7 @@ const GATHERED: i32 = -1;
 /// Tag of what each sends to each.
 const DEALT: i32 = -2;
 
-/// What ranks panic with when another has.
+/// Panic message of ranks that end because another rank panicked.
 const ENDED: &str = "another rank ended";
 
 /// Sender, receiver and tag.
@@ -64,7 +64,7 @@ impl Mailboxes {
         to.copy_from_slice(&message);
     }
 
-    /// Wakes all that wait for messages, which end too.
+    /// Wake all ranks that wait for messages, so that they end too.
     fn end(&self, why: &str) {
         // The lock of the messages is held, so that nobody is between its look at `ended` and its wait.
         let _messages = lock(&self.messages);
@@ -119,7 +119,7 @@ impl Transport for ThreadRank {
     }
 }
 
-/// Ends the others when its thread panics.
+/// Ends the other ranks if its thread panics.
 struct EndOthers<'a>(&'a Mailboxes);
 
 impl Drop for EndOthers<'_> {
@@ -130,10 +130,12 @@ impl Drop for EndOthers<'_> {
     }
 }
 
-/// Runs `work` on so many ranks, each a thread of this process, and returns what each of them returned. For tests of what ranks do.
+/// Run `work` on `size` ranks, each a thread of this process, and return the results in the order of the ranks.
+///
+/// Use it to test code for ranks without MPI.
 ///
 /// # Panics
-/// If `work` panics on a rank; the others are ended.
+/// If `work` panics on a rank. The other ranks are ended.
 ///
 /// # Example
 /// ```

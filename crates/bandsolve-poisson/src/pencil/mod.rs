@@ -1,4 +1,4 @@
-//! The general separable form: two tridiagonal matrices an axis.
+//! The general separable form: two tridiagonal matrices per axis.
 
 mod condition;
 mod eigen;
@@ -17,10 +17,21 @@ use bandsolve::memory::copied;
 use bandsolve::{Error, Result};
 use solver::PencilSolver;
 
-/// The plan of [`SeparablePencils`]: one like any other.
+/// The plan of a [`SeparablePencils`] problem: another name of [`PoissonPlan`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{AxisPencil, PencilPlan, SeparablePencils};
+/// // A = tridiag(−1, 2, −1) and M = I along both axes: −Δ with u = 0 at all sides.
+/// let axis = AxisPencil::with_identity([&[-1.0; 3], &[2.0; 3], &[-1.0; 3]]);
+/// let plan: PencilPlan<f64> = SeparablePencils::new(&[axis.clone(), axis]).plan()?;
+/// assert_eq!(plan.method().0.name(), "gemm");
+/// assert!(plan.solve(&[1.0; 9])?.report.backward_error < 1e-14);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub type PencilPlan<T> = PoissonPlan<T>;
 
-/// Generalised eigenvectors of all axes but the first.
+/// Generalized eigenvectors of all axes except the first.
 pub(crate) fn products<T: PoissonScalar>(
     axes: &[AxisPencil; 3],
     shift: f64,
@@ -29,14 +40,15 @@ pub(crate) fn products<T: PoissonScalar>(
     Ok(Box::new(PencilSolver::new(axes, shift, threads)?))
 }
 
-/// Two tridiagonal matrices A and M of one axis.
+/// The two tridiagonal matrices A and M of one axis.
 ///
 /// # Shapes
-/// All arrays have one number for each of the n unknowns of the axis; `sub[0]` and `sup[n - 1]` are ignored.
+/// All arrays have length n, the number of unknowns along the axis. `sub[0]` and `sup[n - 1]` are ignored.
 ///
+/// # Examples
 /// ```
 /// use bandsolve_poisson::AxisPencil;
-/// // Linear finite elements of width h, u = 0 at both ends.
+/// // Linear finite elements of width h, with u = 0 at both ends.
 /// let (n, h) = (7, 0.125);
 /// let stiffness = [vec![-1.0 / h; n], vec![2.0 / h; n], vec![-1.0 / h; n]];
 /// let mass = [vec![h / 6.0; n], vec![2.0 * h / 3.0; n], vec![h / 6.0; n]];
@@ -51,7 +63,7 @@ pub struct AxisPencil {
 }
 
 impl AxisPencil {
-    /// `a` and `m` as `[sub, diag, sup]`. What does not fit is an error of [`SeparablePencils::plan`].
+    /// Copy the diagonals `[sub, diag, sup]` of A and M. [`SeparablePencils::plan`] checks their lengths and values.
     pub fn new(a: [&[f64]; 3], m: [&[f64]; 3]) -> Self {
         let own = |arrays: [&[f64]; 3]| {
             let mut owned = arrays.map(<[f64]>::to_vec);
@@ -62,18 +74,18 @@ impl AxisPencil {
         Self { a: own(a), m: own(m) }
     }
 
-    /// A with M = I.
+    /// Copy the diagonals `[sub, diag, sup]` of A, and set M = I.
     pub fn with_identity(a: [&[f64]; 3]) -> Self {
         let n = a[1].len();
         Self::new(a, [&vec![0.0; n], &vec![1.0; n], &vec![0.0; n]])
     }
 
-    /// Unknowns.
+    /// The number of unknowns along the axis.
     pub fn len(&self) -> usize {
         self.a[1].len()
     }
 
-    /// Whether there are none.
+    /// Whether the axis has no unknowns.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,25 +105,25 @@ impl AxisPencil {
         Ok(())
     }
 
-    /// Of an axis that is not there: A = 0, M = 1.
+    /// The pencil of a missing axis: A = 0, M = 1.
     fn trivial() -> Self {
         Self::with_identity([&[0.0]; 3])
     }
 
-    /// Both with the other sign.
+    /// The pencil −A, −M.
     fn negated(&self) -> Result<Self> {
         let mut turned = self.copied()?;
         turned.a.iter_mut().chain(&mut turned.m).flatten().for_each(|x| *x = -*x);
         Ok(turned)
     }
 
-    /// The same, or `OutOfMemory`.
+    /// A copy, or `OutOfMemory`.
     fn copied(&self) -> Result<Self> {
         let copy = |[sub, diag, sup]: &[Vec<f64>; 3]| Ok([copied(sub)?, copied(diag)?, copied(sup)?]);
         Ok(Self { a: copy(&self.a)?, m: copy(&self.m)? })
     }
 
-    /// Whether the first matrix is symmetric up to the rounding of its entries.
+    /// Whether A and M are symmetric up to the rounding of their entries.
     fn is_symmetric(&self) -> bool {
         is_symmetric(&self.a) && is_symmetric(&self.m)
     }
@@ -121,7 +133,7 @@ impl AxisPencil {
     }
 }
 
-/// Whether sub and sup are the same up to the rounding of entries.
+/// Whether sub and sup are equal up to the rounding of entries.
 fn is_symmetric(matrix: &[Vec<f64>; 3]) -> bool {
     let [sub, _, sup] = matrix;
     let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 4.0 * f64::EPSILON * a.abs().max(b.abs());

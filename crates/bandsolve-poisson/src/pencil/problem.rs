@@ -1,4 +1,4 @@
-//! A problem in the general separable form, step by step.
+//! The builder of a problem in the general separable form.
 
 use super::eigen::has_eigenvectors;
 use super::lumped::LumpedSolver;
@@ -14,30 +14,36 @@ use crate::settings::{ProblemSettings, shared_setters};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
-/// A problem on a box in the general separable form, in two dimensions
+/// A problem on a box in the general separable form, with two tridiagonal matrices A and M per axis.
 ///
-/// $$ (A_1 \otimes M_2 + M_1 \otimes A_2 + c\,M_1 \otimes M_2)\,u = f $$
+/// The equation in two dimensions is
 ///
-/// with two tridiagonal matrices for each axis, and in three dimensions the sum of three products with one A each. Finite elements on a grid
-/// of boxes have this form: A is the stiffness matrix of an axis, M its mass matrix.
+/// ```text
+/// (A₁ ⊗ M₂ + M₁ ⊗ A₂ + c·M₁ ⊗ M₂) u = f
+/// ```
 ///
-/// Along all axes but one, A must be symmetric and M symmetric and definite. The axis that is left may have any two matrices.
+/// In three dimensions, the matrix is A₁⊗M₂⊗M₃ + M₁⊗A₂⊗M₃ + M₁⊗M₂⊗A₃ + c·M₁⊗M₂⊗M₃. Finite elements on a grid of boxes have this form. A is
+/// then the stiffness matrix of an axis, and M is its mass matrix.
+///
+/// Along all axes except one, A must be symmetric, and M must be symmetric and definite. The remaining axis may have any two matrices.
 ///
 /// # Shapes
-/// As of [`Poisson`](crate::Poisson): the last axis is contiguous.
+/// As for [`Poisson`](crate::Poisson): the last axis is contiguous.
 ///
 /// # Cost
-/// Planned with 6n³ flops for each axis but one. A solve takes 4n flops an unknown for each of these axes, and 12 for the systems.
+/// A plan costs 6n³ flops per axis, for all axes except one. A solve costs 4n flops per unknown for each of these axes, and 12 flops per
+/// unknown for the tridiagonal systems.
 ///
 /// # Errors
-/// Setting an option never fails; [`plan`](Self::plan) says what is wrong with it.
+/// The setters never fail. [`plan`](Self::plan) checks all options.
 ///
 /// # Source
-/// R. E. Lynch, J. R. Rice, D. H. Thomas, Numer. Math. 6 (1964), 185–199; see docs/math/poisson.md.
+/// R. E. Lynch, J. R. Rice, D. H. Thomas, Numer. Math. 6 (1964), 185–199. See docs/math/poisson.md.
 ///
+/// # Examples
 /// ```
 /// use bandsolve_poisson::{AxisPencil, SeparablePencils};
-/// // Bilinear finite elements on the unit square, u = 0 all around.
+/// // Bilinear finite elements on the unit square, with u = 0 at all sides.
 /// let (n, h) = (31, 1.0 / 32.0);
 /// let (beside, diag) = (vec![-1.0 / h; n], vec![2.0 / h; n]);
 /// let (mass_beside, mass) = (vec![h / 6.0; n], vec![2.0 * h / 3.0; n]);
@@ -55,24 +61,27 @@ pub struct SeparablePencils {
 }
 
 impl SeparablePencils {
-    /// One to three axes; no shift.
+    /// Start a problem with one to three axes, without a shift.
     pub fn new(pencils: &[AxisPencil]) -> Self {
         Self { pencils: pencils.to_vec(), settings: ProblemSettings::default() }
     }
 
     shared_setters! {
-        /// c, by which the product of all M is multiplied; 0 unless set.
+        /// Set the shift c, the factor of the product of all M. Default: 0.
         shift
-        /// [`Gemm`](PoissonMethod::Gemm), which `Auto` takes, or [`Pscr`](PoissonMethod::Pscr) where all M are diagonal and positive, and the
-        /// entries beside the diagonals of A are negative.
+        /// Set the method: [`Gemm`](PoissonMethod::Gemm), which `Auto` chooses, or [`Pscr`](PoissonMethod::Pscr).
+        ///
+        /// `Pscr` requires symmetric A with negative off-diagonal entries, and diagonal M with positive entries.
         method
     }
 
-    /// Eigenvectors, once.
+    /// Check the options, and compute the eigenvectors of all axes except one.
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::NotFinite`] of the matrices and the shift, [`Error::Unsupported`] for what the method does not solve,
-    /// [`Error::OutOfMemory`].
+    /// - [`Error::Shape`] if the six diagonals of an axis have different lengths.
+    /// - [`Error::NotFinite`] if a matrix entry or the shift is NaN or infinite.
+    /// - [`Error::Unsupported`] if the method cannot solve this problem.
+    /// - [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
         let shape: Vec<usize> = self.pencils.iter().map(AxisPencil::len).collect();
@@ -104,7 +113,7 @@ impl SeparablePencils {
         Ok(PlanCore { order, sides, operator, weights: None, condition, solver, threads, simd })
     }
 
-    /// First the axis without eigenvectors, or the longest.
+    /// The axes in solving order. The first one is the axis without eigenvectors, or the longest.
     fn order(&self, method: PoissonMethod) -> Result<[Option<usize>; 3]> {
         let count = self.pencils.len();
         let mut others: Vec<usize> = Vec::new();

@@ -26,30 +26,39 @@ use units::Units;
 
 pub use inverse::KrylovInverse;
 
-/// An iterative method.
+/// An iterative method, with its parameter.
 ///
-/// An iteration is one product with A and one application of the preconditioner; two of each for BiCGStab.
+/// One iteration costs one product with A and one application of the preconditioner. An iteration of BiCGStab costs two of each.
+///
+/// # Examples
+/// A method has a name, as on the command line and in Python:
+/// ```
+/// use bandsolve_sparse::KrylovMethod;
+/// assert_eq!("gmres:50".parse(), Ok(KrylovMethod::Gmres { restart: 50 }));
+/// assert_eq!(KrylovMethod::Idr { space: 4 }.to_string(), "idr:4");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum KrylovMethod {
-    /// Generalised minimal residuals, orthogonalised by classical Gram–Schmidt, twice, and restarted. Flexible (FGMRES) where the
-    /// preconditioner changes from step to step.
+    /// GMRES with restarts, for any matrix. It orthogonalises by classical Gram–Schmidt, twice.
+    ///
+    /// If the preconditioner changes from step to step, it runs as flexible GMRES (FGMRES).
     Gmres {
-        /// Iterations between restarts: so many vectors are kept; of flexible ones, twice as many.
+        /// Iterations between restarts. The method keeps `restart` + 1 vectors, FGMRES 2·`restart` + 1.
         restart: usize,
     },
-    /// Stabilised bi-conjugate gradients: any matrix, seven vectors.
+    /// BiCGStab (stabilised bi-conjugate gradients), for any matrix. It keeps seven vectors.
     Bicgstab,
-    /// Conjugate gradients: Hermitian positive definite matrices and preconditioners, four vectors.
+    /// Conjugate gradients, for a Hermitian positive definite matrix and preconditioner. It keeps four vectors.
     Cg,
-    /// Induced dimension reduction, in its bi-orthogonal form: any matrix, 3·s + 3 vectors.
+    /// IDR(s) (induced dimension reduction) in its bi-orthogonal form, for any matrix. It keeps 3·s + 3 vectors.
     Idr {
         /// s: the dimension of the shadow space.
         space: usize,
     },
-    /// x ← x + ω·M⁻¹·(rhs − A·x): the preconditioner alone.
+    /// Richardson's iteration, x ← x + ω·M⁻¹·(rhs − A·x). It converges if the spectral radius of I − ω·M⁻¹·A is below 1.
     Richardson {
-        /// ω.
+        /// The damping factor ω.
         damping: f64,
     },
 }
@@ -98,33 +107,52 @@ impl FromStr for KrylovMethod {
     }
 }
 
-/// On which side of A the preconditioner M⁻¹ stands.
+/// The side of A on which the method applies the preconditioner M⁻¹.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{KrylovMethod, KrylovSolver, PreconditionerSide};
+/// let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 30 }).side(PreconditionerSide::Left);
+/// assert_eq!(PreconditionerSide::default(), PreconditionerSide::Right);
+/// # _ = solver;
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PreconditionerSide {
-    /// A·M⁻¹·(M·x) = rhs: the residual that is minimised is that of the system itself.
+    /// Solve A·M⁻¹·(M·x) = rhs. The method then minimises the residual of the system itself.
     #[default]
     Right,
-    /// M⁻¹·A·x = M⁻¹·rhs. Whether it has converged is still decided by ‖rhs − A·x‖.
+    /// Solve M⁻¹·A·x = M⁻¹·rhs. The stopping rule still uses ‖rhs − A·x‖.
     Left,
 }
 
 /// Why an iteration ended.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, Ending, KrylovMethod, KrylovSolver};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
+/// let mut x = [0.0; 2];
+/// let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).rtol(1e-12).max_iterations(1);
+/// let report = solver.solve(&a, None, &[5.0, 2.0], &mut x)?;
+/// assert_eq!(report.ending, Ending::IterationLimit);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol), computed from x, with room for the rounding of this computation.
+    /// ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol). The solver computed this residual from x, and allowed for its rounding error.
     Converged,
-    /// As many iterations as allowed.
+    /// The solver reached the maximum number of iterations.
     IterationLimit,
-    /// Restarts, or as many steps of Richardson's iteration, brought nothing: the residual does not get smaller, or it is below the tolerance
-    /// by less than its own rounding.
+    /// Restarts (for Richardson's iteration: steps) did not reduce the residual further, or the residual is below the tolerance by less than
+    /// its own rounding error. Use a larger tolerance, or another preconditioner.
     Stagnated,
-    /// A division by zero, or a product that shows that the matrix or the preconditioner is not Hermitian positive definite, and a restart
-    /// did not help.
+    /// The method would have to divide by zero, and a restart did not help. With [`KrylovMethod::Cg`]: the matrix or the preconditioner is not
+    /// Hermitian positive definite. Use GMRES.
     Breakdown,
-    /// The iteration produced NaN or an infinity.
+    /// The iteration produced NaN or infinity.
     NotFinite,
-    /// The callback said so.
+    /// The callback ended the iteration.
     Cancelled,
 }
 
@@ -141,94 +169,109 @@ impl Display for Ending {
     }
 }
 
-/// What an iterative solve did. Norms are 2-norms. A norm beyond the range of double precision is infinite here; what was decided was
-/// decided with scaled numbers.
+/// The report of an iterative solve.
+///
+/// All norms are 2-norms. A norm beyond the range of double precision is infinite in the report. The solver itself decides with scaled numbers,
+/// which do not overflow.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
+/// let mut x = [0.0; 2];
+/// let report = KrylovSolver::new(KrylovMethod::Bicgstab).rtol(1e-10).solve(&a, None, &[5.0, 2.0], &mut x)?;
+/// if !report.converged() {
+///     eprintln!("{}: {:.1e} after {} iterations", report.ending, report.relative_residual(), report.iterations);
+/// }
+/// assert_eq!(report.history.len(), report.iterations + 1);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "an iteration may end without having converged"]
 #[non_exhaustive]
 pub struct IterationReport {
-    /// The method.
+    /// The method that solved.
     pub method: KrylovMethod,
-    /// Where the preconditioner stood; `None` without one.
+    /// The side of the preconditioner; `None` without a preconditioner.
     pub side: Option<PreconditionerSide>,
-    /// Why it ended.
+    /// Why the iteration ended.
     pub ending: Ending,
-    /// Iterations.
+    /// Number of iterations.
     pub iterations: usize,
-    /// Times that it began again, from the residual of the x that it had.
+    /// Number of restarts. A restart begins again from the residual of the last x.
     pub restarts: usize,
     /// ‖rhs − A·x‖₂, computed from x.
     pub residual_norm: f64,
     /// ‖rhs‖₂.
     pub rhs_norm: f64,
-    /// max(rtol·‖rhs‖₂, atol): what `residual_norm` was to be below.
+    /// max(rtol·‖rhs‖₂, atol), the upper limit for `residual_norm`.
     pub tolerance: f64,
-    /// The residual's norm at first and after each iteration, as the method itself knows it; of a left preconditioner's system, scaled
-    /// so that it begins with that of A·x = rhs.
+    /// The norm of the residual at the start and after each iteration, from the recurrence of the method. With a preconditioner on the left,
+    /// these are norms of the preconditioned residual, scaled so that the first one is ‖rhs − A·x‖₂.
     pub history: Vec<f64>,
-    /// Says in words where x is so large beside rhs that A must be singular to working precision, and x may have no correct digit.
+    /// A warning in words if x may have no correct digit: x is so large, compared with rhs, that A is singular to working precision.
     pub attention: Option<String>,
-    /// The units in which it was computed, and in these ‖rhs − A·x‖₂ and ‖rhs‖₂.
+    /// The scaling of the computation, and ‖rhs − A·x‖₂ and ‖rhs‖₂ in this scaling.
     scaled: (Units, [f64; 2]),
 }
 
 impl IterationReport {
-    /// Whether ‖rhs − A·x‖₂ is within the tolerance.
+    /// Whether ‖rhs − A·x‖₂ is at most the tolerance.
     pub fn converged(&self) -> bool {
         self.ending == Ending::Converged
     }
 
-    /// ‖rhs − A·x‖₂ / ‖rhs‖₂; of a right-hand side 0, ‖A·x‖₂.
+    /// The relative residual ‖rhs − A·x‖₂ / ‖rhs‖₂. If rhs is 0, ‖A·x‖₂.
     pub fn relative_residual(&self) -> f64 {
         let (_, [residual, rhs]) = self.scaled;
         if rhs > 0.0 { residual / rhs } else { self.residual_norm }
     }
 
-    /// A norm of `history`, or `tolerance`, divided by ‖rhs‖₂, also where ‖rhs‖₂ is beyond the range; of a right-hand side 0, the norm itself.
+    /// Divide a norm of `history`, or `tolerance`, by ‖rhs‖₂. This works also if ‖rhs‖₂ is beyond the range. If rhs is 0, the result is `norm`.
     pub fn relative(&self, norm: f64) -> f64 {
         let (units, [_, rhs]) = self.scaled;
         if rhs > 0.0 { units.scaled(norm) / rhs } else { norm }
     }
 }
 
-/// What the callback is told after each iteration.
+/// The state of an iteration, which a callback receives after each iteration.
+///
+/// # Examples
+/// Stop after three iterations:
+/// ```
+/// use bandsolve_sparse::{Ending, KrylovMethod, KrylovSolver, nine_point};
+/// use core::ops::ControlFlow;
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 20));
+/// let mut x = vec![0.0; 400];
+/// let report = KrylovSolver::new(KrylovMethod::Cg).solve_watched(&a, None, &vec![1.0; 400], &mut x, &mut |progress| {
+///     if progress.iteration < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+/// })?;
+/// assert_eq!((report.ending, report.iterations), (Ending::Cancelled, 3));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct IterationProgress<'x, T> {
-    /// Iterations so far.
+    /// Number of iterations so far.
     pub iteration: usize,
-    /// The norm of the residual, as the method itself knows it.
+    /// The norm of the residual, from the recurrence of the method.
     pub residual_norm: f64,
-    /// The same of a left preconditioner's system, ‖M⁻¹·(rhs − A·x)‖₂; without one it is `residual_norm`.
+    /// With a preconditioner on the left: ‖M⁻¹·(rhs − A·x)‖₂. Otherwise the same as `residual_norm`.
     pub preconditioned_norm: f64,
-    /// What `residual_norm` is to be below.
+    /// The upper limit for `residual_norm`.
     pub tolerance: f64,
-    /// x as it is by now. GMRES has none within a cycle: at the end of each it tells once more of its last iteration, with x.
+    /// The present x. GMRES has no x before a cycle ends: it then calls the callback once more for the last iteration, with x.
     pub x: Option<&'x [T]>,
 }
 
-/// A method and when it ends.
+/// Solve A·x = rhs by a Krylov method, with a preconditioner or without.
 ///
-/// It begins with the x that it is given, and ends when ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol). Recurrences only say when to look:
-/// the residual is computed from x, and if it is not small enough the method begins again from there. If nothing helps, x is the
-/// best that was seen (to a factor 2 in its residual), and the report says why it ended.
+/// The solver starts from the x that you pass, and stops when ‖rhs − A·x‖₂ ≤ max(rtol·‖rhs‖₂, atol). If a method cannot reach this tolerance,
+/// the solver returns the best x that it found, up to a factor of 2 in the residual. The report then says why the iteration ended.
 ///
-/// # Accuracy
-/// Before a solve reports that it has converged, it forms the residual of x once more in twice the working precision
-/// ([`LinearOperator::accurate_residual`]). The norm of this residual and a bound on its error are together at most the tolerance.
+/// The result is the same for any number of threads. An iteration allocates no memory.
 ///
-/// If the operator does not know its entries, the rounding of its product is estimated by one more product at the end: with
-/// pⱼ = dⱼ·xⱼ, where the dⱼ have random signs and moduli from 1/2 to 3/2, the computed norm and 8ε·(‖A·p‖₂ + ‖rhs‖₂) are together at most
-/// the tolerance. A tolerance below this estimate is never reported as reached. The product is saved if the tolerance is 10⁴ times as large as
-/// the same with ‖A·v‖₂/‖v‖₂·‖x‖₂ in place of ‖A·p‖₂, where v are vectors that were multiplied in the iteration.
-///
-/// # Scaling
-/// If ‖rhs‖₂ is outside 2^±128 (2^±32 in single precision), the system of rhs·2^k and x·2^k is solved, with ‖rhs‖₂·2^k near 1. x, reports
-/// and what callbacks are told are in the caller's units. Other systems are computed with as they are.
-///
-/// The result is the same for any number of threads. Nothing is allocated in an iteration.
-///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
 /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
@@ -237,6 +280,22 @@ pub struct IterationProgress<'x, T> {
 /// assert!(report.converged() && (x[0] - 1.0).abs() < 1e-12 && (x[1] - 1.0).abs() < 1e-12);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Accuracy
+/// The recurrence of a method only tells when to check x. The solver then computes the residual from x. If this residual is too large, the method
+/// begins again from x.
+///
+/// Before the report says [`Ending::Converged`], the solver computes the residual of x once more in twice the working precision
+/// ([`LinearOperator::accurate_residual`]). The sum of its norm and a bound on its error is then at most the tolerance.
+///
+/// An operator that does not know its entries has no such residual. The solver then estimates the rounding error with one more product A·p, where
+/// pⱼ = dⱼ·xⱼ and the dⱼ have random signs and moduli from 1/2 to 3/2. The sum of the computed norm and 8ε·(‖A·p‖₂ + ‖rhs‖₂) is at most the
+/// tolerance. The solver never reports a tolerance below this estimate as reached. It omits the product if the tolerance is at least 10⁴ times
+/// 8ε·(s·‖x‖₂ + ‖rhs‖₂). Here s is the largest ‖A·v‖₂/‖v‖₂ that it measured during the iteration.
+///
+/// # Scaling
+/// If ‖rhs‖₂ is outside the range 2⁻¹²⁸ to 2¹²⁸ (in single precision 2⁻³² to 2³²), the solver multiplies rhs and x by a power of two that brings
+/// ‖rhs‖₂ near 1. x, the report and the callback have the unscaled values.
 #[derive(Clone, Copy)]
 pub struct KrylovSolver<'c> {
     method: KrylovMethod,
@@ -248,7 +307,7 @@ pub struct KrylovSolver<'c> {
 }
 
 impl KrylovSolver<'static> {
-    /// With the defaults of the other functions.
+    /// A solver with this method and the default options: `rtol` 10⁻⁶, `atol` 0, preconditioner on the right.
     pub fn new(method: KrylovMethod) -> Self {
         Self {
             method,
@@ -262,49 +321,51 @@ impl KrylovSolver<'static> {
 }
 
 impl<'c> KrylovSolver<'c> {
-    /// The part of ‖rhs‖₂ that the residual may have. Default: 10⁻⁶.
+    /// Set the tolerance for ‖rhs − A·x‖₂/‖rhs‖₂. Default: 10⁻⁶.
     #[must_use]
     pub fn rtol(self, rtol: f64) -> Self {
         Self { rtol, ..self }
     }
 
-    /// A residual that is small enough whatever ‖rhs‖₂ is. Default: 0.
+    /// Set the tolerance for ‖rhs − A·x‖₂, whatever ‖rhs‖₂ is. The larger of the two tolerances counts. Default: 0.
     #[must_use]
     pub fn atol(self, atol: f64) -> Self {
         Self { atol, ..self }
     }
 
-    /// Most iterations. Default: 10 times the rows of all processes, at most 10,000.
+    /// Set the maximum number of iterations. Default: 10 times the number of rows on all processes, at most 10,000.
     #[must_use]
     pub fn max_iterations(self, iterations: usize) -> Self {
         Self { max_iterations: Some(iterations), ..self }
     }
 
-    /// Where the preconditioner stands. Default: on the right. Conjugate gradients with it on either side are the same iteration.
+    /// Set the side of the preconditioner. Default: right. Conjugate gradients compute the same for both sides.
     #[must_use]
     pub fn side(self, side: PreconditionerSide) -> Self {
         Self { side, ..self }
     }
 
-    /// Processes that share the vectors. Default: this one alone.
+    /// Set the communicator of the processes that share the vectors. Default: this process alone.
     #[must_use]
     pub fn communicator<'d>(self, communicator: &'d dyn Communicator) -> KrylovSolver<'d> {
         KrylovSolver { communicator, ..self }
     }
 
-    /// The same by another method.
+    /// The same options with another method.
     pub(crate) fn with_method(self, method: KrylovMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// Rows of all processes.
+    /// Number of rows on all processes.
     fn all_rows(&self, own: usize) -> usize {
         let mut rows = [own as f64];
         self.communicator.sum(&mut rows);
         rows[0] as usize
     }
 
-    /// Scratch for [`solve_with`](Self::solve_with). All processes ask for it together: it adds up their rows.
+    /// The scratch memory that [`solve_with`](Self::solve_with) needs.
+    ///
+    /// All processes of the communicator must call this function, since it adds up their rows.
     pub fn scratch<T: Scalar>(
         &self,
         a: &dyn LinearOperator<T>,
@@ -326,12 +387,16 @@ impl<'c> KrylovSolver<'c> {
         own.and(method.small_scratch()).and(operators)
     }
 
-    /// Solves A·x = rhs from the x that it is given, with M⁻¹ as preconditioner. Several right-hand sides go one after the other with
-    /// [`solve_columns`](Self::solve_columns).
+    /// Solve A·x = rhs, starting from the x that you pass. For several right-hand sides call [`solve_columns`](Self::solve_columns).
+    ///
+    /// An iteration that does not converge is not an error: check [`IterationReport::converged`].
+    ///
+    /// # Shapes
+    /// `a` and `preconditioner` have n rows and n columns. `rhs` and `x` have n elements.
     ///
     /// # Errors
-    /// [`Error::Shape`] if lengths do not fit, [`Error::NotFinite`] if `rhs` or x holds NaN or an infinity, those of the operators, and
-    /// [`Error::Unsupported`] for a preconditioner on the left that changes. Not to converge is no error, but an [`Ending`].
+    /// [`Error::Shape`] if a length is wrong. [`Error::NotFinite`] if `rhs` or `x` contains NaN or infinity. [`Error::Unsupported`] for a
+    /// preconditioner on the left that changes from step to step. [`Error::OutOfMemory`]. Errors of the operators.
     pub fn solve<T: Scalar>(
         &self,
         a: &dyn LinearOperator<T>,
@@ -342,7 +407,7 @@ impl<'c> KrylovSolver<'c> {
         self.solve_watched(a, preconditioner, rhs, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same, and tells `watch` of every iteration, which may end it.
+    /// Solve as [`solve`](Self::solve) does, and call `watch` after every iteration. The callback can end the solve.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -359,7 +424,10 @@ impl<'c> KrylovSolver<'c> {
         self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))
     }
 
-    /// Several right-hand sides, column by column; a report for each.
+    /// Solve for several right-hand sides, one after the other. Returns one report per right-hand side.
+    ///
+    /// # Shapes
+    /// `rhs` and `x` have n × k elements: the k columns one after the other.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -387,10 +455,10 @@ impl<'c> KrylovSolver<'c> {
         (0..count).map(of_column).collect()
     }
 
-    /// [`solve_watched`](Self::solve_watched) in the caller's scratch memory.
+    /// Solve as [`solve_watched`](Self::solve_watched) does, in the caller's scratch memory. Allocates nothing during the iterations.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), and [`Error::Scratch`] if there is too little of it.
+    /// As [`solve`](Self::solve), and [`Error::Scratch`] if the scratch memory is smaller than [`scratch`](Self::scratch) says.
     pub fn solve_with<T: Scalar>(
         &self,
         a: &dyn LinearOperator<T>,

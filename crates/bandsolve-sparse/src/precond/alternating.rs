@@ -1,17 +1,38 @@
-//! ALT-i and ALT-o: tridiagonal systems of several forests, one after the other.
+//! ALT-i and ALT-o: solves with the tridiagonal systems of several forests in turn.
 //!
 //! # Source
-//! C. J. Klein, dissertation, Heidelberg 2022, equations (28) to (31). With the lines of a grid as forests: ADI.
+//! C. J. Klein, dissertation, Heidelberg 2022, equations (28) to (31). With the lines of a grid as forests, ALT-i is ADI.
 
 use super::lines::ForestSolver;
 use crate::csr::Csr;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{LinearOperator, Op, Result, Scalar};
 
-/// ALT-i: z₁ = M₁⁻¹·r, zₗ = zₗ₋₁ + Mₗ⁻¹·(r − A·zₗ₋₁); z is the last of them.
+/// The preconditioner ALT-i: each application solves with the systems of m forests in turn.
 ///
-/// An application costs m tridiagonal solves and m − 1 products with A. Residuals are written where the forest that needs them has
-/// them, so that no pass over memory is for a permutation alone.
+/// ```text
+/// z₁ = M₁⁻¹·r
+/// zₗ = zₗ₋₁ + Mₗ⁻¹·(r − A·zₗ₋₁)    for l = 2 … m
+/// ```
+///
+/// The result is zₘ.
+///
+/// # Examples
+/// ADI, with the rows and the columns of a grid as forests:
+/// ```
+/// use bandsolve_sparse::{AlternatingInner, Forest, ForestSolver, KrylovMethod, KrylovSolver, nine_point};
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 30));
+/// let rows = ForestSolver::new(&a, Forest::grid_lines(20, 30, true)?)?;
+/// let columns = ForestSolver::new(&a, Forest::grid_lines(20, 30, false)?)?;
+/// let m = AlternatingInner::new(a.view(), vec![rows, columns]);
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Bicgstab).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Cost
+/// One application costs m tridiagonal solves and m − 1 products with A. No pass over memory serves a permutation alone.
 #[derive(Debug)]
 pub struct AlternatingInner<'a, T: Scalar> {
     a: Csr<'a, T, u32>,
@@ -19,7 +40,7 @@ pub struct AlternatingInner<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> AlternatingInner<'a, T> {
-    /// With solvers of a matrix's splittings.
+    /// Combine a matrix with the solvers of its forests. There must be at least one solver.
     pub fn new(a: Csr<'a, T, u32>, solvers: Vec<ForestSolver<T>>) -> Self {
         Self { a, solvers }
     }
@@ -56,20 +77,39 @@ impl<T: Scalar> LinearOperator<T> for AlternatingInner<'_, T> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        let (first, others) = self.solvers.split_first().expect("a splitting at least");
+        let (first, others) = self.solvers.split_first().expect("at least one forest");
         first.apply(x, y, stack)?;
         others.iter().try_for_each(|solver| sweep(&self.a, solver, x, y, stack))
     }
 }
 
-/// ALT-o: step k applies Mₗ⁻¹ with l = k mod m. For methods that take a preconditioner that changes.
+/// The preconditioner ALT-o: step k solves with the system of forest k mod m.
+///
+/// The preconditioner changes from step to step. Use it with GMRES, which then runs as FGMRES.
+///
+/// # Examples
+/// ```
+/// use bandsolve::LinearOperator;
+/// use bandsolve_sparse::{AlternatingOuter, Forest, ForestSolver, KrylovMethod, KrylovSolver, nine_point};
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 30));
+/// let rows = ForestSolver::new(&a, Forest::grid_lines(20, 30, true)?)?;
+/// let columns = ForestSolver::new(&a, Forest::grid_lines(20, 30, false)?)?;
+/// let m = AlternatingOuter::new(vec![rows, columns]);
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Gmres { restart: 30 }).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged() && LinearOperator::<f64>::changes(&m));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Cost
+/// One application costs one tridiagonal solve.
 #[derive(Debug)]
 pub struct AlternatingOuter<T: Scalar> {
     solvers: Vec<ForestSolver<T>>,
 }
 
 impl<T: Scalar> AlternatingOuter<T> {
-    /// With solvers of a matrix's splittings.
+    /// Alternate between the solvers of the forests of a matrix. There must be at least one solver.
     pub fn new(solvers: Vec<ForestSolver<T>>) -> Self {
         Self { solvers }
     }

@@ -1,7 +1,7 @@
-//! amg-lines: aggregation multigrid whose smoother solves along linear forests.
+//! `amg-lines`: aggregation multigrid whose smoother solves along linear forests.
 //!
-//! Couplings that are strong lie on the forests, whatever their direction, and are solved for exactly; so aggregates may be
-//! made along all couplings that are not far weaker than others, and few levels do.
+//! The forests contain the strong couplings, whatever their direction, and the smoother solves along them exactly. Aggregates can therefore
+//! include all couplings except very weak ones, so that few levels suffice.
 
 use super::aggregates::CoarseningGraph;
 use super::galerkin::galerkin;
@@ -27,22 +27,35 @@ use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// How a hierarchy is made.
+/// Options of [`LineMultigrid`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{LineMultigrid, MultigridOptions, nine_point};
+/// let a = nine_point([[0.0, -0.1, 0.0], [-1.0, 2.2, -1.0], [0.0, -0.1, 0.0]], (40, 40));
+/// let mut options = MultigridOptions::default();
+/// options.forests = 2;
+/// options.visits = 1;
+/// let m = LineMultigrid::new(a.view(), &options)?;
+/// assert_eq!(m.sizes()[0].0, 1600);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct MultigridOptions {
-    /// Linear forests of each level. Default: 1, whose sweeps are damped by 0.8. Two take fewer iterations, but more time.
+    /// Number of linear forests per level. The sweeps of a single forest are damped by 0.8. Two forests need fewer iterations, but more time.
+    /// Default: 1.
     pub forests: usize,
-    /// ω of the forests. Default: 0.01.
+    /// The factor ω for the edge weights of a forest before the search for the next forest. Default: 0.01.
     pub omega: f64,
-    /// How the forests are found.
+    /// Options of the search for forests.
     pub factors: GraphFactorOptions,
-    /// Couplings below this part of the strongest of their row do not join aggregates; at least ω, since the forests solve along no weaker
-    /// ones. Default: 0.02.
+    /// Aggregates do not include couplings below this share of the strongest coupling in their row. Choose at least ω, since the forests solve along
+    /// no weaker couplings. Default: 0.02.
     pub threshold: f64,
-    /// Visits of each level but the first and the last in a cycle: 1 is a V-cycle, 2 a W-cycle. Default: 2.
+    /// Visits per cycle of each level except the first and the last: 1 for a V-cycle, 2 for a W-cycle. Default: 2.
     pub visits: usize,
-    /// Unknowns from which on a level is solved directly. Default: 300.
+    /// Maximum number of unknowns of a level that is solved directly. Default: 300.
     pub coarsest: usize,
 }
 
@@ -59,14 +72,28 @@ impl Default for MultigridOptions {
     }
 }
 
-/// A cycle of multigrid: for Hermitian A a Hermitian operator.
+/// One cycle of algebraic multigrid as a preconditioner (`amg-lines`). The smoother solves along linear forests.
 ///
-/// On every level, from fine to coarse: one sweep of [ALT-i](super::AlternatingInner) with the forests in order, restriction of the
-/// residual; back, prolongation and a sweep with the forests in reverse. Prolongation is by aggregates, smoothed once by Jacobi's
-/// method; the matrix of the next level is Pᴴ·A·P. By default a W-cycle: coarse levels are visited twice.
+/// If A is Hermitian, the cycle is a Hermitian operator.
 ///
-/// Of a matrix in double precision the hierarchy is kept, and the cycle computed, in single precision, if that can hold its numbers and
-/// the coarsest matrix is far from singular.
+/// On each level, from fine to coarse, the cycle does one sweep of [ALT-i](super::AlternatingInner) with the forests in order. It then restricts the
+/// residual. On the way back, it prolongates the correction, and does one sweep with the forests in reverse order. The prolongation P is
+/// piecewise constant on aggregates, smoothed by one step of Jacobi's method. The matrix of the next level is Pᴴ·A·P. By default the cycle is a
+/// W-cycle, which visits coarse levels twice.
+///
+/// For a matrix in double precision, the hierarchy and the cycle use single precision. They use double precision if an entry does not fit the range,
+/// or if the coarsest matrix is ill-conditioned.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{KrylovMethod, KrylovSolver, LineMultigrid, MultigridOptions, nine_point};
+/// let a = nine_point([[0.0, -0.1, 0.0], [-1.0, 2.2, -1.0], [0.0, -0.1, 0.0]], (40, 40));
+/// let m = LineMultigrid::new(a.view(), &MultigridOptions::default())?;
+/// let mut x = vec![0.0; 1600];
+/// let report = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-8).solve(&a, Some(&m), &vec![1.0; 1600], &mut x)?;
+/// assert!(report.converged() && report.iterations < 30);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub struct LineMultigrid<'a, T: Scalar> {
     sizes: Vec<(usize, usize)>,
     cycle: Box<dyn LinearOperator<T> + Send + 'a>,
@@ -79,11 +106,11 @@ impl<T: Scalar> Debug for LineMultigrid<'_, T> {
 }
 
 impl<'a, T: Scalar> LineMultigrid<'a, T> {
-    /// Makes the hierarchy of a square matrix, which is kept as it is given where its rows are sorted.
+    /// Set up the hierarchy of a square matrix. If the rows of the matrix are not sorted by column, the hierarchy uses a sorted copy.
     ///
     /// # Errors
-    /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular; [`Error::OutOfMemory`],
-    /// [`Error::Interrupted`].
+    /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular. [`Error::OutOfMemory`].
+    /// [`Error::Interrupted`] if the caller stops the set-up.
     pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
         on_threads(a.rows(), || Self::made(a, options))
     }
@@ -100,7 +127,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         let made = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err((a, None)) };
         match made {
             Ok(made) => Ok(made),
-            // What ends one attempt ends the next, and two hierarchies take no less memory.
+            // A second attempt would need no less memory, and an interruption is final.
             Err((_, Some(error @ (Error::OutOfMemory { .. } | Error::Interrupted)))) => Err(error),
             Err((a, _)) => {
                 let cycle = MultigridCycle::new(&a, options, f64::INFINITY)?;
@@ -109,16 +136,16 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         }
     }
 
-    /// Unknowns and entries of each level, the finest first.
+    /// Number of unknowns and of matrix entries of each level, the finest level first.
     pub fn sizes(&self) -> Vec<(usize, usize)> {
         self.sizes.clone()
     }
 }
 
-/// A matrix without a hierarchy, and why there is none.
+/// A matrix without a hierarchy, and the reason.
 type Unmade<'a, T> = (Csr<'a, T, u32>, Option<Error>);
 
-/// The hierarchy of a matrix in half its precision, if it can be had; else the matrix.
+/// The hierarchy of a matrix in half its precision, if possible; otherwise the matrix.
 struct MakeSingleCycle<'a>(PhantomData<&'a ()>);
 
 impl<'a> ByType for MakeSingleCycle<'a> {
@@ -139,11 +166,11 @@ impl<'a> ByType for MakeSingleCycle<'a> {
     }
 }
 
-/// Entries of a matrix that single precision can hold, and solve with.
+/// Range of the moduli of entries for a hierarchy in single precision.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1e30;
 
-/// Whether columns rise in every row, and whether single precision can hold all entries.
+/// Whether the columns ascend in every row, and whether all entries fit the range of single precision.
 fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     let (sorted, fits) = (AtomicBool::new(true), AtomicBool::new(true));
     let (_, columns, values) = a.parts();
@@ -161,14 +188,15 @@ fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     (sorted.into_inner(), fits.into_inner())
 }
 
-/// Most entries of the next matrix for each entry of a matrix: of grids it has fewer than the matrix itself. Those of graphs without a geometry would
-/// be full after some levels; their prolongation is not smoothed, so that no level has more entries than the one before.
+/// Maximum ratio of the numbers of entries of the next matrix and of this one. For grids the next matrix has fewer entries. For graphs without a
+/// geometry the matrices would become full after some levels. Their prolongation is not smoothed, so that no level has more entries than the one
+/// before.
 const FILL: usize = 2;
 
-/// Columns of the next matrix that are looked at.
+/// Number of rows of the next matrix whose entries are counted.
 const SAMPLES: usize = 64;
 
-/// About how many entries R·A·P has, by some of its rows.
+/// Estimate the number of entries of R·A·P from some of its rows.
 fn entries_of_next<T: Scalar>(a: &Csr<'_, T, u32>, r: &Csr<'_, T, u32>, p: &Csr<'_, T, u32>) -> Result<usize> {
     let count = r.rows();
     let samples = (count / 16).clamp(1, SAMPLES);
@@ -184,14 +212,14 @@ fn entries_of_next<T: Scalar>(a: &Csr<'_, T, u32>, r: &Csr<'_, T, u32>, p: &Csr<
     Ok(found * count / samples)
 }
 
-/// By what the sweeps of a single forest are multiplied.
+/// The damping factor for the sweeps of a single forest.
 const DAMPING: f64 = 0.8;
 
-/// Most that the condition number of the coarsest matrix may be for a hierarchy of half the digits.
+/// Maximum condition number of the coarsest matrix for a hierarchy in half the precision.
 const CONDITION: f64 = 1e5;
 
-/// Most that the inverse of a path's system may grow for half of the digits: that of a chain whose rows have the sum 0 grows with the square
-/// of its length.
+/// Maximum growth of the inverse of a path's system for a hierarchy in half the precision. For a chain whose rows have the sum 0, the inverse grows
+/// with the square of the length.
 const GROWTH: f64 = (1 << 20) as f64;
 
 fn rounded_cycle<'a, T: Scalar, S: Scalar>(
@@ -204,7 +232,7 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     }
 }
 
-/// An operator of another precision.
+/// A cycle in another precision.
 struct RoundedOperator<'a, S: Scalar> {
     inner: MultigridCycle<'a, S>,
 }
@@ -222,16 +250,16 @@ impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
         rounded_scratch::<S>(self.inner.unknowns(0), self.inner.scratch_from(0))
     }
 
-    /// x is brought near 1 by a power of two, so that neither it nor what becomes of it leaves the range.
+    /// Scales x by a power of two to near 1, so that no intermediate result leaves the range.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         apply_rounded(&RowScale::All(1.0), (x, y), stack, |rhs, z, stack| self.inner.cycle(0, rhs, z, stack))
     }
 }
 
-/// What solves along the forests of a matrix.
+/// The solvers along the forests of a matrix.
 struct Smoother<S: Scalar> {
     lines: Vec<PathSolver<S>>,
-    /// Whether the matrix has an entry at each mirrored place.
+    /// Whether the pattern of the matrix is symmetric.
     mutual: bool,
 }
 
@@ -243,33 +271,33 @@ impl<S: Scalar> Smoother<S> {
         let edges = StrongEdges::of(a, sliced, options.forests > 1)?;
         let mutual = edges.mutual;
         let forests = edges.forests(options.forests.max(1), options.omega, &options.factors)?;
-        // A sweep may turn the sign of an error that alternates from path to path; a second forest then sees to it.
+        // A sweep can change the sign of an error that alternates from path to path. A single forest needs damping; a second forest removes the error.
         let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
         let lines = forests.into_iter().map(|forest| PathSolver::new(a, forest, damping));
         Ok(Self { lines: lines.collect::<Result<_>>()?, mutual })
     }
 }
 
-/// What the next level is made of.
+/// The matrix and the candidate vector of the next level.
 struct CoarseProblem<T: Scalar> {
     a: Csr<'static, T, u32>,
     candidate: Vec<T>,
 }
 
-/// What stands between a level and the next.
+/// The smoother of a level, and the transfer to and from the next level.
 #[derive(Debug)]
 struct MultigridLevel<T: Scalar> {
     lines: Vec<PathSolver<T>>,
     /// From the next level to this one.
     prolongation: Csr<'static, T, u32>,
-    /// Its adjoint.
+    /// The adjoint of the prolongation.
     restriction: Csr<'static, T, u32>,
 }
 
 #[derive(Debug)]
 enum CoarsestLevel<T: Scalar> {
     Direct(AnyFactor<'static, T>),
-    /// What does not get smaller: sweeps must do.
+    /// A matrix that aggregation does not make smaller: the cycle only smooths.
     Smoothed(Vec<PathSolver<T>>),
 }
 
@@ -285,11 +313,11 @@ struct MultigridCycle<'a, S: Scalar> {
 }
 
 impl<'a, S: Scalar> MultigridCycle<'a, S> {
-    /// Of a matrix whose rows are sorted. All is computed in its precision, and then rounded to that of the hierarchy.
+    /// Set up the hierarchy of a matrix with sorted rows. All computations use the precision of the matrix; the results are then rounded to S.
     ///
     /// # Errors
-    /// Those of [`LineMultigrid::new`]; [`Error::Unsupported`] where numbers of type S cannot hold it, or the coarsest matrix has a
-    /// condition number above `condition`.
+    /// Those of [`LineMultigrid::new`]. [`Error::Unsupported`] if type S is not precise enough, or if the condition number of the coarsest matrix is
+    /// above `condition`.
     fn new<T: Scalar>(a: &Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
         let (sizes, coarsest) = (vec![], CoarsestLevel::Smoothed(vec![]));
         let mut own = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
@@ -300,7 +328,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
         Ok(own)
     }
 
-    /// Adds a level with this matrix and candidate; returns what the next is made of, if there is one.
+    /// Add a level with this matrix and candidate vector. Returns the problem of the next level, if there is one.
     fn add_level<T: Scalar>(
         &mut self,
         (a, candidate): (&Csr<'a, T, u32>, Option<Vec<T>>),
@@ -315,7 +343,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             self.coarsest = CoarsestLevel::Direct(direct(a, condition)?);
             return Ok(None);
         }
-        // Neither needs the other, and both have steps that are sequential.
+        // These two are independent, and both have sequential steps: do them at the same time.
         let graph = || -> Result<_> {
             let graph = CoarseningGraph::new(a, options.threshold)?;
             let aggregates = graph.aggregates()?;
@@ -355,7 +383,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
         self.matrices[level].size()
     }
 
-    /// Scratch of the levels from one on.
+    /// Scratch memory of this level and the coarser ones.
     fn scratch_from(&self, level: usize) -> StackReq {
         let of_lines = |lines: &[PathSolver<S>]| lines.iter().fold(StackReq::EMPTY, |all, own| all.or(own.scratch()));
         match (self.levels.get(level), &self.coarsest) {
@@ -384,7 +412,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             }
             self.cycle(level + 1, coarse_rhs, coarse, stack)?;
             if self.levels.len() > level + 1 && self.visits > 1 {
-                // Once more for what is left.
+                // Further visits solve for the remaining residual.
                 let (left, stack) = stack.make_raw::<S>(coarse.len());
                 let (step, stack) = stack.make_raw::<S>(coarse.len());
                 for _ in 1..self.visits {
@@ -429,7 +457,7 @@ impl<T: Scalar> LinearOperator<T> for MultigridCycle<'_, T> {
     }
 }
 
-/// From the zero vector, with every forest once.
+/// One sweep with every forest, from the zero vector.
 fn smooth<T: Scalar>(
     a: &SlicedMatrix<'_, T>,
     lines: &[PathSolver<T>],
@@ -459,7 +487,7 @@ impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
     }
 }
 
-/// All of it on a thread of the pool: a thread outside would take part in each of many short steps, one more than there are cores.
+/// Run `work` on a thread of the pool. A thread outside the pool would take part in each of many short steps, one thread more than there are cores.
 fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
     if n <= 2 * TASK || threads::count() < 2 {
         return work();
@@ -467,8 +495,8 @@ fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
     interrupt::on_worker(work)
 }
 
-/// Factors of the whole matrix; of a singular one, as those of a problem without boundary values are, with a small multiple of the
-/// unit matrix added.
+/// Factor the matrix of the coarsest level. If the matrix is singular (for example for pure Neumann problems), add a small multiple of the unit
+/// matrix first.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if its condition number is above `condition`.
@@ -506,7 +534,7 @@ fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<A
     }
 }
 
-/// What sweeps of the smoother for A·v = 0 leave of ones, in the number type of the matrix.
+/// The candidate vector: the result of one smoothing sweep for A·v = 0 that starts from a vector of ones.
 fn left_by_sweeps<T: Scalar, S: Scalar>(a: &SlicedMatrix<'_, S>, lines: &[PathSolver<S>]) -> Result<Vec<T>> {
     let n = a.size();
     let needed = lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch()));

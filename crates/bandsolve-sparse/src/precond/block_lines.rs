@@ -1,4 +1,4 @@
-//! A block tridiagonal system in a matrix: pairs of unknowns, and a forest of them.
+//! The block tridiagonal system of a linear forest whose vertices are pairs of unknowns.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, section 4.6: AlgTriBlock.
@@ -15,23 +15,41 @@ use bandsolve::memory::{allocate, reserved, zeroed};
 use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar};
 use bandsolve_kernel::permutation::Permutation;
 
-/// M⁻¹ with M = Pᵀ·B·P, where P brings pairs of strongly coupled unknowns, and the paths of a forest of these pairs, one after the
-/// other, and B is block tridiagonal with blocks of two rows. An unknown without partner stands beside a row of the unit matrix.
+/// Solve the block tridiagonal system of a linear forest of pairs, as a preconditioner.
+///
+/// M = Pᵀ·B·P. The vertices of the forest are pairs of strongly coupled unknowns. The permutation P puts the paths of the forest one after the other,
+/// and B is block tridiagonal with blocks of two rows. An unknown without a partner forms a pair with a row of the unit matrix.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{GraphFactorOptions, KrylovMethod, KrylovSolver, PairForestSolver, nine_point};
+/// let a = nine_point([[0.0, -0.1, 0.0], [-1.0, 2.2, -1.0], [0.0, -0.1, 0.0]], (20, 30));
+/// let m = PairForestSolver::new(&a, &GraphFactorOptions::default())?;
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Cg).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Cost
+/// One application costs one block tridiagonal solve.
 #[derive(Debug)]
 pub struct PairForestSolver<T: Scalar> {
     unknowns: usize,
-    /// The places of the unknowns, and then of the rows of the unit matrix.
+    /// The places of the unknowns, followed by those of the rows of the unit matrix.
     permutation: Permutation,
     factor: AnyFactor<'static, T>,
 }
 
-/// Rows of a block.
+/// Rows per block.
 const PAIR: usize = 2;
-/// Part of the strongest coupling of either unknown that the coupling of a pair has at least: what counts as strong in algebraic multigrid.
+/// The weight of the edge of a pair is at least this share of the largest edge weight of either unknown. Algebraic multigrid calls such a
+/// coupling strong.
 const STRONG: f64 = 0.25;
 
-/// The couplings along which unknowns may be paired. One that is weak beside another would join two paths in one pair, and a forest of
-/// pairs could take only one of them.
+/// The strong edges of a graph, along which unknowns may form pairs.
+///
+/// A pair along a weak edge would join two paths. A forest of pairs could then contain only one of these paths.
 fn strong_part(graph: &Graph) -> Result<Graph> {
     let mut strongest = allocate(graph.vertices(), 0.0)?;
     each_row(&mut strongest, &|v, strongest| {
@@ -48,15 +66,15 @@ fn strong_part(graph: &Graph) -> Result<Graph> {
 }
 
 impl<T: Scalar> PairForestSolver<T> {
-    /// Pairs by a matching of strong couplings, then a forest of the graph in which each pair is one vertex.
+    /// Form pairs by a matching of strong edges, find a forest of the pairs, and factor its block tridiagonal system.
     ///
     /// # Errors
-    /// Those of [`comparable_graph`], and [`bandsolve::Error::Singular`] if the block tridiagonal system is singular.
+    /// Those of [`comparable_graph`], and [`Singular`](bandsolve::Error::Singular) if the block tridiagonal system is singular.
     pub fn new(a: &Csr<'_, T, u32>, options: &GraphFactorOptions) -> Result<Self> {
         let graph = comparable_graph(a)?;
         let n = graph.vertices();
         let matching = GraphFactor::of(&strong_part(&graph)?, &GraphFactorOptions { degree: 1, ..*options })?;
-        // The pair of each unknown, and which of the two it is.
+        // For each unknown: the number of its pair, and its position (0 or 1) in the pair.
         let (mut pairs, mut count) = (allocate(n, (u32::MAX, 0))?, 0);
         for v in 0..n {
             if pairs[v].0 == u32::MAX {

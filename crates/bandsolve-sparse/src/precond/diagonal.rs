@@ -12,24 +12,36 @@ use bandsolve::vectors::{PIECE, divide, each_piece};
 use bandsolve::{Error, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
-/// Which diagonal stands for a matrix. With dᵢ = aᵢᵢ, sᵢ = Σ_{j≠i} |aᵢⱼ| and u(d) = d/|d| (1 for 0):
+/// The rule for the diagonal matrix that approximates A.
+///
+/// With dᵢ = aᵢᵢ, sᵢ = Σ |aᵢⱼ| over j ≠ i, and u(d) = d/|d| (1 if d = 0), each variant gives element i of the diagonal.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, DiagonalRule};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, -3.0), (1, 1, 4.0)])?;
+/// assert_eq!(DiagonalRule::Jacobi.of(&a)?, [2.0, 4.0]);
+/// assert_eq!(DiagonalRule::P1.of(&a)?, [3.0, 4.0]);
+/// assert_eq!(DiagonalRule::L1.of(&a)?, [5.0, 4.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagonalRule {
-    /// dᵢ: Jacobi's method.
+    /// dᵢ, as in Jacobi's method.
     Jacobi,
-    /// u(dᵢ)·max(|dᵢ|, sᵢ): as dominant as the row needs it.
+    /// u(dᵢ)·max(|dᵢ|, sᵢ). The result is weakly diagonally dominant over row i of A.
     P1,
     /// u(dᵢ)·(|dᵢ| + sᵢ).
     P2,
-    /// dᵢ + u(dᵢ)·sᵢ: the ℓ₁ smoother.
+    /// dᵢ + u(dᵢ)·sᵢ, as in the ℓ₁ smoother.
     L1,
 }
 
 impl DiagonalRule {
-    /// The diagonal of a matrix.
+    /// Compute the diagonal for a matrix.
     ///
     /// # Errors
-    /// [`Error::Singular`] with the first row in which it is 0 or not finite; [`Error::OutOfMemory`].
+    /// [`Error::Singular`] with the first row whose element is 0, NaN or infinite. [`Error::OutOfMemory`].
     pub fn of<T: Scalar, I: Index>(self, a: &Csr<'_, T, I>) -> Result<Vec<T>> {
         let mut diagonal = zeroed(a.rows())?;
         each_row(&mut diagonal, &|i, own| {
@@ -40,11 +52,11 @@ impl DiagonalRule {
             let real = |v: f64| T::Real::from_f64(v);
             *own = match self {
                 Self::Jacobi => d,
-                // As it is, where it is dominant.
+                // A dominant diagonal entry stays as it is, without rounding.
                 Self::P1 if modulus >= s => d,
                 Self::P1 => unit.scale(real(s)),
                 Self::P2 => unit.scale(real(modulus + s)),
-                // Without a rounding of u(d), where d is positive.
+                // For a positive d, omit u(d) and its rounding error.
                 Self::L1 if d == T::from_real(real(modulus)) => d + T::from_real(real(s)),
                 Self::L1 => d + unit.scale(real(s)),
             };
@@ -57,8 +69,8 @@ impl DiagonalRule {
     }
 }
 
-/// The sum of a row: its first element, and the others in eight sums side by side. The order matters where couplings are compared
-/// that differ by rounding alone: it is that of NumPy, in rows of up to 128 entries.
+/// The sum of a row, in the order of summation that NumPy uses for rows of up to 128 entries: the first element, plus eight partial sums of the
+/// others. The order matters if two weights differ by rounding errors only.
 fn sum_of_moduli(mut moduli: impl Iterator<Item = f64>) -> f64 {
     let first = moduli.next().unwrap_or(0.0);
     let (mut sums, mut whole, mut buffer, mut filled) = ([0.0; 8], false, [0.0; 8], 0);
@@ -75,14 +87,26 @@ fn sum_of_moduli(mut moduli: impl Iterator<Item = f64>) -> f64 {
     first + buffer[..filled].iter().fold(sum, |sum, value| sum + value)
 }
 
-/// z = D⁻¹·r.
+/// The inverse of a diagonal matrix as a preconditioner: z = D⁻¹·r.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{LinearOperator, dyn_stack::PodStack};
+/// use bandsolve_sparse::{Csr, DiagonalInverse, DiagonalRule};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, -3.0), (1, 1, 4.0)])?;
+/// let m = DiagonalInverse::new(&a, DiagonalRule::Jacobi)?;
+/// let mut z = [0.0; 2];
+/// m.apply(&[1.0, 1.0], &mut z, PodStack::new(&mut []))?;
+/// assert_eq!(z, [0.5, 0.25]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DiagonalInverse<T: Scalar> {
     inverse: Vec<T>,
 }
 
 impl<T: Scalar> DiagonalInverse<T> {
-    /// The inverse of the diagonal that stands for a matrix.
+    /// Invert the diagonal that `rule` computes for a matrix.
     ///
     /// # Errors
     /// As [`DiagonalRule::of`].
@@ -121,7 +145,7 @@ mod tests {
     use super::*;
     use bandsolve::Complex64;
 
-    /// A diagonal of any sign, or direction, grows by what stands beside it.
+    /// A diagonal entry of any sign, or complex direction, grows by the moduli of the off-diagonal entries.
     #[test]
     fn l1_keeps_the_direction_of_the_diagonal() {
         let a = Csr::<f64>::from_triplets(3, 3, &[(0, 0, -2.0), (0, 1, 2.0), (1, 1, 3.0), (1, 2, -1.0), (2, 0, 4.0)]);

@@ -1,4 +1,4 @@
-//! ILU(0), and its triangles solved by incomplete inverses (ISAI).
+//! ILU(0), and ILU(0) with incomplete inverses (ISAI) of the triangles.
 //!
 //! # Source
 //! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithm 10.4; H. Anzt et al., Incomplete sparse approximate
@@ -12,29 +12,42 @@ use bandsolve::memory::{allocate, copied, refill};
 use bandsolve::vectors::divide;
 use bandsolve::{Error, LinearOperator, Result, Scalar, interrupt};
 
-/// A ≈ L·U on the places of A's entries. L has ones on its diagonal. Sequential, to make and to apply.
+/// ILU(0) as a preconditioner: A ≈ L·U, where L and U have entries only where A has entries.
+///
+/// The diagonal of L is 1. Set-up and applications run on one thread.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{IncompleteLu, KrylovMethod, KrylovSolver, nine_point};
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.5, 4.0, -0.5], [0.0, -1.0, 0.0]], (20, 30));
+/// let m = IncompleteLu::new(&a)?;
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Gmres { restart: 30 }).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct IncompleteLu<T: Scalar> {
     /// L without its diagonal, and U, in rows sorted by columns.
     factors: Csr<'static, T, u32>,
-    /// Where the diagonal stands in each row.
+    /// The place of the diagonal entry of each row.
     diagonal: Vec<u32>,
 }
 
-/// A row above that is longer than what is left of the row by this factor is searched, not read.
+/// If an earlier row is longer than the rest of the present row by this factor, it is searched instead of read.
 const FAR_LONGER: usize = 16;
-/// Rows between two questions whether to go on.
+/// Number of rows between two checks for an interruption.
 const BETWEEN: usize = 1 << 10;
 
 impl<T: Scalar> IncompleteLu<T> {
-    /// Eliminates row by row; what would come where A has no entry is dropped.
+    /// Factor a matrix row by row. The elimination drops fill-in, entries where A has none.
     ///
     /// # Cost
-    /// For each entry below the diagonal, the entries that its own row or the row above has behind it, whichever are fewer, up to a logarithm.
+    /// For each entry aᵢₖ with k < i: the number of later entries in row i or in row k, whichever is smaller, times a logarithm.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, [`Error::Singular`] with the first row whose pivot is 0, absent or not finite;
-    /// [`Error::OutOfMemory`], [`Error::Interrupted`].
+    /// [`Error::Shape`] if the matrix is not square. [`Error::Singular`] with the first row whose pivot is 0, missing, NaN or infinite.
+    /// [`Error::OutOfMemory`]. [`Error::Interrupted`] if the caller stops the set-up.
     pub fn new<I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
         let n = a.rows();
         if a.columns() != n {
@@ -61,7 +74,7 @@ impl<T: Scalar> IncompleteLu<T> {
                 let factor = values[e];
                 let mut subtract = |place: usize, f: usize| values[place] = values[place] - factor * values[f];
                 if right.len() > FAR_LONGER * rest.len() {
-                    // What the row has is looked for: a row costs no more than its own entries, however long others are.
+                    // Search row k for the columns of row i, so that the cost does not grow with the length of row k.
                     let mut from = right.start;
                     for place in rest {
                         from += columns[from..right.end].partition_point(|column| *column < columns[place]);
@@ -89,7 +102,7 @@ impl<T: Scalar> IncompleteLu<T> {
         Ok(Self { factors: sorted.with_values(values), diagonal })
     }
 
-    /// One of the triangles, with its diagonal.
+    /// L or U, with its diagonal.
     fn triangle(&self, lower: bool) -> Result<Csr<'static, T, u32>> {
         let n = self.factors.rows();
         make_rows((n, n), self.factors.entries(), &|rows, made| {
@@ -134,8 +147,24 @@ impl<T: Scalar> LinearOperator<T> for IncompleteLu<T> {
     }
 }
 
-/// ILU(0) whose triangles T are solved by an approximate inverse N with T's places, (N·T)ᵢⱼ = δᵢⱼ on them, and sweeps of
-/// y ← y + N·(r − T·y).
+/// ILU(0) with an approximate inverse of each triangle as a preconditioner (ILU-ISAI).
+///
+/// The approximate inverse N of a triangle T has the sparsity pattern of T, with (N·T)ᵢⱼ = δᵢⱼ on this pattern. A solve with T computes y = N·r, and
+/// then improves y by sweeps y ← y + N·(r − T·y). All steps run in parallel, unlike those of [`IncompleteLu`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{IncompleteInverse, KrylovMethod, KrylovSolver, nine_point};
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.5, 4.0, -0.5], [0.0, -1.0, 0.0]], (20, 30));
+/// let m = IncompleteInverse::new(&a, 1)?;
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Gmres { restart: 30 }).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Cost
+/// One application costs 4·`sweeps` + 2 products with a triangle.
 #[derive(Debug, Clone)]
 pub struct IncompleteInverse<T: Scalar> {
     /// L, U, and the inverse of each.
@@ -144,10 +173,10 @@ pub struct IncompleteInverse<T: Scalar> {
 }
 
 impl<T: Scalar> IncompleteInverse<T> {
-    /// With so many sweeps.
+    /// Factor a matrix and invert the triangles approximately. `sweeps` is the number of sweeps per solve with a triangle; 0 is possible.
     ///
     /// # Errors
-    /// As [`IncompleteLu::new`], and [`Error::Singular`] if a small matrix of the triangles is.
+    /// As [`IncompleteLu::new`], and [`Error::Singular`] with the first row whose approximate inverse is not finite.
     pub fn new<I: Index>(a: &Csr<'_, T, I>, sweeps: usize) -> Result<Self> {
         let ilu = IncompleteLu::new(a)?;
         let pair = |lower: bool| {
@@ -165,7 +194,7 @@ impl<T: Scalar> IncompleteInverse<T> {
     }
 }
 
-/// N with the places of a triangle T whose rows are sorted, and (N·T)ᵢⱼ = δᵢⱼ on them: each row solves a small triangular system.
+/// The approximate inverse N of a triangle T with sorted rows: (N·T)ᵢⱼ = δᵢⱼ on the pattern of T. Each row solves a small triangular system.
 fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<Csr<'static, T, u32>> {
     make_rows((triangle.rows(), triangle.columns()), triangle.entries(), &|rows, made| {
         let (mut row, mut places): (Vec<T>, Vec<usize>) = (Vec::new(), Vec::new());
@@ -181,7 +210,7 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<C
                 made.lengths.push(count as u32);
                 continue;
             }
-            // Σ_a x_a·T[p_a][p_c] = δ: column p_c knows of those a alone that stand on the far side of it.
+            // Solve Σ_a x_a·T[p_a][p_c] = δ. Since T is triangular, column p_c has entries from one side of c only.
             let mut solve = |c: usize| {
                 let mut sum = if places[c] == i { T::ONE } else { T::ZERO };
                 for a in if lower { c + 1..count } else { 0..c } {
@@ -202,15 +231,14 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<C
     })
 }
 
-/// Entries of a row of the inverse from which on its system is solved by columns, without a look at all pairs of its entries.
+/// Number of entries of a row of N above which its system is solved by columns, since a loop over all pairs would take too long.
 const LONG: usize = 64;
 
-/// The same for one row with many places: each element, once it is known, is subtracted from the sums of those that its row of T has among the
-/// places.
+/// Solve the system of one long row by columns: each known element is multiplied with its row of T, and subtracted from the other sums.
 fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], bool), row: &mut [T]) {
     let (_, columns, values) = triangle.parts();
     let count = places.len();
-    // The unit vector of the row's own place, which is the last of L's and the first of U's.
+    // The right-hand side is the unit vector of the diagonal entry: the last place of a row of L, the first of a row of U.
     row[if lower { count - 1 } else { 0 }] = T::ONE;
     for step in 0..count {
         let c = if lower { count - 1 - step } else { step };

@@ -1,4 +1,4 @@
-//! Preconditioners: operators M⁻¹ that are near A⁻¹ and cheap.
+//! Preconditioners: operators M⁻¹ that approximate A⁻¹ and are cheap to apply.
 
 mod aggregates;
 mod alternating;
@@ -36,51 +36,62 @@ use bandsolve_kernel::arithmetic::Standard;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
-/// A preconditioner by name.
+/// The kind of a preconditioner, with its parameter.
+///
+/// # Examples
+/// A kind has a name, as on the command line and in Python ([`PRECONDITIONERS`] lists all names):
+/// ```
+/// use bandsolve_sparse::PreconditionerKind;
+/// assert_eq!("amg-lines:2".parse(), Ok(PreconditionerKind::AmgLines(2)));
+/// assert_eq!(PreconditionerKind::Grid { columns: 100, rows: 50 }.to_string(), "adi:100x50");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PreconditionerKind {
-    /// None.
+    /// No preconditioner.
     Identity,
-    /// The inverse of a diagonal.
+    /// A diagonal matrix: [`DiagonalInverse`].
     Diagonal(DiagonalRule),
-    /// The tridiagonal part of the matrix, in its own order.
+    /// The tridiagonal part of the matrix, in the given order of the unknowns.
     Tridiagonal,
-    /// The tridiagonal system of one forest (AlgTriScal).
+    /// The tridiagonal system of one linear forest (AlgTriScal): [`ForestSolver`].
     Forest,
-    /// The block tridiagonal system of a forest of pairs (AlgTriBlock).
+    /// The block tridiagonal system of a linear forest of pairs (AlgTriBlock): [`PairForestSolver`].
     ForestBlock,
-    /// The systems of m forests, one after the other, with residuals between (ALT-i); m = 0: as many as are worth it.
+    /// Solves with m forests in turn, and forms a residual between two solves (ALT-i): [`AlternatingInner`]. If m = 0, the weights of the forests
+    /// decide how many there are.
     AltInner(usize),
-    /// The system of another of m forests in every step (ALT-o); m = 0: as many as are worth it.
+    /// Step k solves with the next of m forests (ALT-o): [`AlternatingOuter`]. If m = 0, the weights of the forests decide how many there are.
     AltOuter(usize),
-    /// A product of the systems of m forests that share no couplings (MOS-d); m = 0: as many as are worth it.
+    /// A product of the systems of m disjoint forests (MOS-d): [`ForestProduct::diagonal`]. If m = 0, the weights of the forests decide how many
+    /// there are.
     ProductDiagonal(usize),
-    /// The same, each of what the one before has left (MOS-a).
+    /// A product of the systems of m forests (MOS-a): [`ForestProduct::adaptive`]. Each forest comes from the matrix that the factors before it
+    /// leave.
     ProductAdaptive {
-        /// m; 0: as many as are worth it.
+        /// Number of forests m. If 0, their weights decide how many there are.
         forests: usize,
-        /// In the form that a scaling of rows leaves alone.
+        /// Whether the result is independent of a scaling of the rows of A.
         scaled: bool,
     },
-    /// Incomplete LU on the places of A.
+    /// ILU(0), incomplete LU with the sparsity pattern of A: [`IncompleteLu`].
     Ilu0,
-    /// ILU(0) whose triangles are solved by incomplete inverses, with so many sweeps.
+    /// ILU(0) with approximate inverses of the triangles, and this number of sweeps: [`IncompleteInverse`].
     IluIsai(usize),
-    /// The lines of a grid, along its rows and then along its columns (ADI).
+    /// Tridiagonal solves along the rows, then along the columns of a grid (ADI).
     Grid {
-        /// Unknowns of a row.
+        /// Unknowns per row of the grid.
         columns: usize,
-        /// Rows of the grid.
+        /// Number of rows of the grid.
         rows: usize,
     },
-    /// Multigrid by aggregates, with the systems of so many forests as smoother of each level.
+    /// Algebraic multigrid whose smoother solves along this number of forests on each level: [`LineMultigrid`].
     AmgLines(usize),
-    /// One of the others, and a Krylov method, by dominance and by a few steps with them.
+    /// The library chooses one of the others, and a Krylov method. It tries a few steps with each candidate, and predicts the time to solution.
     Auto,
 }
 
-/// Names of kinds that take no number, with their kinds.
+/// The kinds without a parameter, by name.
 const PLAIN: [(&str, PreconditionerKind); 10] = [
     ("auto", PreconditionerKind::Auto),
     ("none", PreconditionerKind::Identity),
@@ -94,7 +105,16 @@ const PLAIN: [(&str, PreconditionerKind); 10] = [
     ("ilu0", PreconditionerKind::Ilu0),
 ];
 
-/// What may be typed.
+/// The names of all preconditioners, separated by commas, for messages and help texts.
+///
+/// M is a number of forests, S a number of sweeps, and NXxNY the size of a grid. You may omit `:M`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{PRECONDITIONERS, PreconditionerKind};
+/// assert!(PRECONDITIONERS.starts_with("auto, none, jacobi"));
+/// assert_eq!("jacobi".parse::<PreconditionerKind>().expect("a name").to_string(), "jacobi");
+/// ```
 pub const PRECONDITIONERS: &str = "auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
                                    mos-a:M:scaled, ilu0, ilu-isai:S, adi:NXxNY, amg-lines:M";
 
@@ -122,7 +142,7 @@ impl Display for PreconditionerKind {
 impl FromStr for PreconditionerKind {
     type Err = String;
 
-    /// One of [`PRECONDITIONERS`].
+    /// Parse one of the names in [`PRECONDITIONERS`].
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some((_, kind)) = PLAIN.iter().find(|(name, _)| *name == text) {
             return Ok(*kind);
@@ -160,14 +180,23 @@ impl FromStr for PreconditionerKind {
     }
 }
 
-/// How preconditioners with forests are made.
+/// Options for preconditioners with linear forests.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::PreconditionerOptions;
+/// let mut options = PreconditionerOptions::default();
+/// options.omega = 0.1;
+/// options.factors.seed = 7;
+/// assert_eq!(options.factors.degree, 2);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PreconditionerOptions {
-    /// ω: by how much the weights of a forest are multiplied before the next is looked for, where forests may share couplings (ALT-i
-    /// and ALT-o). Default: 0.01.
+    /// The factor ω by which the edge weights of a forest are multiplied before the search for the next forest. It applies to kinds whose forests
+    /// may share edges (ALT-i, ALT-o, `amg-lines`). Default: 0.01.
     pub omega: f64,
-    /// How factors of graphs are found; forest l has the seed + l.
+    /// Options of the search for forests. Forest l uses `seed` + l.
     pub factors: GraphFactorOptions,
 }
 
@@ -177,9 +206,9 @@ impl Default for PreconditionerOptions {
     }
 }
 
-/// A preconditioner of a matrix.
+/// A preconditioner of a matrix, of any kind: an operator z = M⁻¹·r for [`KrylovSolver`](crate::KrylovSolver).
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions};
 /// let n = 100;
@@ -205,12 +234,12 @@ impl<T: Scalar> Debug for Preconditioner<'_, T> {
 }
 
 impl<'a, T: Scalar> Preconditioner<'a, T> {
-    /// Makes a preconditioner of a square matrix.
+    /// Set up the preconditioner of a square matrix. It borrows the matrix.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, or a grid is not of its size; [`Error::Singular`] if what is to be inverted is
-    /// singular, with the first row of it, [`Error::NotFinite`] if it holds NaN or an infinity; [`Error::OutOfMemory`], and
-    /// [`Error::Interrupted`] if the caller wants the set-up to stop.
+    /// [`Error::Shape`] if the matrix is not square, if it has 2³² − 1 entries or more, or if the size of a grid does not match. [`Error::Singular`]
+    /// with the first singular row, if the matrix that the preconditioner inverts is singular. [`Error::NotFinite`] if this matrix contains NaN or
+    /// infinity. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the caller stops the set-up.
     pub fn new<I: Index>(
         a: &'a Csr<'a, T, I>,
         kind: PreconditionerKind,
@@ -219,7 +248,9 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         Self::from_csr(a.narrow()?, kind, options)
     }
 
-    /// The same of a matrix that is given away: of one that owns its arrays, a preconditioner that lasts.
+    /// Set up the preconditioner of a matrix that the preconditioner then owns.
+    ///
+    /// If the matrix owns its arrays, the preconditioner has the lifetime `'static`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -228,14 +259,14 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         T::by_type::<MakePreconditioner<'_>>((a, kind, *options))
     }
 
-    /// Why it is of this kind; empty where it was asked for as it is.
+    /// The reason for the choice of this kind, in words. Empty if the caller named the kind and its parameter.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The Krylov method that `Auto` has chosen with it, by predicted time to solution; `None` where it was asked for by name.
+    /// The Krylov method that [`PreconditionerKind::Auto`] chose together with the preconditioner. `None` if the caller named the kind.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::{KrylovMethod, Preconditioner, PreconditionerKind, nine_point};
     /// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 20));
@@ -247,17 +278,17 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         self.method
     }
 
-    /// With a reason.
+    /// Set the reason.
     fn because(self, reason: String) -> Self {
         Self { reason, ..self }
     }
 
-    /// With the method that goes with it.
+    /// Set the Krylov method.
     fn with_method(self, method: KrylovMethod) -> Self {
         Self { method: Some(method), ..self }
     }
 
-    /// What it is: of `Auto` what was chosen, and with the number of forests.
+    /// The kind, with the number of forests. For [`PreconditionerKind::Auto`] this is the chosen kind.
     pub fn kind(&self) -> PreconditionerKind {
         self.kind
     }
@@ -286,7 +317,7 @@ pub(crate) fn make<'a, T: Scalar>(
     };
     let mut made = kind;
     let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
-        // What `auto` stands for is chosen above.
+        // `auto` returned above.
         PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
         PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
         PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n)?)?),

@@ -1,4 +1,4 @@
-//! MOS-d and MOS-a: a product of tridiagonal matrices of several forests stands for the matrix.
+//! MOS-d and MOS-a: a product of the tridiagonal matrices of several forests approximates the matrix.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, equations (57) to (62), (67), (69), (73) to (76). In (73) the diagonal belongs to no
@@ -18,7 +18,24 @@ use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::vectors::divide;
 use bandsolve::{LinearOperator, Op, RealScalar, Result, Scalar, Tridiagonal};
 
-/// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r with a diagonal T and tridiagonal Mₗ of several forests: m tridiagonal solves, no product with A.
+/// The inverse of a product of tridiagonal matrices as a preconditioner: z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r.
+///
+/// T is diagonal, and Mₗ is the tridiagonal matrix of forest l.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Forest, ForestProduct, KrylovMethod, KrylovSolver, nine_point};
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 30));
+/// let forests = vec![Forest::grid_lines(20, 30, true)?, Forest::grid_lines(20, 30, false)?];
+/// let m = ForestProduct::diagonal(&a, forests)?;
+/// let mut x = vec![0.0; 600];
+/// let report = KrylovSolver::new(KrylovMethod::Bicgstab).solve(&a, Some(&m), &vec![1.0; 600], &mut x)?;
+/// assert!(report.converged() && m.forests() == 2);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Cost
+/// One application costs m tridiagonal solves, and no product with A.
 #[derive(Debug)]
 pub struct ForestProduct<T: Scalar> {
     /// T⁻¹.
@@ -28,9 +45,14 @@ pub struct ForestProduct<T: Scalar> {
 }
 
 impl<T: Scalar> ForestProduct<T> {
-    /// MOS-d. With T = diag_p1(A), E = (diag(A) − T)·T⁻¹/m, J = I + E and the couplings Aₗ of forest l = 1 … m, which share none:
+    /// Set up MOS-d for forests that share no edge.
     ///
-    /// Mₗ = J + T⁻¹·J^−(m−l)·Aₗ·J^−(l−1)
+    /// Let Aₗ be the off-diagonal entries of A along forest l = 1 … m, and diag_p1 the diagonal of [`DiagonalRule::P1`]. Then:
+    ///
+    /// ```text
+    /// T = diag_p1(A),   J = I + (diag(A) − T)·T⁻¹/m
+    /// Mₗ = J + T⁻¹·J⁻⁽ᵐ⁻ˡ⁾·Aₗ·J⁻⁽ˡ⁻¹⁾
+    /// ```
     ///
     /// # Errors
     /// Those of [`DiagonalRule::of`] and [`ForestSolver::new`].
@@ -60,10 +82,14 @@ impl<T: Scalar> ForestProduct<T> {
         Ok(Self { inverse, solvers })
     }
 
-    /// MOS-a. B₀ = A; the forest of Bₗ's heaviest couplings, with its diagonal, is Mₗ₊₁; Bₗ₊₁ is Bₗ·Mₗ₊₁⁻¹, of whose rows the diagonal
-    /// and as many of the largest others are kept as A has; T = diag_p1(Bₘ). `scaled`: B₀ = D⁻¹·A with D = diag_p1(A), and T = D·diag_p1(Bₘ),
-    /// which does for F·A what it does for A, whatever the diagonal F. `count` = 0: as many as are worth it, at most four. There are
-    /// enough when the diagonal of Bₗ has 90% of its weight, or the last forest has added less than 5% to that.
+    /// Set up MOS-a, which finds one forest after the other.
+    ///
+    /// It starts from B₀ = A. Mₗ₊₁ is the tridiagonal matrix of the forest with the heaviest edges of Bₗ, with the diagonal of Bₗ. Bₗ₊₁ approximates
+    /// Bₗ·Mₗ₊₁⁻¹: each row keeps the diagonal, and as many of the largest other entries as the row of A has. In the end, T = diag_p1(Bₘ).
+    ///
+    /// - `count` is the number m of forests. If `count` = 0, the function adds forests until the diagonal of Bₗ has 90 % of the weight of Bₗ, or a
+    ///   further forest adds less than 5 % to this share. There are at most four.
+    /// - With `scaled`, B₀ = D⁻¹·A and T = D·diag_p1(Bₘ), where D = diag_p1(A). The result is then independent of a scaling of the rows of A.
     ///
     /// # Errors
     /// As [`diagonal`](Self::diagonal).
@@ -76,7 +102,7 @@ impl<T: Scalar> ForestProduct<T> {
         Self::adaptive_said(a, (count, scaled), options).map(|(product, _)| product)
     }
 
-    /// [`adaptive`](Self::adaptive), and why there are so many forests, where their number was not given.
+    /// [`adaptive`](Self::adaptive), with the reason for the number of forests if `count` = 0.
     ///
     /// # Errors
     /// As [`diagonal`](Self::diagonal).
@@ -111,18 +137,18 @@ impl<T: Scalar> ForestProduct<T> {
         Ok((Self { inverse, solvers }, said))
     }
 
-    /// m.
+    /// Number of forests m.
     pub fn forests(&self) -> usize {
         self.solvers.len()
     }
 
-    /// T⁻¹.
+    /// The diagonal of T⁻¹.
     pub fn inverse_diagonal(&self) -> &[T] {
         &self.inverse
     }
 }
 
-/// c_diag: the share of a matrix's weight that its diagonal has.
+/// The share of the diagonal in the sum of the moduli of all entries (c_diag).
 fn diagonal_share<T: Scalar>(a: &Csr<'_, T, u32>) -> f64 {
     let (mut own, mut all) = (0.0, 0.0);
     for i in 0..a.rows() {
@@ -155,14 +181,14 @@ impl<T: Scalar> LinearOperator<T> for ForestProduct<T> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        let (last, others) = self.solvers.split_last().expect("a splitting at least");
+        let (last, others) = self.solvers.split_last().expect("at least one forest");
         let (to, stack) = stack.make_raw::<T>(x.len());
         let (from, stack) = stack.make_raw::<T>(x.len());
         let (mut to, mut from) = (to, from);
         last.solve_from(Op::Plain, &|v| self.inverse[v] * x[v], to, stack)?;
         let mut places = last.forest().permutation().places();
         for solver in others.iter().rev() {
-            // From the order of the one before into its own.
+            // From the order of the previous forest into the order of this one.
             (from, to) = (to, from);
             let solved = &*from;
             solver.solve_from(Op::Plain, &|v| solved[places[v] as usize], to, stack)?;

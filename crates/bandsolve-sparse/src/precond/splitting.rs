@@ -1,4 +1,4 @@
-//! Splittings of a matrix by linear forests: each takes the heaviest couplings that those before it have left.
+//! Splittings of a matrix by linear forests: each forest takes the heaviest edges that the earlier ones leave.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, sections 5.1.3 to 5.1.6: equations (52), (70), (71).
@@ -12,8 +12,21 @@ use bandsolve::matrix::Index;
 use bandsolve::memory::collected;
 use bandsolve::{RealScalar, Result, Scalar};
 
-/// The graph in which forests are looked for: w(i, j) = |aᵢⱼ|/|dᵢ| + |aⱼᵢ|/|dⱼ| with the diagonal d of [`DiagonalRule::P1`], which a
-/// scaling of rows does not change.
+/// The graph of a matrix with weights that do not depend on the scaling of its rows.
+///
+/// The weight of an edge is w(i, j) = |aᵢⱼ|/|dᵢ| + |aⱼᵢ|/|dⱼ| with the diagonal d of [`DiagonalRule::P1`]. The preconditioners search for forests
+/// in this graph.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, comparable_graph};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, -1.0), (1, 0, -2.0), (1, 1, 4.0)])?;
+/// assert_eq!(comparable_graph(&a)?.weight(0, 1), 0.75);
+/// // The second row is multiplied by 8.
+/// let scaled = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, -1.0), (1, 0, -16.0), (1, 1, 32.0)])?;
+/// assert_eq!(comparable_graph(&scaled)?.weight(0, 1), 0.75);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`DiagonalRule::of`] and [`Graph::of`].
@@ -28,7 +41,7 @@ pub(super) fn of_forest(options: &GraphFactorOptions, l: usize) -> GraphFactorOp
     GraphFactorOptions { seed: options.seed.wrapping_add(l as u64), ..*options }
 }
 
-/// Forests one after the other; before each, the weights of those before are multiplied by ω.
+/// Find `count` forests. Before each search, the weights of the edges of the last forest are multiplied by ω.
 pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<Forest>> {
     let mut found: Vec<Forest> = Vec::with_capacity(count);
     for l in 0..count {
@@ -40,25 +53,25 @@ pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &Grap
     Ok(found)
 }
 
-/// When a number of forests that was not given is large enough.
+/// Decides how many forests there are, if the caller does not.
 pub(super) struct ForestsEnough {
     forests: usize,
     covered: f64,
 }
 
-/// Most forests.
+/// Maximum number of forests.
 const MOST: usize = 4;
-/// μ: the part of the weight that is enough; and the part that another forest must add: below, what they add stagnates.
+/// The coverage μ that suffices, and the coverage that a further forest must add at least.
 const ENOUGH: f64 = 0.9;
 const WORTH: f64 = 0.05;
 
 impl ForestsEnough {
-    /// Without a forest so much is covered.
+    /// No forest yet, and this coverage.
     pub(super) fn new(covered: f64) -> Self {
         Self { forests: 0, covered }
     }
 
-    /// Whether another forest, with which so much is covered, is worth its cost: the first always is.
+    /// Accept a further forest, which raises the coverage to `covered`, if it adds enough. The first one always does.
     pub(super) fn takes(&mut self, covered: f64) -> bool {
         if self.forests > 0 && !(covered - self.covered >= WORTH) {
             return false;
@@ -67,22 +80,21 @@ impl ForestsEnough {
         true
     }
 
-    /// Whether one more may be looked for.
+    /// Whether to search for a further forest.
     pub(super) fn wants_more(&self) -> bool {
         self.forests == 0 || (self.forests < MOST && self.covered < ENOUGH)
     }
 
-    /// In words.
+    /// The reason in words.
     pub(super) fn said(&self, of: &str) -> String {
         let forests = if self.forests == 1 { "forest" } else { "forests" };
         format!("{} {forests}: {:.0}% {of}", self.forests, 100.0 * self.covered)
     }
 }
 
-/// So many forests as are worth it, as [`forests`] finds them, with the reason in words: until all of them together cover the part μ of the
-/// weight, or one of them hardly adds to it.
+/// Find forests as [`forests`] does, until their coverage reaches μ or a further one adds too little. Returns the reason in words, too.
 pub(super) fn worthy_forests(graph: Graph, omega: f64, options: &GraphFactorOptions) -> Result<(Vec<Forest>, String)> {
-    // What no forest covers, and what the next is found in.
+    // `rest` has the edges of no forest; the search for the next forest uses `graph`.
     let (mut rest, mut graph) = (graph.duplicated()?, graph);
     let (mut found, mut enough) = (Vec::new(), ForestsEnough::new(0.0));
     while enough.wants_more() {

@@ -10,6 +10,15 @@ use bandsolve_kernel::{RealScalar, Scalar, estimate};
 use dyn_stack::PodStack;
 
 /// A norm of vectors and matrices.
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// let a = Tridiagonal::new(&[3.0], &[1.0, 2.0], &[0.0])?; // rows (1, 0) and (3, 2)
+/// let lu = Plan::new(a.shape()).factor(&a)?;
+/// assert_eq!((lu.norm(Norm::One), lu.norm(Norm::Infinity)), (4.0, 5.0));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]

@@ -8,6 +8,18 @@ use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 /// A determinant,
 ///
 /// $$ \det A = \mathtt{phase} \cdot e^{\mathtt{log\_abs}} $$
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// let n = 1000;
+/// let a = Tridiagonal::from_vecs(vec![0.0; n], vec![-10.0; n], vec![0.0; n], false)?;
+/// let determinant = Plan::new(a.shape()).factor(&a)?.determinant()?; // 10^1000
+/// assert_eq!(determinant.phase, 1.0);
+/// assert!((determinant.log_abs / (1000.0 * 10_f64.ln()) - 1.0).abs() < 1e-10);
+/// assert_eq!(determinant.value(), f64::INFINITY);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Determinant<T> {

@@ -23,6 +23,16 @@ use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
 
 /// What an expert solve found out, per right-hand side and about the matrix.
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// let a = Tridiagonal::new(&[-1.0; 4], &[2.5; 5], &[-1.0; 4])?;
+/// let lu = Plan::new(a.shape()).factor(&a)?;
+/// let expert = lu.solve_expert(Op::Plain, &[1.0; 5], &mut [0.0; 5])?;
+/// assert!(expert.forward_errors[0] <= 1e-13 && !expert.singular_to_working_precision);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

@@ -22,6 +22,17 @@ use bandsolve_kernel::rows::{BlockRows, Rows};
 use dyn_stack::{PodStack, StackReq};
 
 /// Which of the three systems that share one factorisation is solved.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{prelude::*, dyn_stack::{PodBuffer, PodStack}};
+/// let a = Tridiagonal::new(&[1.0], &[1.0, 2.0], &[0.0])?; // rows (1, 0) and (1, 2)
+/// let lu = Plan::new(a.shape()).factor(&a)?;
+/// let (mut x, mut memory) = ([0.0; 2], PodBuffer::new(lu.solve_scratch(1)));
+/// lu.solve_into_with(Op::Transpose, &[2.0, 2.0], &mut x, PodStack::new(&mut memory))?;
+/// assert_eq!(x, [1.0, 1.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Op {
@@ -63,6 +74,16 @@ impl Op {
 /// # Errors
 /// Of every solve: [`Error::Shape`](crate::Error::Shape), [`Error::NotFinite`](crate::Error::NotFinite), and, with the best
 /// x in the caller's array, [`Error::Singular`](crate::Error::Singular) or [`Error::NotConverged`](crate::Error::NotConverged).
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
+/// let lu = Plan::new(a.shape()).factor(&a)?;
+/// assert_eq!(lu.solve(&[2.0, 4.0])?.values, [1.0, 1.0]);
+/// assert_eq!(lu.solve(&[4.0, 4.0])?.values, [2.0, 1.0]); // with the same factors
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait Factor<T: Scalar>: Send + Sync {
     /// Kind and size of the system.
     fn shape(&self) -> Shape;

@@ -19,6 +19,15 @@ use std::sync::{Arc, OnceLock};
 /// with ‖x‖∞ at least the smallest normal number, because what is smaller is not known to ε of itself. It is measured while x
 /// is written, against a lower bound of ‖x‖∞ that is known by then, so that the reported number is never below η. Where it
 /// would exceed 8ε it is measured exactly.
+///
+/// # Examples
+/// ```
+/// use bandsolve::Tridiagonal;
+/// let report = Tridiagonal::new(&[-1.0; 4], &[2.5; 5], &[-1.0; 4])?.solve(&[1.0; 5])?.report;
+/// assert!(report.backward_error <= 8.0 * f64::EPSILON);
+/// assert!(!report.fallback && report.attention.is_none());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -47,6 +56,15 @@ pub struct Report {
 }
 
 /// A solved system.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Solution, Tridiagonal};
+/// let Solution { values, report } = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?.solve(&[2.0, 4.0])?;
+/// assert_eq!(values, [1.0, 1.0]);
+/// assert_eq!(report.backward_error, 0.0);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Solution<T> {

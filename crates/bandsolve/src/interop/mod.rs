@@ -25,6 +25,31 @@ use crate::memory::collected;
 use bandsolve_kernel::Scalar;
 
 /// An array of rows and columns, wherever its entries lie; a vector is one column.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Plan, Tridiagonal, interop::{AsColumns, SolveArray}};
+/// struct Pair([f64; 2]);
+/// impl AsColumns<f64> for Pair {
+///     type Owned = Pair;
+///     fn dimensions(&self) -> (usize, usize) {
+///         (2, 1)
+///     }
+///     fn entry(&self, row: usize, _column: usize) -> f64 {
+///         self.0[row]
+///     }
+///     fn as_columns(&self) -> Option<&[f64]> {
+///         Some(&self.0)
+///     }
+///     fn with_columns(&self, columns: Vec<f64>) -> Pair {
+///         Pair([columns[0], columns[1]])
+///     }
+/// }
+/// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
+/// let (x, _report) = Plan::new(a.shape()).factor(&a)?.solve_array(&Pair([2.0, 4.0]))?;
+/// assert_eq!(x.0, [1.0, 1.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait AsColumns<T> {
     /// A new array of the same kind, which has memory of its own.
     type Owned;
@@ -43,6 +68,40 @@ pub trait AsColumns<T> {
 }
 
 /// An array that can be written to.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Op, Plan, Tridiagonal, interop::{AsColumns, AsColumnsMut, SolveArray}};
+/// # struct Pair([f64; 2]);
+/// # impl AsColumns<f64> for Pair {
+/// #     type Owned = Pair;
+/// #     fn dimensions(&self) -> (usize, usize) {
+/// #         (2, 1)
+/// #     }
+/// #     fn entry(&self, row: usize, _column: usize) -> f64 {
+/// #         self.0[row]
+/// #     }
+/// #     fn as_columns(&self) -> Option<&[f64]> {
+/// #         Some(&self.0)
+/// #     }
+/// #     fn with_columns(&self, columns: Vec<f64>) -> Pair {
+/// #         Pair([columns[0], columns[1]])
+/// #     }
+/// # }
+/// impl AsColumnsMut<f64> for Pair { // a type of two numbers, with `AsColumns`
+///     fn entry_mut(&mut self, row: usize, _column: usize) -> &mut f64 {
+///         &mut self.0[row]
+///     }
+///     fn as_columns_mut(&mut self) -> Option<&mut [f64]> {
+///         Some(&mut self.0)
+///     }
+/// }
+/// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
+/// let mut x = Pair([2.0, 4.0]);
+/// Plan::new(a.shape()).factor(&a)?.solve_array_in_place(Op::Plain, &mut x)?;
+/// assert_eq!(x.0, [1.0, 1.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait AsColumnsMut<T>: AsColumns<T> {
     /// The entry in this row and column, which the array has.
     fn entry_mut(&mut self, row: usize, column: usize) -> &mut T;
@@ -63,6 +122,32 @@ pub trait AsColumnsMut<T>: AsColumns<T> {
 ///
 /// # Errors
 /// Those of [`Factor`]; [`Error::Shape`] unless the columns have `rows` entries.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Plan, Tridiagonal, interop::{AsColumns, SolveArray}};
+/// # struct Pair([f64; 2]);
+/// # impl AsColumns<f64> for Pair {
+/// #     type Owned = Pair;
+/// #     fn dimensions(&self) -> (usize, usize) {
+/// #         (2, 1)
+/// #     }
+/// #     fn entry(&self, row: usize, _column: usize) -> f64 {
+/// #         self.0[row]
+/// #     }
+/// #     fn as_columns(&self) -> Option<&[f64]> {
+/// #         Some(&self.0)
+/// #     }
+/// #     fn with_columns(&self, columns: Vec<f64>) -> Pair {
+/// #         Pair([columns[0], columns[1]])
+/// #     }
+/// # }
+/// // `Pair` is a type of two numbers, with `AsColumns`.
+/// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
+/// let (x, _report) = Plan::new(a.shape()).factor(&a)?.solve_array(&Pair([2.0, 8.0]))?;
+/// assert_eq!(x.0, [1.0, 2.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait SolveArray<T: Scalar>: Factor<T> {
     /// Solves A·x = rhs and returns x, an array of the kind of `rhs`.
     fn solve_array<A: AsColumns<T>>(&self, rhs: &A) -> Result<(A::Owned, Report)> {

@@ -153,7 +153,8 @@ fn layouts_that_cannot_be_borrowed_are_named() {
     assert_eq!(expected, "columns one after another without gaps");
     let (fits, with_stride) = (Array1::<f64>::zeros(3), by_rows.column(0));
     let error = Tridiagonal::from_arrays(&fits, &with_stride, &fits).unwrap_err();
-    let expected = "diag cannot be borrowed as it lies in memory, expected one column, its entries next to each other";
+    let expected = "diag cannot be used without a copy: expected one column, its entries next to each other. \
+                    Copy the entries to such an array first";
     assert_eq!(error.to_string(), expected);
     // A matrix is no vector, however it lies.
     let error = Tridiagonal::from_arrays(&fits, &fits, &DMatrix::<f64>::zeros(3, 2)).unwrap_err();

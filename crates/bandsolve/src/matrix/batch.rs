@@ -7,6 +7,13 @@ use bandsolve_kernel::Scalar;
 use std::borrow::Cow;
 
 /// How the systems of a batch lie in memory.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Layout, Shape};
+/// let shape = Shape::Batch { n: 10, count: 3, layout: Layout::Interleaved };
+/// assert_eq!((shape.n(), shape.rows()), (10, 30));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Layout {

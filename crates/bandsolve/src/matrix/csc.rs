@@ -5,6 +5,13 @@ use crate::memory::{collected, reserved};
 use core::ops::Range;
 
 /// An integer type of index arrays.
+///
+/// # Examples
+/// ```
+/// use bandsolve::matrix::Index;
+/// assert_eq!(7_i32.to_usize(), Some(7));
+/// assert_eq!((-1_i32).to_usize(), None);
+/// ```
 pub trait Index: Copy + Send + Sync + 'static {
     /// As an index; `None` where it is negative or too large.
     fn to_usize(self) -> Option<usize>;
@@ -110,6 +117,15 @@ impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
 }
 
 /// Columns whose number of entries is given, to be filled: see [`Csc`].
+///
+/// # Examples
+/// ```
+/// use bandsolve::CscMut;
+/// // Two columns with one and two entries.
+/// let (mut rows, mut values) = ([0_i32; 3], [0.0_f64; 3]);
+/// assert_eq!(CscMut::new(4, &[0, 1, 3], &mut rows, &mut values)?.columns(), 2);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CscMut<'a, T, I = usize> {
     column_pointers: &'a [I],

@@ -16,6 +16,15 @@ use tridiagonal::EntryPlaces;
 pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Shape, Tridiagonal};
+/// let a = Tridiagonal::new(&[1.0; 2], &[4.0; 3], &[1.0; 2])?;
+/// assert_eq!(a.shape(), Shape::Tridiagonal { n: 3, periodic: false });
+/// assert_eq!(a.shape().n_rhs("rhs", 6)?, 2);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]

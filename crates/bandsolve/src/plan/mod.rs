@@ -241,6 +241,17 @@ impl Plan {
 }
 
 /// A matrix that a [`Plan`] can factor.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{Factor, Factorize, Plan, Shape, Tridiagonal};
+/// fn rows_of<M: Factorize>(a: &M, shape: Shape) -> bandsolve::Result<usize> {
+///     Ok(Plan::new(shape).factor(a)?.shape().rows())
+/// }
+/// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
+/// assert_eq!(rows_of(&a, a.shape())?, 2);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait Factorize: Sized {
     /// The number type.
     type Scalar: bandsolve_kernel::Scalar;

@@ -2,11 +2,14 @@
 
 use super::*;
 
-/// Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
-/// columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
-/// other two have length nnz; what is behind the last entry that `row_ptrs` names is ignored. The arrays are not copied: they must be
-/// neither changed nor freed before the matrix, and all that is made of it, is destroyed. The matrix is written to `matrix`, and freed by
-/// `bandsolveCsrDestroy`.
+/// Create a sparse matrix from arrays in CSR format (sparse rows).
+///
+/// Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
+/// are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
+/// and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+///
+/// The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
+/// it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_create(
     rows: i64,
@@ -20,7 +23,7 @@ pub unsafe extern "C" fn bandsolveScsr_create(
     guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
 }
 
-/// The same with indices of 64 bits.
+/// Create a sparse matrix from CSR arrays with 64-bit indices. Otherwise as `bandsolveScsr_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_create_64(
     rows: i64,
@@ -34,7 +37,9 @@ pub unsafe extern "C" fn bandsolveScsr_create_64(
     guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
 }
 
-/// The same with columns of 32 bits and pointers of 64 bits, which are copied. There are at most 2^31 - 1 entries.
+/// Create a sparse matrix from CSR arrays with 32-bit columns and 64-bit row pointers. Otherwise as `bandsolveScsr_create`.
+///
+/// The function copies the row pointers. The matrix has at most 2^31 - 1 entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_create_mixed(
     rows: i64,
@@ -48,17 +53,23 @@ pub unsafe extern "C" fn bandsolveScsr_create_mixed(
     guard(|| unsafe { csr::create_mixed((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
 }
 
-/// Prepares a matrix for many products A x: `bandsolveScsrmv` and `bandsolveScsr_krylov` are faster from then on, where neighboring entries
-/// are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
-/// rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
-/// Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+/// Prepare a matrix for many products A x, in `bandsolveScsrmv` and `bandsolveScsr_krylov`.
+///
+/// The products become faster in two cases. In the first case, x is larger than the cache and the columns of neighboring
+/// entries are far from each other. In the second case, most rows have their entries at the same distances from the diagonal as
+/// the neighboring rows. In both cases the matrix is stored a second time, in another order; in the first case the entries of a
+/// row are then added in that order. For other matrices the function stores nothing.
+///
+/// Other threads may use the matrix at the same time. `bandsolveCsrDestroy` also frees the second copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_prepare(matrix: bandsolve_csr_t) -> bandsolve_status_t {
     guard(|| unsafe { csr::prepare::<f32>(matrix) })
 }
 
-/// Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
-/// `*beta` is 0, y need not be initialised.
+/// Compute y = alpha op(A) x + beta y.
+///
+/// `x` has one entry for each column of op(A), and `y` one for each row. The two must not overlap. If `*beta` is 0, `y` need
+/// not be initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsrmv(
     op: OperationArgument,
@@ -71,9 +82,10 @@ pub unsafe extern "C" fn bandsolveScsrmv(
     guard(|| unsafe { csr::product(op, matrix, (alpha, beta), x, y) })
 }
 
-/// Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
-/// `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
-/// `options` and `info` may be NULL.
+/// Find edges of large total weight in the graph of a square matrix, at most `options->degree` at each vertex.
+///
+/// The weight of the edge between vertices i and j is |a_ij| + |a_ji|. The function writes the neighbors of vertex v to
+/// `partners[v*degree]` and following, then -1 in the rest of the `degree` places. `options` and `info` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_factor(
     matrix: bandsolve_csr_t,
@@ -84,8 +96,10 @@ pub unsafe extern "C" fn bandsolveScsr_factor(
     guard(|| unsafe { csr::factor::<f32>(matrix, options, partners, info) })
 }
 
-/// Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
-/// The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+/// Find the linear forest of a square matrix: paths of large total weight that together visit all vertices of its graph.
+///
+/// `options` may be NULL. The function writes the forest to `forest`; free it with `bandsolveForestDestroy`. The forest does
+/// not refer to the matrix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_forest(
     matrix: bandsolve_csr_t,
@@ -95,8 +109,10 @@ pub unsafe extern "C" fn bandsolveScsr_forest(
     guard(|| unsafe { csr::forest::<f32>(matrix, options, forest) })
 }
 
-/// Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
-/// follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveSgtsv` takes them.
+/// Extract the tridiagonal system of a linear forest from a matrix, in the order of the forest.
+///
+/// `diag` receives the diagonal entries of the matrix. `sub` and `sup` receive the entries between vertices that follow each
+/// other on a path. All three have length n, as `bandsolveSgtsv` needs them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_tridiagonal(
     matrix: bandsolve_csr_t,
@@ -108,9 +124,12 @@ pub unsafe extern "C" fn bandsolveScsr_tridiagonal(
     guard(|| unsafe { csr::tridiagonal(matrix, forest, [sub, diag, sup]) })
 }
 
-/// Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
-/// "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
-/// `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+/// Create a preconditioner of a square matrix, by name.
+///
+/// The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
+/// "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+///
+/// `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_precond(
     name: *const c_char,
@@ -121,7 +140,7 @@ pub unsafe extern "C" fn bandsolveScsr_precond(
     guard(|| unsafe { csr::precond::<f32>(name, matrix, options, precond) })
 }
 
-/// Bytes of buffer for `bandsolveSprecond_apply`.
+/// Get the size in bytes of the buffer of `bandsolveSprecond_apply`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveSprecond_apply_bufferSizeExt(
     precond: bandsolve_precond_t,
@@ -130,9 +149,13 @@ pub unsafe extern "C" fn bandsolveSprecond_apply_bufferSizeExt(
     guard(|| unsafe { csr::apply_size::<f32>(precond, size) })
 }
 
-/// Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
-/// once, each with a buffer of its own. `buffer` has the size that `bandsolveSprecond_apply_bufferSizeExt` says, in any alignment, or
-/// is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+/// Compute z = op(M^-1) r with a preconditioner M.
+///
+/// `r` and `z` have length n and must not overlap. Any number of threads may apply one preconditioner at the same time, each
+/// with its own buffer. Some preconditioners cannot be transposed.
+///
+/// `buffer` is scratch memory of the size that `bandsolveSprecond_apply_bufferSizeExt` returns, with any alignment. If `buffer`
+/// is NULL, the function allocates the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveSprecond_apply(
     op: OperationArgument,
@@ -144,7 +167,7 @@ pub unsafe extern "C" fn bandsolveSprecond_apply(
     guard(|| unsafe { csr::apply(op, precond, (r, z), buffer) })
 }
 
-/// Bytes of buffer for `bandsolveScsr_krylov` with the same method, matrix and preconditioner.
+/// Get the size in bytes of the buffer of `bandsolveScsr_krylov` for the same method, matrix and preconditioner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_krylov_bufferSizeExt(
     method: *const c_char,
@@ -155,11 +178,16 @@ pub unsafe extern "C" fn bandsolveScsr_krylov_bufferSizeExt(
     guard(|| unsafe { IterationCall { method, matrix, precond }.buffer_size::<f32>(size) })
 }
 
-/// Solves A x = rhs iteratively, from the x that it is given, by "gmres:M" (or "fgmres:M", the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
-/// means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
-/// `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
-/// `options` and `report` may be NULL. `buffer` has the size that `bandsolveScsr_krylov_bufferSizeExt` says, in any alignment, or is
-/// NULL: then memory is allocated inside.
+/// Solve A x = rhs iteratively, starting from the given x.
+///
+/// `method` is "gmres:M", "fgmres:M" (the same), "bicgstab", "cg", "idr:S" or "richardson:OMEGA". `x` and `rhs` have length n
+/// and must not overlap another array. `precond`, `options` and `report` may be NULL.
+///
+/// Returns `BANDSOLVE_SUCCESS` if the 2-norm of rhs - A x, computed from x, is within the tolerance. Otherwise the status is
+/// `BANDSOLVE_TOLERANCE_NOT_REACHED`, and `x` contains the best solution that was found.
+///
+/// `buffer` is scratch memory of the size that `bandsolveScsr_krylov_bufferSizeExt` returns, with any alignment. If `buffer` is
+/// NULL, the function allocates the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveScsr_krylov(
     method: *const c_char,

@@ -3,7 +3,7 @@
 use super::*;
 use SystemKind::{Banded, Blocks, Tridiagonal};
 
-/// Bytes of buffer for `bandsolveGpuCgtsv`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCgtsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgtsv_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -15,9 +15,10 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
-/// put on the stream before is waited for; the answer is there, and verified, when the function returns. `buffer` is not
-/// used.
+/// Solve A X = RHS for a tridiagonal matrix A in the memory of a GPU.
+///
+/// All arrays are stored as for `bandsolveCgtsv`, in the memory of `device`. `stream` is a `cudaStream_t`. The function first
+/// waits for the work that you enqueued on the stream. When it returns, `x` is complete and verified. `buffer` is not used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgtsv(
     device: bandsolve_gpu_device_t,
@@ -36,7 +37,7 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv(
     guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCcgtsv`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCcgtsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCcgtsv_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -48,7 +49,9 @@ pub unsafe extern "C" fn bandsolveGpuCcgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCcgtsv`, otherwise as `bandsolveGpuCgtsv`.
+/// Solve A X = RHS for a periodic (cyclic) tridiagonal matrix A in the memory of a GPU.
+///
+/// The matrix is stored as for `bandsolveCcgtsv`. The other arguments are those of `bandsolveGpuCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCcgtsv(
     device: bandsolve_gpu_device_t,
@@ -67,7 +70,7 @@ pub unsafe extern "C" fn bandsolveGpuCcgtsv(
     guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCbgtsv`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCbgtsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtsv_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -80,7 +83,9 @@ pub unsafe extern "C" fn bandsolveGpuCbgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
+/// Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+///
+/// The matrix is stored as for `bandsolveCbgtsv`. The other arguments are those of `bandsolveGpuCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtsv(
     device: bandsolve_gpu_device_t,
@@ -100,7 +105,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtsv(
     guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCcbgtsv`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCcbgtsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCcbgtsv_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -113,7 +118,9 @@ pub unsafe extern "C" fn bandsolveGpuCcbgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
+/// Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+///
+/// The matrix is stored as for `bandsolveCcbgtsv`. The other arguments are those of `bandsolveGpuCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCcbgtsv(
     device: bandsolve_gpu_device_t,
@@ -133,7 +140,7 @@ pub unsafe extern "C" fn bandsolveGpuCcbgtsv(
     guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
-/// Bytes of factorization buffer for `bandsolveGpuCbgtf`: enough to have an address.
+/// Get the size in bytes of the factorization buffer of `bandsolveGpuCbgtf`: just enough to have an address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtf_factorizationBufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -145,10 +152,16 @@ pub unsafe extern "C" fn bandsolveGpuCbgtf_factorizationBufferSizeExt(
     guard(|| unsafe { gpu::storage_size::<Complex32>(device, p, (n, block), size) })
 }
 
-/// Factors a block tridiagonal matrix, stored as for `bandsolveGpuCbgtsv`, which is kept: it must not be changed or freed
-/// before `bandsolveGpuCbgtf_destroy`. The device keeps the factors, about 7 numbers for each of a diagonal block; the
-/// address of `factorization_buffer`, whose bytes are neither read nor written, says which are meant. Factors that it
-/// stood for before are freed. The settings of the thread count here, for the solves as well.
+/// Factor a block tridiagonal matrix in the memory of a GPU for many solves with `bandsolveGpuCbgtrfs`.
+///
+/// The matrix is stored as for `bandsolveGpuCbgtsv`. The factors refer to it: do not change or free `sub`, `diag` and `sup`
+/// before `bandsolveGpuCbgtf_destroy`.
+///
+/// The device stores the factors, approximately 7 values for each entry of a diagonal block. The address of
+/// `factorization_buffer` identifies the factors; its bytes are neither read nor written. If this address already identifies
+/// factors, the function frees these factors.
+///
+/// The settings of the calling thread at this call also apply to the solves.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtf(
     device: bandsolve_gpu_device_t,
@@ -164,7 +177,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtf(
     guard(|| unsafe { gpu::factor(At { device, stream }, p, (n, block), [sub, diag, sup], factorization_buffer) })
 }
 
-/// Frees the factors that `bandsolveGpuCbgtf` has made; nothing if NULL.
+/// Free the factors that `bandsolveGpuCbgtf` made. Does nothing if `factorization_buffer` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtf_destroy(
     device: bandsolve_gpu_device_t,
@@ -173,7 +186,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtf_destroy(
     guard(|| unsafe { gpu::destroy(device, factorization_buffer) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCbgtrfs`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCbgtrfs`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtrfs_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -186,9 +199,11 @@ pub unsafe extern "C" fn bandsolveGpuCbgtrfs_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveGpuCbgtsv` with the factors of `bandsolveGpuCbgtf`, which was called with the same p, n, block, sub,
-/// diag and sup. Factors are made anew, once, for more right-hand sides than in any call before, and on another stream.
-/// Threads that solve with the same factors take turns.
+/// Solve A X = RHS with the factors of `bandsolveGpuCbgtf`.
+///
+/// Pass the same p, n, block, sub, diag and sup as to `bandsolveGpuCbgtf`. The other arguments are those of
+/// `bandsolveGpuCgtsv`. The function factors again, once, if there are more right-hand sides than in any call before, or if the
+/// stream is another one. Threads that solve with the same factors take turns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCbgtrfs(
     device: bandsolve_gpu_device_t,
@@ -209,7 +224,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtrfs(
     guard(|| unsafe { gpu::solve_factored(at, p, (n, block), [sub, diag, sup], sides, factorization_buffer) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCgbsv`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCgbsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgbsv_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -223,8 +238,9 @@ pub unsafe extern "C" fn bandsolveGpuCgbsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Banded { n, lower, upper }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuCgtsv`. The matrix is read where
-/// it lies.
+/// Solve A X = RHS for a banded matrix A in the memory of a GPU, with at most 4 diagonals on each side.
+///
+/// The matrix is stored as for `bandsolveCgbsv`, and is not copied. The other arguments are those of `bandsolveGpuCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgbsv(
     device: bandsolve_gpu_device_t,
@@ -243,7 +259,8 @@ pub unsafe extern "C" fn bandsolveGpuCgbsv(
     guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
 }
 
-/// Bytes of buffer for `bandsolveGpuCgtsv_csc2dense`: 0, the device keeps what is needed.
+/// Get the size in bytes of the buffer of `bandsolveGpuCgtsv_csc2dense`. The size is 0: the device allocates and keeps its
+/// memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense_bufferSizeExt(
     device: bandsolve_gpu_device_t,
@@ -255,7 +272,10 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
-/// Solves as `bandsolveCgtsv_csc2dense`, otherwise as `bandsolveGpuCgtsv`. Rows of a column ascend, and no row comes twice.
+/// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D in the memory of a GPU.
+///
+/// The arrays are stored as for `bandsolveCgtsv_csc2dense`, but the rows of each column must ascend, without repetition. The
+/// other arguments are those of `bandsolveGpuCgtsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense(
     device: bandsolve_gpu_device_t,
@@ -278,8 +298,11 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense(
     guard(|| unsafe { gpu::to_dense(At { device, stream }, p, (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
-/// Solves as `bandsolveCgtsv_csc2csc`, with arrays in the memory of `device`, on its default stream. Rows of a column of the
-/// right-hand sides ascend, and no row comes twice. Up to 256 MiB of X are there at a time.
+/// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D in the memory of a GPU, and return the largest
+/// entries of each solution.
+///
+/// The arrays are stored as for `bandsolveCgtsv_csc2csc`, but the rows of each column of D must ascend, without repetition. The
+/// function runs on the default stream of `device`. It stores at most 256 MiB of X at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2csc(
     device: bandsolve_gpu_device_t,

@@ -3,9 +3,11 @@
 use super::*;
 use core::ffi::c_char;
 
-/// Opens a GPU: "cuda" or "cuda:0" the first, "cuda:1" the second; "emulated", if the library was built with the emulator,
-/// whose memory is that of the CPU. `device` is written if it succeeds; `BANDSOLVE_NO_DEVICE` tells that there is no such
-/// GPU, no driver, or no NVRTC, which compiles the kernels. Any number of threads may use one device at once.
+/// Open a GPU by name.
+///
+/// "cuda" and "cuda:0" are the first GPU, "cuda:1" is the second. "emulated" is an emulator in CPU memory, if the library was
+/// built with it. The function writes `device` if it succeeds. It returns `BANDSOLVE_NO_DEVICE` if there is no such GPU, no
+/// driver, or no NVRTC, which compiles the kernels. Any number of threads may use one device at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuOpen(
     name: *const c_char,
@@ -14,8 +16,9 @@ pub unsafe extern "C" fn bandsolveGpuOpen(
     guard(|| unsafe { gpu::open(name, device) })
 }
 
-/// Closes a device, and frees the memory and the factors that functions have kept on it; nothing if NULL. Nobody may use it any
-/// more.
+/// Close a device. Does nothing if `device` is NULL.
+///
+/// The function frees the memory and the factors that the library keeps on the device. No thread may use the device any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveGpuClose(device: bandsolve_gpu_device_t) -> bandsolve_status_t {
     guard(|| unsafe { gpu::close(device) })

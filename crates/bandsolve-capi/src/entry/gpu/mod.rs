@@ -1,9 +1,9 @@
-//! The C functions for the memory of devices.
+//! The C functions for arrays in the memory of devices.
 //!
-//! `d.rs` is written by hand, the other types are made of it, as those for the memory of the CPU.
+//! `d.rs` is written by hand. The files of the other types are generated from it, as in `entry`.
 //!
 //! # Safety
-//! As in `entry`, with pointers into the memory of the device: to arrays of matrices, right-hand sides and solutions.
+//! As in `entry`. Pointers to matrices, right-hand sides and solutions point to the memory of the device.
 
 mod c;
 mod d;

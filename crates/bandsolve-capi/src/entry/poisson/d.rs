@@ -2,9 +2,10 @@
 
 use super::*;
 
-/// Makes a solver of (-Laplace + shift) u = f on a box, with second differences along each axis. Nothing of the problem is needed
-/// afterwards. The solver is written to `solver`, and freed by `bandsolvePoissonDestroy`. It works on as many threads as
-/// `bandsolveSetThreads` has said on this thread.
+/// Create a solver of (-Laplace + shift) u = f on a box, with second differences along each axis.
+///
+/// The solver copies all it needs from `problem`. The function writes the solver to `solver`; free it with
+/// `bandsolvePoissonDestroy`. The solver uses the number of threads that `bandsolveSetThreads` set on the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDpoisson_create(
     problem: *const bandsolve_poisson_problem_t,
@@ -13,8 +14,10 @@ pub unsafe extern "C" fn bandsolveDpoisson_create(
     guard(|| unsafe { poisson::create::<f64>(problem, solver) })
 }
 
-/// Makes a solver of a problem with two tridiagonal matrices for each axis, as finite elements on a grid of boxes have it. Nothing of the
-/// problem is needed afterwards. The solver is used, and freed, as one of `bandsolveDpoisson_create`.
+/// Create a solver of a separable problem with two tridiagonal matrices for each axis, such as finite elements on a grid of
+/// boxes.
+///
+/// The solver copies all it needs from `problem`. Use and free it as a solver of `bandsolveDpoisson_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDpoisson_create_pencils(
     problem: *const bandsolve_pencils_problem_t,
@@ -23,7 +26,7 @@ pub unsafe extern "C" fn bandsolveDpoisson_create_pencils(
     guard(|| unsafe { poisson::create_pencils::<f64>(problem, solver) })
 }
 
-/// Writes the size of the buffer of `bandsolveDpoisson_solve` in bytes, for any number of right-hand sides.
+/// Get the size in bytes of the buffer of `bandsolveDpoisson_solve`, for any number of right-hand sides.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDpoisson_solve_bufferSizeExt(
     solver: bandsolve_poisson_solver_t,
@@ -32,9 +35,13 @@ pub unsafe extern "C" fn bandsolveDpoisson_solve_bufferSizeExt(
     guard(|| unsafe { poisson::solve_size::<f64>(solver, size) })
 }
 
-/// Solves for `n_rhs` right-hand sides, one after the other in `f`, each with a number for every unknown, the last axis running fastest.
-/// The solutions are written to `u`, which may be the same pointer as `f`. `report` may be NULL, and so may `buffer`: memory is then
-/// allocated inside. Of a singular problem the status is BANDSOLVE_SINGULAR where more would have to be subtracted from `f` than
+/// Solve a Poisson problem for `n_rhs` right-hand sides.
+///
+/// `f` contains the right-hand sides one after the other. Each has one value for each unknown, and the last axis is contiguous.
+/// The function writes the solutions to `u`, which may be the same pointer as `f`. `report` may be NULL. If `buffer` is NULL,
+/// the function allocates the memory.
+///
+/// The status of a singular problem is `BANDSOLVE_SINGULAR` if a solution exists only after more is subtracted from `f` than
 /// `problem->removable` allows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDpoisson_solve(

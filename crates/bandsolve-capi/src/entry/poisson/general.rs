@@ -2,15 +2,18 @@
 
 use super::*;
 
-/// Writes a problem of two dimensions with nothing but usual values. Set `problem->size` to `sizeof(bandsolve_poisson_problem_t)` first,
-/// and `problem->axes[k].n` afterwards.
+/// Set a Poisson problem to its defaults: two dimensions, Dirichlet boundaries, spacing 1.
+///
+/// Set `problem->size` to `sizeof(bandsolve_poisson_problem_t)` before the call, and `problem->axes[k].n` after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonDefaults(problem: *mut bandsolve_poisson_problem_t) -> bandsolve_status_t {
     guard(|| unsafe { poisson::defaults(problem) })
 }
 
-/// Writes a problem of two dimensions whose matrices are not set. Set `problem->size` to `sizeof(bandsolve_pencils_problem_t)` first, and the
-/// sizes and the matrices of `problem->axes` afterwards.
+/// Set a problem with two matrices for each axis to its defaults: two dimensions, no matrices.
+///
+/// Set `problem->size` to `sizeof(bandsolve_pencils_problem_t)` before the call, and the sizes and matrices in `problem->axes`
+/// after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonPencilsDefaults(
     problem: *mut bandsolve_pencils_problem_t,
@@ -18,19 +21,24 @@ pub unsafe extern "C" fn bandsolvePoissonPencilsDefaults(
     guard(|| unsafe { poisson::pencils_defaults(problem) })
 }
 
-/// The name of the method that a solver works by, of "auto" what was chosen. Empty for NULL. Valid until the solver is destroyed.
+/// Get the name of the method of a solver.
+///
+/// For "auto", it is the name of the method that the library chose. It is empty if `solver` is NULL, and valid until the solver
+/// is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonMethod(solver: bandsolve_poisson_solver_t) -> *const c_char {
     unsafe { poisson::method(solver) }
 }
 
-/// Why a solver works by this method, in words; empty for NULL. Valid until the solver is destroyed.
+/// Get the reason for the method of a solver, in words.
+///
+/// The text is empty if `solver` is NULL, and valid until the solver is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonReason(solver: bandsolve_poisson_solver_t) -> *const c_char {
     unsafe { poisson::reason(solver) }
 }
 
-/// Frees a solver; nothing if NULL.
+/// Free a solver. Does nothing if `solver` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonDestroy(solver: bandsolve_poisson_solver_t) -> bandsolve_status_t {
     guard(|| unsafe { poisson::destroy_solver(solver) })
