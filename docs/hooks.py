@@ -136,7 +136,7 @@ def c_reference():
     for address, title, names in C_PAGES:
         own = {name: functions.pop(name) for name in list(functions) if re.match(names, name)}
         said, shown = [f"# {title}"], {}
-        # A function stands before the one that returns the size of its buffer.
+        # List each function before the function that returns the size of its buffer.
         for name in sorted(own, key=lambda name: [*own].index(name) + ("uffer" in name) * 1.5):
             description, declaration = own[name]
             said += [f"## `{name}` {{ #{anchor(name)} }}", description.strip(), f"```c\n{indented(declaration)}\n```"]
@@ -202,7 +202,7 @@ def first_line(text):
 
 
 def plain(line):
-    """A line of Markdown as it stands in code."""
+    """A line of Markdown without escapes, for use inside code."""
     return line.replace("\\", "").replace("&lt;", "<")
 
 

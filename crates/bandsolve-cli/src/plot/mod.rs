@@ -95,10 +95,13 @@ impl Svg {
         self.words(at, SLANT, "", words);
     }
 
-    /// Names of the axes of a panel: the horizontal one above its middle, the vertical one on its left.
+    /// Names of the axes of a panel: the horizontal one above its middle, the vertical one on its left. A small panel has no room for
+    /// them.
     pub fn axis_names(&mut self, (x, y): Point, (width, height): Point, [across, down]: [&str; 2]) {
-        self.text((x + 0.5 * width, y - 6.0), "mid soft", across);
-        self.words((x - AXIS_NAME, y + 0.5 * height), 90.0, "mid soft", down);
+        if width > 160.0 && height > 60.0 {
+            self.text((x + 0.5 * width, y - 6.0), "mid soft", across);
+            self.words((x - AXIS_NAME, y + 0.5 * height), 90.0, "mid soft", down);
+        }
     }
 
     fn words(&mut self, at: Point, rise: f64, classes: &str, words: &str) {

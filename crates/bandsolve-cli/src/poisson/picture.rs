@@ -56,9 +56,7 @@ fn grid_axes(svg: &mut Svg, (width, height): Point, [rows, columns]: [usize; 2],
     if rows > 1 && height > 24.0 {
         svg.text((LEFT - 6.0, TOP + height), "end soft", &(rows - 1).to_string());
     }
-    if width > 160.0 && height > 60.0 {
-        svg.axis_names((LEFT, TOP), (width, height), [&names[0], &names[1]]);
-    }
+    svg.axis_names((LEFT, TOP), (width, height), [&names[0], &names[1]]);
 }
 
 /// Means over cells of several unknowns; returns the size of the panel.

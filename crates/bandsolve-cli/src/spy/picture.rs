@@ -58,19 +58,12 @@ fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     bounds(svg, (x, y), side, view);
     svg.rect((x, y), (side, side), r#"class="frame""#);
     ends(svg, (x, y), (side, side), view.n, ["1".into(), view.n.to_string()]);
-    axis_names(svg, (x, y), (side, side), ["column", "row"]);
+    svg.axis_names((x, y), (side, side), ["column", "row"]);
     if range.1 > 1.0 {
         let words = [format!("1 entry per cell of {0} × {0}", rounded(view.n, grid.width)), format!("{}", range.1)];
         svg.ramp((x, y + side + 34.0), FIRST, &words);
     }
     (side, side)
-}
-
-/// Names of both axes, if the panel is large enough for them.
-fn axis_names(svg: &mut Svg, at: Point, size: Point, names: [&str; 2]) {
-    if size.0 > 160.0 && size.1 > 60.0 {
-        svg.axis_names(at, size, names);
-    }
 }
 
 /// Approximate number of rows of a cell.
@@ -112,7 +105,7 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let signed = |offset: i64| format!("{offset:+}").replace('-', "−");
     let (lower, upper) = view.diagonals();
     ends(svg, (x, y), size, view.n, [signed(upper as i64), signed(-(lower as i64))]);
-    axis_names(svg, (x, y), size, ["row", "diagonal"]);
+    svg.axis_names((x, y), size, ["row", "diagonal"]);
     // The main diagonal, where there is room between the ends.
     let middle = (upper as f64 + 0.5) / (lower + upper + 1) as f64 * size.1;
     if middle > 18.0 && size.1 - middle > 18.0 {
