@@ -752,7 +752,7 @@ fn wrong_iterations<T: CsrApi>() {
         let call = |method, matrix, m| solve(method, matrix, m, null(), x, rhs, null_mut(), none);
         expect(call(null(), matrix, null_mut()), "method is null");
         expect(call(c"gmress".as_ptr(), matrix, null_mut()), "no solver `gmress`");
-        expect(call(c"gmres:0".as_ptr(), matrix, null_mut()), "above 0");
+        expect(call(c"gmres:0".as_ptr(), matrix, null_mut()), "at least 1");
         expect(call(gmres, null_mut(), null_mut()), "matrix is null");
         expect(call(gmres, oblong, null_mut()), "matrix has 20 rows and 10 columns, expected a square one");
         expect(call(gmres, other, null_mut()), "another number type");

@@ -5,8 +5,8 @@
 //! Table 4 with errors of Table 8 (2 × 2 blocks, n = 1024), real matrices with errors of Table 9. Errors are forward errors
 //! ‖x − x_t‖₂ / ‖x_t‖₂ of [`x_true`](crate::tables::x_true).
 //!
-//! Random entries are drawn anew, so condition numbers agree with the published ones in order of magnitude only. The table
-//! counts entries from 1: `dll[N/2+1]` multiplies x_{N/2−1} in row N/2 + 1, both counted from 0.
+//! The random entries are new samples, so that condition numbers agree with the published ones in order of magnitude only. The table counts entries
+//! from 1: `dll[N/2+1]` multiplies element N/2 − 1 of x in row N/2 + 1, both counted from 0.
 
 use crate::matrices::{banded, randsvd};
 use crate::random::Random;
@@ -32,7 +32,7 @@ pub const PENTADIAGONAL_SOLVERS: [&str; 5] = ["LAPACK", "Eigen3", "cuSPARSE", "R
 /// Solvers of Tables 8 and 9.
 pub const BLOCK_SOLVERS: [&str; 4] = ["LAPACK", "Eigen3", "RPTS", "RPTS no pivot"];
 
-/// How a diagonal is filled.
+/// The entries of a diagonal.
 #[derive(Debug, Clone, Copy)]
 enum Fill {
     /// U(−1, 1)
@@ -57,7 +57,7 @@ enum Bands {
 }
 
 impl PentadiagonalCase {
-    /// The matrix of size n. Deterministic ones ignore the seed.
+    /// Make the matrix of size n. Deterministic matrices ignore the seed.
     pub fn matrix(&self, n: usize, seed: u64) -> Banded<'static, f64> {
         match self.bands {
             Bands::Fill(fill) => pentadiagonal(n, seed, fill, |_, _| 1.0),
@@ -73,7 +73,7 @@ impl PentadiagonalCase {
         }
     }
 
-    /// Published errors with their solvers' names.
+    /// The published errors, with the names of their solvers.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, f64)> {
         PENTADIAGONAL_SOLVERS.into_iter().zip(self.published)
     }

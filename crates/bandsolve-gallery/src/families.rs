@@ -12,17 +12,17 @@ use crate::tables::{Case, chang, klein, uniform};
 use bandsolve::{Banded, Scalar, Shape, Tridiagonal};
 use std::sync::LazyLock;
 
-/// A matrix of either shape.
+/// A tridiagonal or a banded matrix.
 #[derive(Debug, Clone)]
 pub enum System<T: Scalar = f64> {
-    /// Open or periodic tridiagonal.
+    /// A tridiagonal matrix, open or periodic.
     Tridiagonal(Tridiagonal<'static, T>),
-    /// Banded.
+    /// A banded matrix.
     Banded(Banded<'static, T>),
 }
 
 impl<T: Scalar> System<T> {
-    /// Kind and size.
+    /// Shape of the matrix.
     pub fn shape(&self) -> Shape {
         match self {
             System::Tridiagonal(a) => a.shape(),
@@ -35,7 +35,7 @@ impl<T: Scalar> System<T> {
         self.shape().n()
     }
 
-    /// Calls `f(row, column, value)` for every entry of the band, column by column where it is banded.
+    /// Call `f(row, column, value)` for every entry of the band. The entries of a banded matrix come column by column.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
         match self {
             System::Tridiagonal(a) => {
@@ -60,10 +60,10 @@ impl<T: Scalar> System<T> {
         }
     }
 
-    /// The product A·x, each entry rounded once.
+    /// Compute the product A·x. Each entry is rounded once.
     ///
     /// # Panics
-    /// If `x` has not length n.
+    /// If `x` does not have n elements.
     pub fn product(&self, x: &[T]) -> Vec<T> {
         match self {
             System::Tridiagonal(a) => crate::oracle::product(a, x),
@@ -71,10 +71,10 @@ impl<T: Scalar> System<T> {
         }
     }
 
-    /// The row-wise backward error of x, see [`backward_error`](crate::oracle::backward_error).
+    /// Compute the row-wise backward error of x: [`backward_error`](crate::oracle::backward_error).
     ///
     /// # Panics
-    /// If `rhs` or `x` has not length n.
+    /// If `rhs` or `x` does not have n elements.
     pub fn backward_error(&self, rhs: &[T], x: &[T]) -> f64 {
         match self {
             System::Tridiagonal(a) => crate::oracle::backward_error(a, rhs, x),
@@ -98,9 +98,9 @@ impl From<Banded<'static, f64>> for System {
 /// A named kind of matrix.
 #[derive(Debug, Clone)]
 pub struct Family {
-    /// Its name on the command line.
+    /// The name, as on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub description: &'static str,
     source: FamilySource,
 }
@@ -112,7 +112,7 @@ enum FamilySource {
 }
 
 impl Family {
-    /// The matrix of size n; deterministic families ignore the seed.
+    /// Make the matrix of size n. Deterministic families ignore the seed.
     pub fn generate(&self, n: usize, seed: u64) -> System {
         match &self.source {
             FamilySource::Case(case) => case.matrix(n, seed).into(),
@@ -120,7 +120,7 @@ impl Family {
         }
     }
 
-    /// The row of a paper's table that it stands for.
+    /// The row of a paper's table that this family reproduces, if there is one.
     pub fn case(&self) -> Option<&Case> {
         match &self.source {
             FamilySource::Case(case) => Some(case),
@@ -129,7 +129,7 @@ impl Family {
     }
 }
 
-/// Every family: the papers' tables first.
+/// All families. Those of the papers' tables come first.
 pub fn families() -> &'static [Family] {
     static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
         let cases = chang().into_iter().chain(klein());
@@ -144,7 +144,7 @@ pub fn families() -> &'static [Family] {
     &ALL
 }
 
-/// The family of this name.
+/// The family with this name, if there is one.
 pub fn family(name: &str) -> Option<&'static Family> {
     families().iter().find(|f| f.name == name)
 }
@@ -153,7 +153,9 @@ type FamilyEntry = (&'static str, &'static str, fn(usize, u64) -> System);
 
 const FUNCTIONS: [FamilyEntry; 26] = [
     ("random", "tridiagonal, entries from U(-1,1)", |n, seed| uniform(n, seed).into()),
-    ("dominant", "tridiagonal, random, diagonally dominant by a quarter", |n, seed| dominant(n, seed, false).into()),
+    ("dominant", "tridiagonal, random, diagonally dominant (1.25 times the other entries)", |n, seed| {
+        dominant(n, seed, false).into()
+    }),
     ("normal", "tridiagonal, entries normally distributed", |n, seed| normal(n, seed).into()),
     ("spd", "tridiagonal, random, symmetric positive definite", |n, seed| spd(n, seed).into()),
     ("poisson", "tridiagonal (-1, 2, -1): the second difference", |n, _| matrices::toeplitz(n, -1.0, 2.0, -1.0).into()),
@@ -184,9 +186,11 @@ const FUNCTIONS: [FamilyEntry; 26] = [
         matrices::randsvd_tridiagonal(n, 1e8, 3, seed).into()
     }),
     ("periodic-random", "periodic tridiagonal, entries from U(-1,1)", |n, seed| periodic_random(n, seed).into()),
-    ("periodic-dominant", "periodic tridiagonal, random, diagonally dominant by a quarter", |n, seed| {
-        dominant(n, seed, true).into()
-    }),
+    (
+        "periodic-dominant",
+        "periodic tridiagonal, random, diagonally dominant (1.25 times the other entries)",
+        |n, seed| dominant(n, seed, true).into(),
+    ),
     ("periodic-poisson", "periodic (-1, 2 + 1/n^2, -1): the second difference, shifted off its null space", |n, _| {
         periodic_poisson(n).into()
     }),
@@ -211,7 +215,7 @@ const FUNCTIONS: [FamilyEntry; 26] = [
     }),
 ];
 
-/// Random off-diagonals, and a diagonal of random sign that is larger than their sum by a quarter.
+/// A diagonally dominant matrix with random off-diagonals. Diagonal entries have a random sign, and the modulus 1.25·(|aᵢ,ᵢ₋₁| + |aᵢ,ᵢ₊₁|) + 0.01.
 pub fn dominant(n: usize, seed: u64, periodic: bool) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(seed);
     let (sub, sup) = (random.uniform_vec(n, -1.0, 1.0), random.uniform_vec(n, -1.0, 1.0));
@@ -234,7 +238,7 @@ fn normal(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     matrices::open(sub, diag, sup)
 }
 
-/// L·Lᵀ of a random bidiagonal L.
+/// The matrix L·Lᵀ with a random bidiagonal L.
 fn spd(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(seed);
     let (l, d) = (random.uniform_vec(n, -1.0, 1.0), random.uniform_vec(n, 0.1, 1.0));
@@ -246,7 +250,7 @@ fn spd(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     })
 }
 
-/// Multiplies rows, each with this probability, by 10 to a power uniform in ±`decades`.
+/// Multiply each row, with this probability, by a power of 10 whose exponent is uniform in ±`decades`.
 pub fn scale_rows(a: &Tridiagonal<'_, f64>, seed: u64, probability: f64, decades: f64) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(!seed);
     let scales: Vec<f64> = (0..a.n())

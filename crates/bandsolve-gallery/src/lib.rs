@@ -1,14 +1,27 @@
-//! Test matrices of bandsolve, and what their solutions are compared with.
+//! Test matrices for banded systems, and reference values for their solutions.
 //!
-//! | module | what it holds |
+//! ```
+//! use bandsolve_gallery::{Random, matrices::clement, oracle::backward_error, random_vec};
+//! let a = clement(100);
+//! let rhs: Vec<f64> = random_vec(100, &mut Random::new(1));
+//! let x = a.solve(&rhs)?.values;
+//! assert!(backward_error(&a, &rhs, &x) <= 8.0 * f64::EPSILON);
+//! # Ok::<(), bandsolve::Error>(())
+//! ```
+//!
+//! | task | module |
 //! | --- | --- |
-//! | [`random`] | seeded random numbers, the same on every platform |
-//! | [`matrices`] | matrices with known properties: MATLAB's gallery, Toeplitz, given singular values |
-//! | [`radiative`] | the radiative transfer operator in a slab |
-//! | [`tables`], [`band_tables`] | the stability tables of the papers: matrices and published errors |
-//! | [`families`] | every generator by name, for the command line |
-//! | [`oracle`] | backward errors, reference solutions and condition numbers in double-double |
-//! | [`wide`] | double-double arithmetic |
+//! | make a matrix with known properties: MATLAB's gallery, Toeplitz, given singular values | [`matrices`] |
+//! | make a matrix by its name, as `bandsolve generate` does | [`families`] |
+//! | repeat the stability tables of the papers, with the published errors | [`tables`], [`band_tables`] |
+//! | make the radiative transfer operator in a slab, an eigenvalue problem | [`radiative`] |
+//! | draw seeded random numbers that are the same on every platform | [`random`] |
+//! | compute backward errors, reference solutions and condition numbers in double-double | [`oracle`] |
+//! | calculate in double-double arithmetic | [`wide`] |
+//!
+//! # Features
+//!
+//! The crate has no cargo features.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Test matrices with known properties.
 //!
-//! Indices in the formulas count from 1 to n, as in the sources. Every function takes any n, 0 too.
+//! Indices in the formulas count from 1 to n, as in the sources. Every function accepts any n, including 0.
 //!
 //! # Source
 //! N. J. Higham, The test matrix toolbox for MATLAB, and Accuracy and Stability of Numerical Algorithms, chapter 28.
@@ -8,7 +8,7 @@
 use crate::random::Random;
 use bandsolve::{Banded, Tridiagonal};
 
-/// Open tridiagonal matrix from functions of the row, which counts from 0.
+/// An open tridiagonal matrix from functions of the row, counted from 0.
 pub fn from_rows(n: usize, row: impl Fn(usize) -> (f64, f64, f64)) -> Tridiagonal<'static, f64> {
     let (mut sub, mut diag, mut sup) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     for i in 0..n {
@@ -17,7 +17,7 @@ pub fn from_rows(n: usize, row: impl Fn(usize) -> (f64, f64, f64)) -> Tridiagona
     open(sub, diag, sup)
 }
 
-/// Open tridiagonal matrix from three arrays of length n, whose ends it sets to zero.
+/// An open tridiagonal matrix from three arrays of length n. The function sets the entries outside the matrix to zero.
 pub(crate) fn open(mut sub: Vec<f64>, diag: Vec<f64>, mut sup: Vec<f64>) -> Tridiagonal<'static, f64> {
     if let Some(first) = sub.first_mut() {
         *first = 0.0;
@@ -28,14 +28,16 @@ pub(crate) fn open(mut sub: Vec<f64>, diag: Vec<f64>, mut sup: Vec<f64>) -> Trid
     Tridiagonal::from_vecs(sub, diag, sup, false).expect("three arrays of length n are a tridiagonal matrix")
 }
 
-/// Constant diagonals.
+/// A tridiagonal matrix with constant diagonals.
 pub fn toeplitz(n: usize, sub: f64, diag: f64, sup: f64) -> Tridiagonal<'static, f64> {
     from_rows(n, |_| (sub, diag, sup))
 }
 
-/// Sensitive eigenvalues, smoothly distributed in about \[−2n − 3.5, −4.5\]: `gallery('lesp', n)`.
+/// The matrix `gallery('lesp', n)`, with sensitive eigenvalues between approximately −2n − 3.5 and −4.5.
 ///
-/// $$ a_{i,i-1} = 1/i,\qquad a_{ii} = -(2i+3),\qquad a_{i,i+1} = i+1 $$
+/// ```text
+/// aᵢ,ᵢ₋₁ = 1/i,   aᵢᵢ = −(2i + 3),   aᵢ,ᵢ₊₁ = i + 1
+/// ```
 pub fn lesp(n: usize) -> Tridiagonal<'static, f64> {
     from_rows(n, |i| {
         let i = (i + 1) as f64;
@@ -43,7 +45,7 @@ pub fn lesp(n: usize) -> Tridiagonal<'static, f64> {
     })
 }
 
-/// Inverse of the Kac–Murdock–Szegő matrix K, whose entries are ρ^|i−j|: `inv(gallery('kms', n, rho))`.
+/// The matrix `inv(gallery('kms', n, rho))`: the inverse of the Kac–Murdock–Szegő matrix, whose entries are ρ^|i−j|.
 pub fn kms_inverse(n: usize, rho: f64) -> Tridiagonal<'static, f64> {
     let scale = 1.0 / (1.0 - rho * rho);
     from_rows(n, |i| {
@@ -56,14 +58,17 @@ pub fn kms_inverse(n: usize, rho: f64) -> Tridiagonal<'static, f64> {
     })
 }
 
-/// Diagonally dominant in exact arithmetic, and ill-conditioned for small θ: `gallery('dorr', n, theta)`.
+/// The matrix `gallery('dorr', n, theta)`: diagonally dominant in exact arithmetic, and ill-conditioned for small θ.
 ///
-/// With h = 1/(n+1), m = ⌊(n+1)/2⌋:
+/// With h = 1/(n+1) and m = ⌊(n+1)/2⌋:
 ///
-/// $$ a_{i,i-1} = -\theta/h^2,\ a_{i,i+1} = a_{i,i-1} - (\tfrac12 - ih)/h \quad (i \le m),\qquad
-///    a_{i,i+1} = -\theta/h^2,\ a_{i,i-1} = a_{i,i+1} + (\tfrac12 - ih)/h \quad (i > m) $$
+/// ```text
+/// i ≤ m:   aᵢ,ᵢ₋₁ = −θ/h²,   aᵢ,ᵢ₊₁ = aᵢ,ᵢ₋₁ − (1/2 − i·h)/h
+/// i > m:   aᵢ,ᵢ₊₁ = −θ/h²,   aᵢ,ᵢ₋₁ = aᵢ,ᵢ₊₁ + (1/2 − i·h)/h
+/// aᵢᵢ = −(aᵢ,ᵢ₋₁ + aᵢ,ᵢ₊₁)
+/// ```
 ///
-/// and a_ii = −(a_{i,i−1} + a_{i,i+1}), where the ends that lie outside the matrix count too.
+/// The sum for aᵢᵢ includes entries outside the matrix.
 pub fn dorr(n: usize, theta: f64) -> Tridiagonal<'static, f64> {
     let h = 1.0 / (n + 1) as f64;
     let term = theta / (h * h);
@@ -75,14 +80,16 @@ pub fn dorr(n: usize, theta: f64) -> Tridiagonal<'static, f64> {
     })
 }
 
-/// Zero diagonal and eigenvalues n−1, n−3, … −(n−1): `gallery('clement', n, 0)`. Singular for odd n.
+/// The matrix `gallery('clement', n, 0)`, with zero diagonal and the eigenvalues n−1, n−3, …, −(n−1). Singular for odd n.
 ///
-/// $$ a_{i+1,i} = n-i,\qquad a_{i,i+1} = i $$
+/// ```text
+/// aᵢ₊₁,ᵢ = n − i,   aᵢ,ᵢ₊₁ = i
+/// ```
 pub fn clement(n: usize) -> Tridiagonal<'static, f64> {
     from_rows(n, |i| ((n - i) as f64, 0.0, (i + 1) as f64))
 }
 
-/// The n singular values of [`randsvd`], largest first (mode 5: in random order).
+/// The n singular values of [`randsvd`], in descending order (mode 5: in random order).
 ///
 /// | mode | singular values |
 /// | --- | --- |
@@ -107,16 +114,16 @@ pub fn singular_values(n: usize, kappa: f64, mode: usize, random: &mut Random) -
     }
 }
 
-/// Random banded matrix with given singular values: `gallery('randsvd', n, kappa, mode, lower, upper)`.
+/// A random banded matrix with given singular values: `gallery('randsvd', n, kappa, mode, lower, upper)`.
 ///
-/// U·Σ·Vᵀ with random orthogonal U, V, reduced to the band by Householder reflections from both sides, which leave the
-/// singular values as they are.
+/// The function forms U·Σ·Vᵀ with random orthogonal U and V. It then reduces this matrix to the band by Householder reflections from both sides, which
+/// do not change the singular values.
 ///
 /// # Cost
-/// About 8n³ flops and n² scalars.
+/// Approximately 8n³ flops, and memory for n² numbers.
 ///
 /// # Panics
-/// If `mode` is not 1 … 5, or `lower` and `upper` are both 0 (finitely many reflections cannot diagonalise).
+/// If `mode` is not 1 … 5, or if `lower` and `upper` are both 0 (a finite number of reflections cannot diagonalise a matrix).
 pub fn randsvd(n: usize, kappa: f64, mode: usize, lower: usize, upper: usize, seed: u64) -> Banded<'static, f64> {
     assert!(lower + upper > 0, "a random matrix cannot be reduced to a diagonal one in finitely many steps");
     let mut random = Random::new(seed);
@@ -136,7 +143,7 @@ pub fn randsvd(n: usize, kappa: f64, mode: usize, lower: usize, upper: usize, se
     a.band(lower, upper)
 }
 
-/// Tridiagonal [`randsvd`].
+/// A random tridiagonal matrix with given singular values: [`randsvd`] with `lower` = `upper` = 1.
 pub fn randsvd_tridiagonal(n: usize, kappa: f64, mode: usize, seed: u64) -> Tridiagonal<'static, f64> {
     let a = randsvd(n, kappa, mode, 1, 1, seed);
     from_rows(n, |i| {
@@ -146,7 +153,7 @@ pub fn randsvd_tridiagonal(n: usize, kappa: f64, mode: usize, seed: u64) -> Trid
     })
 }
 
-/// Banded matrix from a function of row and column.
+/// A banded matrix from a function of row and column.
 pub fn banded(
     n: usize,
     lower: usize,
@@ -163,7 +170,7 @@ pub fn banded(
     Banded::from_vec(n, lower, upper, bands).expect("n columns of lower + upper + 1 entries are a banded matrix")
 }
 
-/// A dense square matrix, row-major: what `randsvd` is made in.
+/// A dense square matrix in row-major order, the workspace of `randsvd`.
 struct Square {
     n: usize,
     entries: Vec<f64>,

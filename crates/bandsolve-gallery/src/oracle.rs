@@ -1,8 +1,7 @@
-//! What is true: backward errors, reference solutions and condition numbers, formed in double-double.
+//! Reference values: backward errors, solutions and condition numbers in double-double arithmetic.
 //!
-//! Every row is first scaled by a power of two, so that nothing overflows and nothing that matters underflows, however
-//! large or small its entries are. Speed does not matter here, but everything except [`condition_1`] and
-//! [`condition_rows`] (and [`dense_solve`]) takes time proportional to n.
+//! The functions first scale every row by a power of two. Nothing then overflows, and no relevant number underflows, however large or small the entries
+//! are. The time is proportional to n, except for [`condition_1`], [`condition_rows`] and [`dense_solve`].
 
 use crate::wide::{Double, DoubleComplex, NO_EXPONENT, Wide, exponent, power_of_two, shift};
 use bandsolve::{Banded, Complex64, RealScalar, Scalar, Tridiagonal};
@@ -10,18 +9,18 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-/// A square matrix that the oracles read row by row.
+/// A square matrix that the functions of this module read row by row.
 pub trait MatrixRows<T: Scalar> {
     /// Number of unknowns.
     fn n(&self) -> usize;
-    /// Diagonals below and above the main one.
+    /// Numbers of diagonals below and above the main one.
     fn bandwidths(&self) -> (usize, usize);
-    /// Whether the first and the last unknown are neighbours.
+    /// Whether the first and the last unknown are neighbors.
     fn is_periodic(&self) -> bool {
         false
     }
-    /// Replaces `entries` by the (column, entry) pairs of row `i`. A column that comes twice (periodic matrices of one
-    /// or two unknowns) means the sum of its entries.
+    /// Replace `entries` by the (column, value) pairs of row `i`. The values of a column that occurs twice add up, as in periodic matrices with one or
+    /// two unknowns.
     fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>);
 }
 
@@ -68,7 +67,7 @@ impl<T: Scalar> MatrixRows<T> for Banded<'_, T> {
     }
 }
 
-/// Aᵀ, or Aᴴ if `conj`.
+/// The transpose Aᵀ, or Aᴴ if `conj`.
 pub fn transpose<T: Scalar>(a: &Tridiagonal<'_, T>, conj: bool) -> Tridiagonal<'static, T> {
     let n = a.n();
     let turn = |v: T| if conj { Scalar::conj(v) } else { v };
@@ -79,7 +78,7 @@ pub fn transpose<T: Scalar>(a: &Tridiagonal<'_, T>, conj: bool) -> Tridiagonal<'
     Tridiagonal::from_vecs(sub, diag, sup, a.is_periodic()).expect("three arrays of length n are a tridiagonal matrix")
 }
 
-/// Aᵀ, or Aᴴ if `conj`.
+/// The transpose Aᵀ, or Aᴴ if `conj`.
 pub fn transpose_banded<T: Scalar>(a: &Banded<'_, T>, conj: bool) -> Banded<'static, T> {
     let (n, lower, upper) = (a.n(), a.upper(), a.lower());
     let leading = lower + upper + 1;
@@ -93,66 +92,79 @@ pub fn transpose_banded<T: Scalar>(a: &Banded<'_, T>, conj: bool) -> Banded<'sta
     Banded::from_vec(n, lower, upper, bands).expect("n columns of lower + upper + 1 entries are a banded matrix")
 }
 
-/// The row-wise backward error
+/// Compute the row-wise backward error of x.
 ///
-/// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
+/// ```text
+/// η = maxᵢ |dᵢ − (A·x)ᵢ| / ((Σⱼ |aᵢⱼ|)·‖x‖∞ + |dᵢ|),   where 0/0 = 0
+/// ```
 ///
-/// with the residual formed in double-double and 0/0 = 0; ‖x‖∞ counts as the smallest normal number of the type at least,
-/// because what is smaller is not known to ε of itself. NaN if anything is not finite.
+/// The residual is computed in double-double. In the formula, ‖x‖∞ is at least the smallest normal number of the type, since smaller numbers have fewer
+/// digits. The result is NaN if an input is not finite.
 ///
 /// # Panics
-/// If `rhs` or `x` has not length n.
+/// If `rhs` or `x` does not have n elements.
 pub fn backward_error<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { row_wise_error::<T, DoubleComplex>(a, rhs, x) } else { row_wise_error::<T, Double>(a, rhs, x) }
 }
 
-/// Chang's backward residual ‖A·x − d‖₂ / ‖d‖₂, with the residual formed in double-double; infinite where it exceeds
-/// `f64`, NaN if anything is not finite.
+/// Compute Chang's backward residual ‖A·x − d‖₂ / ‖d‖₂, with the residual in double-double.
+///
+/// The result is infinite if it exceeds the range of `f64`, and NaN if an input is not finite.
 ///
 /// # Panics
-/// If `rhs` or `x` has not length n.
+/// If `rhs` or `x` does not have n elements.
 pub fn backward_residual<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { residual_norm::<T, DoubleComplex>(a, rhs, x) } else { residual_norm::<T, Double>(a, rhs, x) }
 }
 
-/// The product A·x, each entry rounded once to the scalar type.
+/// Compute the product A·x. Each entry is rounded once to the scalar type.
 ///
 /// # Panics
-/// If `x` has not length n.
+/// If `x` does not have n elements.
 pub fn product<T: Scalar>(a: &impl MatrixRows<T>, x: &[T]) -> Vec<T> {
     assert_eq!(a.n(), x.len());
     if T::COMPLEX { multiply::<T, DoubleComplex>(a, x) } else { multiply::<T, Double>(a, x) }
 }
 
-/// Solves A·x = rhs by elimination with scaled partial pivoting in double-double. The forward error, relative to ‖x‖∞,
-/// is about 1e-30 times the condition number: every bit of an `f64` is right up to a condition of 1e14, a few digits
-/// still at 1e28. `None` if no pivot is left, or x is not finite.
+/// Solve A·x = rhs by elimination with scaled partial pivoting in double-double.
 ///
-/// A periodic tridiagonal matrix is banded, with two diagonals on each side, once its unknowns are taken in the order
-/// 0, n−1, 1, n−2, …
+/// The forward error, relative to ‖x‖∞, is about 1e-30 times the condition number. Up to a condition number of 1e14, every bit of an `f64` is correct. At
+/// 1e28, a few digits are correct. Returns `None` if elimination finds no pivot, or if x is not finite.
+///
+/// The function solves a periodic tridiagonal system in the order 0, n−1, 1, n−2, … of the unknowns, in which the matrix has two diagonals on each side.
 ///
 /// # Panics
-/// If `rhs` has not length n.
+/// If `rhs` does not have n elements.
 pub fn solve_reference<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T]) -> Option<Vec<T>> {
     assert_eq!(a.n(), rhs.len(), "one right-hand side");
     if T::COMPLEX { solve_wide::<T, DoubleComplex>(a, rhs) } else { solve_wide::<T, Double>(a, rhs) }
 }
 
-/// The condition number ‖A‖₁·‖A⁻¹‖₁ from all n columns of the inverse: time n², fine up to n = 2000. Infinite if A is
-/// singular or the inverse leaves the range of `f64`. A number above about 1e30 only says that there is no telling.
+/// Compute the condition number ‖A‖₁·‖A⁻¹‖₁ from all n columns of the inverse.
+///
+/// The result is infinite if A is singular, or if the inverse exceeds the range of `f64`. A result above about 1e30 has no correct digit.
+///
+/// # Cost
+/// Proportional to n², practical up to n = 2000.
 pub fn condition_1<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
     if T::COMPLEX { conditions::<T, DoubleComplex>(a).0 } else { conditions::<T, Double>(a).0 }
 }
 
-/// The condition number that goes with the row-wise backward error: ‖A⁻¹·D‖∞, D the diagonal matrix of the row sums
-/// Σⱼ|aᵢⱼ|. It does not change when rows are scaled, and bounds the forward error:
+/// Compute the condition number for the row-wise backward error: ‖A⁻¹·D‖∞, where D is the diagonal matrix of the row sums Σⱼ|aᵢⱼ|.
 ///
-/// $$ \|x - x_t\|_\infty \le \eta\,\|A^{-1}D\|_\infty\,(\|x\|_\infty + \|x_t\|_\infty) $$
+/// It does not depend on the scaling of the rows. With the backward error η, it bounds the forward error:
 ///
-/// because x − x_t = −A⁻¹r with |rᵢ| ≤ η·(Dᵢᵢ‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ‖x_t‖∞. Infinite if A is singular or the
-/// inverse leaves the range of `f64`. Time n², once a process: suites ask for the same matrices again and again.
+/// ```text
+/// ‖x − x_t‖∞ ≤ η·‖A⁻¹·D‖∞·(‖x‖∞ + ‖x_t‖∞)
+/// ```
+///
+/// The proof uses x − x_t = −A⁻¹·r with |rᵢ| ≤ η·(Dᵢᵢ·‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ·‖x_t‖∞. The result is infinite if A is singular, or if the inverse
+/// exceeds the range of `f64`.
+///
+/// # Cost
+/// Proportional to n², once per process and matrix: the result is cached.
 pub fn condition_rows<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
     static KNOWN: Mutex<Option<HashMap<u64, f64>>> = Mutex::new(None);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +177,7 @@ pub fn condition_rows<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
     condition
 }
 
-/// A number that two matrices have in common only if they are the same; that others do has a chance of 2⁻⁶⁴.
+/// A hash of a matrix. Two different matrices have the same hash with probability 2⁻⁶⁴.
 fn fingerprint<T: Scalar>(a: &impl MatrixRows<T>) -> u64 {
     let (mut hasher, mut entries) = (DefaultHasher::new(), Vec::new());
     (T::NAME, a.n()).hash(&mut hasher);
@@ -178,7 +190,7 @@ fn fingerprint<T: Scalar>(a: &impl MatrixRows<T>) -> u64 {
     hasher.finish()
 }
 
-/// The forward relative error ‖x − x_t‖₂ / ‖x_t‖₂, safe from overflow; NaN if anything is not finite.
+/// Compute the forward error ‖x − x_t‖₂ / ‖x_t‖₂ without overflow. NaN if an input is not finite.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -186,7 +198,7 @@ pub fn forward_error<T: Scalar>(x: &[T], x_true: &[T]) -> f64 {
     difference(x, x_true, |parts| parts.iter().map(|v| v * v).sum::<f64>().sqrt())
 }
 
-/// The forward relative error ‖x − x_t‖∞ / ‖x_t‖∞, safe from overflow; NaN if anything is not finite.
+/// Compute the forward error ‖x − x_t‖∞ / ‖x_t‖∞ without overflow. NaN if an input is not finite.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -199,7 +211,7 @@ fn difference<T: Scalar>(x: &[T], x_true: &[T], norm: fn(&[f64]) -> f64) -> f64 
     if x.iter().chain(x_true).any(|v| !Scalar::is_finite(*v)) {
         return f64::NAN;
     }
-    // In units of the largest entry nothing overflows.
+    // Scale by the largest entry, so that nothing overflows.
     let e = -x.iter().chain(x_true).map(|v| largest_exponent(*v)).max().unwrap_or(0);
     let distance: Vec<f64> = x
         .iter()
@@ -214,8 +226,9 @@ fn difference<T: Scalar>(x: &[T], x_true: &[T], norm: fn(&[f64]) -> f64) -> f64 
     if distance == 0.0 { 0.0 } else { distance / norm(&size) }
 }
 
-/// Solves A·x = rhs as a dense system by LU with partial pivoting in plain complex `f64`, after scaling rows by powers
-/// of two: the simplest of the oracles, for small n. `None` if no pivot is left.
+/// Solve A·x = rhs as a dense system by LU with partial pivoting in complex `f64`, after scaling the rows by powers of two.
+///
+/// This is the simplest reference solution, for small n. Returns `None` if elimination finds no pivot.
 pub fn dense_solve<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T]) -> Option<Vec<T>> {
     let n = a.n();
     let mut lu = vec![vec![Complex64::default(); n + 1]; n];
@@ -273,7 +286,7 @@ fn row_exponent<T: Scalar>(entries: &[(usize, T)]) -> i32 {
     }
 }
 
-/// Row `i` times 2^−e, e its largest exponent, with equal columns added up; returns e.
+/// Row `i` times 2⁻ᵉ, where e is its largest exponent, with equal columns added up. Returns e.
 pub fn scaled_row<T: Scalar, W: Wide>(
     a: &impl MatrixRows<T>,
     i: usize,
@@ -282,7 +295,7 @@ pub fn scaled_row<T: Scalar, W: Wide>(
 ) -> i32 {
     a.entries(i, entries);
     let e = row_exponent(entries);
-    // Columns that ascend come once each.
+    // Ascending columns have no duplicates.
     let once = entries.is_sorted_by(|(a, _), (b, _)| a < b);
     row.clear();
     for (j, v) in entries.iter() {
@@ -296,7 +309,7 @@ pub fn scaled_row<T: Scalar, W: Wide>(
     e
 }
 
-/// x in units of 2ᵉ, in which its largest entry is near 1, or the smallest normal number is.
+/// x in units of 2ᵉ, so that its largest entry, or the smallest normal number, is near 1.
 fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
     let e = x.iter().map(|v| largest_exponent(*v)).fold(exponent(T::Real::MIN_POSITIVE.to_f64()), i32::max);
     let scaled = x.iter().map(|v| shifted(*v, -e)).map(|(re, im)| W::from_parts(re, im)).collect();
@@ -454,7 +467,7 @@ impl<W: Wide> WideBandLu<W> {
         Some(lu)
     }
 
-    /// Fills in the rows; returns 1/‖row‖∞ of each.
+    /// Fill in the rows. Returns 1/‖row‖∞ of each row.
     fn load<T: Scalar>(&mut self, a: &impl MatrixRows<T>) -> Option<Vec<f64>> {
         let (mut entries, mut row) = (Vec::new(), Vec::<(usize, W)>::new());
         let mut weights = vec![0.0; self.n];
@@ -500,7 +513,7 @@ impl<W: Wide> WideBandLu<W> {
         Some(())
     }
 
-    /// The scaled right-hand side becomes the solution.
+    /// Replace the scaled right-hand side by the solution.
     fn solve(&self, x: &mut [W]) {
         let (n, w) = (self.n, self.width);
         let mut b = vec![W::ZERO; n];

@@ -7,25 +7,29 @@
 use bandsolve::{BlockTridiagonal, Result};
 use core::f64::consts::PI;
 
-/// ϖ: the albedo, which all eigenvalues are below.
+/// The albedo ϖ, an upper bound of all eigenvalues.
 pub const ALBEDO: f64 = 0.75;
 
-/// A uniform grid of L blocks of K cells, and the entries of the operator on it.
+/// The radiative transfer operator on a uniform grid of L blocks of K cells.
 ///
 /// With n = L·K, t = max(n/100, 5) and the exponential integral E₃:
 ///
-/// $$ \tau^* = -\frac{n\,(1 - 10^{-12})}{t \ln(1 - K/n)},\qquad h = \tau^*/n,\qquad
-///    a_0 = \varpi\Bigl(1 + \frac{E_3(h) - \tfrac12}{h}\Bigr),\qquad
-///    a_m = \frac{\varpi}{2h}\bigl(E_3((m-1)h) - 2E_3(mh) + E_3((m+1)h)\bigr) $$
+/// ```text
+/// τ* = −n·(1 − 10⁻¹²) / (t·ln(1 − K/n)),   h = τ*/n
+/// a₀ = ϖ·(1 + (E₃(h) − 1/2)/h)
+/// aₘ = ϖ/(2h) · (E₃((m−1)·h) − 2·E₃(m·h) + E₃((m+1)·h))
+/// ```
 ///
-/// Both formulas cancel. With E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ they are integrals of what is positive:
+/// Both formulas lose digits by cancellation. With E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ, they are integrals of positive functions, where y = h/μ:
 ///
-/// $$ a_0 = \frac{\varpi}{h}\int_0^1 \mu\,\bigl(y - 1 + e^{-y}\bigr)\,d\mu,\qquad
-///    a_m = \frac{\varpi}{2h}\int_0^1 \mu\,e^{-(m-1)y}\,\bigl(1 - e^{-y}\bigr)^2\,d\mu,\qquad y = h/\mu $$
+/// ```text
+/// a₀ = ϖ/h · ∫₀¹ μ·(y − 1 + exp(−y)) dμ
+/// aₘ = ϖ/(2h) · ∫₀¹ μ·exp(−(m−1)·y)·(1 − exp(−y))² dμ
+/// ```
 ///
-/// which the double exponential rule sums up to rounding: a few ε, and about m·h·ε for small entries far from the diagonal.
+/// The double exponential rule computes these integrals with an error of a few ε. For small entries far from the diagonal, the error is about m·h·ε.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let slab = bandsolve_gallery::radiative::RadiativeSlab::new(8, 64);
 /// let a = slab.matrix()?;
@@ -42,13 +46,13 @@ pub struct RadiativeSlab {
 }
 
 impl RadiativeSlab {
-    /// L blocks of K cells.
+    /// Compute the operator for L blocks of K cells.
     ///
     /// # Cost
-    /// About 1500 exponentials for each of 2·K entries.
+    /// Approximately 1500 exponentials for each of 2·K entries.
     ///
     /// # Panics
-    /// If L is less than 2, where the slab has no thickness, or K is 0.
+    /// If L is less than 2, so that the slab has no thickness, or if K is 0.
     pub fn new(blocks: usize, block: usize) -> Self {
         assert!(blocks >= 2 && block >= 1, "a slab of {blocks} blocks of {block} cells has no thickness");
         let h = thickness(blocks, block) / (blocks * block) as f64;
@@ -57,7 +61,7 @@ impl RadiativeSlab {
         Self { blocks, block, entries }
     }
 
-    /// τ*: the optical thickness of the slab.
+    /// The optical thickness τ* of the slab.
     pub fn thickness(&self) -> f64 {
         thickness(self.blocks, self.block)
     }
@@ -90,7 +94,7 @@ impl RadiativeSlab {
         BlockTridiagonal::from_vecs(k, [blocks(-1), blocks(0), blocks(1)], false)
     }
 
-    /// Hands every entry of the three block diagonals to a function, row by row.
+    /// Call a function with every entry of the three block diagonals, row by row.
     pub fn for_each(&self, f: &mut dyn FnMut(usize, usize, f64)) {
         for i in 0..self.n() {
             let own = i / self.block;

@@ -1,7 +1,7 @@
 //! Seeded random numbers that are the same, bit for bit, on every platform.
 //!
-//! Only `+ − × ÷ √` of the hardware (which IEEE 754 rounds correctly) and the pure Rust functions of `libm` are used,
-//! so a failing test can be repeated anywhere from its seed.
+//! The generators use only the operations `+ − × ÷ √` of the hardware, which IEEE 754 rounds correctly, and the pure Rust functions of `libm`. A failing
+//! test can therefore be repeated on any machine from its seed.
 //!
 //! # Source
 //! D. Blackman, S. Vigna, Scrambled linear pseudorandom number generators, ACM TOMS 47 (2021): xoshiro256++, seeded by
@@ -12,7 +12,7 @@ use bandsolve_kernel::random::{STEP, split_mix};
 
 /// A generator of random numbers: xoshiro256++.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_gallery::Random;
 /// let (mut a, mut b) = (Random::new(1), Random::new(1));
@@ -25,9 +25,9 @@ pub struct Random {
 }
 
 impl Random {
-    /// Generator of one sequence a seed.
+    /// A generator. Each seed gives another sequence.
     pub fn new(seed: u64) -> Self {
-        // SplitMix64 turns any seed, 0 too, into well mixed state.
+        // SplitMix64 turns any seed, including 0, into a well mixed state.
         let split = |k: usize| split_mix(STEP.wrapping_mul(k as u64).wrapping_add(seed));
         Self { state: core::array::from_fn(split), spare: None }
     }
@@ -46,20 +46,20 @@ impl Random {
         result
     }
 
-    /// Uniform in \[0, 1): a multiple of 2⁻⁵³.
+    /// A number uniform in \[0, 1), a multiple of 2⁻⁵³.
     pub fn unit(&mut self) -> f64 {
         const ULP: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * ULP
     }
 
-    /// Uniform in \[low, high).
+    /// A number uniform in \[low, high).
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         let x = low + (high - low) * self.unit();
-        // Rounding can reach `high`, the one value that is not in the interval.
+        // Rounding can give `high`, which is not in the interval.
         if x < high { x } else { low }
     }
 
-    /// Normally distributed, by Marsaglia's polar method.
+    /// A normally distributed number, by Marsaglia's polar method.
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         let standard = self.spare.take().unwrap_or_else(|| {
             loop {
@@ -80,13 +80,13 @@ impl Random {
         self.unit() < probability
     }
 
-    /// Uniform integer in 0 … bound − 1.
+    /// An integer uniform in 0 … bound − 1.
     ///
     /// # Panics
     /// If `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        assert!(bound > 0, "there is no integer below 0");
-        // High word of the product; its bias of bound / 2⁶⁴ is far below what any test can see.
+        assert!(bound > 0, "`bound` must be at least 1");
+        // The high word of the product has a bias of bound / 2⁶⁴, far less than a test can detect.
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
@@ -101,7 +101,7 @@ impl Random {
     }
 }
 
-/// Numbers from U(−1, 1), complex ones from the square; every type has the same, rounded.
+/// Numbers uniform in \[−1, 1), complex numbers uniform in the square. All types have the same numbers, except for rounding.
 pub fn random_vec<T: Scalar>(n: usize, random: &mut Random) -> Vec<T> {
     let real = |v: f64| T::Real::from_f64(v);
     (0..n).map(|_| T::from_parts(real(random.uniform(-1.0, 1.0)), real(random.uniform(-1.0, 1.0)))).collect()

@@ -3,19 +3,19 @@
 //! # Source
 //! L.-W. Chang, MSc thesis, UIUC 2014, Tables 6.1 and 6.2; C. J. Klein, dissertation, Heidelberg 2022, Tables 4 and 5.
 //!
-//! The papers measured at n = 512; "row 255 and 256" means rows n/2 − 1 and n/2 for any other n. The random matrices
-//! are drawn anew, so their condition numbers agree with the published ones in order of magnitude only.
+//! The papers use n = 512. For other n, "row 255 and 256" means rows n/2 − 1 and n/2. The random matrices are new samples, so that their condition numbers
+//! agree with the published ones in order of magnitude only.
 //!
-//! Chang calls types 2, 6, 14 and 16 Toeplitz, with off-diagonals from U(−1, 1): one number a diagonal. The published
-//! condition numbers 1e67 and 1e191 of types 14 and 16 bear that out: they are (a/c)^256 for ratios of 1.8 and 5.6,
-//! where off-diagonals drawn entry by entry give about 1e15 to 1e20 (Klein's matrices 14 and 15, which are drawn so).
+//! Chang calls types 2, 6, 14 and 16 Toeplitz, with off-diagonals from U(−1, 1). Here this means one number per diagonal. The published condition
+//! numbers 1e67 and 1e191 of types 14 and 16 support this: they are (a/c)^256 for ratios of 1.8 and 5.6. Independent random entries would give about 1e15
+//! to 1e20, as in Klein's matrices 14 and 15.
 
 use crate::matrices::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
 use crate::oracle::{backward_residual, forward_error, product};
 use crate::random::Random;
 use bandsolve::Tridiagonal;
 
-/// Where a table comes from.
+/// The source of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Paper {
     /// Chang 2014, Tables 6.1 and 6.2: backward residuals ‖Tx − d‖₂ / ‖d‖₂.
@@ -25,7 +25,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// Lower case name, as the families use it: `chang-1`, `klein-20`.
+    /// The name in lower case, as in the names of families: `chang-1`, `klein-20`.
     pub fn name(self) -> &'static str {
         match self {
             Paper::Chang => "chang",
@@ -41,7 +41,7 @@ impl Paper {
         }
     }
 
-    /// What the published columns measure.
+    /// The error measure of the published columns.
     pub fn measure(self) -> &'static str {
         match self {
             Paper::Chang => "backward residual |Ax - d|_2 / |d|_2",
@@ -70,18 +70,18 @@ pub struct Case {
     pub description: &'static str,
     /// Published 2-norm condition number, for n = 512.
     pub condition: f64,
-    /// Published errors, one a solver of [`Paper::solvers`]; NaN and infinite where the paper says so.
+    /// Published errors, one per solver of [`Paper::solvers`]. NaN and infinity are those of the paper.
     pub published: &'static [f64],
     generate: fn(usize, u64) -> Tridiagonal<'static, f64>,
 }
 
 impl Case {
-    /// The matrix of size n. Deterministic ones ignore the seed.
+    /// Make the matrix of size n. Deterministic matrices ignore the seed.
     pub fn matrix(&self, n: usize, seed: u64) -> Tridiagonal<'static, f64> {
         (self.generate)(n, seed)
     }
 
-    /// The error of x that the paper prints: Chang's backward residual, Klein's forward error.
+    /// Compute the error that the paper prints: Chang's backward residual, or Klein's forward error.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -92,8 +92,8 @@ impl Case {
         }
     }
 
-    /// A right-hand side as the paper has it. Klein: A·x of a known x. Chang does not say; his residuals grow with the
-    /// condition number, as they do for random right-hand sides, U(−1, 1).
+    /// Make a right-hand side as in the paper: Klein uses A·x for a known x. Chang does not say. His residuals grow with the condition number, as for
+    /// random right-hand sides from U(−1, 1), which are used here.
     pub fn rhs(&self, a: &Tridiagonal<'_, f64>, seed: u64) -> Vec<f64> {
         match self.paper {
             Paper::Chang => Random::new(seed ^ 0x7269_6768).uniform_vec(a.n(), -1.0, 1.0),
@@ -101,15 +101,15 @@ impl Case {
         }
     }
 
-    /// Published columns with their solvers' names.
+    /// The published errors, with the names of their solvers.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.paper.solvers().iter().copied().zip(self.published.iter().copied())
     }
 }
 
-/// A true solution as Klein draws it: normal, mean 3, standard deviation 1.
+/// Klein's true solution: normally distributed, with mean 3 and standard deviation 1.
 pub fn x_true(n: usize, seed: u64) -> Vec<f64> {
-    // A stream of its own, so that x has nothing to do with a matrix of the same seed.
+    // A separate stream, so that x is independent of a matrix with the same seed.
     Random::new(seed ^ 0x7472_7565).normal_vec(n, 3.0, 1.0)
 }
 

@@ -1,4 +1,4 @@
-//! Double-double arithmetic, real and complex: about 106 bits, the range of `f64`.
+//! Double-double arithmetic, real and complex, with about 106 bits and the range of `f64`.
 //!
 //! # Source
 //! T. J. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18 (1971); for the
@@ -8,7 +8,7 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A number of about 106 bits that oracles compute with: [`Double`] or [`DoubleComplex`].
+/// A number with about 106 bits: [`Double`] or [`DoubleComplex`].
 pub trait Wide:
     Copy
     + PartialEq
@@ -23,11 +23,11 @@ pub trait Wide:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// From a real and an imaginary part; reals drop the latter.
+    /// Make a number from a real and an imaginary part. Real numbers ignore the imaginary part.
     fn from_parts(re: f64, im: f64) -> Self;
     /// Real and imaginary part, rounded.
     fn parts(self) -> (f64, f64);
-    /// Multiplies by a power of two: exact while nothing underflows.
+    /// Multiply by a power of two. The result is exact unless it underflows.
     fn scale(self, power: f64) -> Self;
     /// Modulus, rounded to about 2 ulp of `f64`.
     fn abs(self) -> f64 {
@@ -41,7 +41,7 @@ pub trait Wide:
 pub struct Double {
     /// The number rounded to `f64`.
     pub high: f64,
-    /// What rounding left out.
+    /// The number minus `high`.
     pub low: f64,
 }
 
@@ -73,7 +73,7 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
 }
 
 impl Double {
-    /// An `f64` as it is.
+    /// Convert an `f64` exactly.
     pub const fn new(x: f64) -> Self {
         Self { high: x, low: 0.0 }
     }
@@ -223,7 +223,7 @@ impl Wide for DoubleComplex {
     }
 }
 
-/// Exponent of a number that is as good as zero beside any other.
+/// The exponent of zero: smaller than all others.
 pub const NO_EXPONENT: i32 = -5000;
 
 /// e with 2ᵉ ≤ |x| < 2ᵉ⁺¹; [`NO_EXPONENT`] for zero.

@@ -1,8 +1,8 @@
-//! NumPy's .npz archives: one array, or a sparse matrix as `scipy.sparse.save_npz` writes it.
+//! `.npz` archives of NumPy, with arrays or with a sparse matrix that `scipy.sparse.save_npz` wrote.
 //!
 //! # Source
-//! `scipy/sparse/_matrix_io.py`: members `format` and `shape`, and by the format `data` with `indptr` and `indices` (csr, csc, bsr), with
-//! `row` and `col`, or `coords` (coo), or with `offsets` (dia).
+//! `scipy/sparse/_matrix_io.py`. The members are `format`, `shape` and `data`. There are also `indptr` and `indices` (csr, csc, bsr), `row` and `col` or
+//! `coords` (coo), or `offsets` (dia).
 
 use crate::error::{FileError, Reason};
 use crate::memory::affordable;
@@ -11,16 +11,16 @@ use crate::{FileArray, FileContents, NumberType, Numbers, SparseFormat, Triplets
 use std::io::{Read, Seek};
 use zip::ZipArchive;
 
-/// Reads the array `member` of an archive, its only one, or the sparse matrix that the archive holds.
+/// Read the array `member` of an archive, the only array, or the sparse matrix.
 ///
 /// # Errors
-/// [`FileError`] with file, member and reason.
+/// [`FileError`] with the file, the member and the reason.
 pub fn read(file: impl Read + Seek, name: &str, member: Option<&str>) -> Result<FileContents, FileError> {
     try_read_archive(file, member).map_err(|reason| FileError::in_file(name, reason))
 }
 
 fn try_read_archive(file: impl Read + Seek, wanted: Option<&str>) -> Result<FileContents, Reason> {
-    let mut archive = ZipArchive::new(file).map_err(|e| Reason::from(e).after("is no .npz archive"))?;
+    let mut archive = ZipArchive::new(file).map_err(|e| Reason::from(e).after("is not a valid .npz archive"))?;
     let names = archive.file_names().map(|n| n.map(String::from)).collect::<Result<Vec<_>, _>>()?;
     let arrays: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".npy")).collect();
     if wanted.is_none() && arrays.contains(&"format") && arrays.contains(&"data") {
@@ -35,15 +35,15 @@ fn try_read_archive(file: impl Read + Seek, wanted: Option<&str>) -> Result<File
 fn choose_member<'a>(arrays: &[&'a str], wanted: Option<&str>) -> Result<&'a str, String> {
     let listed = || shorten_list(arrays);
     match (wanted, arrays) {
-        (_, []) => Err("the archive holds no .npy array".into()),
+        (_, []) => Err("the archive contains no .npy array".into()),
         (None, [only]) => Ok(only),
         (None, many) => {
             let example = many[0];
-            Err(format!("holds {} arrays ({}): name one, as in file.npz:{example}", many.len(), listed()))
+            Err(format!("contains {} arrays ({}). Name one, as in file.npz:{example}", many.len(), listed()))
         }
         (Some(wanted), all) => match all.iter().find(|a| **a == wanted) {
             Some(found) => Ok(found),
-            None => Err(format!("holds no array `{wanted}`, but {}", listed())),
+            None => Err(format!("contains no array `{wanted}`. Its arrays are: {}", listed())),
         },
     }
 }
@@ -53,7 +53,7 @@ fn shorten_list(names: &[&str]) -> String {
     shown.join(", ") + if names.len() > 12 { ", …" } else { "" }
 }
 
-/// One member: its shape, its numbers by rows, their type.
+/// One member: its shape, its numbers in row-major order, and their type.
 struct Member {
     name: &'static str,
     shape: Vec<usize>,
@@ -73,19 +73,19 @@ impl Member {
         Ok(Self { name, shape, values, number })
     }
 
-    /// Whole number `k`, which counts something.
+    /// Number `k` as an index, which must be less than `below`.
     fn index(&self, k: usize, below: usize) -> Result<usize, String> {
         let (value, name) = (self.values.re[k], self.name);
         if value.fract() == 0.0 && value >= 0.0 && value < below as f64 && !self.values.is_complex() {
             return Ok(value as usize);
         }
-        Err(format!("{name}.npy: {name}[{k}] is {value}, expected a whole number from 0 to below {below}"))
+        Err(format!("{name}.npy: {name}[{k}] is {value}, expected a whole number of at least 0 and less than {below}"))
     }
 
-    /// Whole number `k`, of either sign.
+    /// Number `k` as an integer of either sign.
     fn offset(&self, k: usize) -> Result<i64, String> {
         let (value, name) = (self.values.re[k], self.name);
-        // Larger ones lie outside of every matrix that can be read.
+        // Larger offsets are outside of every matrix that can be read.
         if value.fract() == 0.0 && value.abs() <= f64::from(u32::MAX) && !self.values.is_complex() {
             return Ok(value as i64);
         }
@@ -98,7 +98,7 @@ impl Member {
     }
 }
 
-/// The entries of a matrix as they are found.
+/// The matrix so far, and the member with the values.
 struct ArchiveEntries {
     a: Triplets,
     data: Member,
@@ -119,7 +119,7 @@ impl ArchiveEntries {
         Ok(Self { a, data })
     }
 
-    /// Number `k` of the data as the entry at a place inside of the matrix.
+    /// Append number `k` of the data as the entry at (row, col), which must be inside the matrix.
     fn push(&mut self, row: usize, col: usize, k: usize) {
         self.a.rows.push(row as u32);
         self.a.cols.push(col as u32);
@@ -145,7 +145,7 @@ fn read_sparse(archive: &mut ZipArchive<impl Read + Seek>) -> Result<FileContent
     Ok(FileContents { array: FileArray::Sparse(a), number: data.number, format: Some(format) })
 }
 
-/// By rows, columns, or rows of blocks.
+/// Read the formats csr, csc and bsr.
 fn compressed(
     archive: &mut ZipArchive<impl Read + Seek>,
     entries: &mut ArchiveEntries,
@@ -160,7 +160,7 @@ fn compressed(
     };
     let whole =
         block_rows > 0 && block_cols > 0 && n_rows.is_multiple_of(block_rows) && n_cols.is_multiple_of(block_cols);
-    let expected = "(entries,), or of bsr (blocks, rows, columns) with blocks whose sides divide those of the matrix";
+    let expected = "(entries,), or for bsr (blocks, rows, columns), where the block size divides the matrix size";
     entries.data.check_shape(whole, expected)?;
     let (outer, inner) = match format {
         SparseFormat::Csc => (n_cols, n_rows),
@@ -172,7 +172,7 @@ fn compressed(
     for i in 0..outer {
         let to = pointers.index(i + 1, stored + 1)?;
         if to < from {
-            return Err(format!("indptr.npy: indptr[{}] is {to}, less than {from} before it", i + 1).into());
+            return Err(format!("indptr.npy: indptr[{}] is {to}, less than indptr[{i}], which is {from}", i + 1).into());
         }
         for k in from..to {
             let j = indices.index(k, inner)?;
@@ -187,12 +187,12 @@ fn compressed(
     Ok(())
 }
 
-/// One row and one column for each entry.
+/// Read the format coo.
 fn coordinates(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut ArchiveEntries) -> Result<(), Reason> {
     let count = entries.data.values.len();
     let (n_rows, n_cols) = (entries.a.n_rows, entries.a.n_cols);
     entries.data.check_shape(entries.data.shape.len() == 1, "(entries,)")?;
-    // SciPy writes either two members, or one with two rows.
+    // SciPy writes two members, or one member with two rows.
     let (rows, cols, behind) = if archive.index_for_name("coords.npy").is_some() {
         let coords = Member::read(archive, "coords")?;
         coords.check_shape(coords.shape == [2, count], &format!("(2, {count})"))?;
@@ -210,14 +210,14 @@ fn coordinates(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut Archive
     Ok(())
 }
 
-/// Diagonals as rows, each entry in its own column; what lies outside of the matrix and zeros are no entries.
+/// Read the format dia: one row of `data` per diagonal, with each entry in its own column. Skips zeros, and places outside the matrix.
 fn diagonals(archive: &mut ZipArchive<impl Read + Seek>, entries: &mut ArchiveEntries) -> Result<(), Reason> {
     let offsets = Member::read(archive, "offsets")?;
     let count = offsets.values.len();
     let length = match entries.data.shape[..] {
         [rows, length] if rows == count => length,
         _ => {
-            let expected = format!("({count}, length): a row for each of the {count} offsets");
+            let expected = format!("({count}, length), with one row for each of the {count} offsets");
             entries.data.check_shape(false, &expected)?;
             0
         }
@@ -253,7 +253,7 @@ mod tests {
         npy("<i4", &format!("({},)", values.len()), &values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// What an archive of the format with the shape 2 × 3 and these members holds.
+    /// The entries of an archive with this format, the shape 2 × 3 and these members.
     fn sparse(format: &str, members: &[(&str, Vec<u8>)]) -> Result<Vec<(usize, usize, f64)>, String> {
         let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
         let shape = ("shape", npy("<i8", "(2,)", &[2_i64.to_le_bytes(), 3_i64.to_le_bytes()].concat()));
@@ -294,7 +294,7 @@ mod tests {
         let blocks = ("data", floats("(3, 2, 1)", &[1.0, 0.0, 0.0, 3.0, 2.0, 0.0]));
         let members = [("indptr", integers(&[0, 3])), ("indices", integers(&[0, 1, 2])), blocks];
         assert_eq!(read("bsr", &members), expected);
-        // Each entry stands in its own column; 9 and 8 lie outside.
+        // Each entry is in its own column; 9 and 8 are outside the matrix.
         let rows = ("data", floats("(2, 3)", &[1.0, 3.0, 9.0, 8.0, 0.0, 2.0]));
         assert_eq!(read("dia", &[("offsets", integers(&[0, 2])), rows]), expected);
     }
@@ -307,15 +307,21 @@ mod tests {
             sparse("csr", &members).unwrap_err()
         };
         assert!(csr(&[0, 2], &[0, 1, 2], 3).contains("indptr.npy has the shape [2], expected (3,)"));
-        assert!(csr(&[0, 2, 1], &[0, 1, 2], 3).contains("indptr[2] is 1, less than 2"));
-        assert!(csr(&[0, 2, 4], &[0, 1, 2], 3).contains("indptr[2] is 4, expected a whole number from 0 to below 4"));
+        assert!(csr(&[0, 2, 1], &[0, 1, 2], 3).contains("indptr[2] is 1, less than indptr[1], which is 2"));
+        assert!(
+            csr(&[0, 2, 4], &[0, 1, 2], 3)
+                .contains("indptr[2] is 4, expected a whole number of at least 0 and less than 4")
+        );
         assert!(csr(&[1, 2, 3], &[0, 1, 2], 3).contains("indptr[0] is 1"));
-        assert!(csr(&[0, 2, 3], &[0, 3, 2], 3).contains("indices[1] is 3, expected a whole number from 0 to below 3"));
+        assert!(
+            csr(&[0, 2, 3], &[0, 3, 2], 3)
+                .contains("indices[1] is 3, expected a whole number of at least 0 and less than 3")
+        );
         assert!(csr(&[0, 2, 3], &[0, -1, 2], 3).contains("indices[1] is -1"));
         assert!(csr(&[0, 2, 3], &[0, 1], 3).contains("indptr[2] is 3"));
         assert!(sparse("csr", &[data(3)]).unwrap_err().contains("the archive lacks indptr.npy"));
         assert!(sparse("lil", &[data(3)]).unwrap_err().contains("format.npy is `lil`, expected csr"));
-        assert!(sparse("dia", &[("offsets", integers(&[0])), data(3)]).unwrap_err().contains("a row for each"));
+        assert!(sparse("dia", &[("offsets", integers(&[0])), data(3)]).unwrap_err().contains("one row for each"));
         let nan = ("data", floats("(1,)", &[f64::NAN]));
         let members = [("row", integers(&[0])), ("col", integers(&[0])), nan];
         assert!(

@@ -1,21 +1,30 @@
-//! Why a file could not be read.
+//! Errors of input files.
 
 use crate::memory::NoMemory;
 use std::fmt;
 use std::io;
 
-/// What kind of trouble a [`FileError`] is.
+/// The kind of a [`FileError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileErrorKind {
-    /// The operating system does not give the file, or not all of it.
+    /// The operating system cannot open or read the file.
     Io(io::ErrorKind),
-    /// The file needs more memory than is free.
+    /// The content of the file needs more memory than is free.
     Memory,
     /// The file is malformed.
     Malformed,
 }
 
-/// An error in an input file. Its text is `file:line: reason`, or `file: reason` where the file is wrong as a whole.
+/// An error in an input file. Its text is `file:line: reason`, or `file: reason` if the error belongs to no line.
+///
+/// # Examples
+/// ```
+/// use bandsolve_io::{FileErrorKind, read_stream};
+/// let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4,5\n";
+/// let error = read_stream("a.mtx", text.as_bytes(), None).unwrap_err();
+/// assert_eq!((error.kind(), error.line()), (FileErrorKind::Malformed, Some(3)));
+/// assert_eq!(error.to_string(), "a.mtx:3: `4,5` is not a number");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     file: String,
@@ -24,22 +33,22 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// A file that is wrong as a whole.
+    /// An error that belongs to no line.
     pub(crate) fn in_file(file: &str, reason: impl Into<Reason>) -> Self {
         Self { file: file.into(), line: None, reason: reason.into() }
     }
 
-    /// A malformed line of a file.
+    /// An error in a line of a file.
     pub(crate) fn at_line(file: &str, line: u64, reason: impl Into<Reason>) -> Self {
         Self { file: file.into(), line: Some(line), reason: reason.into() }
     }
 
-    /// What kind of trouble it is.
+    /// The kind of the error.
     pub fn kind(&self) -> FileErrorKind {
         self.reason.kind
     }
 
-    /// The line, counted from 1, if one line is wrong.
+    /// The line with the error, counted from 1. `None` if the error belongs to no line.
     pub fn line(&self) -> Option<u64> {
         self.line
     }
@@ -56,7 +65,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// What is wrong, in words, and its kind; the place is added where it is known.
+/// The reason of an error in words, and its kind, without the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
     kind: FileErrorKind,
@@ -69,7 +78,7 @@ impl Reason {
         Self { text: format!("{words}: {}", self.text), ..self }
     }
 
-    /// The same reason with words behind it.
+    /// The same reason with words after it.
     pub(crate) fn before(self, words: impl fmt::Display) -> Self {
         Self { text: format!("{}: {words}", self.text), ..self }
     }
@@ -95,7 +104,7 @@ impl From<NoMemory> for Reason {
 
 impl From<io::Error> for Reason {
     fn from(error: io::Error) -> Self {
-        // What a decoder says of damaged bytes has no code of the operating system.
+        // The error of a decoder has no code of the operating system.
         let kind = match error.raw_os_error() {
             Some(_) => FileErrorKind::Io(error.kind()),
             None => FileErrorKind::Malformed,

@@ -1,7 +1,33 @@
-//! Files of matrices: Matrix Market, NumPy's .npy arrays, and .npz archives with one array or with a matrix of SciPy.
+//! Read matrices and arrays from Matrix Market, `.npy` and `.npz` files.
 //!
-//! [`read`] opens a file and looks at its content, not at its name. A malformed file is a [`FileError`] with its name, the line and the
-//! reason. A header is not believed to promise more than the file can hold, and nothing is allocated that does not fit the free memory.
+//! ```
+//! use bandsolve_io::{FileArray, read_stream};
+//! let text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 4.5\n2 2 3.0\n";
+//! let contents = read_stream("a.mtx", text.as_bytes(), None)?;
+//! let FileArray::Sparse(a) = contents.array else { panic!("a dense array") };
+//! assert_eq!((a.n_rows, a.n_cols, a.values.re), (2, 2, vec![4.5, 3.0]));
+//! # Ok::<(), bandsolve_io::FileError>(())
+//! ```
+//!
+//! The content of a file decides its format, not its name. An `.npz` archive may contain one array, several arrays, or a sparse matrix that SciPy saved.
+//! Matrix Market and `.npy` files may be compressed by gzip.
+//!
+//! | task | function or type |
+//! | --- | --- |
+//! | read a file of any supported format | [`read`] |
+//! | read from memory or a pipe | [`read_stream`] |
+//! | show progress while reading | [`read_through`] |
+//! | read an `.npy` array with more than two dimensions | [`read_npy_field`] |
+//! | know what went wrong, and in which line | [`FileError`] |
+//! | use the matrix | [`Triplets`] (sparse), [`DenseArray`] (dense) |
+//! | write the header of an `.npy` file | [`npy::write_header`] |
+//!
+//! A malformed file results in a [`FileError`] with the name of the file, the line and the reason. The memory for an array is allocated only if it is
+//! free. A header that declares more entries than the file contains costs no memory.
+//!
+//! # Features
+//!
+//! The crate has no cargo features.
 
 mod archive;
 mod error;
@@ -18,27 +44,33 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// The type of the numbers of a file, with the bytes of each.
+/// The type of the numbers in a file, with the size of a number in bytes.
+///
+/// # Examples
+/// ```
+/// use bandsolve_io::NumberType;
+/// assert_eq!(NumberType::Complex(16).name(), "c16");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberType {
-    /// Real, of 4 or 8 bytes.
+    /// Real numbers of 4 or 8 bytes.
     Float(usize),
-    /// Complex, of 8 or 16 bytes.
+    /// Complex numbers of 8 or 16 bytes.
     Complex(usize),
-    /// Whole.
+    /// Signed integers.
     Signed(usize),
-    /// Whole and not negative.
+    /// Unsigned integers.
     Unsigned(usize),
 }
 
 impl NumberType {
-    /// Bytes of one number.
+    /// Size of one number in bytes.
     pub fn bytes(self) -> usize {
         let (NumberType::Float(b) | NumberType::Complex(b) | NumberType::Signed(b) | NumberType::Unsigned(b)) = self;
         b
     }
 
-    /// NumPy's name, such as `f8`.
+    /// The name in NumPy, such as `f8`.
     pub fn name(self) -> String {
         let letter = match self {
             NumberType::Float(_) => 'f',
@@ -53,23 +85,23 @@ impl NumberType {
 /// The formats of sparse matrices that SciPy writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SparseFormat {
-    /// By rows.
+    /// Compressed sparse rows.
     Csr,
-    /// By columns.
+    /// Compressed sparse columns.
     Csc,
-    /// By rows of blocks.
+    /// Block compressed sparse rows.
     Bsr,
-    /// As a list of entries.
+    /// A list of coordinates and values.
     Coo,
-    /// By diagonals.
+    /// Diagonals.
     Dia,
 }
 
 impl SparseFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Csr, Self::Csc, Self::Bsr, Self::Coo, Self::Dia];
 
-    /// SciPy's name.
+    /// The name in SciPy, such as `csr`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csr => "csr",
@@ -80,44 +112,44 @@ impl SparseFormat {
         }
     }
 
-    /// The format of this name.
+    /// The format with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 }
 
-/// What a file held, and how it was stored.
+/// The content of a file, and how it was stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileContents {
     /// The matrix or array, in double precision.
     pub array: FileArray,
     /// The type of the numbers in the file.
     pub number: NumberType,
-    /// The format of a matrix of SciPy.
+    /// The sparse format, if the file is a matrix that SciPy saved.
     pub format: Option<SparseFormat>,
 }
 
-/// Numbers as a file holds them: real parts, and imaginary parts if it is complex.
+/// A list of real or complex numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Numbers {
     /// Real parts.
     pub re: Vec<f64>,
-    /// Imaginary parts.
+    /// Imaginary parts; `None` if the numbers are real.
     pub im: Option<Vec<f64>>,
 }
 
 impl Numbers {
-    /// No numbers yet.
+    /// An empty list.
     pub fn new(complex: bool) -> Self {
         Numbers { re: Vec::new(), im: complex.then(Vec::new) }
     }
 
-    /// Number `k`.
+    /// The number at index `k`.
     pub fn get(&self, k: usize) -> Complex64 {
         Complex64::new(self.re[k], self.im.as_ref().map_or(0.0, |im| im[k]))
     }
 
-    /// Adds a number at the end; its imaginary part is dropped if these numbers are real.
+    /// Append a number. A real list ignores the imaginary part.
     pub fn push(&mut self, re: f64, im: f64) {
         self.re.push(re);
         if let Some(parts) = &mut self.im {
@@ -125,7 +157,7 @@ impl Numbers {
         }
     }
 
-    /// `count` zeros.
+    /// A list of `count` zeros.
     ///
     /// # Errors
     /// [`NoMemory`].
@@ -134,22 +166,22 @@ impl Numbers {
         Ok(Numbers { re: filled(0.0, count)?, im })
     }
 
-    /// Room for `more` numbers, of `total` in the end.
+    /// Reserve memory for `more` numbers. The final length will be `total`.
     ///
     /// # Errors
-    /// [`NoMemory`].
+    /// [`NoMemory`] if the memory does not suffice.
     pub fn grow(&mut self, more: usize, total: usize) -> Result<(), NoMemory> {
         grow(&mut self.re, more, total)?;
         self.im.as_mut().map_or(Ok(()), |im| grow(im, more, total))
     }
 
-    /// How many can be added before there must be more room.
+    /// How many elements fit the memory that is already reserved.
     pub fn room(&self) -> usize {
         let room = |part: &Vec<f64>| part.capacity() - part.len();
         self.im.as_ref().map_or(usize::MAX, room).min(room(&self.re))
     }
 
-    /// How many are not zero.
+    /// How many numbers are not zero.
     pub fn count_nonzero(&self) -> usize {
         match &self.im {
             None => self.re.iter().filter(|re| **re != 0.0).count(),
@@ -157,7 +189,7 @@ impl Numbers {
         }
     }
 
-    /// Overwrites number `k`.
+    /// Overwrite the number at index `k`.
     pub fn set(&mut self, k: usize, value: Complex64) {
         self.re[k] = value.re;
         if let Some(parts) = &mut self.im {
@@ -165,37 +197,37 @@ impl Numbers {
         }
     }
 
-    /// How many.
+    /// Length of the list.
     pub fn len(&self) -> usize {
         self.re.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.re.is_empty()
     }
 
-    /// Whether there is an imaginary part.
+    /// Whether the numbers are complex.
     pub fn is_complex(&self) -> bool {
         self.im.is_some()
     }
 }
 
-/// How the entries above the diagonal follow from those below.
+/// The symmetry of a matrix of which a file contains one triangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
-    /// They do not: every entry is in the file.
+    /// No symmetry: the file contains every entry.
     General,
-    /// A = Aᵀ
+    /// A = Aᵀ.
     Symmetric,
-    /// A = −Aᵀ
+    /// A = −Aᵀ.
     Skew,
-    /// A = Aᴴ
+    /// A = Aᴴ.
     Hermitian,
 }
 
 impl Symmetry {
-    /// The entry at (j, i) when `value` stands at (i, j).
+    /// The entry at (j, i) that belongs to the entry `value` at (i, j).
     pub fn mirror(self, value: Complex64) -> Complex64 {
         match self {
             Symmetry::General | Symmetry::Symmetric => value,
@@ -205,59 +237,71 @@ impl Symmetry {
     }
 }
 
-/// A sparse matrix as a list of entries; entries at the same place add up.
+/// A sparse matrix as a list of entries. Entries at the same place add up.
+///
+/// # Examples
+/// ```
+/// use bandsolve_io::{FileArray, Symmetry, read_stream};
+/// let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 1 -1\n";
+/// let FileArray::Sparse(a) = read_stream("a.mtx", text.as_bytes(), None)?.array else { panic!("a dense array") };
+/// assert_eq!((a.symmetry, a.rows.len()), (Symmetry::Symmetric, 2));
+/// let mut entries = vec![];
+/// a.for_each(|i, j, value| entries.push((i, j, value.re)));
+/// assert_eq!(entries, [(0, 0, 4.0), (1, 0, -1.0), (0, 1, -1.0)]);
+/// # Ok::<(), bandsolve_io::FileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triplets {
-    /// Rows.
+    /// Number of rows.
     pub n_rows: usize,
-    /// Columns.
+    /// Number of columns.
     pub n_cols: usize,
     /// Row of each stored entry, counted from 0.
     pub rows: Vec<u32>,
-    /// Column of each stored entry.
+    /// Column of each stored entry, counted from 0.
     pub cols: Vec<u32>,
-    /// The stored entries.
+    /// Value of each stored entry.
     pub values: Numbers,
-    /// What else the stored entries stand for.
+    /// The symmetry that implies the entries that are not stored.
     pub symmetry: Symmetry,
-    /// The file has positions alone; entries are 1.
+    /// Whether the file contains positions without values. All values are then 1.
     pub pattern: bool,
 }
 
-/// Bytes of an entry of [`Triplets`].
+/// Size of one entry of [`Triplets`] in bytes.
 pub fn bytes_of_entry(complex: bool) -> usize {
     2 * size_of::<u32>() + bytes_of_number(complex)
 }
 
-/// Bytes of one of [`Numbers`].
+/// Size of one number of [`Numbers`] in bytes.
 pub fn bytes_of_number(complex: bool) -> usize {
     if complex { size_of::<Complex64>() } else { size_of::<f64>() }
 }
 
 impl Triplets {
-    /// No entries yet.
+    /// A matrix without entries.
     pub fn new(n_rows: usize, n_cols: usize, complex: bool) -> Self {
         let (rows, cols, values) = (Vec::new(), Vec::new(), Numbers::new(complex));
         Triplets { n_rows, n_cols, rows, cols, values, symmetry: Symmetry::General, pattern: false }
     }
 
-    /// Room for `more` entries, of `total` in the end.
+    /// Reserve memory for `more` entries. The final number of entries will be `total`.
     ///
     /// # Errors
-    /// [`NoMemory`].
+    /// [`NoMemory`] if the memory does not suffice.
     pub fn grow(&mut self, more: usize, total: usize) -> Result<(), NoMemory> {
         grow(&mut self.rows, more, total)?;
         grow(&mut self.cols, more, total)?;
         self.values.grow(more, total)
     }
 
-    /// How many can be added before there must be more room.
+    /// How many elements fit the memory that is already reserved.
     pub fn room(&self) -> usize {
         let room = |part: &Vec<u32>| part.capacity() - part.len();
         room(&self.rows).min(room(&self.cols)).min(self.values.room())
     }
 
-    /// Calls `f(row, column, value)` for every entry, those implied by symmetry included.
+    /// Call `f(row, column, value)` for every entry, including those that the symmetry implies.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, Complex64)) {
         for (k, (row, col)) in self.rows.iter().zip(&self.cols).enumerate() {
             let (i, j, value) = (*row as usize, *col as usize, self.values.get(k));
@@ -269,19 +313,19 @@ impl Triplets {
     }
 }
 
-/// A dense column-major array.
+/// A dense array of one or two dimensions in column-major order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseArray {
-    /// Rows.
+    /// Number of rows.
     pub n_rows: usize,
-    /// Columns.
+    /// Number of columns; 1 for a vector.
     pub n_cols: usize,
-    /// Entry (i, j) at `i + j·n_rows`.
+    /// Entry (i, j) is at `i + j·n_rows`.
     pub values: Numbers,
 }
 
 impl DenseArray {
-    /// Its shape, and its numbers by rows.
+    /// Convert to row-major order. Returns the shape and the numbers.
     ///
     /// # Errors
     /// [`NoMemory`].
@@ -290,7 +334,7 @@ impl DenseArray {
         Ok((vec![self.n_rows, self.n_cols], values))
     }
 
-    /// The entries that are not zero.
+    /// Convert to a list of the entries that are not zero.
     ///
     /// # Errors
     /// [`NoMemory`].
@@ -311,20 +355,20 @@ impl DenseArray {
     }
 }
 
-/// What a file held.
+/// The matrix or array in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileArray {
-    /// A list of entries.
+    /// A sparse matrix.
     Sparse(Triplets),
-    /// All entries.
+    /// A dense array.
     DenseArray(DenseArray),
 }
 
 impl Triplets {
-    /// All entries, zeros included.
+    /// Convert to a dense array.
     ///
     /// # Errors
-    /// In words, if there is no memory for them, or entries at one place add up to infinity.
+    /// A message, if the memory does not suffice, or if entries at the same place add up to infinity.
     pub fn densify(&self) -> Result<DenseArray, String> {
         let count = affordable(&[self.n_rows, self.n_cols], size_of::<Complex64>())
             .map_err(|why| format!("{} rows and {} columns are too large: {why}", self.n_rows, self.n_cols))?;
@@ -342,18 +386,20 @@ impl Triplets {
     }
 }
 
-/// `20 × 30`: a shape.
+/// A shape in words, such as `20 × 30`.
 pub fn sizes(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     sizes.join(" × ")
 }
 
-/// Reads any supported file; the content decides which. `file.npz:name` is one array of an archive.
+/// Read a matrix or an array from a file. The content of the file decides its format.
+///
+/// The path `file.npz:name` selects one array of an archive.
 ///
 /// # Errors
-/// [`FileError`] with file, line and reason.
+/// [`FileError`] with the file, the line and the reason.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let error = bandsolve_io::read("no such file".as_ref()).unwrap_err();
 /// assert_eq!(error.kind(), bandsolve_io::FileErrorKind::Io(std::io::ErrorKind::NotFound));
@@ -362,7 +408,9 @@ pub fn read(path: &Path) -> Result<FileContents, FileError> {
     read_through(path, |_, _, file| file)
 }
 
-/// [`read`] through what `wrap` makes of the open file, which is told the path and the size: to show progress.
+/// Read a file as [`read`] does, through a reader of your own, for example to show progress.
+///
+/// `wrap` receives the path, the size in bytes if it is known, and the open file. It returns the reader.
 ///
 /// # Errors
 /// As [`read`].
@@ -379,8 +427,9 @@ pub fn read_through<R: Read>(
     read_stream(&name, wrap(&path, size, file), size)
 }
 
-/// Reads an array of any number of dimensions from an .npy file: its shape and its numbers by rows; `None` for other files. `wrap` as for
-/// [`read_through`].
+/// Read an array of any number of dimensions from an `.npy` file. Returns its shape, and its numbers in row-major order.
+///
+/// For a file of another format, it returns `None`. `wrap` is the same as for [`read_through`].
 ///
 /// # Errors
 /// As [`read`].
@@ -397,19 +446,19 @@ pub fn read_npy_field<R: Read>(
     npy::read_field(&name, Cursor::new(magic).chain(rest), size).map(Some)
 }
 
-/// An open file, and its size if it has one.
+/// Open a file. Returns its size, too, if it is a regular file.
 fn open(path: &Path, name: &str) -> Result<(File, Option<u64>), FileError> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|info| (file, info)));
     let (file, info) = opened.map_err(|e| FileError::in_file(name, e))?;
     if info.is_dir() {
-        return Err(FileError::in_file(name, "is a directory"));
+        return Err(FileError::in_file(name, "is a directory, but a file is expected"));
     }
     Ok((file, info.is_file().then_some(info.len())))
 }
 
-/// The file that a path names: without the name of an array in it.
+/// The path of a file, without the name of an array in the archive.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// assert_eq!(bandsolve_io::file_of("a.npz:diag".as_ref()), std::path::Path::new("a.npz"));
 /// ```
@@ -417,7 +466,7 @@ pub fn file_of(path: &Path) -> PathBuf {
     split_member(path).0
 }
 
-/// Splits `file.npz:name` into file and member, unless a file of the whole name exists.
+/// Split `file.npz:name` into the file and the array, unless a file with the whole name exists.
 fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let text = path.to_string_lossy();
     match text.rsplit_once(".npz:") {
@@ -432,12 +481,21 @@ fn starts_with_zip(path: &Path) -> bool {
     regular && File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
 }
 
-/// As many bytes at most come of one of a gzip file: 258 of two bits.
+/// Maximum ratio of decompressed to compressed bytes of gzip: 258 bytes from 2 bits.
 const DEFLATE: u64 = 1032;
 
-/// Reads Matrix Market or .npy, plain or gzipped.
+/// Read a Matrix Market or `.npy` file from a stream, plain or compressed by gzip.
 ///
-/// `size` is the number of bytes to come, where known; a header that promises more is not believed.
+/// `name` is for messages. `size` is the number of bytes of the stream, if it is known. The function allocates no memory for entries that do not fit
+/// this size.
+///
+/// # Examples
+/// ```
+/// use bandsolve_io::read_stream;
+/// let text = "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 4.5\n";
+/// let error = read_stream("a.mtx", text.as_bytes(), None).unwrap_err();
+/// assert_eq!(error.to_string(), "a.mtx:3: row 3 is outside 1 to 2 (indices count from 1)");
+/// ```
 ///
 /// # Errors
 /// As [`read`].
@@ -456,14 +514,19 @@ fn read_plain(name: &str, magic: &[u8], source: impl Read, size: Option<u64>) ->
     let (array, number) = match magic {
         [] => return Err(FileError::in_file(name, "is empty")),
         [0x93, b'N', ..] => npy::read(name, source, size).map(|(a, number)| (FileArray::DenseArray(a), number))?,
-        [b'P', b'K', 3, 4, ..] => return Err(FileError::in_file(name, "an .npz archive must be a plain file")),
-        [0x1f, 0x8b, ..] => return Err(FileError::in_file(name, "is gzipped twice: unpack it once")),
+        [b'P', b'K', 3, 4, ..] => {
+            return Err(FileError::in_file(
+                name,
+                "an .npz archive cannot be read from a pipe or a compressed file. Save it as a plain file",
+            ));
+        }
+        [0x1f, 0x8b, ..] => return Err(FileError::in_file(name, "is compressed by gzip twice. Decompress it once")),
         _ => matrix_market::read(name, source, size)?,
     };
     Ok(FileContents { array, number, format: None })
 }
 
-/// The first bytes (fewer at the end of the file), and the source that goes on after them.
+/// The first six bytes, or fewer at the end of the file, and the rest of the source.
 fn peek<R: Read>(name: &str, mut source: R) -> Result<(Vec<u8>, R), FileError> {
     let mut magic = Vec::new();
     source.by_ref().take(6).read_to_end(&mut magic).map_err(|e| FileError::in_file(name, e))?;

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! # Source
-//! Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935 (1996). Beyond it are accepted: comments
-//! and blank lines anywhere after the banner, CRLF, Fortran's exponent `D`, `unsigned-integer`, and symmetric files that
-//! hold the upper triangle instead of the lower.
+//! Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935 (1996). The reader also accepts comments and blank lines anywhere
+//! after the banner, CRLF, the exponent `D` of Fortran, `unsigned-integer`, and the upper triangle of symmetric matrices instead of the lower one.
 
 use crate::error::{FileError, Reason};
 use crate::memory::affordable;
@@ -18,24 +17,23 @@ use crate::npy::shorten;
 use crate::{DenseArray, FileArray, NumberType, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
 use std::io::Read;
 
-/// Size of the buffer, and so the longest line that can be read.
+/// Size of the buffer, which is the maximum length of a line.
 const BUFFER: usize = 1 << 20;
-/// Entries or numbers that room is made for at first.
+/// Number of entries in the first allocation.
 const FIRST: usize = 1 << 16;
 
-/// Bytes of the shortest line of an entry, of a pattern: `1 1`.
+/// Bytes of the shortest line of an entry: `1 1` of a pattern.
 const SHORTEST_ENTRY: u64 = 4;
 /// Bytes of the shortest line of a number.
 const SHORTEST_NUMBER: u64 = 2;
 
-/// Reads a file; `size` is that of the file, which cannot hold more than that.
+/// Read a Matrix Market file. `size` is the size of the file in bytes, if it is known.
 ///
 /// # Cost
-/// One pass, one buffer; 16 bytes of memory an entry (24 if complex).
+/// One pass. 16 bytes of memory per entry, 24 if the matrix is complex.
 ///
 /// # Errors
-/// [`FileError`] as `file:line: reason`; also where the header promises more than the memory that is free, before there is
-/// any of it.
+/// [`FileError`] with the file, the line and the reason. If the matrix needs more memory than is free, the error comes before the allocation.
 pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<(FileArray, NumberType), FileError> {
     let mut lines = Lines::new(name, source);
     let banner = read_banner(&mut lines)?;
@@ -48,7 +46,7 @@ pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<(FileArr
     Ok((array, banner.field.number_type()))
 }
 
-/// The lines of a source, without a copy of each.
+/// The lines of a source, in one buffer.
 struct Lines<'n, R> {
     name: &'n str,
     source: R,
@@ -97,7 +95,7 @@ impl<'n, R: Read> Lines<'n, R> {
         }
     }
 
-    /// Moves the unfinished line to the front and reads on behind it.
+    /// Move the unfinished line to the front of the buffer, and read on after it.
     #[cold]
     fn refill(&mut self) -> Result<(), FileError> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -113,7 +111,7 @@ impl<'n, R: Read> Lines<'n, R> {
                 Ok(count) => self.end += count,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(e) => {
-                    let why = Reason::from(e).after("cannot read on");
+                    let why = Reason::from(e).after("the file could not be read further");
                     return Err(FileError::at_line(self.name, self.line + 1, why));
                 }
             }
@@ -131,7 +129,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// Takes the next token off the front of a line; empty at its end.
+/// Remove the next token from the front of a line. Empty at the end of the line.
 #[inline]
 fn token<'a>(line: &mut &'a [u8]) -> &'a [u8] {
     let start = line.iter().position(|b| !is_space(*b)).unwrap_or(line.len());
@@ -142,13 +140,13 @@ fn token<'a>(line: &mut &'a [u8]) -> &'a [u8] {
     token
 }
 
-/// What the numbers of a file are.
+/// The type of the numbers in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Real,
     Integer,
     Complex,
-    /// There are none, only positions.
+    /// Positions without numbers.
     Pattern,
 }
 
@@ -174,7 +172,7 @@ struct MarketHeader {
     banner: Banner,
     n_rows: usize,
     n_cols: usize,
-    /// Numbers to come.
+    /// Number of entries in the file.
     entries: u64,
 }
 
@@ -190,9 +188,11 @@ fn parse_banner(mut line: &[u8]) -> Result<Banner, String> {
     let mut word = || token(&mut line).to_ascii_lowercase();
     let (magic, object, format, field, symmetry) = (word(), word(), word(), word(), word());
     let excess = word();
-    let unknown = |what: &str, got: &[u8], known: &str| Err(format!("{what} `{}` is not {known}", shorten(got)));
+    let unknown = |what: &str, got: &[u8], known: &str| {
+        Err(format!("{what} `{}` in the first line, expected {known}", shorten(got)))
+    };
     if magic != b"%%matrixmarket" {
-        return Err("is no Matrix Market file: the first line does not begin with %%MatrixMarket".into());
+        return Err("is no Matrix Market file: the first line must begin with %%MatrixMarket".into());
     }
     if object != b"matrix" {
         return unknown("object", &object, "`matrix`");
@@ -214,19 +214,19 @@ fn parse_banner(mut line: &[u8]) -> Result<Banner, String> {
         b"symmetric" => Symmetry::Symmetric,
         b"skew-symmetric" => Symmetry::Skew,
         b"hermitian" if field == Field::Complex => Symmetry::Hermitian,
-        b"hermitian" => return Err("only `complex` matrices can be `hermitian`; this one is `symmetric`".into()),
+        b"hermitian" => return Err("`hermitian` needs the field `complex`. Write `symmetric` for a real matrix".into()),
         _ => return unknown("symmetry", &symmetry, "`general`, `symmetric`, `skew-symmetric` or `hermitian`"),
     };
     if excess.is_empty() {
         Ok(Banner { coordinate, field, symmetry })
     } else {
-        Err("too many words in the banner".into())
+        Err("too many words in the first line, expected: %%MatrixMarket matrix FORMAT FIELD SYMMETRY".into())
     }
 }
 
 fn read_sizes<R: Read>(lines: &mut Lines<'_, R>, banner: Banner) -> Result<MarketHeader, FileError> {
     let Some((start, end)) = lines.next_content()? else {
-        return Err(lines.fail("ends before the line with the sizes"));
+        return Err(lines.fail("the file ends before the line with the sizes"));
     };
     parse_sizes(&lines.buffer[start..end], banner).map_err(|reason| lines.fail(reason))
 }
@@ -238,16 +238,18 @@ fn parse_sizes(mut line: &[u8], banner: Banner) -> Result<MarketHeader, String> 
         *size = parse_size(token(&mut line), name)?;
     }
     if !token(&mut line).is_empty() {
-        return Err(format!("the size line must hold {} numbers: {}", names.len(), names.join(", ")));
+        return Err(format!("the size line must have {} numbers: {}", names.len(), names.join(", ")));
     }
     let [n_rows, n_cols, stored] = sizes;
     for (size, name) in [(n_rows, "rows"), (n_cols, "columns")] {
         if size > u64::from(u32::MAX) {
-            return Err(format!("{size} {name} are more than the {} that this program can read", u32::MAX));
+            return Err(format!("{size} {name} are more than the maximum, {}", u32::MAX));
         }
     }
     if banner.symmetry != Symmetry::General && n_rows != n_cols {
-        return Err(format!("a matrix of {n_rows} × {n_cols} cannot have a symmetry"));
+        return Err(format!(
+            "the first line names a symmetry, but the matrix is not square: {n_rows} × {n_cols}. Write `general`"
+        ));
     }
     // Below 2^64, because both sizes are below 2^32.
     let entries = match (banner.coordinate, banner.symmetry) {
@@ -276,7 +278,7 @@ enum Digits {
     Other,
 }
 
-/// A whole number without a sign.
+/// Parse a whole number without a sign.
 #[inline]
 fn digits(token: &[u8]) -> Digits {
     let mut number = 0_u64;
@@ -298,7 +300,7 @@ fn digits(token: &[u8]) -> Digits {
     }
 }
 
-/// Entries to come: what the header claims, but no more than the file can hold at `bytes` each.
+/// The number of entries in the header, but at most as many as fit the file at `bytes` bytes each.
 fn expected(header: MarketHeader, size: Option<u64>, bytes: u64) -> usize {
     let most = size.map_or(u64::MAX, |size| size / bytes + 1);
     usize::try_from(header.entries.min(most)).unwrap_or(usize::MAX)
@@ -319,7 +321,7 @@ fn read_coordinate<R: Read>(
     let mut room = 0;
     while let Some((start, end)) = lines.next_content()? {
         if a.rows.len() as u64 == entries {
-            return Err(lines.fail(format!("the header promises {entries} entries, but here is one more")));
+            return Err(lines.fail(format!("the header declares {entries} entries, but this line is one more")));
         }
         if room == 0 {
             a.grow(FIRST.min(total), total).map_err(|why| lines.fail(why))?;
@@ -341,10 +343,10 @@ fn check_complete<R: Read>(lines: &Lines<'_, R>, found: u64, promised: u64) -> R
     if found == promised {
         return Ok(());
     }
-    Err(lines.fail(format!("the file ends after {found} of the {promised} entries that its header promises")))
+    Err(lines.fail(format!("the file ends after {found} of the {promised} entries that its header declares")))
 }
 
-/// One line of a coordinate file; indices count from 0.
+/// One line of a coordinate file. Indices count from 0.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     row: u32,
@@ -358,7 +360,7 @@ fn parse_entry(line: &[u8], header: MarketHeader) -> Result<Entry, String> {
     quick_entry(line, header).map_or_else(|| careful_entry(line, header), Ok)
 }
 
-/// An ordinary line of a real matrix, in one pass over its bytes; whatever is unusual goes to [`careful_entry`].
+/// Parse an ordinary line of a real matrix in one pass over its bytes. [`careful_entry`] parses all other lines.
 #[inline]
 fn quick_entry(mut line: &[u8], header: MarketHeader) -> Option<Entry> {
     let row = quick_index(&mut line, header.n_rows)?;
@@ -368,7 +370,7 @@ fn quick_entry(mut line: &[u8], header: MarketHeader) -> Option<Entry> {
     ordinary.then_some(Entry { row, col, re, im: 0.0 })
 }
 
-/// At most ten digits and one separator off the front of a line, from 1 to n; counted from 0.
+/// Remove an index (at most ten digits, from 1 to n) and one separator from the front of a line. Returns the index counted from 0.
 #[inline]
 fn quick_index(line: &mut &[u8], n: usize) -> Option<u32> {
     let (mut number, mut length) = (0_u64, 0);
@@ -385,7 +387,7 @@ fn quick_index(line: &mut &[u8], n: usize) -> Option<u32> {
 
 #[inline(never)]
 fn careful_entry(line: &[u8], header: MarketHeader) -> Result<Entry, String> {
-    // The number of fields is counted only when something is wrong.
+    // Count the fields only after an error.
     try_parse_entry(line, header).map_err(|reason| field_count(line, header).unwrap_or(reason))
 }
 
@@ -396,7 +398,7 @@ fn try_parse_entry(mut line: &[u8], header: MarketHeader) -> Result<Entry, Strin
     if line.is_empty() || token(&mut line).is_empty() { Ok(Entry { row, col, re, im }) } else { Err(String::new()) }
 }
 
-/// The complaint about a wrong number of fields, if it is wrong.
+/// The message about a wrong number of fields, if it is wrong.
 #[cold]
 fn field_count(mut line: &[u8], header: MarketHeader) -> Option<String> {
     let (wanted, names) = match header.banner.field {
@@ -405,7 +407,7 @@ fn field_count(mut line: &[u8], header: MarketHeader) -> Option<String> {
         Field::Pattern => (2, "row, column"),
     };
     let found = std::iter::from_fn(|| Some(token(&mut line)).filter(|t| !t.is_empty())).count();
-    (found != wanted).then(|| format!("an entry has {wanted} fields ({names}), this line has {found}"))
+    (found != wanted).then(|| format!("an entry must have {wanted} fields ({names}), but this line has {found}"))
 }
 
 fn parse_index(token: &[u8], n: usize, what: &str) -> Result<u32, String> {
@@ -416,7 +418,7 @@ fn parse_index(token: &[u8], n: usize, what: &str) -> Result<u32, String> {
     }
 }
 
-/// The value at the front of a line: one number, or two if complex.
+/// Parse the value at the front of a line: one number, or two if the matrix is complex.
 #[inline]
 fn parse_number(line: &mut &[u8], field: Field) -> Result<(f64, f64), String> {
     match field {
@@ -435,7 +437,7 @@ fn parse_real(token: &[u8]) -> Result<f64, String> {
     }
 }
 
-/// Fortran's `1.5D+3`, or the reason why it is no finite number.
+/// Parse a number with the exponent of Fortran, such as `1.5D+3`, or explain why it is not a finite number.
 #[cold]
 fn parse_odd_real(token: &[u8]) -> Result<f64, String> {
     if token.is_empty() {
@@ -447,8 +449,8 @@ fn parse_odd_real(token: &[u8]) -> Result<f64, String> {
     let plain = plain.strip_prefix(b"+").unwrap_or(&plain);
     match fast_float2::parse::<f64, _>(plain) {
         Ok(value) if value.is_finite() && letters_ok => Ok(value),
-        Ok(_) if letters_ok => Err(format!("`{shown}` is larger than any double-precision number")),
-        Ok(_) => Err(format!("`{shown}` is not a finite number: such a system has no solution")),
+        Ok(_) if letters_ok => Err(format!("`{shown}` is larger than the largest double-precision number")),
+        Ok(_) => Err(format!("`{shown}` is not a finite number. All entries must be finite")),
         Err(_) => Err(format!("`{shown}` is not a number")),
     }
 }
@@ -468,7 +470,7 @@ fn parse_integer(token: &[u8]) -> Result<f64, String> {
     }
 }
 
-/// Which triangle a symmetric file uses: only one may be stored, or entries would count twice.
+/// The triangle that a symmetric file contains. It must contain only one, or entries would count twice.
 #[derive(Debug, Default)]
 struct StoredTriangle {
     lower_line: Option<u64>,
@@ -494,8 +496,8 @@ impl StoredTriangle {
         own.get_or_insert(line);
         other.map_or(Ok(()), |other| {
             Err(format!(
-                "a symmetric file holds one triangle, but line {other} lies {side} the diagonal and this line on its \
-                 other side; if all entries are stored, the banner must say `general`"
+                "a symmetric file must contain one triangle only, but line {other} lies {side} the diagonal, and this line on \
+                 the other side. If the file contains all entries, write `general` in the first line"
             ))
         })
     }
@@ -503,8 +505,8 @@ impl StoredTriangle {
 
 fn check_diagonal(symmetry: Symmetry, re: f64, im: f64) -> Result<(), String> {
     match symmetry {
-        Symmetry::Skew if re != 0.0 || im != 0.0 => Err("the diagonal of a skew-symmetric matrix is zero".into()),
-        Symmetry::Hermitian if im != 0.0 => Err("the diagonal of a hermitian matrix is real".into()),
+        Symmetry::Skew if re != 0.0 || im != 0.0 => Err("the diagonal of a skew-symmetric matrix must be zero".into()),
+        Symmetry::Hermitian if im != 0.0 => Err("the diagonal of a hermitian matrix must be real".into()),
         _ => Ok(()),
     }
 }
@@ -517,14 +519,15 @@ fn read_array<R: Read>(
     let MarketHeader { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
     let total = expected(header, size, SHORTEST_NUMBER);
-    // A triangle, and the whole of about twice as many numbers.
+    // The triangle, and the full matrix with about twice as many numbers.
     let copies = if banner.symmetry == Symmetry::General { 1 } else { 3 };
     affordable(&[total, copies], bytes_of_number(complex))
         .map_err(|why| lines.fail(why.after(format_args!("{n_rows} × {n_cols} is too large"))))?;
     let mut values = Numbers::new(complex);
     while let Some((start, end)) = lines.next_content()? {
         if values.len() as u64 == entries {
-            return Err(lines.fail(format!("{n_rows} × {n_cols} takes {entries} numbers, but here is one more")));
+            return Err(lines
+                .fail(format!("an array of {n_rows} × {n_cols} needs {entries} numbers, but this line is one more")));
         }
         if values.room() == 0 {
             values.grow(FIRST.min(total), total).map_err(|why| lines.fail(why))?;
@@ -533,7 +536,7 @@ fn read_array<R: Read>(
         let (re, im) = parse_number(&mut line, banner.field).map_err(|reason| lines.fail(reason))?;
         if !token(&mut line).is_empty() {
             let numbers = if complex { "one number (two parts)" } else { "one number" };
-            return Err(lines.fail(format!("a line of an array holds {numbers}")));
+            return Err(lines.fail(format!("a line of an array must have {numbers}")));
         }
         values.push(re, im);
     }
@@ -542,12 +545,12 @@ fn read_array<R: Read>(
     Ok(DenseArray { n_rows, n_cols, values })
 }
 
-/// All n × n entries from the columns of the lower triangle.
+/// Compute all n × n entries from the columns of the lower triangle.
 fn unfold(triangle: Numbers, n: usize, symmetry: Symmetry) -> Result<Numbers, Reason> {
     if symmetry == Symmetry::General {
         return Ok(triangle);
     }
-    // About twice the numbers that were read, so it cannot be out of proportion. (Skew 1 × 1: no number was.)
+    // About twice as many numbers as the file contains, so that a wrong header costs no memory.
     let mut full = Numbers::zeros(n * n, triangle.is_complex())?;
     let mut next = 0;
     for j in 0..n {
@@ -591,7 +594,7 @@ mod tests {
         }
     }
 
-    /// All entries, those implied by symmetry included, as (row, column, re, im).
+    /// All entries, including those that the symmetry implies, as (row, column, re, im).
     fn entries(text: &str) -> Vec<(usize, usize, f64, f64)> {
         let mut all = Vec::new();
         sparse(text).for_each(|i, j, v| all.push((i, j, v.re, v.im)));
@@ -747,7 +750,7 @@ mod tests {
         assert!(parse(&text).unwrap_err().contains("sizes"), "spaces up to the end of the buffer are a line");
     }
 
-    /// Hands out one byte at a time.
+    /// A source that returns one byte at a time.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {
@@ -773,7 +776,7 @@ mod tests {
         assert!((0..n).all(|k| a.rows[k] as usize == k && a.values.re[k] == (k + 1) as f64 / 3.0));
     }
 
-    /// Damaged files are read or refused, and never more than that.
+    /// Damaged files are read or result in an error; they never panic.
     #[test]
     fn mutated_files_never_panic() {
         let seeds = [

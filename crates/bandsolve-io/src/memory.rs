@@ -1,9 +1,9 @@
-//! Memory that is asked for only where there is enough of it, and whose want is an error.
+//! Fallible allocation of memory, limited to the memory that is free.
 
 use bandsolve::host::free_memory;
 use std::fmt;
 
-/// Memory that is not there; its text says how much was asked for.
+/// The memory does not suffice. The text says how much the call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoMemory(String);
 
@@ -29,10 +29,10 @@ impl From<NoMemory> for String {
     }
 }
 
-/// The product of `dims`, if that many items of `bytes` each fit into the memory that is free.
+/// Return the product of `dims`, if an array of this shape with items of `bytes` bytes fits the free memory.
 ///
 /// # Errors
-/// [`NoMemory`].
+/// [`NoMemory`] if it does not fit.
 pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, NoMemory> {
     let count = dims.iter().try_fold(1_usize, |product, d| product.checked_mul(*d));
     let needed = count.and_then(|c| c.checked_mul(bytes));
@@ -42,7 +42,7 @@ pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, NoMemory> {
         _ => {
             let needed = dims.iter().map(|d| *d as f64).product::<f64>() * bytes as f64;
             let (needed, free) = (gib(needed), gib(free as f64));
-            Err(NoMemory(format!("it takes {needed:.1} GiB of memory and {free:.1} GiB are free")))
+            Err(NoMemory(format!("it takes {needed:.1} GiB of memory, but only {free:.1} GiB are free")))
         }
     }
 }
@@ -51,11 +51,10 @@ fn gib(bytes: f64) -> f64 {
     bytes / f64::powi(2.0, 30)
 }
 
-/// Room for at least `more` items behind those of a list that will hold `total`: twice the room, so that it is seldom moved, but
-/// no more than that.
+/// Reserve memory for at least `more` further items of a list that will have `total` items. The capacity doubles, up to `total`.
 ///
 /// # Errors
-/// [`NoMemory`].
+/// [`NoMemory`] if the memory does not suffice.
 pub fn grow<T>(list: &mut Vec<T>, more: usize, total: usize) -> Result<(), NoMemory> {
     let length = list.len();
     if list.capacity() - length >= more {
@@ -64,14 +63,14 @@ pub fn grow<T>(list: &mut Vec<T>, more: usize, total: usize) -> Result<(), NoMem
     let wanted = more.max(length.min(total.saturating_sub(length)));
     list.try_reserve_exact(wanted).map_err(|_| {
         let bytes = (length + wanted) as f64 * size_of::<T>() as f64;
-        NoMemory(format!("{:.1} GiB of memory cannot be had", gib(bytes)))
+        NoMemory(format!("{:.1} GiB of memory could not be allocated", gib(bytes)))
     })
 }
 
-/// `count` times the same.
+/// A list of `count` copies of a value.
 ///
 /// # Errors
-/// [`NoMemory`].
+/// [`NoMemory`] if the memory does not suffice.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, NoMemory> {
     let mut list = Vec::new();
     grow(&mut list, count, count)?;
@@ -92,7 +91,9 @@ mod tests {
             assert_eq!(list.capacity(), room);
         }
         assert_eq!(filled(3, 4).unwrap(), [3; 4]);
-        assert!(filled(0_u64, usize::MAX / 8).unwrap_err().to_string().contains("GiB of memory cannot be had"));
+        assert!(
+            filled(0_u64, usize::MAX / 8).unwrap_err().to_string().contains("GiB of memory could not be allocated")
+        );
         assert!(affordable(&[usize::MAX, 2], 1).unwrap_err().to_string().contains("GiB are free"));
     }
 }

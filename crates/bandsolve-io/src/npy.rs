@@ -1,4 +1,4 @@
-//! NumPy's .npy arrays; `archive.rs` has the .npz archives of them.
+//! `.npy` files of NumPy. (`archive.rs` reads `.npz` archives.)
 //!
 //! # Source
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
@@ -9,12 +9,12 @@ use crate::memory::{NoMemory, affordable, grow};
 use crate::{DenseArray, NumberType, Numbers, bytes_of_number, sizes};
 use std::io::{Read, Write};
 
-/// Longest header that is read; NumPy's own are about 120 bytes.
+/// Maximum length of a header. The headers that NumPy writes have about 120 bytes.
 const MAX_HEADER: usize = 1 << 16;
-/// Numbers decoded at a time.
+/// Numbers per decoding step.
 const CHUNK: usize = 1 << 13;
 
-/// A token as it may be shown in a message: printable and short.
+/// Make a token printable and short, for messages.
 pub fn shorten(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown = token[..token.len().min(LONGEST)].utf8_chunks().fold(String::new(), |mut text, chunk| {
@@ -27,16 +27,17 @@ pub fn shorten(token: &[u8]) -> String {
     if token.len() > LONGEST { shown + "…" } else { shown }
 }
 
-/// Reads one array of one or two dimensions; a vector becomes a column. `size` is that of the file, which cannot hold more.
+/// Read an array of one or two dimensions. A vector becomes a column.
+///
+/// `size` is the size of the file in bytes, if it is known.
 ///
 /// # Errors
-/// [`FileError`] with file and reason; also where the header promises more than the memory that is free, before there is
-/// any of it.
+/// [`FileError`] with the file and the reason. If the array needs more memory than is free, the error comes before the allocation.
 pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<(DenseArray, NumberType), FileError> {
     try_read(&mut source, size).map_err(|reason| FileError::in_file(name, reason))
 }
 
-/// What the header of an array says.
+/// The header of an array.
 #[derive(Debug, Clone, PartialEq)]
 struct NpyHeader {
     kind: NumberType,
@@ -46,15 +47,15 @@ struct NpyHeader {
 }
 
 impl NpyHeader {
-    /// Rows and columns; a vector is a column.
+    /// Numbers of rows and columns. A vector is a column.
     fn rows_and_columns(&self) -> Result<(usize, usize), String> {
         let (n_rows, n_cols) = match self.shape[..] {
             [n] => (n, 1),
             [rows, cols] => (rows, cols),
-            _ => return Err(format!("has {} dimensions; one or two are needed", self.shape.len())),
+            _ => return Err(format!("has {} dimensions, expected 1 or 2", self.shape.len())),
         };
         if n_rows > u32::MAX as usize || n_cols > u32::MAX as usize {
-            return Err(format!("{n_rows} × {n_cols} is larger than this program can read"));
+            return Err(format!("has the shape {n_rows} × {n_cols}, but each size must be less than 2^32"));
         }
         Ok((n_rows, n_cols))
     }
@@ -70,7 +71,7 @@ pub(crate) fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<(Den
     Ok((DenseArray { n_rows, n_cols, values }, header.kind))
 }
 
-/// Reads an array of any number of dimensions; returns its shape and its numbers by rows.
+/// Read an array of any number of dimensions. Returns its shape, and its numbers in row-major order.
 ///
 /// # Errors
 /// As [`read`].
@@ -89,7 +90,7 @@ pub(crate) fn try_read_field(
     let turned = header.fortran_order && header.shape.iter().filter(|n| **n > 1).count() > 1;
     let mut values = read_numbers(source, size, &header, if turned { 2 } else { 1 })?;
     if turned && !values.is_empty() {
-        // By columns the last axis comes first: it goes behind those before it, then the one before it follows, and so on.
+        // In column-major order the last axis comes first. Move it behind the axes before it, then do the same with the axis before it.
         for axis in (1..header.shape.len()).rev() {
             let before = header.shape[..axis].iter().product();
             let after = header.shape[axis + 1..].iter().product();
@@ -99,9 +100,9 @@ pub(crate) fn try_read_field(
     Ok((header.shape, values, header.kind))
 }
 
-/// The text that an array of one fixed-width byte string holds, such as `b'csr'`.
+/// Read the text of an array with one fixed-width byte string, such as `b'csr'`.
 pub(crate) fn read_text(source: &mut impl Read) -> Result<String, Reason> {
-    /// Longest text that is read.
+    /// Maximum length of the text.
     const MOST: u64 = 64;
     read_start(source)?;
     let mut text = Vec::new();
@@ -109,7 +110,7 @@ pub(crate) fn read_text(source: &mut impl Read) -> Result<String, Reason> {
     Ok(shorten(&text).trim_end_matches(['\0', '\u{fffd}']).to_string())
 }
 
-/// The numbers after a header, as they stand; `copies` of them will be needed.
+/// Read the numbers after a header, in the order of the file. `copies` is the number of copies that the caller needs in memory.
 fn read_numbers(
     source: &mut impl Read,
     size: Option<u64>,
@@ -131,12 +132,12 @@ fn read_numbers(
         let numbers = (count - values.len() as u64).min(CHUNK as u64) as usize;
         let wanted = numbers * bytes;
         read_exactly(source, &mut chunk[..wanted])
-            .map_err(|why| why.before(format_args!("the header promises {count} numbers, fewer are there")))?;
+            .map_err(|why| why.before(format_args!("the header declares {count} numbers, but there are fewer")))?;
         values.grow(numbers, total)?;
         decode(&chunk[..wanted], header, &mut values)?;
     }
     if source.read(&mut [0])? != 0 {
-        return Err(format!("there is more after the {count} numbers that the header promises").into());
+        return Err(format!("there is more after the {count} numbers that the header declares").into());
     }
     Ok(values)
 }
@@ -152,33 +153,33 @@ fn read_header(source: &mut impl Read) -> Result<NpyHeader, Reason> {
     Ok(parse_header(&read_start(source)?)?)
 }
 
-/// Reads what stands before the numbers; returns its dict as text.
+/// Read the part before the numbers. Returns the Python dict of the header as text.
 fn read_start(source: &mut impl Read) -> Result<String, Reason> {
     let mut start = [0; 8];
     read_exactly(source, &mut start)?;
     if !start.starts_with(b"\x93NUMPY") {
-        return Err("is no .npy array: the magic bytes are missing".into());
+        return Err("is not an .npy array: the first bytes must be \\x93NUMPY".into());
     }
     let mut length = [0; 4];
     match start[6] {
         1 => read_exactly(source, &mut length[..2])?,
         2 | 3 => read_exactly(source, &mut length)?,
-        version => return Err(format!("has .npy format version {version}; versions 1 to 3 are known").into()),
+        version => return Err(format!("has .npy format version {version}, expected 1 to 3").into()),
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
-        return Err(format!("has a header of {length} bytes; at most {MAX_HEADER} make sense").into());
+        return Err(format!("has a header of {length} bytes, expected at most {MAX_HEADER}").into());
     }
     let mut text = vec![0; length];
     read_exactly(source, &mut text)?;
-    String::from_utf8(text).map_err(|_| "has a header that is not text".into())
+    String::from_utf8(text).map_err(|_| "has a header that is not valid UTF-8 text".into())
 }
 
 fn parse_header(text: &str) -> Result<NpyHeader, String> {
     let lacks = |what| format!("the header lacks a valid `{what}`: {}", shorten(text.as_bytes()));
     let descr = value_of(text, "descr").ok_or_else(|| lacks("descr"))?;
     if descr.starts_with('[') {
-        return Err("holds records; plain numbers are needed".into());
+        return Err("contains records, expected numbers. Save one field as an array".into());
     }
     let descr = descr.get(1..).and_then(|d| d.split(['\'', '"']).next()).ok_or_else(|| lacks("descr"))?;
     let (big_endian, kind) = parse_descr(descr)?;
@@ -192,7 +193,7 @@ fn parse_header(text: &str) -> Result<NpyHeader, String> {
     Ok(NpyHeader { kind, big_endian, fortran_order, shape })
 }
 
-/// What follows `'key':` in the dict.
+/// The text after `'key':` in the dict.
 fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let after = ["'", "\""].iter().find_map(|q| text.split_once(&format!("{q}{key}{q}")))?.1;
     after.trim_start().strip_prefix(':').map(str::trim_start)
@@ -224,7 +225,9 @@ fn parse_descr(descr: &str) -> Result<(bool, NumberType), String> {
         "u8" => NumberType::Unsigned(8),
         _ => {
             let shown = shorten(descr.as_bytes());
-            return Err(format!("has numbers of type `{shown}`; f4, f8, c8, c16 and integers can be read"));
+            return Err(format!(
+                "has numbers of type `{shown}`, expected f4, f8, c8, c16, or integers of at most 64 bits"
+            ));
         }
     };
     Ok((big_endian, kind))
@@ -250,7 +253,7 @@ fn decode(bytes: &[u8], header: &NpyHeader, values: &mut Numbers) -> Result<(), 
     Ok(())
 }
 
-/// Up to eight bytes as a whole number.
+/// Convert up to eight bytes to an unsigned integer.
 fn unsigned(bytes: &[u8], big_endian: bool) -> u64 {
     let add = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
     if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
@@ -262,7 +265,7 @@ fn float(bytes: &[u8], big_endian: bool) -> f64 {
 }
 
 impl Numbers {
-    /// Column-major from row-major.
+    /// Convert from row-major to column-major order.
     ///
     /// # Errors
     /// [`NoMemory`].
@@ -270,7 +273,7 @@ impl Numbers {
         self.transposed_blocks((n_rows, n_cols, 1))
     }
 
-    /// An array of shape (a, b, c) by rows as one of shape (b, a, c).
+    /// Convert a row-major array from the shape (a, b, c) to (b, a, c).
     fn transposed_blocks(&self, (a, b, c): (usize, usize, usize)) -> Result<Self, NoMemory> {
         let turn = |part: &Vec<f64>| {
             let mut turned = Vec::new();
@@ -284,16 +287,28 @@ impl Numbers {
     }
 }
 
-/// Order of the numbers of an array.
+/// The order of the numbers in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NpyOrder {
-    /// The last index is the fastest.
+    /// Row-major order: the last index varies fastest.
     Rows,
-    /// The first index is the fastest.
+    /// Column-major order: the first index varies fastest.
     Columns,
 }
 
-/// Writes the header of an array; the numbers follow, little-endian.
+/// Write the header of an `.npy` file. Write the numbers after it, in little-endian order.
+///
+/// `descr` is the number type in NumPy, such as `<f8`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_io::npy::{NpyOrder, write_header};
+/// let mut file = vec![];
+/// write_header(&mut file, "<f8", NpyOrder::Rows, &[2])?;
+/// [1.0_f64, 2.0].iter().for_each(|value| file.extend(value.to_le_bytes()));
+/// assert_eq!(file.len(), 128 + 16);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of the writer.
@@ -302,7 +317,7 @@ pub fn write_header(out: &mut impl Write, descr: &str, order: NpyOrder, shape: &
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let shape = if sizes.len() == 1 { format!("({},)", sizes[0]) } else { format!("({})", sizes.join(", ")) };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
-    // Magic, version and length take 10 bytes; the numbers begin at a multiple of 64.
+    // Magic bytes, version and length take 10 bytes. The numbers must begin at a multiple of 64.
     let padding = 63 - (10 + text.len()) % 64;
     text.extend(std::iter::repeat_n(' ', padding));
     text.push('\n');

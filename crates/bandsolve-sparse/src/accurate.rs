@@ -19,7 +19,7 @@ pub(crate) struct AccurateCall<'a, T: Scalar> {
     pub r: &'a mut [T],
 }
 
-/// Returns a bound on the error of each element of r before it is rounded to T.
+/// Compute the residual. Returns a bound on the error of each element of r before it is rounded to T.
 pub(crate) fn accurate_residual<T: Scalar>(call: AccurateCall<'_, T>) -> f64 {
     let AccurateCall { a, x, rhs, r } = call;
     match a {
@@ -36,7 +36,7 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, (x, rhs): (&[T], &[T]), r: &
     chunks((tasks, 2), RowsOf(r, SMALL_TASK), &task, (0.0, &f64::max_nan))
 }
 
-/// As many rows as r is long.
+/// The residual of consecutive rows, as many as r has elements.
 struct AccurateRows<'a, T: Scalar, I: Index> {
     a: &'a Csr<'a, T, I>,
     first: usize,
@@ -50,7 +50,7 @@ impl<T: Scalar, I: Index> Job<T> for AccurateRows<'_, T, I> {
 
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> f64 {
-        // Wider than the portable vectors: there is a fused multiply-add.
+        // All vectors wider than the portable ones have a fused multiply-add.
         if const { size_of::<V>() > 16 } { self.each_row::<true>() } else { self.each_row::<false>() }
     }
 }
@@ -78,7 +78,7 @@ impl<T: Scalar, I: Index> AccurateRows<'_, T, I> {
             *r = T::from_parts(T::Real::from_f64(value[0]), T::Real::from_f64(value[1]));
             let mut error = re.error(count) + im.error(count);
             if Scalar::abs(*r) < T::Real::MIN_POSITIVE {
-                // Rounding to T is then not a part of the number.
+                // For subnormal numbers, the rounding error to T is not relative to the number.
                 error += (value[0] - r.re().to_f64()).abs() + (value[1] - r.im().to_f64()).abs();
             }
             worst = worst.max_nan(error);
@@ -87,15 +87,15 @@ impl<T: Scalar, I: Index> AccurateRows<'_, T, I> {
     }
 }
 
-/// Products smaller than this may lose digits that no number can hold.
+/// The rounding error of smaller products may underflow.
 const TINY: f64 = f64::MIN_POSITIVE / f64::EPSILON;
 
-/// A sum as an unevaluated pair, and how much rounding has gone into `low`.
+/// A sum as an unevaluated pair, and the size of the rounding errors in `low`.
 #[derive(Clone, Copy)]
 struct PairSum {
     high: f64,
     low: f64,
-    /// Σ of the moduli of what was added to `low`.
+    /// The sum of the moduli of the terms of `low`.
     lost: f64,
     underflow: bool,
 }
@@ -106,7 +106,7 @@ impl PairSum {
         Self { high, low: 0.0, lost: 0.0, underflow: false }
     }
 
-    /// Subtracts a·b.
+    /// Subtract a·b.
     #[inline(always)]
     fn subtract<T: Scalar, const FUSED: bool>(&mut self, a: f64, b: f64) {
         let product = -a * b;
@@ -125,8 +125,8 @@ impl PairSum {
         self.high = sum;
     }
 
-    /// A bound on the error of high + low after `count` entries of a row, which are two products each of complex matrices: each term of
-    /// `low` takes part in at most 2·count + 2 roundings of half an ε. What underflow loses is below the smallest number, for each product.
+    /// A bound on the error of high + low after `count` entries of a row. An entry of a complex matrix needs two products. Each term of `low` takes
+    /// part in at most 2·count + 2 roundings of ε/2. Each product that underflows adds at most the smallest number.
     #[inline(always)]
     fn error(&self, count: usize) -> f64 {
         let terms = 2.0 * count as f64 + 2.0;
@@ -135,11 +135,11 @@ impl PairSum {
     }
 }
 
-/// a·b − `product`, which is a·b rounded.
+/// The rounding error a·b − `product`, where `product` is a·b rounded.
 #[inline(always)]
 fn lost_in_product<const FUSED: bool>(a: f64, b: f64, product: f64) -> f64 {
     const SAFE: core::ops::Range<f64> = 1e-130..1e130;
-    // Splitting overflows or underflows for numbers near the ends of the range. There the library call serves, which is slow.
+    // Splitting overflows or underflows for numbers near the ends of the range. The library call is slow, but works for them.
     if FUSED || !(SAFE.contains(&a.abs()) && SAFE.contains(&b.abs())) {
         return a.mul_add(b, -product);
     }

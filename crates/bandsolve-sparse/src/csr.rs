@@ -1,4 +1,4 @@
-//! Sparse matrices by compressed rows.
+//! Sparse matrices in compressed sparse row (CSR) format.
 
 use crate::rows::{Ragged, TASK};
 use bandsolve::matrix::{Index, IndexWords};
@@ -10,13 +10,13 @@ use bytemuck::Pod;
 use core::ops::Range;
 use std::borrow::Cow;
 
-/// The same number in another type.
+/// Convert a number to another type.
 #[inline]
 pub(crate) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
     narrow(widen(v))
 }
 
-/// A copy on large pages, made on all threads.
+/// Copy an array to large pages, on all threads.
 fn copied_by_all<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
     let mut copy = zeroed(array.len())?;
     each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
@@ -25,22 +25,22 @@ fn copied_by_all<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
     Ok(copy)
 }
 
-/// A number as an index.
+/// Convert a number to an index.
 ///
 /// # Errors
-/// [`Error::Shape`] if it does not fit.
+/// [`Error::Shape`] if the number does not fit.
 fn counted<I: Index>(what: &'static str, number: usize) -> Result<I> {
     let index = I::from_usize(number);
     if index.to_usize() == Some(number) {
         return Ok(index);
     }
     let all = usize::MAX >> (usize::BITS as usize).saturating_sub(8 * size_of::<I>());
-    // Of signed types one bit is the sign.
+    // Signed types have one bit less.
     let expected = if I::from_usize(all).to_usize() == Some(all) { all } else { all >> 1 };
     Err(Error::Shape { what, expected, got: number })
 }
 
-/// An array once more, copied if it is owned.
+/// Duplicate an array. Copies it if it is owned.
 fn duplicate<'a, E: Copy>(array: &Cow<'a, [E]>) -> Result<Cow<'a, [E]>> {
     match array {
         Cow::Borrowed(array) => Ok(Cow::Borrowed(array)),
@@ -48,7 +48,7 @@ fn duplicate<'a, E: Copy>(array: &Cow<'a, [E]>) -> Result<Cow<'a, [E]>> {
     }
 }
 
-/// The first elements of an array, all of them if there are fewer.
+/// The first `count` elements of an array, or all elements if there are fewer.
 fn leading<E: Clone>(array: Cow<'_, [E]>, count: usize) -> Cow<'_, [E]> {
     match array {
         Cow::Borrowed(array) => Cow::Borrowed(&array[..count.min(array.len())]),
@@ -59,12 +59,12 @@ fn leading<E: Clone>(array: Cow<'_, [E]>, count: usize) -> Cow<'_, [E]> {
     }
 }
 
-/// A sparse matrix by compressed rows (CSR), over the caller's arrays or its own.
+/// A sparse matrix in compressed sparse row (CSR) format, over the caller's arrays or its own.
 ///
-/// Row i has the entries `row_pointers[i] .. row_pointers[i + 1]` of `column_indices` and `values`, in any order; entries of the same
-/// column add up. Nothing is sorted or copied.
+/// The entries of row i are the elements `row_pointers[i] .. row_pointers[i + 1]` of `column_indices` and `values`. They may be in any order, and
+/// entries with the same row and column add up. The matrix neither sorts nor copies the arrays.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::Csr;
 /// // (4 −1 0), (−1 4 0), (0 0 4)
@@ -81,11 +81,15 @@ pub struct Csr<'a, T: Clone, I: Clone = usize> {
 }
 
 impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
-    /// Borrows or takes the arrays. `column_indices` and `values` may be longer than the last pointer says: what is behind it is no entry.
+    /// Make a matrix from three arrays. Borrows slices, and takes vectors.
+    ///
+    /// # Shapes
+    /// For m rows, `row_pointers` has m + 1 elements. `column_indices` and `values` have at least `row_pointers[m]` elements; the matrix ignores
+    /// further ones.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `row_pointers` is empty or only one of `column_indices` and `values` is too short, [`Error::Structure`] if the
-    /// pointers do not begin with 0, decrease or end above the number of entries, or a column index is not below `columns`.
+    /// [`Error::Shape`] if `row_pointers` is empty, or if only one of `column_indices` and `values` is too short. [`Error::Structure`] if the row
+    /// pointers do not begin with 0, decrease, or exceed the number of entries, or if a column index is not below `columns`.
     pub fn new(
         columns: usize,
         row_pointers: impl Into<Cow<'a, [I]>>,
@@ -107,13 +111,15 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         Ok(Self { columns, row_pointers, column_indices, values })
     }
 
-    /// The same with pointers of another integer type: those of libraries that count entries by 64 bits and columns by 32, for example. The
-    /// pointers are copied, the other arrays are borrowed or taken.
+    /// Make a matrix whose row pointers have another integer type than its column indices.
+    ///
+    /// Some libraries use 64 bits for row pointers, and 32 bits for column indices. The row pointers are copied; the other arrays are borrowed or
+    /// taken.
     ///
     /// # Errors
-    /// As [`new`](Self::new); [`Error::Shape`] if there are more entries than `I` can count, [`Error::OutOfMemory`].
+    /// As [`new`](Self::new). [`Error::Shape`] if the number of entries does not fit type `I`. [`Error::OutOfMemory`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// let (pointers, columns, values) = ([0_i64, 1, 3], [1_i32, 0, 1], [3.0, 5.0, 4.0]);
@@ -130,15 +136,15 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         let mut own = reserved(row_pointers.len())?;
         for (index, pointer) in row_pointers.iter().enumerate() {
             let at = pointer.to_usize().ok_or(Error::Structure { array: "row_pointers", index })?;
-            own.push(counted("entries that indices can count", at)?);
+            own.push(counted("entries of a matrix with this index type", at)?);
         }
         Self::new(columns, own, column_indices, values)
     }
 
-    /// From triplets (row, column, value) in any order, which keep it within their rows.
+    /// Make a matrix from triplets (row, column, value) in any order. The entries of a row keep the order of the triplets.
     ///
     /// # Errors
-    /// [`Error::Structure`] if a row or column index is too large, with its place; [`Error::OutOfMemory`].
+    /// [`Error::Structure`] with the place of the first triplet whose row or column index is too large. [`Error::OutOfMemory`].
     pub fn from_triplets(rows: usize, columns: usize, triplets: &[(usize, usize, T)]) -> Result<Self> {
         if let Some(index) = triplets.iter().position(|(i, j, _)| *i >= rows || *j >= columns) {
             return Err(Error::Structure { array: "triplets", index });
@@ -157,12 +163,12 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         Self::new(columns, row_pointers, column_indices, values)
     }
 
-    /// The same matrix by rows, columns rising in each; a copy.
+    /// Convert a matrix from compressed sparse column (CSC) format. The rows of the copy are sorted by column.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are more columns than `I` can count, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if the number of columns does not fit type `I`. [`Error::OutOfMemory`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Csc;
     /// use bandsolve_sparse::Csr;
@@ -172,12 +178,12 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn from_columns(a: &Csc<'_, T, I>) -> Result<Self> {
-        counted::<I>("columns that indices can count", a.columns())?;
+        counted::<I>("columns of a matrix with this index type", a.columns())?;
         let mut next = allocate(a.rows() + 1, 0)?;
         (0..a.columns()).flat_map(|j| a.column(j)).for_each(|(i, _)| next[i + 1] += 1);
         (0..a.rows()).for_each(|i| next[i + 1] += next[i]);
         let row_pointers = collected(next.iter().map(|at| I::from_usize(*at)))?.into();
-        // Copied for their length: every one is written over.
+        // The copy only has the right length: every element is overwritten.
         let mut column_indices = allocate(a.values().len(), I::from_usize(0))?;
         let mut values = copied(a.values())?;
         for j in 0..a.columns() {
@@ -189,7 +195,7 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         Ok(Self { columns: a.columns(), row_pointers, column_indices: column_indices.into(), values: values.into() })
     }
 
-    /// The same matrix over the same memory.
+    /// Borrow the matrix: a matrix over the same memory.
     pub fn view(&self) -> Csr<'_, T, I> {
         Csr {
             columns: self.columns,
@@ -211,13 +217,13 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         self.columns
     }
 
-    /// Number of entries, those that are zero included.
+    /// Number of stored entries, including zeros.
     #[inline]
     pub fn entries(&self) -> usize {
         self.values.len()
     }
 
-    /// The places of the entries of row i.
+    /// The places of the entries of row i in the arrays of column indices and values.
     #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
@@ -234,10 +240,10 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
 }
 
 impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
-    /// The same matrix with indices of 32 bits: the caller's, where they are, else copies.
+    /// The same matrix with 32-bit indices. Borrows indices that have 32 bits, and copies others.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if an index does not fit. [`Error::OutOfMemory`].
     pub(crate) fn narrow(&self) -> Result<Csr<'_, T, u32>> {
         let narrow = |what: &'static str, indices| match indices {
             IndexWords::Narrow(indices) => Ok(Cow::Borrowed(indices)),
@@ -250,18 +256,18 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         };
         Ok(Csr {
             columns: self.columns,
-            row_pointers: narrow("entries that a graph can have", I::words(&self.row_pointers))?,
-            column_indices: narrow("columns that a graph can have", I::words(&self.column_indices))?,
+            row_pointers: narrow("entries of a matrix with 32-bit indices", I::words(&self.row_pointers))?,
+            column_indices: narrow("columns of a matrix with 32-bit indices", I::words(&self.column_indices))?,
             values: Cow::Borrowed(&self.values),
         })
     }
 
-    /// The same matrix with indices of 32 bits in memory of its own, copied on all threads.
+    /// Copy the matrix on all threads, with 32-bit indices.
     ///
     /// # Errors
-    /// [`Error::Shape`] if indices do not fit, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if an index does not fit. [`Error::OutOfMemory`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// let (pointers, columns, values) = ([0_i64, 1, 2], [1_i64, 0], [3.0, 5.0]);
@@ -281,17 +287,18 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         })
     }
 
-    /// A − σ·B, or A − σ·I without B; a copy. Rows keep the order of their entries, what A has not comes after them.
+    /// Compute A − σ·B, or A − σ·I if `b` is `None`. Searches for eigenvalues by shift-and-invert solve with this matrix.
     ///
-    /// Searches by shift-and-invert solve with it.
+    /// The result is a copy. Each row has the entries of A in their order, followed by those that only B has.
     ///
     /// # Cost
-    /// One pass over the entries of both.
+    /// One pass over the entries of both matrices.
     ///
     /// # Errors
-    /// [`Error::Shape`] if A is not square, B is not of A's shape, or there are more entries than indices can count; [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if A is not square, if B has another shape than A, or if the number of entries does not fit type `I`.
+    /// [`Error::OutOfMemory`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
@@ -309,9 +316,9 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             }
         }
         let most = self.entries() + b.map_or(n, |b| b.entries());
-        counted::<I>("entries that indices can count", most)?;
+        counted::<I>("entries of a matrix with this index type", most)?;
         let (mut pointers, mut columns, mut values) = (reserved(n + 1)?, reserved(most)?, reserved(most)?);
-        // The first entry of each column, where the row has one: others belong to the rows before.
+        // The place of the first entry of each column in the present row. Smaller places belong to earlier rows.
         let mut places = allocate(n, usize::MAX)?;
         pointers.push(I::from_usize(0));
         for i in 0..n {
@@ -341,7 +348,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Csr::new(n, pointers, columns, values)
     }
 
-    /// Entries in another type.
+    /// The values, converted to another type.
     pub(crate) fn rounded_values<S: Scalar>(&self) -> Result<Vec<S>> {
         let mut values = zeroed::<S>(self.entries())?;
         each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
@@ -350,30 +357,30 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Ok(values)
     }
 
-    /// The same places, entries in another type.
+    /// The same pattern, with the values converted to another type.
     pub(crate) fn rounded<S: Scalar>(self) -> Result<Csr<'a, S, I>> {
         let values = self.rounded_values()?;
         Ok(self.with_values(values))
     }
 
-    /// The same places with other entries.
+    /// The same pattern with other values.
     pub(crate) fn with_values<S: Scalar>(self, values: Vec<S>) -> Csr<'a, S, I> {
         let Self { columns, row_pointers, column_indices, .. } = self;
         Csr { columns, row_pointers, column_indices, values: values.into() }
     }
 
-    /// The places alone.
+    /// The pattern without values.
     pub(crate) fn places(&self) -> Result<Csr<'a, T, I>> {
         let (row_pointers, column_indices) = (duplicate(&self.row_pointers)?, duplicate(&self.column_indices)?);
         Ok(Csr { columns: self.columns, row_pointers, column_indices, values: Cow::Borrowed(&[]) })
     }
 
-    /// The same matrix again: what is borrowed is borrowed once more, what is owned is copied.
+    /// Duplicate the matrix: borrow again what is borrowed, and copy what is owned.
     pub(crate) fn duplicated(&self) -> Result<Csr<'a, T, I>> {
         Ok(Csr { values: duplicate(&self.values)?, ..self.places()? })
     }
 
-    /// A copy whose rows are sorted by columns, each column once.
+    /// A copy with rows sorted by column. Entries with the same row and column are added up.
     pub(crate) fn sorted(&self) -> Result<Csr<'static, T, u32>> {
         let mut pointers = reserved(self.rows() + 1)?;
         let (mut columns, mut values) = (reserved(self.entries())?, reserved::<T>(self.entries())?);
@@ -383,7 +390,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             if i % TASK == 0 {
                 interrupt::check()?;
             }
-            // What adds up does so in the order of the caller. (A stable sort would take memory.)
+            // Entries add up in the caller's order. Sort by place, too: a stable sort would need extra memory.
             refill(&mut own, self.row(i).enumerate().map(|(k, (j, value))| (j, k, value)))?;
             own.sort_unstable_by_key(|(j, k, _)| (*j, *k));
             for (j, _, value) in &own {
@@ -399,7 +406,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Ok(Csr::from_rows(self.columns, pointers, columns, values))
     }
 
-    /// Replaces every entry by `row(i)(column, value)`, on all threads.
+    /// Replace every value by `row(i)(column, value)`, on all threads.
     pub(crate) fn update<E: Fn(usize, T) -> T>(&mut self, row: &(impl Fn(usize) -> E + Sync)) -> Result<()> {
         let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
@@ -419,7 +426,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Ok(())
     }
 
-    /// Whether columns rise in every row.
+    /// Whether the columns strictly ascend in every row.
     pub(crate) fn is_sorted(&self) -> bool {
         let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
         let is_sorted = |i: usize| self.row(i).is_sorted_by(|a, b| a.0 < b.0);
@@ -427,7 +434,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         chunks((tasks, 2), (), &of_task, (true, &|a, b| a & b))
     }
 
-    /// Multiplies every row by a number.
+    /// Multiply each row i by `by[i]`.
     pub(crate) fn scale_rows(&mut self, by: &[T]) -> Result<()> {
         self.update(&|i| {
             let by = by[i];
@@ -436,16 +443,16 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     }
 }
 
-/// A matrix with unsigned indices.
+/// A matrix with unsigned indices of one of two sizes.
 pub(crate) enum CsrWords<'a, T: Clone> {
-    /// Of 32 bits.
+    /// 32-bit indices.
     Narrow(Csr<'a, T, u32>),
-    /// Of 64 bits.
+    /// 64-bit indices.
     Wide(Csr<'a, T, u64>),
 }
 
 impl<T: Scalar, I: Index> Csr<'_, T, I> {
-    /// The same matrix over the same memory: of two types, not of five.
+    /// The same matrix over the same memory, with one of two index types instead of five.
     pub(crate) fn words(&self) -> CsrWords<'_, T> {
         let (columns, values) = (self.columns, Cow::Borrowed(&self.values[..]));
         match (I::words(&self.row_pointers), I::words(&self.column_indices)) {
@@ -461,7 +468,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         }
     }
 
-    /// The first row that begins with this entry or after it.
+    /// The first row that begins at this entry or after it.
     pub(crate) fn row_at(&self, entry: usize) -> usize {
         let before = |start: &I| start.to_usize().expect("checked by `new`") < entry;
         self.row_pointers.partition_point(before).min(self.rows())
@@ -469,7 +476,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
 }
 
 impl<T: Scalar> Csr<'static, T, u32> {
-    /// Without rows, columns and memory.
+    /// A matrix without rows, columns and memory.
     pub(crate) fn nothing() -> Self {
         let (row_pointers, column_indices) = (Cow::Borrowed(&[0][..]), Cow::Borrowed(&[][..]));
         Self { columns: 0, row_pointers, column_indices, values: Cow::Borrowed(&[]) }
@@ -477,7 +484,7 @@ impl<T: Scalar> Csr<'static, T, u32> {
 }
 
 impl<T: Scalar, I: Index> Csr<'static, T, I> {
-    /// Arrays that are known to fit.
+    /// Make a matrix from arrays that are known to be valid.
     pub(crate) fn from_rows(columns: usize, row_pointers: Vec<I>, column_indices: Vec<I>, values: Vec<T>) -> Self {
         debug_assert!(Csr::new(columns, &row_pointers[..], &column_indices[..], &values[..]).is_ok());
         Self {
@@ -490,7 +497,7 @@ impl<T: Scalar, I: Index> Csr<'static, T, I> {
 }
 
 impl<'a, T: Clone, I: Clone> Csr<'a, T, I> {
-    /// Row pointers, column indices and values.
+    /// The arrays `row_pointers`, `column_indices` and `values`.
     #[inline]
     pub fn parts(&self) -> (&[I], &[I], &[T]) {
         (&self.row_pointers, &self.column_indices, &self.values)

@@ -1,4 +1,4 @@
-//! [0, n]-factors of weighted graphs: every vertex has at most n of its edges, and those have much weight.
+//! [0, n]-factors of weighted graphs: sets of heavy edges in which each vertex has at most n edges.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, chapter 4: Algorithms 6 (greedy) and 8 (parallel, with charges).
@@ -13,30 +13,31 @@ use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use std::borrow::Cow;
 
-/// No partner.
+/// The absence of a partner.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Options for [`GraphFactor::of`]: the numbers m, k_m and M of Algorithm 8.
+/// Options of the search for a [0, n]-factor: [`GraphFactor::of`].
 ///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::GraphFactorOptions;
 /// let mut options = GraphFactorOptions::default();
-/// assert_eq!((options.degree, options.rounds), (2, 5));
-/// options.degree = 1; // a matching: at most one edge at each vertex
+/// options.rounds = 20;
+/// assert_eq!((options.degree, options.period, options.uncharged), (2, 5, 0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphFactorOptions {
-    /// n: most edges of a vertex, 1 to 4. Default: 2.
+    /// Maximum number n of edges per vertex, 1 to 4. Default: 2.
     pub degree: usize,
-    /// M: most rounds of proposals. Default: 5.
+    /// Maximum number of rounds, M in Algorithm 8. Default: 5.
     pub rounds: usize,
-    /// m: vertices propose to those of the other charge alone, but in every m-th round. Default: 5.
+    /// Each round with number k, where k mod `period` = `uncharged`, ignores the charges. In all other rounds, vertices propose only to vertices with
+    /// the other charge. The period is m in Algorithm 8. Default: 5.
     pub period: usize,
-    /// k_m: the first round without charges; below m. Default: 0.
+    /// The first round without charges, below `period`; kₘ in Algorithm 8. Default: 0.
     pub uncharged: usize,
-    /// Changes the charges. Default: 0.
+    /// The seed of the pseudo-random charges. Default: 0.
     pub seed: u64,
 }
 
@@ -47,19 +48,19 @@ impl Default for GraphFactorOptions {
 }
 
 impl GraphFactorOptions {
-    /// Whether vertices propose to those of the other charge alone.
+    /// Whether vertices propose only to vertices with the other charge in this round.
     pub(crate) fn is_charged(&self, round: usize) -> bool {
         round % self.period != self.uncharged
     }
 
-    /// The first round without charges from this one on.
+    /// The first round without charges that is not before this round.
     fn next_uncharged(&self, round: usize) -> usize {
         let at = round % self.period;
         let more = if at <= self.uncharged { self.uncharged - at } else { self.period - at + self.uncharged };
         round.saturating_add(more)
     }
 
-    /// The charge of a vertex in a round: 0 or 1; 0 in rounds without charges.
+    /// The charge of a vertex in a round, 0 or 1. It is 0 in rounds without charges.
     #[inline(always)]
     pub(crate) fn charge(&self, v: usize, round: usize) -> u8 {
         let place = (v as u64).wrapping_add((round as u64) << 32).wrapping_add(self.seed);
@@ -67,41 +68,51 @@ impl GraphFactorOptions {
     }
 }
 
-/// A [0, n]-factor: edges of a graph, at most n at each vertex.
+/// A [0, n]-factor of a graph: a set of edges in which each vertex has at most n edges.
+///
+/// A [0, 1]-factor is a matching. A [0, 2]-factor consists of paths and cycles: [`Forest::from_factor`](crate::Forest::from_factor) makes a linear
+/// forest of it.
 ///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, Graph, GraphFactor, GraphFactorOptions};
-/// // A path of three vertices, whose second edge is the heavier one.
-/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 1.0), (1, 2, 5.0)])?;
-/// let mut options = GraphFactorOptions::default();
-/// options.degree = 1;
-/// let matching = GraphFactor::of(&Graph::of(&a)?, &options)?;
-/// assert_eq!(matching.partners(1).collect::<Vec<_>>(), [2]);
-/// assert_eq!(matching.partners(0).count(), 0);
+/// // The path 0–2–1.
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 2, -1.0), (1, 2, -1.0)])?;
+/// let graph = Graph::of(&a)?;
+/// let factor = GraphFactor::of(&graph, &GraphFactorOptions::default())?;
+/// assert_eq!(factor.partners(2).collect::<Vec<_>>(), [0, 1]);
+/// assert_eq!(factor.coverage(&graph), 1.0);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Source
+/// C. J. Klein, dissertation, Heidelberg 2022, chapter 4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphFactor {
     degree: usize,
-    /// The partners of each vertex, then [`NONE`].
+    /// The partners of each vertex, padded with [`NONE`].
     partners: Vec<u32>,
-    /// Rounds of proposals.
+    /// Number of rounds.
     rounds: usize,
     /// Whether no edge can be added.
     maximal: bool,
 }
 
 impl GraphFactor {
-    /// A [0, n]-factor by parallel proposals: in each round every vertex that has less than n edges proposes its heaviest ones, and
-    /// those become edges of the factor that both ends propose. Of edges of the same weight the one to the smaller number is proposed.
-    /// The charge of vertex v in round k is the lowest bit of SplitMix64 of v + 2³²·k + seed.
+    /// Find a [0, n]-factor in parallel (Algorithm 8).
     ///
-    /// The result is the same for any number of threads. Each round reads all edges. Rounds that could not change anything are counted, but
-    /// not made: however many are allowed, the search ends when no edge can be added.
+    /// In each round, every vertex with fewer than n edges proposes its heaviest other edges. An edge joins the factor if both ends propose it. Among
+    /// edges of the same weight, a vertex proposes the one to the vertex with the smaller number. The charge of vertex v in round k is the lowest
+    /// bit of SplitMix64 of v + 2³²·k + seed.
+    ///
+    /// The search ends when no edge can be added, or after the maximum number of rounds. The result is the same for any number of threads.
+    ///
+    /// # Cost
+    /// Each round reads all edges once. Rounds that cannot change the factor are counted, but not run.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `degree` is not 1 to 4, or `uncharged` not below `period`; [`Error::OutOfMemory`], [`Error::Interrupted`].
+    /// [`Error::Shape`] if `degree` is not 1 to 4, or if `uncharged` is not below `period`. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the
+    /// caller stops the search.
     pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
         if options.uncharged >= options.period {
             return Err(Error::Shape {
@@ -119,22 +130,22 @@ impl GraphFactor {
         }
     }
 
-    /// n: most edges of a vertex.
+    /// The maximum number n of edges per vertex.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// Rounds of proposals; with [`is_maximal`](Self::is_maximal), the last of them without a new one.
+    /// Number of rounds. If [`is_maximal`](Self::is_maximal), the last round brought no new proposal.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// Whether a round without charges had nothing to propose.
+    /// Whether no edge can be added: a round without charges brought no proposal.
     pub fn is_maximal(&self) -> bool {
         self.maximal
     }
 
-    /// The partners of a vertex, in the order in which they were found.
+    /// The vertices to which the factor joins a vertex, in the order in which the search found them.
     pub fn partners(&self, v: usize) -> impl Iterator<Item = usize> + Clone + '_ {
         self.partners[v * self.degree..][..self.degree].iter().take_while(|u| **u != NONE).map(|u| *u as usize)
     }
@@ -158,7 +169,7 @@ impl GraphFactor {
         own
     }
 
-    /// c_π: the share of the graph's weight that the edges of the factor have.
+    /// The share of the factor's edges in the total edge weight of the graph, from 0 to 1 (c_π in the source).
     pub fn coverage(&self, graph: &Graph) -> f64 {
         graph.share(|v| move |u| self.partners(v).any(|partner| partner == u))
     }
@@ -179,7 +190,7 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
         rounds += 1;
         maximal = found == 0 && !charged;
         if found == 0 && charged && !can_grow(graph, confirmed, &states) {
-            // All that is left to do is to find this out in a round without charges.
+            // The factor is maximal. Skip to the round without charges that would detect this.
             rounds = options.next_uncharged(rounds).min(options.rounds);
         }
         each_vertex(confirmed, &mut states, &|v, own, state| {
@@ -191,7 +202,7 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
     Ok(GraphFactor { degree: N, partners, rounds, maximal })
 }
 
-/// Whether there is an edge between two vertices that may have more of them, and are no partners.
+/// Whether the graph has an edge outside the factor between two vertices that may get more edges.
 fn can_grow<const N: usize>(graph: &Graph, confirmed: &[[u32; N]], states: &[u8]) -> bool {
     let tasks = confirmed.len().div_ceil(TASK);
     let of_vertex = |v: usize| {
@@ -202,7 +213,7 @@ fn can_grow<const N: usize>(graph: &Graph, confirmed: &[[u32; N]], states: &[u8]
     chunks((tasks, 2), (), &of_task, (false, &|a, b| a | b))
 }
 
-/// Calls `work` for the partners and the state of every vertex, on all threads.
+/// Call `work` for the partners and the state of every vertex, on all threads.
 fn each_vertex<const N: usize>(
     partners: &mut [[u32; N]],
     states: &mut [u8],
@@ -215,7 +226,7 @@ fn each_vertex<const N: usize>(
     });
 }
 
-/// The partners that a vertex proposes and that propose it, in order. Values are selected, not branched on.
+/// The partners that a vertex proposes and that propose it, in order. It selects values instead of branching.
 #[inline(always)]
 fn mutual<const N: usize>(proposed: &[[u32; N]], v: usize) -> [u32; N] {
     let mut own = proposed[v];
@@ -231,41 +242,41 @@ fn mutual<const N: usize>(proposed: &[[u32; N]], v: usize) -> [u32; N] {
     own
 }
 
-/// How many partners there are.
+/// Number of partners.
 #[inline(always)]
 fn count<const N: usize>(partners: &[u32; N]) -> usize {
     partners.iter().map(|u| usize::from(*u != NONE)).sum()
 }
 
-/// What has all of its edges. Other vertices have their charge, or 0 in rounds without charges.
+/// The state of a vertex that has all of its edges. The state of other vertices is their charge, or 0 in rounds without charges.
 const SATURATED: u8 = 2;
 
-/// The heaviest edges of a vertex that are still to be had, beside those that it has: a generalised product.
+/// A generalised product that finds the heaviest possible new edges of each vertex.
 struct Proposal<'a, const N: usize> {
     confirmed: &'a [[u32; N]],
     states: &'a [u8],
     charged: bool,
 }
 
-/// The heaviest of some edges, in descending order.
+/// The heaviest edges so far, in descending order.
 struct Heaviest<const N: usize> {
-    /// Weights as bits, which are ordered as positive numbers are; 0 where there is no edge.
+    /// The bits of the weights, which have the same order as the positive numbers. 0 if there is no edge.
     weights: [u64; N],
     ends: [u32; N],
-    /// Those that the vertex has.
+    /// The present partners of the vertex.
     known: [u32; N],
-    /// The state of vertices that they may go to.
+    /// The state that the other end must have.
     wanted: u8,
 }
 
 impl<const N: usize> Heaviest<N> {
-    /// Takes an edge if it is one of the heaviest; of equal weights the first stays before the others. Values are selected, not branched
-    /// on: which edge is heavier cannot be foreseen.
+    /// Insert an edge if it is one of the heaviest. Among equal weights, the first stays in front. It selects values instead of branching, since the
+    /// processor cannot predict which edge is heavier.
     #[inline(always)]
     fn insert(&mut self, weight: u64, end: u32) {
         for k in (0..N).rev() {
             let (own, own_end) = (self.weights[k], self.ends[k]);
-            // What is displaced goes before its equals.
+            // A displaced edge stays in front of edges with the same weight.
             let (before, before_end) = if k > 0 { (self.weights[k - 1], self.ends[k - 1]) } else { (u64::MAX, NONE) };
             self.weights[k] = own.max(weight.min(before));
             self.ends[k] = if weight > before {
@@ -294,7 +305,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
         let end = column as u32;
         let known = sum.known.iter().fold(false, |known, own| known | (*own == end));
         let possible = (self.states[column] == sum.wanted) & !known;
-        // The bits of a positive number, or 0: a choice would become a branch, and who is to be had cannot be foreseen either.
+        // The bits of the weight, or 0. A shift instead of a choice, which would become an unpredictable branch.
         sum.insert(weight.to_bits() >> (63 * u32::from(!possible)), end);
     }
 
@@ -302,7 +313,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
         later.weights.into_iter().zip(later.ends).for_each(|(weight, end)| sum.insert(weight, end));
     }
 
-    /// Those that have all of their edges.
+    /// Skips vertices that have all of their edges.
     #[inline]
     fn skips(&self, row: usize) -> bool {
         self.states[row] == SATURATED
@@ -315,7 +326,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     #[inline]
     fn finish(&self, _: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
-        // Behind those that it has.
+        // Place the new partners after the present ones.
         let mut ends = sum.ends;
         for own in sum.known {
             for k in (1..N).rev() {
@@ -329,24 +340,26 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     }
 }
 
-/// Find a [0, n]-factor by taking edges in descending order of weight, as long as both ends have fewer than n edges.
+/// Find a [0, n]-factor by the sequential greedy algorithm (Algorithm 6).
 ///
-/// Edges of equal weight are taken in the order of rows. With n = 1, the factor has at least half of the maximum weight.
-///
-/// # Cost
-/// Sequential, E·log E operations for E edges.
-///
-/// # Errors
-/// [`Error::Shape`] if `degree` is 0, [`Error::OutOfMemory`].
+/// It takes the edges in descending order of weight, as long as both ends have fewer than n = `degree` edges. Edges of equal weight come in the order
+/// of the rows. For n = 1 the weight is at least half of the largest possible one.
 ///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, Graph, greedy};
-/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 1.0), (1, 2, 5.0)])?;
+/// let a = Csr::<f64>::from_triplets(4, 4, &[(0, 1, 1.0), (1, 2, 3.0), (2, 3, 1.0)])?;
 /// let matching = greedy(&Graph::of(&a)?, 1)?;
-/// assert_eq!(matching.partners(2).collect::<Vec<_>>(), [1]);
+/// assert_eq!(matching.partners(1).collect::<Vec<_>>(), [2]);
+/// assert_eq!(matching.partners(0).count(), 0);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Cost
+/// E·log E operations for E edges, on one thread.
+///
+/// # Errors
+/// [`Error::Shape`] if `degree` is 0. [`Error::OutOfMemory`].
 pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     if degree == 0 {
         return Err(Error::Shape { what: "edges of a vertex", expected: 1, got: 0 });
@@ -356,7 +369,7 @@ pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     edges.extend((0..n).flat_map(|v| {
         graph.edges(v).filter(move |(u, _)| *u > v).map(move |(u, weight)| (weight, v as u32, u as u32))
     }));
-    // They stand in the order of rows. (A stable sort would take memory.)
+    // Compare the indices as well: a stable sort would need extra memory.
     edges.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let (mut partners, mut counts) = (allocate(n.saturating_mul(degree), NONE)?, allocate(n, 0)?);
     for (_, v, u) in edges {

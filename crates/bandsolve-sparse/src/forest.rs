@@ -1,7 +1,7 @@
-//! Linear forests: [0, 2]-factors whose cycles are broken, as paths, one after the other.
+//! Linear forests: the paths of [0, 2]-factors whose cycles are broken.
 //!
 //! # Source
-//! C. J. Klein, dissertation, Heidelberg 2022, section 4.3.3. Paths are walked from their ends, which takes fewer steps on a CPU
+//! C. J. Klein, dissertation, Heidelberg 2022, section 4.3.3. Here, threads walk along the paths from their ends. On a CPU this takes fewer steps
 //! than a scan with doubled strides.
 
 use crate::csr::Csr;
@@ -16,20 +16,35 @@ use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
+/// A linear forest: disjoint paths that together contain all vertices of a graph.
 ///
-/// A path is named by the smaller number of its two ends, from which its vertices are counted. Paths stand in ascending order.
+/// A vertex without a partner is a path of its own. In the order of the paths, the entries of the matrix along the forest form a tridiagonal matrix
+/// ([`tridiagonal`](Self::tridiagonal)).
+///
+/// Each path begins at the end with the smaller number. This number is the name of the path, and the paths are in ascending order of their names.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, Forest, Graph, GraphFactorOptions};
+/// // The path 0–2–1.
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 2, -1.0), (1, 2, -1.0)])?;
+/// let graph = Graph::of(&a)?;
+/// let forest = Forest::of(&graph, &GraphFactorOptions::default())?;
+/// assert_eq!(forest.order().collect::<Vec<_>>(), [0, 2, 1]);
+/// assert_eq!(forest.coverage(&graph), 1.0);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forest {
-    /// Vertices path by path.
+    /// The vertices, path by path.
     permutation: Permutation,
-    /// The path of each vertex, named by its end.
+    /// The name of the path of each vertex.
     paths: Vec<u32>,
     cycles: usize,
 }
 
 impl Forest {
-    /// The paths of a [0, 2]-factor found with these options.
+    /// Find a [0, 2]-factor of a graph, and return its paths.
     ///
     /// # Errors
     /// Those of [`GraphFactor::of`], and [`Error::Shape`] if `degree` is above 2.
@@ -37,11 +52,16 @@ impl Forest {
         Self::from_factor(graph, &GraphFactor::of(graph, options)?)
     }
 
-    /// The paths of a [0, 2]-factor. Of each cycle the edge of the smallest weight is left out; of equal ones that with the smaller
-    /// number at its smaller end, then at its larger. Time goes with the vertices.
+    /// Return the paths of a [0, 2]-factor. Each cycle is broken at its edge of the smallest weight.
+    ///
+    /// Among edges of equal weight in a cycle, the one whose smaller end has the smallest number goes, then the one whose larger end has the smallest
+    /// number.
+    ///
+    /// # Cost
+    /// Proportional to the number of vertices.
     ///
     /// # Errors
-    /// [`Error::Shape`] if vertices have more than two partners, or the factor is not one of this graph's size.
+    /// [`Error::Shape`] if the factor allows more than two partners per vertex, or if the sizes of graph and factor differ.
     pub fn from_factor(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
         let n = graph.vertices();
         if factor.degree() > 2 {
@@ -53,13 +73,14 @@ impl Forest {
         Ok(Self::from_pairs(&factor.pairs()?, &|v, u| graph.weight(v, u))?.0)
     }
 
-    /// The paths of a [0, 2]-factor, or those of the given order if they have more of the graph's weight: unknowns often are numbered along
-    /// strong couplings.
+    /// Return the paths of a [0, 2]-factor, or the path in the given order of the unknowns if it has a larger coverage.
+    ///
+    /// Unknowns are often numbered along strong couplings.
     ///
     /// # Errors
     /// As [`from_factor`](Self::from_factor).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions};
     /// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, 2.0), (1, 2, 1.0), (2, 0, 1.0)])?;
@@ -71,7 +92,7 @@ impl Forest {
     /// ```
     pub fn heaviest(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
         let found = Self::from_factor(graph, factor)?;
-        // Of a matching the given order would be no fair rival.
+        // Do not compare a matching with paths.
         if factor.degree() < 2 || graph.coverage_in_order() <= found.coverage(graph) {
             return Ok(found);
         }
@@ -84,13 +105,13 @@ impl Forest {
         Ok(Self::from_pairs(&partners, &|v, u| graph.weight(v, u))?.0)
     }
 
-    /// Whether all links of the paths are edges of a factor.
+    /// Whether all edges of the paths are edges of a factor.
     pub fn is_of(&self, factor: &GraphFactor) -> bool {
         let is_edge = |v: usize, u: u32| u == NONE || factor.partners(v).any(|partner| partner == u as usize);
         (0..self.vertices()).all(|v| self.linked(v).iter().all(|u| is_edge(v, *u)))
     }
 
-    /// The paths of a [0, 2]-factor by the partners of each vertex; with the edges of cycles that were left out.
+    /// The paths of a [0, 2]-factor, given by the partners of each vertex, and the edges at which cycles were broken.
     pub(crate) fn from_pairs(
         partners: &[[u32; 2]],
         weight: &(impl Fn(usize, usize) -> f64 + Sync),
@@ -104,7 +125,7 @@ impl Forest {
         Ok((paths.forest(partners, cycles.len())?, left_out))
     }
 
-    /// One path through all vertices, in their order.
+    /// One path through all vertices, in the given order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -112,7 +133,8 @@ impl Forest {
         Self::placed(allocate(n, 0)?, collected(0..n as u32)?, 0)
     }
 
-    /// The lines of a grid of `columns` · `rows` vertices, numbered row by row: its rows, or its columns.
+    /// The lines of a grid with `columns` × `rows` vertices, which are numbered row by row. With `along_rows`, the lines are the rows of the grid,
+    /// otherwise its columns.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -123,7 +145,7 @@ impl Forest {
         Self::placed(paths, collected(vertices.map(|v| of(v).1 as u32))?, 0)
     }
 
-    /// Paths, one after the other, from the path of every vertex and its position on it.
+    /// A forest from the path of every vertex and its position on this path.
     fn placed(paths: Vec<u32>, positions: Vec<u32>, cycles: usize) -> Result<Self> {
         let n = paths.len();
         let mut starts = allocate(n + 1, 0)?;
@@ -143,28 +165,28 @@ impl Forest {
         self.permutation.len()
     }
 
-    /// The vertices path by path: the permutation that makes the forest tridiagonal.
+    /// The vertices path by path. In this order, the matrix of the forest is tridiagonal.
     pub fn order(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
         self.permutation.order().iter().map(|v| *v as usize)
     }
 
-    /// Whether a path begins at this place.
+    /// Whether a path begins at this place of the order.
     pub(crate) fn begins(&self, place: usize) -> bool {
         let v = self.permutation.order()[place];
         self.paths[v as usize] == v
     }
 
-    /// The permutation alone.
+    /// The permutation to the order of the paths.
     pub(crate) fn into_permutation(self) -> Permutation {
         self.permutation
     }
 
-    /// The same with its inverse.
+    /// The permutation to the order of the paths, with its inverse.
     pub(crate) fn permutation(&self) -> &Permutation {
         &self.permutation
     }
 
-    /// The smaller end of the path of a vertex, which names it.
+    /// The name of the path of a vertex: the number of its smaller end.
     pub fn path(&self, v: usize) -> usize {
         self.paths[v] as usize
     }
@@ -174,22 +196,22 @@ impl Forest {
         self.permutation.places()[v] as usize
     }
 
-    /// Cycles of the factor, which were broken.
+    /// Number of cycles of the factor, all of which were broken.
     pub fn cycles(&self) -> usize {
         self.cycles
     }
 
-    /// The length of each path, in order.
+    /// The number of vertices of each path, in order.
     pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
         self.permutation.order().chunk_by(|a, b| self.paths[*a as usize] == self.paths[*b as usize]).map(<[u32]>::len)
     }
 
-    /// Whether two vertices follow each other on a path.
+    /// Whether two vertices are neighbors on a path.
     pub fn are_linked(&self, v: usize, u: usize) -> bool {
         self.paths[v] == self.paths[u] && self.permutation.places()[v].abs_diff(self.permutation.places()[u]) == 1
     }
 
-    /// The vertices before and after another on its path; [`NONE`] where it ends.
+    /// The vertices before and after a vertex on its path, or [`NONE`] at an end.
     #[inline]
     pub(crate) fn linked(&self, v: usize) -> [u32; 2] {
         let (place, path) = (self.permutation.places()[v] as usize, self.paths[v]);
@@ -200,7 +222,7 @@ impl Forest {
         [other(place.wrapping_sub(1)), other(place + 1)]
     }
 
-    /// The share of the graph's weight that the paths have.
+    /// The coverage: the share of the paths in the total edge weight of the graph, from 0 to 1.
     pub fn coverage(&self, graph: &Graph) -> f64 {
         graph.share(|v| {
             let linked = self.linked(v);
@@ -208,15 +230,15 @@ impl Forest {
         })
     }
 
-    /// The tridiagonal system of the paths: diagonal and coupled entries of a matrix, in the order of the forest.
+    /// Extract the tridiagonal matrix of the forest: the diagonal of a matrix and its entries along the paths, in the order of the forest.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not of the forest's size.
+    /// [`Error::Shape`] if the sizes of matrix and forest differ.
     pub fn tridiagonal<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>) -> Result<Tridiagonal<'static, T>> {
         self.tridiagonal_of(a, &|_, _, value| value)
     }
 
-    /// The same with `entry(row, column, value)` in the place of each entry that is taken.
+    /// Extract the tridiagonal matrix as [`tridiagonal`](Self::tridiagonal) does, with `entry(row, column, value)` instead of each entry.
     pub(crate) fn tridiagonal_of<T: Scalar, I: Index>(
         &self,
         a: &Csr<'_, T, I>,
@@ -250,18 +272,18 @@ impl Forest {
     }
 }
 
-/// Paths by their smaller ends, in ascending order, by pieces of the vertices.
+/// Paths in ascending order of their smaller ends, grouped by pieces of the vertices.
 struct FoundPaths(Vec<PathsOfPiece>);
 
-/// Those of a piece, unless there was no memory for them.
+/// The paths of a piece, or an error if the memory did not suffice.
 type PathsOfPiece = Result<Vec<FoundPath>>;
 
-/// No paths for each of some pieces.
+/// Empty lists for a number of pieces.
 fn pieces(count: usize) -> Result<Vec<PathsOfPiece>> {
     collected((0..count).map(|_| Ok(Vec::new())))
 }
 
-/// Adds a path to those of a piece.
+/// Add a path to the list of a piece.
 fn add(own: &mut PathsOfPiece, path: FoundPath) {
     if let Err(error) = own.as_mut().map_or(Ok(()), |own| push(own, path)) {
         *own = Err(error);
@@ -279,7 +301,7 @@ struct FoundPath {
 }
 
 impl FoundPath {
-    /// Visits its vertices, from its smaller end on.
+    /// Visit the vertices, starting at the smaller end.
     #[inline]
     fn walk(&self, partners: &[[u32; 2]], visit: impl FnMut(usize)) {
         walk(partners, (self.end as usize, if self.is_cycle { self.other } else { NONE }), visit);
@@ -287,14 +309,14 @@ impl FoundPath {
 }
 
 impl FoundPaths {
-    /// The paths that have ends, on all threads; what they reach is marked.
+    /// Find the paths that have ends, on all threads, and mark their vertices as seen.
     fn between_ends(partners: &[[u32; 2]], seen: &[AtomicBool]) -> Result<Self> {
         let n = partners.len();
         let mut found = pieces(n.div_ceil(TASK))?;
         each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
             let (first, mut walked) = (task * TASK, [false; TASK]);
             for v in first..(first + TASK).min(n) {
-                // From one of the ends, if both are in this piece.
+                // If both ends are in this piece, walk from one of them only.
                 if partners[v].contains(&NONE) && !walked[v - first] {
                     let path = walk(partners, (v, NONE), |u| seen[u].store(true, Ordering::Relaxed));
                     if path.end <= path.other {
@@ -310,7 +332,7 @@ impl FoundPaths {
         Ok(Self(found))
     }
 
-    /// The cycles, on which is what no path has reached, each without its weakest edge; on all threads. In the order of their smallest vertices.
+    /// Find the cycles among the unseen vertices, on all threads, and break each at its weakest edge. In the order of their smallest vertices.
     fn without_ends(
         &self,
         partners: &[[u32; 2]],
@@ -334,9 +356,9 @@ impl FoundPaths {
         Ok(all)
     }
 
-    /// One more, whose end none of the others has.
+    /// Insert a path whose end is not the end of another path.
     fn insert(&mut self, path: FoundPath) -> Result<()> {
-        let own = self.0[path.end as usize / TASK].as_mut().expect("checked where they were found");
+        let own = self.0[path.end as usize / TASK].as_mut().expect("errors were returned when the paths were found");
         more(own, 1)?;
         own.insert(own.partition_point(|other| other.end < path.end), path);
         Ok(())
@@ -363,7 +385,7 @@ impl FoundPaths {
             let mut place = 0;
             for path in self.of_piece(task) {
                 path.walk(partners, |v| {
-                    // Each vertex is on one path.
+                    // Each vertex is on exactly one path, so that no two threads write the same element.
                     order.values[place] = v as u32;
                     places[v].store((starts[task] + place) as u32, Ordering::Relaxed);
                     paths[v].store(path.end, Ordering::Relaxed);
@@ -392,15 +414,15 @@ fn walk(partners: &[[u32; 2]], (end, mut before): (usize, u32), mut visit: impl 
     }
 }
 
-/// The partner of v that is not the one before it; that one, or [`NONE`], where there is no other.
+/// The partner of v other than `before`. If there is no other, `before` or [`NONE`].
 #[inline]
 fn next(partners: &[[u32; 2]], v: usize, before: u32) -> u32 {
     let [left, right] = partners[v];
     if left != before && left != NONE { left } else { right }
 }
 
-/// Whether v is the smallest vertex of its cycle. Looks in both directions at once, so that of a cycle of L vertices all together look at
-/// L·log L others at most.
+/// Whether v is the smallest vertex of its cycle. It searches in both directions at once. For a cycle of L vertices, all searches together then
+/// visit at most L·log L vertices.
 fn is_smallest(partners: &[[u32; 2]], v: u32) -> bool {
     let ([mut left, mut right], mut before) = (partners[v as usize], [v; 2]);
     while left > v && right > v && left != right {
@@ -413,7 +435,7 @@ fn is_smallest(partners: &[[u32; 2]], v: u32) -> bool {
     left > v && right > v
 }
 
-/// The cycle of v without the edge of the smallest weight.
+/// The cycle of v as a path, without the edge of the smallest weight.
 fn broken_cycle(weight: &impl Fn(usize, usize) -> f64, partners: &[[u32; 2]], v: usize) -> FoundPath {
     let (mut before, mut at, mut length) = (NONE, v, 0);
     let mut weakest = (f64::INFINITY, usize::MAX, usize::MAX);

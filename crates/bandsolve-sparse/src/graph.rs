@@ -1,4 +1,4 @@
-//! The graph of a matrix: unknowns that are coupled, and how strongly.
+//! The weighted graph of a matrix.
 
 use crate::csr::Csr;
 use crate::forest::Forest;
@@ -10,9 +10,11 @@ use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{Error, RealScalar, Result, Scalar, interrupt};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// An undirected graph with positive weights: w(i, j) = |aᵢⱼ| + |aⱼᵢ| for i ≠ j. What is zero or NaN is no edge.
+/// The undirected weighted graph of a square matrix.
 ///
-/// # Example
+/// The unknowns are the vertices. The weight of the edge between i and j ≠ i is w(i, j) = |aᵢⱼ| + |aⱼᵢ|. If the weight is 0 or NaN, there is no edge.
+///
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, Graph};
 /// let a = Csr::new(2, &[0, 2, 3][..], &[0, 1, 1][..], &[4.0, -1.0, 4.0][..])?;
@@ -23,24 +25,30 @@ use core::sync::atomic::{AtomicBool, Ordering};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Graph {
-    /// Symmetric, neighbors in ascending order, each once.
+    /// Symmetric. Each row has the neighbors in ascending order, each once.
     rows: Csr<'static, f64, u32>,
 }
 
 impl Graph {
-    /// The graph of a square matrix. Time and memory go with its entries.
+    /// Make the graph of a square matrix.
+    ///
+    /// # Cost
+    /// Time and memory are proportional to the number of entries.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more; [`Error::OutOfMemory`], [`Error::Interrupted`].
+    /// [`Error::Shape`] if the matrix is not square, or if it has 2³² − 1 rows or more. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the caller
+    /// stops the set-up.
     pub fn of<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
         T::by_type::<MakeGraph<'_>>((a.narrow()?, None))
     }
 
-    /// The graph of a matrix whose rows are multiplied by numbers, given by their moduli: what two rows say of an edge can be
-    /// compared if each is divided by its [diagonal](crate::DiagonalRule).
+    /// Make the graph of a matrix whose row i is multiplied by `moduli[i]`.
+    ///
+    /// Divide each row by its [diagonal](crate::DiagonalRule) to make the weights independent of the scaling of the rows:
+    /// [`comparable_graph`](crate::comparable_graph).
     ///
     /// # Errors
-    /// As [`of`](Self::of), and [`Error::Shape`] unless there is a number for each row.
+    /// As [`of`](Self::of), and [`Error::Shape`] if `moduli` does not have one element per row.
     pub fn weighted<T: Scalar, I: Index>(a: &Csr<'_, T, I>, moduli: &[f64]) -> Result<Self> {
         if moduli.len() != a.rows() {
             return Err(Error::Shape { what: "moduli of rows", expected: a.rows(), got: moduli.len() });
@@ -63,7 +71,7 @@ impl Graph {
         self.rows.row(v)
     }
 
-    /// The weight of an edge; 0 where there is none.
+    /// The weight of the edge between two vertices, or 0 if there is no edge.
     pub fn weight(&self, v: usize, u: usize) -> f64 {
         let ((_, neighbors, weights), own) = (self.rows.parts(), self.rows.range(v));
         neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[own.start + k])
@@ -74,7 +82,7 @@ impl Graph {
         &self.rows
     }
 
-    /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
+    /// Multiply the weights of the edges of a forest by ω. ω = 0 gives them the weight 0.
     pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) -> Result<()> {
         self.rows.update(&|v| {
             let linked = forest.linked(v);
@@ -87,7 +95,7 @@ impl Graph {
         Ok(Self { rows: self.rows.duplicated()? })
     }
 
-    /// The graph in which the vertices of each group are one, and the weights of their edges to another group add up.
+    /// The graph whose vertices are groups of vertices. The weights of all edges between two groups add up.
     pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Result<Graph> {
         let mut members: Vec<(u32, u32)> = collected((0..self.vertices()).map(|v| (group(v), v as u32)))?;
         members.sort_unstable();
@@ -109,7 +117,7 @@ impl Graph {
         Ok(Graph { rows: rows? })
     }
 
-    /// The share of all weight that the edges have for which `taken(v)(u)` holds; 0 of a graph without edges.
+    /// The share of the edges for which `taken(v)(u)` holds in the total weight. 0 if the graph has no edges.
     pub(crate) fn share<E: Fn(usize) -> bool>(&self, taken: impl Fn(usize) -> E) -> f64 {
         let (mut all, mut own) = (0.0, 0.0);
         for v in 0..self.vertices() {
@@ -124,7 +132,8 @@ impl Graph {
         if all > 0.0 { own / all } else { 0.0 }
     }
 
-    /// c_id: the share of all weight that neighboring unknowns have, in the given order.
+    /// The coverage of the path in the given order: the share of the edges between unknowns i and i + 1 in the total weight (c_id in the
+    /// literature).
     pub fn coverage_in_order(&self) -> f64 {
         self.share(|v| move |u: usize| v.abs_diff(u) == 1)
     }
@@ -149,10 +158,10 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
         a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
     };
     if (0..n).all(|i| a.range(i).len() <= SHORT) {
-        // The entry at the mirrored place is looked for in its row; if there is one for each, the rows know all edges.
+        // Search for the mirrored entry in its row. If every entry has one, each row knows all of its edges.
         let lonely = AtomicBool::new(false);
         let rows = make_rows((n, n), a.entries(), &|rows, made| {
-            // Short, as all rows are.
+            // One short row; its memory is not worth a fallible allocation.
             let mut own: Vec<(usize, f64)> = Vec::new();
             for i in rows {
                 own.clear();
@@ -180,7 +189,7 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
             return Ok(Graph { rows });
         }
     }
-    // Transposed twice: rows in ascending order, whatever the order of the caller's.
+    // Transpose twice: this sorts the rows, whatever their order was.
     let transposed = Compressed::transposed(n, row)?;
     let sorted = Compressed::transposed(n, |i| transposed.row(i))?;
     let rows = make_rows((n, n), 2 * a.entries(), &|rows, made| {
@@ -193,8 +202,8 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     Ok(Graph { rows: rows? })
 }
 
-/// The edges of a matrix with sorted rows, if it has an entry at each mirrored place. That of entry k is looked for as far from the end
-/// of its row as k is from the beginning of its own, where it is in a stencil.
+/// The edges of a matrix with sorted rows, if its pattern is symmetric. The search for the mirrored entry begins at the place where a stencil has it:
+/// as far from the end of its row as the entry is from the beginning of its own row.
 fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Result<Option<Csr<'static, f64, u32>>> {
     let (_, columns, values) = a.parts();
     let lonely = AtomicBool::new(false);
@@ -210,7 +219,7 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Result
         for i in rows {
             let (own, first) = (a.range(i), made.columns.len());
             made.reserve(own.len())?;
-            // Once an entry has none, the rows are of no use.
+            // Stop once an entry without a mirrored one has been found: the result is then not used.
             for e in own.clone().filter(|e| columns[*e] as usize != i && !lonely.load(Ordering::Relaxed)) {
                 let j = columns[e] as usize;
                 let Some(other) = mirrored(i, j, e - own.start) else {
@@ -230,10 +239,10 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Result
     Ok((!lonely.into_inner()).then_some(rows))
 }
 
-/// Entries of a row that may be looked through for each entry of its column.
+/// Maximum length of rows that are searched linearly for mirrored entries.
 const SHORT: usize = 48;
 
-/// Appends the edges of a vertex, neighbors in ascending order; what is zero or NaN is none.
+/// Append the edges of a vertex, neighbors in ascending order. Omits weights that are 0 or NaN.
 fn push_row(made: &mut RowsMade<f64>, edges: impl Iterator<Item = (usize, f64)>) {
     let first = made.columns.len();
     for (j, weight) in edges.filter(|(_, weight)| *weight > 0.0) {
@@ -243,7 +252,7 @@ fn push_row(made: &mut RowsMade<f64>, edges: impl Iterator<Item = (usize, f64)>)
     made.lengths.push((made.columns.len() - first) as u32);
 }
 
-/// A list in ascending order, what belongs to the same number added up.
+/// A list in ascending order, with the weights of equal numbers added up.
 fn summed(list: impl Iterator<Item = (usize, f64)>) -> impl Iterator<Item = (usize, f64)> {
     let mut list = list.peekable();
     std::iter::from_fn(move || {
@@ -255,7 +264,7 @@ fn summed(list: impl Iterator<Item = (usize, f64)>) -> impl Iterator<Item = (usi
     })
 }
 
-/// Rows one after the other.
+/// A matrix in CSR format.
 struct Compressed {
     pointers: Vec<usize>,
     columns: Vec<u32>,
@@ -280,7 +289,7 @@ impl Compressed {
         Ok(Self { pointers, columns, values })
     }
 
-    /// Entries of a row.
+    /// Number of entries of a row.
     fn length(&self, i: usize) -> usize {
         self.pointers[i + 1] - self.pointers[i]
     }
@@ -291,7 +300,7 @@ impl Compressed {
     }
 }
 
-/// Two lists in ascending order, each number once, as one; what both have is added up.
+/// Merge two lists in ascending order without duplicates. Weights of numbers in both lists add up.
 fn merged(
     left: impl Iterator<Item = (usize, f64)>,
     right: impl Iterator<Item = (usize, f64)>,

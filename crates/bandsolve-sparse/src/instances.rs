@@ -1,4 +1,4 @@
-//! What is hot, compiled here for each number type, and not in every crate that calls it for a `T`.
+//! Performance-critical functions, compiled in this crate for each number type, so that other crates do not compile them again.
 
 use crate::accurate::{AccurateCall, accurate_residual};
 use crate::csr::{Csr, CsrWords};

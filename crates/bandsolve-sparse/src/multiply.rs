@@ -7,29 +7,29 @@ use bandsolve::{Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Rows in the making, one after the other: where the present one has an element for each column.
+/// An accumulator for rows that are built one after the other.
 pub(crate) struct RowSum<'a, T: Scalar> {
-    /// The place of the element of a column, counted from that of the very first of all rows, which is 1.
+    /// The place of the element of each column. Places count from 1 over all rows so far, so that old places need no clearing.
     places: &'a mut [u32],
-    /// The place at which the row begins.
+    /// The place at which the present row begins.
     first: u32,
-    /// That of the rows after.
+    /// The place at which later rows begin.
     next_place: &'a mut u32,
     lengths: &'a mut Vec<u32>,
-    /// Those of all rows, and some room.
+    /// Columns of all rows so far, and some spare elements.
     columns: &'a mut Vec<u32>,
     values: &'a mut Vec<T>,
-    /// Elements of the rows before.
+    /// Number of elements of the earlier rows.
     start: usize,
-    /// Elements that the row has.
+    /// Number of elements of the present row.
     count: u32,
 }
 
-/// Entries of a row that are sorted one by one.
+/// Maximum length of rows that insertion sort sorts.
 const SHORT: usize = 24;
 
 impl<'a, T: Scalar> RowSum<'a, T> {
-    /// For rows with columns below this number, behind what has been made.
+    /// Append rows with this number of columns to `made`.
     pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Result<Self> {
         made.scratch.make_places(columns)?;
         let RowsMade { lengths, columns, values, scratch: RowScratch { places, next_place, .. }, .. } = made;
@@ -37,7 +37,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         Ok(Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 })
     }
 
-    /// Makes room for so many elements more.
+    /// Reserve memory for `more` further elements.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         let most = self.start + self.count as usize + more + 1;
@@ -56,7 +56,8 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         Ok(())
     }
 
-    /// Adds to the element of a column. There is room for it. Whether there is one already cannot be foreseen: nothing is branched on.
+    /// Add to the element of a column. The memory for a new element must be reserved. It selects values instead of branching, since the processor
+    /// cannot predict whether the element exists.
     #[inline(always)]
     pub fn add(&mut self, column: u32, value: T) {
         let place = &mut self.places[column as usize];
@@ -71,7 +72,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         self.count += u32::from(!known);
     }
 
-    /// Ends the row, its columns in the order in which they came.
+    /// End the row. Its columns keep the order in which they were added.
     pub fn finish(&mut self) {
         self.start += self.count as usize;
         self.lengths.push(self.count);
@@ -79,7 +80,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         self.count = 0;
     }
 
-    /// Ends the row, sorted by columns.
+    /// End the row, and sort it by column.
     pub fn finish_sorted(&mut self) -> Result<()> {
         let own = self.start..self.start + self.count as usize;
         sort_row(&mut self.columns[own.clone()], &mut self.values[own])?;
@@ -115,16 +116,16 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) -> Result<()> {
     Ok(())
 }
 
-/// The elements of a matrix as sums.
+/// A matrix whose elements are sums of terms.
 pub(crate) trait RowTerms<T>: Sync {
-    /// Calls `add(column, term)` for each term of a row's elements.
+    /// Call `add(column, term)` for each term of a row.
     fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T));
 
-    /// A row has no more elements.
+    /// The maximum number of elements of a row.
     fn most(&self, row: usize) -> usize;
 }
 
-/// A matrix with rows of sums; sorted, or in the order in which columns come. `entries`: about as many as there will be.
+/// Make a matrix from rows of sums. With `sorted`, its rows are sorted by column. `entries` is an estimate of the number of entries.
 pub(crate) fn sum_rows<T: Scalar>(
     (rows, columns): (usize, usize),
     entries: usize,
@@ -146,11 +147,11 @@ pub(crate) fn sum_rows<T: Scalar>(
     })
 }
 
-/// A·B.
+/// The terms of the product A·B.
 struct SparseProduct<'a, T: Scalar> {
     a: &'a Csr<'a, T, u32>,
     b: &'a Csr<'a, T, u32>,
-    /// Entries of the longest row of B.
+    /// Length of the longest row of B.
     longest: usize,
 }
 
@@ -170,13 +171,13 @@ impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
     }
 }
 
-/// A·B.
+/// Compute A·B.
 fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>, sorted: bool) -> Result<Csr<'static, T, u32>> {
     let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
     sum_rows((a.rows(), b.columns()), a.entries(), sorted, &SparseProduct { a: &a.view(), b: &b.view(), longest })
 }
 
-/// R·A·P, its rows sorted.
+/// Compute R·A·P with sorted rows.
 pub(crate) fn triple_product<T: Scalar>(
     r: &Csr<'_, T, u32>,
     a: &Csr<'_, T, u32>,
@@ -185,17 +186,17 @@ pub(crate) fn triple_product<T: Scalar>(
     multiply(r, &multiply(a, p, false)?, true)
 }
 
-/// Parts of the rows of a matrix whose adjoint is made.
+/// Number of parts of the rows that are transposed in parallel.
 const PARTS: usize = 4;
 
-/// Aᴴ, its rows sorted.
+/// Compute Aᴴ with sorted rows.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, u32>> {
     let (columns, values) = (a.parts().1, a.parts().2);
     let rows_of = |part: usize| a.rows() * part / PARTS..a.rows() * (part + 1) / PARTS;
-    // Entries of each column in each part, then where the next of them goes.
+    // The number of entries of each column in each part, later the place of the next of these entries.
     let mut next: Vec<u32> = zeroed(PARTS * a.columns())?;
     let least = usize::from(a.entries() >= TASK);
     each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
@@ -215,7 +216,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, 
         for i in rows_of(part) {
             for e in a.range(i) {
                 let at = &mut next.0[columns[e] as usize];
-                // Each place once.
+                // Each place is written exactly once.
                 rows[*at as usize].store(i as u32, Ordering::Relaxed);
                 entries[*at as usize].store(e as u32, Ordering::Relaxed);
                 *at += 1;
@@ -230,7 +231,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, 
     Ok(Csr::from_rows(a.rows(), pointers, rows.into_iter().map(AtomicU32::into_inner).collect(), moved))
 }
 
-/// Zeros, on large pages where there are many. (Collected where they lie, as their inner numbers are.)
+/// Atomic zeros, on large pages if there are many. (Collecting them in place makes no copy.)
 pub(crate) fn atomic_zeros(count: usize) -> Result<Vec<AtomicU32>> {
     Ok(zeroed::<u32>(count)?.into_iter().map(AtomicU32::new).collect())
 }

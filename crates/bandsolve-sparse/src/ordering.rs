@@ -5,24 +5,25 @@ use bandsolve::memory::{allocate, reserved};
 use bandsolve::{Result, interrupt};
 
 impl Graph {
-    /// The order of reverse Cuthill–McKee: what comes k-th, for every k. In it, the band of a matrix with this graph is mostly not much wider
-    /// than in the best order, which nobody knows; a given order may be better.
+    /// Compute the reverse Cuthill–McKee order, in which the band of a matrix with this graph is narrow. Element k is the vertex at place k.
     ///
-    /// Vertices are taken level by level, neighbors of the earlier first, those with fewer edges before others, beginning as far from the
-    /// rest as possible; and all is reversed, which leaves less between band and diagonal. Parts that no edge connects stand one after
-    /// another. Of equals the smaller number is first, so that the order depends on nothing but the graph.
+    /// The band is usually not much wider than in the best order, which is unknown. The given order may be better: compare both.
+    ///
+    /// The algorithm starts at a vertex far from the others, and visits the vertices level by level. In a level, the neighbors of earlier vertices come
+    /// first, and among them vertices with fewer edges. The result is the reverse order. Connected components come one after the other. Ties go to the
+    /// smaller number, so that the order depends only on the graph.
     ///
     /// # Cost
-    /// A few walks over all edges, sequentially; time does not grow with the number of parts. Five bytes a vertex.
+    /// A few passes over all edges on one thread, and five bytes per vertex. The time does not grow with the number of components.
     ///
     /// # Source
     /// E. Cuthill, J. McKee, Reducing the bandwidth of sparse symmetric matrices, 1969; A. George, J. W. H. Liu, An implementation of a
     /// pseudoperipheral node finder, ACM Transactions on Mathematical Software 5, 1979.
     ///
     /// # Errors
-    /// [`bandsolve::Error::OutOfMemory`], [`bandsolve::Error::Interrupted`].
+    /// [`bandsolve::Error::OutOfMemory`]. [`bandsolve::Error::Interrupted`] if the caller stops the search.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::{Csr, Graph};
     /// // The path 0–2–4–3–1.
@@ -32,7 +33,7 @@ impl Graph {
     /// ```
     pub fn reverse_cuthill_mckee(&self) -> Result<Vec<u32>> {
         let mut walk = LevelWalk { graph: self, seen: allocate(self.vertices(), false)? };
-        // Each vertex stands in it once at most.
+        // It contains each vertex at most once.
         let mut order = reserved(self.vertices())?;
         for v in 0..self.vertices() {
             if !walk.seen[v] {
@@ -45,15 +46,15 @@ impl Graph {
     }
 }
 
-/// Walks over the part of a graph that a vertex belongs to.
+/// A walk over a connected component of a graph.
 struct LevelWalk<'a> {
     graph: &'a Graph,
     seen: Vec<bool>,
 }
 
 impl LevelWalk<'_> {
-    /// Appends what can be reached from `start`, level by level; returns the number of levels and where the last begins. With `by_degree`,
-    /// neighbors with fewer edges go before others.
+    /// Append all vertices that can be reached from `start`, level by level. Returns the number of levels, and the place where the last begins. With
+    /// `by_degree`, neighbors with fewer edges come first.
     fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> Result<(usize, usize)> {
         let (mut count, mut first) = (0, order.len());
         self.seen[start as usize] = true;
@@ -72,7 +73,7 @@ impl LevelWalk<'_> {
         }
     }
 
-    /// Appends the neighbors that were not seen before.
+    /// Append the neighbors that were not seen before.
     fn neighbors(&mut self, v: u32, by_degree: bool, order: &mut Vec<u32>) {
         let known = order.len();
         for (u, _) in self.graph.edges(v as usize) {
@@ -82,13 +83,13 @@ impl LevelWalk<'_> {
             }
         }
         if by_degree {
-            // Of equals that of the smaller number is first, as they come. (A stable sort would take memory.)
+            // Ties go to the smaller number. Compare the numbers, too: a stable sort would need extra memory.
             order[known..].sort_unstable_by_key(|u| (self.graph.degree(*u as usize), *u));
         }
     }
 
-    /// A vertex that is about as far from the others as any: walks begin in the last level of the one before, at its vertex of fewest
-    /// edges, for as long as there are more levels. `order` and what was seen are left as they are.
+    /// Find a pseudoperipheral vertex, which is about as far from the others as possible. Each walk begins at the vertex with the fewest edges in the
+    /// last level of the previous walk, as long as the number of levels grows. `order` and `seen` do not change.
     fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> Result<u32> {
         let (mut best, mut most, mut candidate, known) = (start, 0, start, order.len());
         loop {
@@ -111,7 +112,7 @@ mod tests {
     use crate::stencils::nine_point;
     use bandsolve_gallery::Random;
 
-    /// The largest distance of two neighbors in this order, in which every vertex must come once.
+    /// The largest distance of two neighbors in this order, which must contain every vertex once.
     fn bandwidth(graph: &Graph, order: &[u32]) -> usize {
         let mut places = vec![usize::MAX; graph.vertices()];
         order.iter().enumerate().for_each(|(k, v)| places[*v as usize] = k);
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn grids_and_random_graphs_are_ordered_as_well_as_by_a_peer() {
         let grid = Graph::of(&nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (30, 17))).unwrap();
-        // No order can do with less than 17.
+        // No order has a bandwidth of less than 17.
         assert!(bandwidth(&grid, &grid.reverse_cuthill_mckee().unwrap()) <= 18);
         let edges = (0..510).flat_map(|v| grid.edges(v).map(move |(u, _)| (v, u)));
         let grid = shuffled(510, edges);
@@ -175,7 +176,7 @@ mod tests {
         for graph in [grid, some] {
             let [ours, theirs] =
                 [graph.reverse_cuthill_mckee().unwrap(), peer(&graph)].map(|order| bandwidth(&graph, &order));
-            // Ties are decided otherwise.
+            // The other implementation breaks ties differently.
             assert!(ours as f64 <= 1.2 * theirs as f64, "{ours} {theirs}");
         }
     }

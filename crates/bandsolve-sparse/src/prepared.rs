@@ -1,4 +1,4 @@
-//! Products of a matrix with many vectors, one after the other.
+//! Repeated products with the same matrix.
 
 use crate::csr::{Csr, CsrWords};
 use crate::instances::{MultiplyPanels, MultiplySlices, PrepareMatrix};
@@ -15,24 +15,18 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// A·x with a matrix that is multiplied with many times.
+/// A matrix that is prepared for many products A·x. The set-up chooses one of three formats.
 ///
-/// Where neighboring entries are far from each other in x, and x is larger than a processor's own cache, each entry would wait for memory.
-/// Then the matrix is kept once more, in panels of rows. The entries of a panel lie by columns: x is read from its beginning to its end, and what
-/// is at random are the sums of the panel, which are few enough for the cache.
+/// - **Panels of rows**, if the columns of neighboring entries are far apart, and x is larger than a processor's own cache. The entries of a panel are
+///   sorted by column. The product then reads x from beginning to end. Only the sums of the panel are accessed at random, and they fit the cache.
+/// - **Slices of eight rows**, if most rows have their entries at the same distances from the diagonal as the next rows, as for stencils. One column
+///   index serves eight entries, which are multiplied at once. Slices with equal values share them.
+/// - **The matrix as it is**, otherwise.
 ///
-/// Where most rows have their entries at the same distances from the diagonal as the rows beside them, as those of stencils, eight of them are kept
-/// as a slice: one column serves eight entries, which are multiplied at once, and slices of equal values share them. All other matrices are
-/// multiplied with as they are.
+/// The result is the same for any number of threads. In panels, the entries of a row are added in the order of the panel, otherwise in the order of the
+/// row.
 ///
-/// The result is the same for any number of threads. Entries of a row are added in the order in which a panel has them, else in their own.
-///
-/// # Cost
-/// Two flops an entry and vector; one more, in panels, where α is not 1. To set up: two passes over the entries. Memory, [`bytes`](Self::bytes)
-/// in all: [in panels](Self::is_in_panels) a value and 4 bytes an entry, [in slices](Self::is_in_slices) a value and half a byte an entry, or less
-/// where values repeat, and 2 bytes a row; else none. They serve A·x alone: Aᵀ and Aᴴ take the matrix as it is.
-///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, PreparedProduct};
 /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
@@ -45,6 +39,12 @@ use std::sync::{Mutex, PoisonError};
 /// assert_eq!(y, [9.0, 2.0]);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Cost
+/// Two flops per entry and vector. In panels, one more if α is not 1. The set-up costs two passes over the entries.
+///
+/// The additional memory ([`bytes`](Self::bytes)) of panels is one value and 4 bytes per entry. The additional memory of slices is 2 bytes per row, plus
+/// at most one value and half a byte per entry. It serves only A·x. Products with Aᵀ and Aᴴ use the matrix as it is.
 #[derive(Debug)]
 pub struct PreparedProduct<'a, T: Scalar, I: Index> {
     a: Csr<'a, T, I>,
@@ -52,7 +52,7 @@ pub struct PreparedProduct<'a, T: Scalar, I: Index> {
     form: PreparedForm<T>,
 }
 
-/// How a matrix is kept for its products.
+/// The format of a matrix for its products.
 #[derive(Debug)]
 pub(crate) enum PreparedForm<T: Scalar> {
     AsGiven,
@@ -60,33 +60,33 @@ pub(crate) enum PreparedForm<T: Scalar> {
     Slices(SlicedMatrix<'static, T>),
 }
 
-/// Bytes of x from which on panels are worth their memory.
+/// Size of x in bytes above which panels are worth their memory.
 const LARGE: usize = 2 << 20;
-/// Bytes of the sums of a panel: half of a second-level cache.
+/// Size of the sums of a panel in bytes: half of a second-level cache.
 const SUMS: usize = 256 << 10;
-/// Panels at least, so that threads have enough of them.
+/// Minimum number of panels, so that all threads have work.
 const FEWEST: usize = 16;
-/// Rows with more entries are in no panel: they are cut among the threads.
+/// Rows with more entries are in no panel. They are divided among the threads.
 const LONG: usize = 1 << 14;
-/// Columns that a place can tell apart: the upper half of it is the row in its panel.
+/// Number of columns in the lower half of a place. The upper half is the row in the panel.
 const BLOCK: usize = 1 << 16;
-/// Columns within which the entries of a panel keep the order of the rows.
+/// Number of adjacent columns in which the entries of a panel keep the order of the rows.
 const NEAR: usize = 1 << 6;
-/// Entries ahead at which vector and sums are asked for.
+/// Distance in entries at which vector and sums are prefetched.
 const AHEAD: usize = 32;
 
-/// Rows that one panel has.
+/// Number of rows of a panel.
 fn panel_rows<T>(rows: usize) -> usize {
     (SUMS / size_of::<T>()).min(BLOCK).min(rows.div_ceil(FEWEST)).max(1)
 }
 
-/// The entries of a matrix in panels of rows, in each by columns.
+/// The entries of a matrix in panels of rows. Each panel is sorted by column.
 #[derive(Debug)]
 pub(crate) struct RowPanels<T> {
     columns: usize,
-    /// Rows of a panel.
+    /// Number of rows of a panel.
     rows: usize,
-    /// Where the entries of a panel begin that lie in a block of columns, and where the last end.
+    /// The first entry of each block of columns of each panel, and the end of the last.
     starts: Vec<usize>,
     /// Row in the panel, column in the block.
     places: Vec<u32>,
@@ -95,7 +95,7 @@ pub(crate) struct RowPanels<T> {
     long: Vec<usize>,
 }
 
-/// The form of a matrix, if not in panels, in slices where its rows allow it.
+/// Convert a matrix to panels, or otherwise to slices if its rows allow this.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -137,7 +137,7 @@ pub(crate) fn by_slices<T: Scalar>(call: SlicesCall<'_, T>) {
     }
 }
 
-/// y = α·A·x + β·y, but for rows that are in no panel: β·y.
+/// y = α·A·x + β·y. For rows that are in no panel, y = β·y.
 pub(crate) struct PanelsCall<'a, T> {
     panels: &'a RowPanels<T>,
     alpha: T,
@@ -199,7 +199,7 @@ impl<T: Scalar> RowPanels<T> {
         }
     }
 
-    /// Adds the products of a panel to y.
+    /// Add the products of a panel to y.
     #[inline(always)]
     fn add(&self, panel: usize, weight: impl Fn(T) -> T, x: &[T], y: &mut [T]) {
         let blocks = self.columns.div_ceil(BLOCK);
@@ -232,7 +232,7 @@ fn column_of(place: u32) -> usize {
     (place & 0xffff) as usize
 }
 
-/// Sorts the entries of some rows by columns; returns where those of each [`NEAR`] columns begin.
+/// Sort the entries of some rows by column. Returns the place where each group of [`NEAR`] columns begins.
 fn by_columns<T: Scalar, I: Index>(
     a: &Csr<'_, T, I>,
     rows: Range<usize>,
@@ -258,7 +258,7 @@ fn by_columns<T: Scalar, I: Index>(
 }
 
 impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
-    /// Of a matrix that stays where it is.
+    /// Prepare a matrix. It borrows the matrix.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -266,14 +266,14 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
         Self::from_csr(a.view())
     }
 
-    /// The same of a matrix that is given away: of one that owns its arrays, a product that lasts.
+    /// Prepare a matrix that the product then owns. If the matrix owns its arrays, the product has the lifetime `'static`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn from_csr(a: Csr<'a, T, I>) -> Result<Self> {
         let plan = ProductPlan::new(&a);
         let large = a.columns() * size_of::<T>() >= LARGE && u32::try_from(a.entries()).is_ok();
-        // A panel has entries in most lines of x.
+        // A panel has entries in most cache lines of x.
         let dense = a.entries() / a.rows().max(1) * panel_rows::<T>(a.rows()) * (64 / size_of::<T>()) >= a.columns();
         let in_panels = plan.is_scattered() && large && dense;
         let form = T::by_type::<PrepareMatrix<'_>>((a.words(), in_panels))?;
@@ -285,17 +285,17 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
         &self.a
     }
 
-    /// Whether the matrix is kept once more, in panels.
+    /// Whether the product uses panels.
     pub fn is_in_panels(&self) -> bool {
         matches!(self.form, PreparedForm::Panels(_))
     }
 
-    /// Whether the matrix is kept once more, in slices of rows that are like each other.
+    /// Whether the product uses slices.
     pub fn is_in_slices(&self) -> bool {
         matches!(self.form, PreparedForm::Slices(_))
     }
 
-    /// Bytes that are kept beside the matrix.
+    /// Size of the additional memory in bytes.
     pub fn bytes(&self) -> usize {
         match &self.form {
             PreparedForm::AsGiven => 0,
@@ -304,11 +304,15 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
         }
     }
 
-    /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y: as [`Csr::product`]. Where β is 0, y is
-    /// not read. In panels and slices the matrix is read once for each vector; in panels α is multiplied with its entries.
+    /// Compute y = α·op(A)·x + β·y for one or more vectors, as [`Csr::product`] does.
+    ///
+    /// If β is 0, y is not read. In panels and slices, each vector costs one pass over the matrix. In panels, α multiplies the entries.
+    ///
+    /// # Shapes
+    /// x and y contain the same number of vectors, one after the other.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths of x and y are not those of as many vectors.
+    /// [`Error::Shape`] if the lengths of x and y do not match.
     pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
         if op != Op::Plain || matches!(self.form, PreparedForm::AsGiven) {
             return self.a.product(op, alpha, x, beta, y);
@@ -319,7 +323,7 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
         Ok(())
     }
 
-    /// y = α·A·x + β·y of one vector.
+    /// y = α·A·x + β·y for one vector.
     fn multiply(&self, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T])) {
         match &self.form {
             PreparedForm::AsGiven => self.plan.product(&self.a, alpha, x, beta, y),
@@ -332,7 +336,7 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
 
     fn by_panels(&self, panels: &RowPanels<T>, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T])) {
         T::by_type::<MultiplyPanels<'_>>(PanelsCall { panels, alpha, x, beta, y: &mut *y });
-        // They are β·y so far.
+        // The elements of y are β·y so far.
         let beta = if beta == T::ZERO { T::ZERO } else { T::ONE };
         for i in &panels.long {
             let plan = self.plan.clone().with_rows(*i..i + 1).with_schedule(ProductSchedule::Balanced);

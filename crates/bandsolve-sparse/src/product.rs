@@ -1,4 +1,4 @@
-//! y = α·A·x + β·y and what else is a sum over rows.
+//! y = α·A·x + β·y, and other sums over rows.
 
 use crate::accurate::AccurateCall;
 use crate::csr::{Csr, CsrWords};
@@ -25,13 +25,13 @@ impl<T: Scalar> Csr<'_, T, u32> {
         entries.fold(T::ZERO, |sum, (j, value)| sum + *value * x[*j as usize])
     }
 
-    /// Lets `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` change every element of y.
+    /// Call `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` for every element of y.
     pub(crate) fn each_sum(&self, x: &[T], y: &mut [T], then: impl Fn(usize, T, &mut T) + Sync) {
         ProductPlan::new(self).reduce(self, &RowProducts { x, then }, y);
     }
 }
 
-/// RowProducts over rows, and what becomes of them.
+/// The product of each row with a vector, and the function that receives it.
 struct RowProducts<'a, T, F> {
     x: &'a [T],
     then: F,
@@ -68,13 +68,13 @@ impl<T: Scalar, F: Fn(usize, T, &mut T) + Sync> RowReduction<T> for RowProducts<
     }
 }
 
-/// y = α·s + β·y; where β is 0, y is not read.
+/// y = α·s + β·y. If β is 0, y is not read.
 #[inline]
 pub(crate) fn weighted<T: Scalar>(alpha: T, sum: T, beta: T, y: &mut T) {
     *y = if beta == T::ZERO { alpha * sum } else { alpha * sum + beta * *y };
 }
 
-/// RowProducts over rows for K vectors at once.
+/// The products of each row with K vectors at once.
 struct RowProductsOf<'a, T, const K: usize> {
     x: [&'a [T]; K],
     alpha: T,
@@ -141,7 +141,7 @@ impl<T: Scalar, const K: usize> OutputRows<[T; K]> for VectorsMut<'_, T, K> {
 /// y = α·op(A)·x + β·y for the vectors of x and y, or y = rhs − A·x for one.
 pub(crate) struct ProductCall<'a, T: Scalar> {
     a: CsrWords<'a, T>,
-    /// Else the one that fits.
+    /// `None`: choose one for the matrix.
     plan: Option<&'a ProductPlan>,
     op: Op,
     alpha: T,
@@ -153,7 +153,7 @@ pub(crate) struct ProductCall<'a, T: Scalar> {
 
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), of several vectors, or of a transposed or an adjoint matrix.
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), for several vectors, or for the transpose or adjoint of the matrix.
 pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) -> Result<()> {
     match core::mem::replace(&mut call.a, CsrWords::Narrow(Csr::nothing())) {
         CsrWords::Narrow(a) => of_words(&a, call),
@@ -191,10 +191,11 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) ->
     Ok(())
 }
 
-/// Bytes from which on vectors have large pages.
+/// Size in bytes above which vectors are copied to large pages.
 const LARGE: usize = 4 << 20;
 
-/// A copy of a large vector: what is read at random from small pages takes half as long again. Empty of a small one, or without memory.
+/// A copy of a large vector on large pages. Random reads from small pages take 1.5 times as long. The copy is empty if the vector is small, or if the
+/// memory does not suffice.
 fn on_large_pages<T: Scalar>(x: &[T]) -> Vec<T> {
     if size_of_val(x) < LARGE {
         return vec![];
@@ -206,7 +207,7 @@ fn on_large_pages<T: Scalar>(x: &[T]) -> Vec<T> {
     copy
 }
 
-/// Several vectors, four at a time.
+/// Multiply with several vectors, four at a time.
 fn columns<T: Scalar, I: Index>(
     a: &Csr<'_, T, I>,
     plan: &ProductPlan,
@@ -229,10 +230,10 @@ fn columns<T: Scalar, I: Index>(
     Ok(())
 }
 
-/// Parts of the rows, each of which is transposed into a vector of its own.
+/// Number of parts of the rows. The product with the transpose of each part goes to a separate vector.
 const PARTS: usize = 8;
 
-/// Each part adds up what it has for the columns that it knows; what they have is added in the order of the parts.
+/// Each part adds up its contributions to its columns. The results of the parts are then added in a fixed order.
 fn transposed<T: Scalar, I: Index>(
     a: &Csr<'_, T, I>,
     conjugate: bool,
@@ -254,7 +255,7 @@ fn transposed<T: Scalar, I: Index>(
     Ok(())
 }
 
-/// Aᵀ·x of some rows, from the first column that they know to the last: its number, and the sums.
+/// The product with the transpose of some rows: the number of their first column, and the sums from this column to their last.
 fn transposed_rows<T: Scalar, I: Index>(
     a: &Csr<'_, T, I>,
     conjugate: bool,
@@ -273,12 +274,15 @@ fn transposed_rows<T: Scalar, I: Index>(
 }
 
 impl ProductPlan {
-    /// y = α·A·x + β·y for the rows of the plan, in the way that it says. Where β is 0, y is not read.
+    /// Compute y = α·A·x + β·y for the rows of the plan, with its schedule. If β is 0, y is not read.
+    ///
+    /// # Shapes
+    /// x has one element per column of A, and y one per row of the plan.
     ///
     /// # Panics
-    /// If the lengths do not fit.
+    /// If a length is wrong.
     pub fn product<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>, alpha: T, x: &[T], beta: T, y: &mut [T]) {
-        assert_eq!(x.len(), a.columns(), "one element of x a column");
+        assert_eq!(x.len(), a.columns(), "`x` must have one element per column of the matrix");
         let done = T::by_type::<MultiplyRows<'_>>(ProductCall {
             a: a.words(),
             plan: Some(self),
@@ -294,16 +298,19 @@ impl ProductPlan {
 }
 
 impl<T: Scalar, I: Index> Csr<'_, T, I> {
-    /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y. Where β is 0, y is not read.
+    /// Compute y = α·op(A)·x + β·y for one or more vectors. If β is 0, y is not read.
+    ///
+    /// # Shapes
+    /// x and y contain the same number of vectors, one after the other.
     ///
     /// # Cost
-    /// Two flops an entry and vector. The matrix is read once for four vectors. One vector of 4 MiB or more is copied where the columns are far from
-    /// each other. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
+    /// Two flops per entry and vector. Four vectors cost one pass over the matrix. A single vector of 4 MiB or more is copied if the columns of neighboring
+    /// entries are far apart. Products with Aᵀ and Aᴴ need scratch memory for at most eight vectors of the length of y.
     ///
     /// # Errors
-    /// [`bandsolve::Error::Shape`] if the lengths of x and y are not those of as many vectors, [`bandsolve::Error::OutOfMemory`].
+    /// [`bandsolve::Error::Shape`] if the lengths of x and y do not match. [`bandsolve::Error::OutOfMemory`].
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Op;
     /// use bandsolve_sparse::Csr;
@@ -321,7 +328,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         self.call(op, (alpha, x), (beta, y), None)
     }
 
-    /// Whether x and y are as many vectors, of the lengths that op(A) has.
+    /// Check that x and y contain the same number of vectors, with the lengths of op(A).
     pub(crate) fn check_vectors(&self, op: Op, x: &[T], y: &[T]) -> Result<()> {
         let plain = [self.columns(), self.rows()];
         let [from, to] = if op == Op::Plain { plain } else { [plain[1], plain[0]] };

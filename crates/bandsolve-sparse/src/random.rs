@@ -1,3 +1,3 @@
-//! Random numbers that are functions of their place.
+//! Random numbers that depend only on their place.
 
 pub(crate) use bandsolve_kernel::random::split_mix as mixed;

@@ -364,23 +364,23 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         let cut = |row: usize| WorkCut { row, entry: self.pointers[row].at() };
         let (from, to) = (cut(rows.start), cut(rows.end));
         let parallel = count() > 1 && available();
-        // Whole rows are reduced in the same way wherever they are cut.
+        // Cuts between whole rows do not change the results.
         let alone = !parallel && self.plan.schedule == ProductSchedule::Adaptive;
         let least = if alone { usize::MAX } else { PIECE.max(work(from, to) / PIECES) };
         self.piece((from, to), least, output, parallel).count
     }
 
-    /// Whether a row began before the cut and is not over.
+    /// Whether the cut is inside a row.
     fn is_within(&self, cut: WorkCut) -> bool {
         self.pointers[cut.row].at() < cut.entry
     }
 
-    /// A cut that halves the work between two others; one of these if that cannot be.
+    /// A cut that halves the work between two others, or one of these two if there is none.
     fn middle(&self, from: WorkCut, to: WorkCut) -> WorkCut {
         let half = (from.row + from.entry).midpoint(to.row + to.entry);
         let over = |row: usize| self.pointers[row].at() + row <= half;
         let (mut row, mut end) = (from.row, to.row);
-        // The row in which the cut is: the last of which the beginning is over.
+        // The row of the cut: the last row that begins before the cut.
         while row < end {
             let middle = end - (end - row) / 2;
             if over(middle) { row = middle } else { end = middle - 1 }
@@ -394,7 +394,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         }
     }
 
-    /// What lies between two cuts. `output`: the rows that end there, but for one that began before.
+    /// Reduce the piece between two cuts. `output` has the rows that begin and end in the piece.
     fn piece<O: OutputRows<R::Output>>(
         &self,
         (from, to): (WorkCut, WorkCut),
@@ -411,7 +411,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         }
         let first = from.row + usize::from(self.is_within(from));
         let (left, right) = output.split(middle.row.saturating_sub(first));
-        // The row that is cut, if it ends here and is not left to others.
+        // The result of the row at the cut, if it begins and ends in this piece.
         let (cut, right) =
             right.split(usize::from(self.is_within(middle) && first <= middle.row && middle.row < to.row));
         let left = || self.piece((from, middle), least, left, parallel);
@@ -420,7 +420,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         self.joined(middle.row, left, right, cut)
     }
 
-    /// Two pieces as one. `cut`: the result of the row between them.
+    /// Join two pieces. `cut` is the result of the row between them.
     fn joined<O: OutputRows<R::Output>>(
         &self,
         row: usize,
@@ -434,7 +434,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
             both.tail = right.tail;
             return both;
         };
-        // The row between them began in the left piece, or before.
+        // The row between the pieces began in the left piece, or before it.
         let in_left = left.tail.is_some() || left.ended;
         let open = if in_left { left.tail } else { both.head.take() };
         let sum = open.unwrap_or_else(|| self.reduction.start(row));
@@ -455,7 +455,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         sum
     }
 
-    /// A piece, from left to right.
+    /// Reduce a piece from left to right.
     fn reduce<O: OutputRows<R::Output>>(&self, from: WorkCut, to: WorkCut, mut output: O) -> OpenEnds<R::Sum> {
         let mut left = OpenEnds { count: 0, head: None, tail: None, ended: from.row < to.row };
         let (mut row, mut entry) = (from.row, from.entry);
@@ -478,12 +478,12 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         left
     }
 
-    /// Whole rows.
+    /// Reduce whole rows.
     fn rows<O: OutputRows<R::Output>, const SCATTERED: bool>(&self, rows: Range<usize>, output: &mut O) -> usize {
         let Self { pointers, columns, values, reduction, .. } = *self;
         let (mut count, mut from) = (0, pointers[rows.start].at());
         let mut asked = from;
-        // Rows that are reduced already.
+        // Number of rows that are already reduced.
         let mut reduced = 0;
         for (at, end) in pointers[rows.start + 1..rows.end + 1].iter().enumerate() {
             let (row, end) = (rows.start + at, end.at());
@@ -519,11 +519,11 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         count
     }
 
-    /// Whether the first [`RowReduction::ALIKE`] rows have as many entries as the first, and are reduced together.
+    /// Whether the first [`RowReduction::ALIKE`] rows have the same length, so that one call reduces them.
     #[inline(always)]
     fn are_alike(&self, rows: Range<usize>, length: usize) -> bool {
         let Some(end) = self.pointers[..=rows.end].get(rows.start + R::ALIKE) else { return false };
-        // Rows that are not alike seldom have as many entries together. Without branches: lengths may be at random.
+        // Rows of different lengths seldom have this total length. No branches, since lengths may be random.
         let together = end.at().wrapping_sub(self.pointers[rows.start].at()) == R::ALIKE * length;
         if !(together & (length.wrapping_sub(1) < BLOCK) & self.reduction.takes_alike(length)) {
             return false;
@@ -532,7 +532,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         (rows.start + 1..rows.start + R::ALIKE).fold(true, |same, row| same & (of(row) == length))
     }
 
-    /// Rows of the same number of entries, from `row` on, whose results stand from `at` on.
+    /// Reduce rows of the same length, starting at `row`. Their results begin at `at`.
     #[inline(never)]
     fn rows_alike<O: OutputRows<R::Output>>(&self, row: usize, at: usize, output: &mut O) -> usize {
         let own = self.pointers[row].at()..self.pointers[row + R::ALIKE].at();
@@ -548,7 +548,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         count
     }
 
-    /// Some entries of a row, in blocks.
+    /// Reduce some entries of a row, in blocks.
     #[inline(never)]
     fn part(&self, row: usize, entries: Range<usize>) -> R::Sum {
         let Self { columns, values, reduction, .. } = *self;
@@ -569,7 +569,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
     }
 }
 
-/// Asks for what will be read a while after these entries.
+/// Prefetch the data that will be read soon after these entries.
 #[inline(always)]
 fn ask_for<T, W: IndexWord, R: RowReduction<T>>(reduction: &R, columns: &[W], entries: Range<usize>) {
     let end = columns.len().min(entries.end + GATHER_AHEAD);
@@ -578,7 +578,7 @@ fn ask_for<T, W: IndexWord, R: RowReduction<T>>(reduction: &R, columns: &[W], en
     }
 }
 
-/// Takes entries into a sum.
+/// Add entries to a sum.
 #[inline(always)]
 fn reduce_entries<T: Copy, W: IndexWord, R: RowReduction<T>>(
     reduction: &R,

@@ -1,4 +1,4 @@
-//! Operators that compute in another type of numbers, into whose range vectors are brought by powers of two.
+//! Operators that compute in another number type. Powers of two scale the vectors to its range.
 
 use crate::csr::{Csr, cast};
 use crate::rows::each_row;
@@ -9,7 +9,7 @@ use bandsolve::{RealScalar, Result, Scalar};
 use bandsolve_kernel::scalar::{largest, peak};
 use bandsolve_kernel::spread::{RowsOf, chunks};
 
-/// Powers of two by which rows are multiplied.
+/// Powers of two that scale the rows.
 #[derive(Debug)]
 pub(crate) enum RowScale {
     All(f64),
@@ -27,7 +27,7 @@ impl RowScale {
         }
     }
 
-    /// One for all rows, if each of them then has an entry that is far above the smallest normal number of single precision.
+    /// One scale for all rows, if each row then has an entry far above the smallest normal number of single precision. Otherwise one per row.
     pub(crate) fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Self> {
         let mut largest = zeroed(a.rows())?;
         each_row(&mut largest, &|i, largest| {
@@ -43,7 +43,7 @@ impl RowScale {
         Ok(Self::Each(largest))
     }
 
-    /// The largest modulus of a vector whose rows are scaled and that is multiplied by a number.
+    /// The largest modulus of a vector after scaling its rows and multiplying by a number.
     fn largest<T: Scalar>(&self, x: &[T], by: f64) -> f64 {
         match self {
             Self::All(all) => largest_of(x, &|_, v| peak(scale(scale(v, by), *all)).to_f64()),
@@ -51,9 +51,9 @@ impl RowScale {
         }
     }
 
-    /// Two powers of two which together bring the scaled vector near 1; `None` of a vector of zeros.
+    /// Two powers of two whose product brings the scaled vector near 1. `None` for a vector of zeros.
     fn factors<T: Scalar>(&self, x: &[T]) -> Option<[f64; 2]> {
-        // Where rows are far smaller or larger than the vector, the product leaves even the range of double precision.
+        // If the rows are far smaller or larger than the vector, a single product leaves the range of double precision.
         let first = match self.largest(x, 1.0) {
             size if !size.is_finite() => 1.0 / FAR,
             size if size < 1.0 / FAR => FAR,
@@ -73,18 +73,18 @@ fn largest_of<T: Scalar>(x: &[T], size: &(impl Fn(usize, T) -> f64 + Sync)) -> f
     chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
 }
 
-/// v multiplied by a real number.
+/// Multiply v by a real number.
 #[inline(always)]
 fn scale<T: Scalar>(v: T, by: f64) -> T {
     v.scale(T::Real::from_f64(by))
 }
 
-/// Scratch for [`apply_rounded`] around an operator with n rows that needs `inner`.
+/// The scratch memory of [`apply_rounded`] for an operator with n rows and the scratch memory `inner`.
 pub(crate) fn rounded_scratch<S: Scalar>(n: usize, inner: StackReq) -> StackReq {
     StackReq::new::<S>(2 * n).and(inner)
 }
 
-/// y = B·R·x with the powers of two R of the rows, where `inner` forms z = B·rhs in the type S. Of a vector of zeros it is not called.
+/// Compute y = B·R·x, where R has the powers of two of the rows, and `inner` computes z = B·rhs in the type S. `inner` is not called if x is zero.
 ///
 /// # Errors
 /// Those of `inner`.

@@ -1,4 +1,4 @@
-//! The largest entry of every row and where it is: generalised products with ⊕ = max.
+//! The largest entry of every row and its column: generalised products with ⊕ = max.
 //!
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022, section 3.6: max1, max1-with-col, arg-max1, arg-max2.
@@ -7,9 +7,9 @@ use crate::reduce::RowReduction;
 use crate::two_largest::{ROWS, SHORTEST, places_of_two_largest};
 use bandsolve::RealScalar;
 
-/// maxⱼ aᵢⱼ of every row; `None` of a row without numbers. NaN is no number.
+/// The largest entry of every row, maxⱼ aᵢⱼ. Ignores NaN. `None` for a row without a number.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, RowMax, reduce_rows};
 /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, -4.0), (0, 1, -3.0)])?;
@@ -21,9 +21,9 @@ use bandsolve::RealScalar;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowMax;
 
-/// maxⱼ j·aᵢⱼ of every row, columns counted from 0; `None` of a row without numbers.
+/// The largest product of column and entry in every row, maxⱼ j·aᵢⱼ. Columns count from 0. `None` for a row without a number.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, RowMaxWithColumn, reduce_rows};
 /// let a = Csr::<f64>::from_triplets(1, 3, &[(0, 1, 4.0), (0, 2, 3.0)])?;
@@ -35,9 +35,9 @@ pub struct RowMax;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowMaxWithColumn;
 
-/// The column of the largest entry of every row, the first of several; `None` of a row without numbers.
+/// The column of the largest entry of every row, or the first of several. `None` for a row without a number.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, RowArgMax, reduce_rows};
 /// let a = Csr::<f64>::from_triplets(1, 3, &[(0, 2, 4.0), (0, 1, 5.0)])?;
@@ -49,9 +49,9 @@ pub struct RowMaxWithColumn;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowArgMax;
 
-/// The columns of the two largest entries of every row, the largest first; `None` where there are fewer.
+/// The columns of the two largest entries of every row, the largest first. `None` if there are fewer.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, RowArgMax2, reduce_rows};
 /// let a = Csr::<f64>::from_triplets(1, 3, &[(0, 2, 4.0), (0, 1, 5.0), (0, 0, 1.0)])?;
@@ -63,25 +63,26 @@ pub struct RowArgMax;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowArgMax2;
 
-/// The largest value so far and its column; NaN where there is none yet.
+/// The largest value so far and its column. NaN if there is none yet.
 type Best<T> = (T, u32);
 
-/// The larger of two numbers, one instruction; the second if the first is NaN.
+/// The larger of two numbers in one instruction, or the second if the first is NaN.
 #[inline(always)]
 fn larger<T: RealScalar>(value: T, of: T) -> T {
     if value > of { value } else { of }
 }
 
-/// Whether a value takes the place of the largest so far.
+/// Whether a value replaces the largest so far.
 #[inline(always)]
 fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
     value > best || best.is_nan()
 }
 
-/// Entries that are many: their largest is looked for before the places of two are.
+/// Length above which the search for the largest value comes before the search for the places of two.
 const LONG: usize = 32;
 
-/// The largest `weighted(k, values[k])` of many, NaN left out; −∞ where there is none. Several at a time: each maximum waits for the one before.
+/// The largest `weighted(k, values[k])` of many values, without NaN. −∞ if there is none. Eight independent maxima, since each maximum waits for the
+/// previous one.
 #[inline(never)]
 fn largest_of<T: RealScalar>(values: &[T], weighted: impl Fn(usize, T) -> T) -> T {
     const SIDE: usize = 8;
@@ -311,7 +312,7 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
 
     #[inline(always)]
     fn add(&self, [first, second]: &mut [Best<T>; 2], row: usize, column: usize, value: T) {
-        // What does not become, or does not stay, the first.
+        // The smaller of the new entry and the old first.
         let other = if is_larger(value, first.0) { *first } else { (value, column as u32) };
         let displaced = is_larger(value, first.0);
         RowArgMax.add(first, row, column, value);
@@ -323,17 +324,17 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         if let [value] = values {
             return self.add(sum, row, column(0), *value);
         }
-        // Of a long row, most parts have none of the two. Without a second one so far, NaN, each may have.
+        // Most parts of a long row contain none of the two largest. As long as there is no second (NaN), any part may.
         if values.len() >= LONG && largest_of(values, |_, value| value) <= sum[1].0 {
             return;
         }
         let [mut first, mut second] = [-T::INFINITY; 2];
         let [mut place, mut other] = [usize::MAX; 2];
         for (k, value) in values.iter().enumerate() {
-            // NaN is below all.
+            // Treat NaN as −∞.
             let value = larger(*value, -T::INFINITY);
             let (displaces, rises) = (value > first, value > second);
-            // What does not become, or does not stay, the first: the old first is as large as the second at least.
+            // The smaller of the new entry and the old first, which is at least as large as the second.
             let smaller = if value < first { value } else { first };
             let behind = if displaces { place } else { k };
             place = if displaces { k } else { place };

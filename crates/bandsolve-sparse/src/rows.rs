@@ -1,4 +1,4 @@
-//! Rows of matrices and elements of vectors, one by one on all threads.
+//! Loops over rows of matrices and elements of vectors, on all threads.
 
 use crate::csr::Csr;
 use bandsolve::memory::{more, reserved, zeroed};
@@ -9,13 +9,13 @@ use core::mem::replace;
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Rows of one task.
+/// Number of rows per task.
 pub(crate) const TASK: usize = 1 << 12;
 
-/// Rows of one task where few rows, too, are worth a second thread: those of the coarse levels of a hierarchy.
+/// Number of rows per task if a few rows are worth a second thread, such as those of the coarse levels of a hierarchy.
 pub(crate) const SMALL_TASK: usize = 1 << 10;
 
-/// Calls `work` for every element, on all threads, and adds up what it returns.
+/// Call `work` for every element, on all threads. Returns the sum of its results.
 pub(crate) fn each_row<T: Send>(output: &mut [T], work: &(impl Fn(usize, &mut T) -> usize + Sync)) -> usize {
     let tasks = output.len().div_ceil(SMALL_TASK);
     let task = |task: usize, RowsOf(output, _): RowsOf<'_, T>| {
@@ -24,22 +24,22 @@ pub(crate) fn each_row<T: Send>(output: &mut [T], work: &(impl Fn(usize, &mut T)
     chunks((tasks, 2), RowsOf(output, SMALL_TASK), &task, (0, &|a, b| a + b))
 }
 
-/// Some rows of a matrix that is made row by row.
+/// Some rows of a matrix that is built row by row.
 #[derive(Debug, Clone)]
 pub(crate) struct RowsMade<T> {
     pub lengths: Vec<u32>,
     pub columns: Vec<u32>,
     pub values: Vec<T>,
-    /// Memory for whoever makes them.
+    /// Scratch memory for the function that builds the rows.
     pub scratch: RowScratch<T>,
-    /// Whether they could be made.
+    /// Whether the rows could be built.
     result: Result<()>,
 }
 
-/// Memory that is kept from rows to rows, one for each thread.
+/// Scratch memory that is reused from task to task, one per thread.
 #[derive(Debug, Clone)]
 pub(crate) struct RowScratch<T> {
-    /// Those of [`RowSum`](crate::multiply::RowSum): no place is used yet from `next_place` on.
+    /// The places of [`RowSum`](crate::multiply::RowSum). All places from `next_place` on are unused.
     pub places: Vec<u32>,
     pub next_place: u32,
     pub numbers: Vec<T>,
@@ -51,7 +51,7 @@ impl<T> RowsMade<T> {
         Self { lengths: vec![], columns: vec![], values: vec![], scratch: RowScratch::new(), result: Ok(()) }
     }
 
-    /// Makes room for so many rows.
+    /// Reserve memory for this number of rows.
     fn begin(&mut self, rows: usize) -> Result<()> {
         self.lengths.clear();
         self.columns.clear();
@@ -59,7 +59,7 @@ impl<T> RowsMade<T> {
         more(&mut self.lengths, rows)
     }
 
-    /// Makes room for so many entries more.
+    /// Reserve memory for this number of further entries.
     pub fn reserve(&mut self, entries: usize) -> Result<()> {
         more(&mut self.columns, entries)?;
         more(&mut self.values, entries)
@@ -71,7 +71,7 @@ impl<T> RowScratch<T> {
         Self { places: vec![], next_place: 1, numbers: vec![], marks: vec![] }
     }
 
-    /// At least so many places.
+    /// Provide at least this number of places.
     pub fn make_places(&mut self, columns: usize) -> Result<()> {
         if self.places.len() < columns {
             self.places = zeroed(columns)?;
@@ -81,11 +81,11 @@ impl<T> RowScratch<T> {
     }
 }
 
-/// Tasks whose rows wait at a time to be put behind each other: as much as caches hold.
+/// Number of tasks whose rows are collected before they are concatenated: as many as fit the caches.
 const WAVE: usize = 16;
 
-/// A matrix that is made row by row, on all threads: `work` gets a range of rows and appends them to what it is given. `entries`: about as
-/// many as there will be.
+/// Build a matrix row by row, on all threads. `work` receives a range of rows, and appends these rows to its second argument. `entries` is an estimate
+/// of the number of entries.
 ///
 /// # Errors
 /// Those of `work`, [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), [`Error::Interrupted`](bandsolve::Error::Interrupted).
@@ -98,7 +98,7 @@ pub(crate) fn make_rows<T: Scalar>(
     pointers.push(0);
     let (mut indices, mut values, mut filled) = (room(entries, &[])?, room(entries, &[])?, 0);
     let none = RowsMade::new();
-    // So many that no thread has much more than another.
+    // Enough tasks to balance the threads.
     let of_task = (rows / 32).clamp(SMALL_TASK / 4, TASK);
     let mut wave = vec![none; WAVE.min(rows.div_ceil(of_task))];
     let scratch = Mutex::new(vec![]);
@@ -137,14 +137,14 @@ pub(crate) fn make_rows<T: Scalar>(
     Ok(Csr::from_rows(columns, pointers, indices, values))
 }
 
-/// Room for so many elements, on large pages where they are many, with some in the beginning. What is never written is no memory.
+/// An array with this capacity, on large pages if it is large. Pages that are never written take no memory.
 fn room<T: Pod>(count: usize, first: &[T]) -> Result<Vec<T>> {
     let mut room = zeroed(count)?;
     room[..first.len()].copy_from_slice(first);
     Ok(room)
 }
 
-/// An array of rows of any lengths: where each begins, and where the last ends.
+/// An array of rows with different lengths. `starts` has the beginning of each row, and the end of the last.
 pub(crate) struct Ragged<'a, T> {
     pub values: &'a mut [T],
     pub starts: &'a [usize],

@@ -1,4 +1,4 @@
-//! Matrices whose rows are like those beside them, as stencils make them: products without an index for each entry.
+//! Matrices of stencils, whose rows have the pattern of their neighbors: products with less than one index per entry.
 
 use crate::csr::{Csr, cast};
 use crate::rows::{Ragged, SMALL_TASK as TASK};
@@ -8,38 +8,38 @@ use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Rows of a slice.
+/// Number of rows of a slice.
 pub(crate) const LANES: usize = 8;
-/// Slices of one task.
+/// Number of slices per task.
 const SLICES: usize = TASK / LANES;
-/// Entries of rows whose values are looked for among those of slices before.
+/// Maximum length of rows whose values are compared with those of earlier slices.
 const SHORT: usize = 32;
-/// Values ahead at which those of slices are asked for.
+/// Distance in values at which slices are prefetched.
 const AHEAD: usize = 512;
 
-/// A matrix in slices: of [`LANES`] rows with their entries at the same distances from the diagonal, so that the columns of the first say
-/// where those of all are. What is in no slice is kept by rows.
+/// A matrix in slices. The [`LANES`] rows of a slice have their entries at the same distances from the diagonal, so that the columns of the first row
+/// suffice. Rows that are in no slice are stored in CSR format.
 ///
-/// Sums are those of the rows one by one, bit for bit.
+/// The products are bit for bit those of the CSR matrix.
 #[derive(Debug)]
 pub(crate) struct SlicedMatrix<'a, T: Scalar> {
     size: usize,
-    /// Where the columns of each slice begin, and where the last end; where its rows differ there are none.
+    /// The first column of each slice, and the end of the last. A slice whose rows differ has no columns.
     starts: Vec<usize>,
-    /// The column of each entry of the first lane.
+    /// The column of each entry of the first row.
     columns: Vec<u32>,
-    /// Where the values of each slice begin.
+    /// The first value of each slice.
     blocks: Vec<usize>,
-    /// Entry by entry those of all lanes. Slices of the same values share them, if they are near each other.
+    /// For each entry, the values of all rows. Slices with the same values share them, if they are near each other.
     values: Vec<T>,
     /// The rows that are in no slice.
     rest: Csr<'a, T, u32>,
-    /// The first of them at each slice or after it; and how many come before the last rows, which are too few for one.
+    /// The first of these rows at each slice or after it, and their number before the last rows, which are too few for a slice.
     others: Vec<u32>,
 }
 
 impl<'a, T: Scalar> SlicedMatrix<'a, T> {
-    /// In slices, if most rows are in one; else as it is given.
+    /// Use slices if most rows are in one, otherwise the matrix as it is.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), here and below.
@@ -50,7 +50,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         }
     }
 
-    /// The same in another precision, which lasts as long as the matrix `a` that it was made of.
+    /// Convert to another precision, with the lifetime of the matrix `a`.
     pub fn rounded<'b, S: Scalar>(&self, a: &Csr<'b, T, u32>) -> Result<SlicedMatrix<'b, S>> {
         let mut values = zeroed(self.values.len())?;
         each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
@@ -135,20 +135,20 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         self.each_sum(x, r, &|i, sum, r| *r = rhs[i] - sum);
     }
 
-    /// Lets `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` change every element of y.
+    /// Call `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` for every element of y.
     pub fn each_sum(&self, x: &[T], y: &mut [T], then: &(impl Fn(usize, T, &mut T) + Sync)) {
         each_chunk((y.len().div_ceil(TASK), 2), RowsOf(y, TASK), &|task, y| {
             dispatch::<T, _>(Simd::detect(), SliceSums { a: self, first: task * TASK, x, y: y.0, then });
         });
     }
 
-    /// Bytes of memory, but for the rows that are in no slice.
+    /// Size of the memory in bytes, without the rows that are in no slice.
     pub fn bytes(&self) -> usize {
         let (of_slices, columns) = (size_of_val(&self.starts[..]) + size_of_val(&self.blocks[..]), &self.columns[..]);
         of_slices + size_of_val(columns) + size_of_val(&self.values[..]) + size_of_val(&self.others[..])
     }
 
-    /// The entries of the rows of a slice: their columns in its first row, and the values of all rows entry by entry. `None` where rows differ.
+    /// The columns of the first row of a slice, and for each entry the values of all rows. `None` if the rows differ.
     #[inline(always)]
     pub fn slice(&self, slice: usize) -> Option<(&[u32], &[T])> {
         let own = self.starts.get(slice..slice + 2).map_or(0..0, |own| own[0]..own[1]);
@@ -159,14 +159,14 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         Some((&self.columns[own.clone()], &self.values[first..first + LANES * own.len()]))
     }
 
-    /// The values at the mirrored places of an entry of each row of a slice: the k-th, which is in this column in its first row. `None` unless
-    /// the rows of these places are in slices, too, and have such entries.
+    /// For each row of a slice, the value of the mirrored entry of entry k. In the first row, entry k is in this column. `None` if a mirrored entry is
+    /// missing, or its row is in no slice.
     #[inline(always)]
     pub fn mirrored(&self, slice: usize, k: usize, column: usize) -> Option<[T; LANES]> {
         let (first, other, lane) = (slice * LANES, column / LANES, column % LANES);
         let values_at = |slice: usize, column: usize| {
             let (columns, values) = self.slice(slice)?;
-            // As far from the end of its row as k is from the beginning of its own, where it is in a stencil.
+            // In a stencil, the mirrored entry is as far from the end of its row as k is from the beginning.
             let likely = columns.len().wrapping_sub(k + 1);
             let is_there = |at: &u32| *at as usize == column;
             let at =
@@ -183,7 +183,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         Some(found)
     }
 
-    /// Σⱼ aᵢⱼ·xⱼ of the first rows of a slice, in the order of entries.
+    /// Σⱼ aᵢⱼ·xⱼ for the first rows of a slice, in the order of the entries.
     #[inline(always)]
     pub fn sums(&self, slice: usize, count: usize, x: &[T]) -> [T; LANES] {
         let mut sums = [T::ZERO; LANES];
@@ -201,7 +201,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     }
 }
 
-/// Sums of rows, from the first row of a slice on, and what becomes of them.
+/// The products of the rows of a slice with a vector, and the function that receives them.
 struct SliceSums<'a, T: Scalar, F> {
     a: &'a SlicedMatrix<'a, T>,
     first: usize,
@@ -225,8 +225,8 @@ impl<T: Scalar, F: Fn(usize, T, &mut T)> Job<T> for SliceSums<'_, T, F> {
     }
 }
 
-/// Entries of the rows of each slice from this one on, or 0 where its rows differ; and the slice whose values are those of it, the last of its length
-/// that has values of its own, or itself. Returns how many slices there are.
+/// For each slice from this one on, the number of entries per row, or 0 if its rows differ. Also the slice with the same values: the last slice of the
+/// same length with separate values, or the slice itself. Returns the number of slices.
 fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usize], models: &mut [usize]) -> usize {
     let (mut alike, mut last) = (0, [None; SHORT]);
     let values = |slice: usize| {
@@ -252,7 +252,7 @@ fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usiz
     alike
 }
 
-/// The values of alike rows, entry by entry those of all.
+/// The values of rows with the same pattern: for each entry, the values of all rows.
 fn fill_slice<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, own: &mut [T]) {
     let (length, values) = (own.len() / LANES, a.parts().2);
     let rows: [&[T]; LANES] = core::array::from_fn(|lane| &values[a.range(first + lane)][..length]);

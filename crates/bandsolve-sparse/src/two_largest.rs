@@ -1,15 +1,15 @@
-//! The two largest entries of rows of the same length, a row in each lane.
+//! The two largest entries of rows of the same length, with one row per lane.
 
 use bandsolve::{RealScalar, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Rows at a time: a multiple of all numbers of lanes.
+/// Number of rows at a time: a multiple of all numbers of lanes.
 pub(crate) const ROWS: usize = 16;
-/// Entries of a row at least.
+/// Minimum length of a row.
 pub(crate) const SHORTEST: usize = 4;
 
-/// For [`ROWS`] rows of `length` entries, one row after the other, the places of the largest and of the second largest in their rows: the first ones
-/// of several. The second place is −1 where fewer than two entries are numbers above −∞.
+/// For [`ROWS`] rows of `length` entries, one after the other: the places of the largest and the second largest entry in each row. Ties go to the first.
+/// The second place is −1 if fewer than two entries are numbers above −∞.
 pub(crate) fn places_of_two_largest<T: RealScalar>(values: &[T], length: usize) -> [[T; ROWS]; 2] {
     assert!(length >= SHORTEST && values.len() == ROWS * length, "rows of the same length");
     dispatch::<T, _>(Simd::detect(), TwoLargest { values, length })
@@ -48,13 +48,13 @@ unsafe fn two_largest<T: RealScalar, V: Lanes<Real = T>>(rows: *const T, length:
     let mut best = TwoLargestLanes { values: [nothing; 2], places: [nowhere; 2], at: V::splat(T::ZERO) };
     let whole = length / 4 * 4;
     for k in (0..whole).step_by(4) {
-        // SAFETY: four columns of rows that have as many from k on.
+        // SAFETY: the rows have at least four columns from k on.
         let columns = unsafe { V::load_columns(rows.add(k), length) };
         for k in 0..4 {
             best.take(columns[k]);
         }
     }
-    // The last columns, and before them some that were there already.
+    // Load the last four columns, and skip those that were already processed.
     let left = length - whole;
     if left > 0 {
         // SAFETY: the last four of at least four columns.
@@ -72,17 +72,17 @@ unsafe fn two_largest<T: RealScalar, V: Lanes<Real = T>>(rows: *const T, length:
 struct TwoLargestLanes<V> {
     values: [V; 2],
     places: [V; 2],
-    /// The place of what comes next.
+    /// The place of the next entry.
     at: V,
 }
 
 impl<T: RealScalar, V: Lanes<Real = T>> TwoLargestLanes<V> {
-    /// Takes the next entry of each lane. NaN is above nothing.
+    /// Process the next entry of each lane. Ignores NaN.
     #[inline(always)]
     fn take(&mut self, value: V) {
         let ([first, second], [place, other]) = (self.values, self.places);
         let (displaces, rises) = (value.gt(first), value.gt(second));
-        // What does not become, or does not stay, the first.
+        // The smaller of the new entry and the old first.
         let behind = V::select(displaces, place, self.at);
         self.places = [V::select(displaces, self.at, place), V::select(rises, behind, other)];
         self.values = [value.max(first), first.min(value).max(second)];
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use bandsolve_gallery::Random;
 
-    /// Of few different numbers, infinities and NaN, on every instruction set, beside what sorting says.
+    /// Rows with few different numbers, infinities and NaN, on every instruction set, compared with sorting.
     fn places_are_those_of_sorted_rows<T: RealScalar>() {
         let mut random = Random::new(8);
         let some = [-T::INFINITY, -T::ONE, -T::ZERO, T::ZERO, T::ONE, T::INFINITY, T::from_f64(f64::NAN)];

@@ -307,10 +307,10 @@ fn auto_takes_what_suits() {
         Csr::from_triplets(n, n, &entries.collect::<Vec<_>>()).unwrap()
     };
     for (a, kind, word) in [
-        (tridiagonal(50, 4.0, 1.0), "jacobi", "twice the others"),
-        (tridiagonal(500, 2.0, -1.0), "tridiagonal", "of the weight lies beside the diagonal"),
+        (tridiagonal(50, 4.0, 1.0), "jacobi", "twice the sum"),
+        (tridiagonal(500, 2.0, -1.0), "tridiagonal", "of the off-diagonal weight is next to the diagonal"),
         // Smooth errors: many unknowns.
-        (model("laplace2d", 130), "amg-lines:1", "amg-lines:1 with cg leaves"),
+        (model("laplace2d", 130), "amg-lines:1", "amg-lines:1 with cg brings"),
     ] {
         let (taken, reason) = taken(&a);
         assert!(taken == kind && reason.contains(word), "{kind}: {taken}, {reason}");

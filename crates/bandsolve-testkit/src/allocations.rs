@@ -1,4 +1,4 @@
-//! Memory that is watched: tests count allocations, or let them fail one after the other.
+//! An allocator for tests that count allocations, or make them fail one after the other.
 //!
 //! A test binary that uses this module declares the allocator once:
 //! ```
@@ -16,13 +16,13 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
-/// The system's allocator. It counts the allocations of each thread, and makes the one fail that [`fail_each`] names.
+/// The system's allocator. It counts the allocations of each thread, and makes the allocation fail that [`fail_each`] selects.
 pub struct WatchedMemory;
 
-/// The allocation that fails: those of at least `BYTES` bytes are counted down to it. 0 while none is to fail.
+/// The number of allocations of at least `BYTES` bytes until one fails. 0 if none is to fail.
 static COUNTDOWN: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
-/// Whether an allocation has failed since the last look.
+/// Whether an allocation has failed since the last check.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -30,7 +30,7 @@ thread_local! {
 }
 
 impl WatchedMemory {
-    /// Counts an allocation; whether it is to fail.
+    /// Count an allocation. Returns whether it is to fail.
     fn fails(layout: Layout) -> bool {
         let _ = COUNT.try_with(|count| count.set(count.get() + 1));
         if layout.size() < BYTES.load(SeqCst) || COUNTDOWN.load(SeqCst) == 0 {
@@ -47,7 +47,7 @@ impl WatchedMemory {
     }
 }
 
-// SAFETY: all is left to the system's allocator. A null pointer says that there is no memory, as the trait allows.
+// SAFETY: all calls go to the system's allocator. The trait allows a null pointer for a failed allocation.
 unsafe impl GlobalAlloc for WatchedMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if Self::fails(layout) {
@@ -76,23 +76,24 @@ pub fn allocations() -> usize {
     COUNT.get()
 }
 
-/// Runs `work` again and again. In run k, the k-th allocation of at least `bytes` bytes fails, on whichever thread it is. Ends with
-/// the first run in which there are fewer, and returns the number of runs that returned [`Error::OutOfMemory`].
+/// Run `work` repeatedly. In run k, the k-th allocation of at least `bytes` bytes fails, on any thread.
 ///
-/// Choose `bytes` below the smallest array that grows with the problem, and above all that do not. With the environment variable
-/// `BANDSOLVE_TRACE_ALLOCATIONS` set, each failure prints where it was.
+/// The loop ends after the first run with fewer allocations. Returns the number of runs that returned [`Error::OutOfMemory`].
+///
+/// Choose `bytes` less than the size of all arrays that grow with the problem, and greater than the size of all others. If the environment variable
+/// `BANDSOLVE_TRACE_ALLOCATIONS` is set, each failed allocation prints its place.
 ///
 /// # Panics
-/// If `work` returns another error, or fails although all memory was there. If `work` uses memory without looking whether it is there,
-/// the process aborts; the last line printed then names the run.
+/// If `work` returns another error, or fails without a failed allocation. If `work` does not check an allocation, the process aborts. The last line
+/// printed then names the run.
 pub fn fail_each<R>(what: &str, bytes: usize, mut work: impl FnMut() -> Result<R, Error>) -> usize {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // What is made once in a process, and with it the threads.
+    // Run once first: this initialises everything that exists once per process, including the threads.
     assert!(work().is_ok(), "{what} fails although there is memory");
     let mut refused = 0;
     for k in 1.. {
-        // (Only the end of the process leaves this line to be read.)
+        // If the process aborts, this is the last line.
         eprintln!("{what}: allocation {k} of at least {bytes} bytes fails");
         BYTES.store(bytes, SeqCst);
         FAILED.store(false, SeqCst);

@@ -1,4 +1,4 @@
-//! One suite that every method and scalar type instantiates.
+//! One test suite that every method and number type instantiates.
 //!
 //! ```text
 //! use bandsolve::{Complex64, Method};
@@ -9,14 +9,13 @@
 //! ```
 //!
 //! # Tolerances
-//! Every one follows from the accuracy contract, η ≤ 8ε, or 64ε where the report says that the fallback ran:
+//! All tolerances follow from the accuracy contract: η ≤ 8ε, or 64ε if the report says that the fallback ran.
 //!
-//! - The *reported* η is held to the contract as it is.
-//! - The *true* η, formed in double-double, may exceed the reported one by the rounding of the residual that the method
-//!   computes in working precision. A residual of k products and k sums, subtracted from d, is off by at most
-//!   (k + 2)·u·(Σ|a||x| + |d|), u = ε/2; a complex product is off by √5·u instead of u: see [`rounding`].
-//! - *Forward* errors are bounded through the condition number of the row-scaled matrix,
-//!   [`bandsolve_gallery::oracle::condition_rows`].
+//! - The *reported* η must satisfy the contract.
+//! - The *true* η is computed in double-double. It may exceed the reported one by the rounding error of the residual in working precision. A residual with k
+//!   products and k sums has an error of at most (k + 2)·u·(Σ|a||x| + |d|), where u = ε/2. The error of a complex product is √5·u instead of u: see
+//!   [`rounding`].
+//! - *Forward* errors are bounded with the condition number of the row-scaled matrix, [`bandsolve_gallery::oracle::condition_rows`].
 
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{
@@ -33,20 +32,20 @@ use bandsolve_gallery::wide::{DoubleComplex, Wide};
 use bandsolve_gallery::{Random, random_vec};
 use std::sync::LazyLock;
 
-/// What a suite does to the default plan before it factors.
+/// The change that a suite makes to the default plan before it factors.
 pub type Configure = fn(Plan) -> Plan;
 
-/// What factors: the library itself, or something else that promises the same.
+/// The implementation under test: the library itself, or another one with the same contract.
 pub trait Suite<T: Scalar> {
-    /// Numbers of threads that must give the same bits as one.
+    /// Numbers of threads that must give the same bits as one thread.
     const THREADS: &'static [usize] = &[1, 2, 3, 7];
-    /// Whether only Hermitian positive definite matrices are solved, all others refused.
+    /// Whether the method solves only Hermitian positive definite matrices, and returns an error for all others.
     const DEFINITE: bool = false;
-    /// Factors a tridiagonal matrix.
+    /// Factor a tridiagonal matrix.
     fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
-    /// Factors a banded matrix.
+    /// Factor a banded matrix.
     fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
-    /// Factors a batch of tridiagonal matrices.
+    /// Factor a batch of tridiagonal matrices.
     fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
 }
 
@@ -65,7 +64,7 @@ impl<T: Scalar> Suite<T> for Library {
     }
 }
 
-/// The library by a method that takes Hermitian positive definite matrices only.
+/// The library, with a method for Hermitian positive definite matrices only.
 pub enum DefiniteMatrices {}
 
 impl<T: Scalar> Suite<T> for DefiniteMatrices {
@@ -81,7 +80,7 @@ impl<T: Scalar> Suite<T> for DefiniteMatrices {
     }
 }
 
-/// A matrix of any kind that a suite factors.
+/// A matrix of any kind that a suite can factor.
 trait Subject<T: Scalar> {
     fn factor<S: Suite<T>>(&self, plan: &Plan) -> Result<Box<dyn Factor<T> + '_>>;
 }
@@ -101,9 +100,9 @@ subject! {
     TridiagonalBatch batch;
 }
 
-/// Most ε of a verified answer.
+/// Maximum backward error of a verified answer, in ε.
 const GOOD: f64 = 8.0;
-/// Most ε of an answer for which the fallback ran.
+/// Maximum backward error after the fallback, in ε.
 const TOLERABLE: f64 = 64.0;
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
@@ -115,8 +114,7 @@ pub fn epsilon<T: Scalar>() -> f64 {
     T::Real::EPSILON.to_f64()
 }
 
-/// How far the true η may lie above the reported one, for rows of k entries: (k + 2)·u, and (√5 − 1)·u more for complex
-/// products; u = ε/2.
+/// The maximum difference between the true and the reported η for rows of k entries: (k + 2)·u, and (√5 − 1)·u more for complex products, where u = ε/2.
 pub fn rounding<T: Scalar>(k: usize) -> f64 {
     let complex = if T::COMPLEX { 1.25 } else { 0.0 };
     ((k + 2) as f64 + complex) * 0.5 * epsilon::<T>()
@@ -154,8 +152,8 @@ fn arrays<T: Scalar>(a: &Tridiagonal<'_, T>) -> [Vec<T>; 3] {
     [part(|r| r.0), part(|r| r.1), part(|r| r.2)]
 }
 
-/// Random matrix, dominant or not. Periodic ones of one or two unknowns are always dominant: there, corner and
-/// off-diagonal add up, and their cancellation would make the entries of the sum inexact.
+/// A random matrix, dominant or not. Periodic matrices with one or two unknowns are always dominant: their corners and off-diagonals add up, and cancellation
+/// would make these sums inexact.
 fn random_matrix<T: Scalar>(n: usize, periodic: bool, easy: bool) -> Tridiagonal<'static, T> {
     let seed = n as u64 + 1;
     if easy || (periodic && n < 3) {
@@ -176,12 +174,12 @@ fn definite_matrix<T: Scalar>(n: usize, periodic: bool, easy: bool) -> Tridiagon
     tridiagonal(sub, diag, sup, periodic)
 }
 
-/// A random matrix that the suite's method takes.
+/// A random matrix that the method of the suite can solve.
 fn matrix<T: Scalar, S: Suite<T>>(n: usize, periodic: bool, easy: bool) -> Tridiagonal<'static, T> {
     if S::DEFINITE { definite_matrix(n, periodic, easy) } else { random_matrix(n, periodic, easy) }
 }
 
-/// Right-hand sides of different kinds: A·x of a known x, random, a unit vector, zero, large.
+/// Right-hand sides of different kinds: A·x for a known x, random, a unit vector, zero, large.
 fn right_hand_sides<T: Scalar>(a: &impl MatrixRows<T>, n_rhs: usize) -> Vec<T> {
     let n = a.n();
     let mut random = Random::new(77);
@@ -198,7 +196,7 @@ fn right_hand_sides<T: Scalar>(a: &impl MatrixRows<T>, n_rhs: usize) -> Vec<T> {
     rhs
 }
 
-/// The matrix that `op` means.
+/// The matrix op(A).
 fn applied<T: Scalar>(op: Op, a: &Tridiagonal<'_, T>) -> Tridiagonal<'static, T> {
     match op {
         Op::Plain => a.clone().into_owned(),
@@ -207,7 +205,7 @@ fn applied<T: Scalar>(op: Op, a: &Tridiagonal<'_, T>) -> Tridiagonal<'static, T>
     }
 }
 
-/// 0, 1, 2, 3; around the SIMD widths 2 … 16; around partitions of 32 rows and their multiples; primes; round numbers.
+/// Sizes: 0 to 3, near the SIMD widths 2 to 16, near partitions of 32 rows and their multiples, primes, and round numbers.
 fn sizes() -> Vec<usize> {
     let mut sizes: Vec<usize> = (0..=9).chain([13, 15, 16, 17, 23]).collect();
     for partition in [32, 64, 96, 128, 256, 512, 1024] {
@@ -217,7 +215,7 @@ fn sizes() -> Vec<usize> {
     sizes
 }
 
-/// The matrices of both tables, generated once a process.
+/// The matrices of both tables, generated once per process.
 fn tables() -> &'static [(Case, Tridiagonal<'static, f64>)] {
     static TABLES: LazyLock<Vec<(Case, Tridiagonal<'static, f64>)>> =
         LazyLock::new(|| chang().into_iter().chain(klein()).map(|case| (case, case.matrix(PUBLISHED_N, 1))).collect());
@@ -225,7 +223,7 @@ fn tables() -> &'static [(Case, Tridiagonal<'static, f64>)] {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Solving and judging
+// Solving and checking
 
 fn bits<T: Scalar>(x: &[T]) -> Vec<[u64; 2]> {
     x.iter().map(|v| [v.re().to_f64().to_bits(), v.im().to_f64().to_bits()]).collect()
@@ -237,7 +235,7 @@ fn assert_same_bits<T: Scalar>(x: &[T], y: &[T], what: &str) {
     assert!(x.len() == y.len() && different.is_none(), "{what}: x differs first at {different:?}");
 }
 
-/// Factors and solves in place.
+/// Factor and solve in place.
 fn solve<T: Scalar, S: Suite<T>>(plan: &Plan, a: &impl Subject<T>, op: Op, rhs: &[T]) -> Result<(Vec<T>, Report)> {
     let factor = a.factor::<S>(plan)?;
     let mut x = rhs.to_vec();
@@ -249,7 +247,7 @@ fn solve<T: Scalar, S: Suite<T>>(plan: &Plan, a: &impl Subject<T>, op: Op, rhs: 
     Ok((x, report))
 }
 
-/// Holds an answer to the accuracy contract; returns the largest true η.
+/// Check an answer against the accuracy contract. Returns the largest true η.
 #[track_caller]
 fn judge<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T], report: &Report, what: &str) -> f64 {
     let n = a.n();
@@ -272,7 +270,7 @@ fn judge<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T], report: &Report,
     worst
 }
 
-/// Solves and judges.
+/// Solve, and check the answer.
 #[track_caller]
 fn solve_and_judge<T: Scalar, S: Suite<T>>(
     plan: &Plan,
@@ -286,7 +284,7 @@ fn solve_and_judge<T: Scalar, S: Suite<T>>(
     x
 }
 
-/// ‖x − x_ref‖∞ ≤ η·κ·(‖x‖∞ + ‖x_ref‖∞), the bound of [`condition_rows`], where it says anything: ηκ < 1/4.
+/// Check ‖x − x_ref‖∞ ≤ η·κ·(‖x‖∞ + ‖x_ref‖∞), the bound of [`condition_rows`], if ηκ < 1/4. For larger ηκ the bound says nothing.
 #[track_caller]
 fn judge_forward<T: Scalar>(a: &impl MatrixRows<T>, x: &[T], reference: &[T], eta: f64, what: &str) {
     let spread = eta * condition_rows(a);
@@ -359,7 +357,7 @@ pub fn check_operations<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Scratch memory of exactly the size asked for and full of NaN changes nothing; less is an error.
+/// Scratch memory of exactly the required size that is filled with NaN changes nothing. Less memory is an error.
 pub fn check_scratch<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
@@ -383,7 +381,7 @@ pub fn check_scratch<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Any number of threads gives the same bits, and so does a second run.
+/// All numbers of threads give the same bits, and so does a second run.
 pub fn check_threads<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 33, 1000, 4099, 100_003] {
         for periodic in [false, true] {
@@ -406,7 +404,7 @@ pub fn check_threads<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Off-diagonals of n and of n−1 entries mean the same; ignored ends may be NaN.
+/// Off-diagonals with n and with n − 1 entries give the same result. Ignored ends may be NaN.
 pub fn check_storage<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_parts(T::Real::NAN, T::Real::NAN);
     for n in [1, 2, 3, 32, 33, 100, 1000] {
@@ -432,7 +430,7 @@ pub fn check_storage<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// NaN and infinity in any array are found, and the right place is named.
+/// NaN and infinity in any array are errors that name the right place.
 pub fn check_not_finite<T: Scalar, S: Suite<T>>(configure: Configure) {
     let mut bad = vec![T::from_real(T::Real::NAN), T::from_real(T::Real::INFINITY), T::from_real(-T::Real::INFINITY)];
     if T::COMPLEX {
@@ -467,7 +465,7 @@ pub fn check_not_finite<T: Scalar, S: Suite<T>>(configure: Configure) {
             }
         }
     }
-    // With n−1 entries the index is the one of the caller's array.
+    // With n − 1 entries, the index belongs to the caller's array.
     let diag = vec![T::from_real(T::Real::from_f64(4.0)); 9];
     let (mut sub, sup) = (vec![T::ONE; 8], vec![T::ONE; 8]);
     sub[3] = bad[0];
@@ -476,7 +474,7 @@ pub fn check_not_finite<T: Scalar, S: Suite<T>>(configure: Configure) {
     assert_eq!(got, Err(Error::NotFinite { array: "sub", index: 3 }));
 }
 
-/// Wrong lengths are errors, with both lengths named.
+/// Wrong lengths are errors that name both lengths.
 pub fn check_shapes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let ones = [T::ONE; 12];
     for (sub, diag, sup) in [(8, 10, 10), (10, 10, 11), (0, 10, 9), (1, 0, 0)] {
@@ -504,7 +502,7 @@ pub fn check_shapes<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// A zero row or column is an error; a matrix that is singular otherwise is one too, or has an answer that passes.
+/// A zero row or column is an error. Other singular matrices are errors, or have an answer that passes the check.
 pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 5, 32, 33, 100, 257, 1000] {
         for periodic in [false, true] {
@@ -595,7 +593,7 @@ fn random_true<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(|_| round(random.normal(3.0, 1.0), random.normal(3.0, 1.0))).collect()
 }
 
-/// Partitions of every awkward size on the matrices whose partitions are singular: Chang 17, 18 and Klein 15, 16.
+/// Partitions of many sizes on the matrices with singular partitions: Chang 17, 18 and Klein 15, 16.
 pub fn check_partition_rows<T: Scalar, S: Suite<T>>(configure: Configure) {
     let special = |c: &Case| matches!((c.paper, c.id), (Paper::Chang, 17 | 18) | (Paper::Klein, 15 | 16));
     for (case, _) in tables().iter().filter(|(c, _)| special(c)) {
@@ -655,7 +653,7 @@ pub fn check_scaling_invariance<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Entries near the limits of the type: 1e±300 (single precision: 1e±30), all of them, or row by row in turn.
+/// Entries near the limits of the type, 1e±300 (single precision: 1e±30), in all rows or in alternate rows.
 pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let limit = if T::Real::MAX.to_f64() > 1e100 { 1e300 } else { 1e30 };
     for n in [1, 3, 33, 200] {
@@ -725,7 +723,7 @@ fn residual_product<T: Scalar>(a: &Tridiagonal<'_, T>, x: &[T], b: &[T], y: &[T]
     sum * (TOLERABLE * epsilon::<T>() + rounding::<T>(3))
 }
 
-/// Solving A·x = A·x_t gives x_t back, as well as the condition number allows.
+/// The solution of A·x = A·x_t is x_t, up to the error that the condition number allows.
 pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 5, 33, 64, 200] {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -741,7 +739,7 @@ pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Without verification nothing is measured, and dominant systems are solved all the same.
+/// Without verification, the report has no backward error, and dominant systems are still solved accurately.
 pub fn check_unverified<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
@@ -809,7 +807,7 @@ fn definite_banded<T: Scalar>(n: usize, lower: usize, upper: usize) -> Banded<'s
     Banded::from_vec(n, lower, upper, bands).expect("n columns of lower + upper + 1 entries are a banded matrix")
 }
 
-/// A random band that the suite's method takes.
+/// A random banded matrix that the method of the suite can solve.
 fn band<T: Scalar, S: Suite<T>>(n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
     if S::DEFINITE { definite_banded(n, lower, upper) } else { random_banded(n, lower, upper) }
 }
@@ -829,7 +827,7 @@ fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
     what: &str,
 ) -> Vec<T> {
     let (x, report) = solve::<T, S>(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
-    // Fewer rows than two blocks are left to the sequential method.
+    // The sequential method solves systems with fewer rows than two blocks.
     let (asked, tiny) = (plan.asked_method(), a.n() <= 2 * a.lower().max(a.upper()).max(1));
     assert!(tiny || asked == Method::Auto || report.method == asked, "{what}: {:?} for {asked:?}", report.method);
     match op {
@@ -839,7 +837,7 @@ fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
     x
 }
 
-/// Matrices that are not Hermitian positive definite are refused, and the row is one of the matrix.
+/// Matrices that are not Hermitian positive definite result in an error with a row of the matrix.
 pub fn check_refused<T: Scalar, S: Suite<T>>(configure: Configure) {
     let refused = |got: Result<Report>, n: usize, what: &str| {
         assert!(matches!(got, Err(Error::NotDefinite { row }) if row < n), "{what}: {got:?}");
@@ -858,7 +856,7 @@ pub fn check_refused<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-/// Every size and bandwidth, triangular and wider than the matrix too, all three operations.
+/// Every size and bandwidth, including triangular bands and bands wider than the matrix, with all three operations.
 pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let mut solved = 0;
     for n in [0, 1, 2, 3, 7, 16, 33, 64, 65, 101, 300] {
@@ -900,7 +898,7 @@ pub fn check_banded_long<T: Scalar, S: Suite<T>>(configure: Configure) {
     assert!(solved >= 6, "{solved} systems");
 }
 
-/// Leading dimension, ignored entries, scratch, threads: the same bits; rows scaled by 1e±60: the same quality.
+/// Leading dimension, ignored entries, scratch memory and threads do not change the bits. Rows scaled by 1e±60 do not change the accuracy.
 pub fn check_banded_memory<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_real(T::Real::NAN);
     for (n, (lower, upper)) in [(5, (1, 2)), (64, (2, 2)), (101, (5, 2)), (200, (8, 8))] {
@@ -989,7 +987,7 @@ pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Batches
 
-/// Batches of every size and layout, each system judged by itself; both layouts, any number of threads.
+/// Batches of every size, both layouts and all numbers of threads. Each system is checked separately.
 pub fn check_batch<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 8, 33, 100] {
         for count in [0, 1, 2, 3, 7, 8, 17, 65] {
@@ -1019,7 +1017,7 @@ fn check_batch_of<T: Scalar, S: Suite<T>>(
 ) {
     let count = systems.len();
     let index = |s: usize, i: usize| if layout == Layout::Contiguous { s * n + i } else { i * count + s };
-    // The ends that do not count are NaN.
+    // The ignored ends are NaN.
     let nan = T::from_real(T::Real::NAN);
     let mut bands = [vec![nan; n * count], vec![nan; n * count], vec![nan; n * count]];
     for (s, system) in systems.iter().enumerate() {
@@ -1054,7 +1052,7 @@ fn check_batch_of<T: Scalar, S: Suite<T>>(
     assert_same_bits(&x, &y, &what);
 }
 
-/// Names the checks of one suite as tests; what [`conformance!`](crate::conformance) and its sisters expand to.
+/// Define the checks of one suite as tests. [`conformance!`](crate::conformance) and the similar macros expand to it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_tests {
@@ -1074,10 +1072,10 @@ macro_rules! conformance_tests {
     };
 }
 
-/// A module of tests that hold one method, in one scalar type, to every contract of tridiagonal systems.
+/// Define a module of tests that check one method, in one number type, against the whole contract for tridiagonal systems.
 ///
-/// The last argument turns the default plan into the one tested: `|plan| plan.method(Method::Rpts)`. Before it may stand what
-/// factors, a [`Suite`](crate::conformance::Suite).
+/// The last argument turns the default plan into the plan under test: `|plan| plan.method(Method::Rpts)`. An optional argument before it is the
+/// implementation, a [`Suite`](crate::conformance::Suite).
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
@@ -1108,7 +1106,7 @@ macro_rules! conformance {
     };
 }
 
-/// The same for a method that takes Hermitian positive definite matrices only, which are what it is tested with.
+/// The same for a method for Hermitian positive definite matrices only. All test matrices are of this kind.
 #[macro_export]
 macro_rules! conformance_definite {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {

@@ -1,10 +1,10 @@
-//! Determinants and componentwise errors, formed in double-double from the dense matrix: for small n.
+//! Determinants and componentwise errors, computed in double-double from the dense matrix, for small n.
 
 use bandsolve::{Complex64, Scalar};
 use bandsolve_gallery::oracle::{MatrixRows, largest_exponent, scaled_row, shifted};
 use bandsolve_gallery::wide::{Double, DoubleComplex, Wide, power_of_two};
 
-/// det A / |det A| and ln |det A|, by dense LU with partial pivoting of the row-scaled matrix; (0, −∞) if no pivot is left.
+/// Compute det A / |det A| and ln |det A| by dense LU with partial pivoting of the row-scaled matrix. (0, −∞) if elimination finds no pivot.
 ///
 /// The relative error of det A is about 1e-30 times n times the condition number of the row-scaled matrix.
 pub fn determinant<T: Scalar>(a: &impl MatrixRows<T>) -> (Complex64, f64) {
@@ -21,10 +21,10 @@ pub fn determinant<T: Scalar>(a: &impl MatrixRows<T>) -> (Complex64, f64) {
     (phase, log + exponents as f64 * core::f64::consts::LN_2)
 }
 
-/// Sizes of the pivots of the same elimination; the last is zero if no pivot is left.
+/// Compute the moduli of the pivots of the same elimination. The last one is zero if elimination finds no pivot.
 ///
-/// Rows are scaled to largest entries in \[1, 2). If columns 0 … k depend on each other, one of the first k + 1 pivots is
-/// what rounding leaves of zero, about 1e-30.
+/// The rows are scaled to largest entries in \[1, 2). If columns 0 … k are linearly dependent, one of the first k + 1 pivots is at the level of rounding
+/// errors, about 1e-30.
 pub fn pivots<T: Scalar>(a: &impl MatrixRows<T>) -> Vec<f64> {
     eliminate_any(a).0.iter().map(|pivot| libm::hypot(pivot.re, pivot.im)).collect()
 }
@@ -33,8 +33,7 @@ fn eliminate_any<T: Scalar>(a: &impl MatrixRows<T>) -> (Vec<Complex64>, i64) {
     if T::COMPLEX { eliminate::<T, DoubleComplex>(a) } else { eliminate::<T, Double>(a) }
 }
 
-/// Pivots, negative where rows were exchanged, up to one that is zero; and the power of two by which all rows together
-/// were divided.
+/// The pivots up to the first zero, negative if rows were exchanged, and the power of two by which all rows together were divided.
 fn eliminate<T: Scalar, W: Wide>(a: &impl MatrixRows<T>) -> (Vec<Complex64>, i64) {
     let n = a.n();
     let mut lu = vec![vec![W::ZERO; n]; n];
@@ -63,11 +62,11 @@ fn eliminate<T: Scalar, W: Wide>(a: &impl MatrixRows<T>) -> (Vec<Complex64>, i64
     (pivots, exponents)
 }
 
-/// max_i |r|_i / (|A||x| + |rhs|)_i with the residual r = rhs − A·x formed in double-double, and 0/0 = 0; NaN if
-/// anything is not finite.
+/// Compute the componentwise backward error maxᵢ |r|ᵢ / (|A||x| + |rhs|)ᵢ, with the residual r = rhs − A·x in double-double, and 0/0 = 0. NaN if an
+/// input is not finite.
 ///
 /// # Panics
-/// If `rhs` or `x` has not length n.
+/// If `rhs` or `x` does not have n elements.
 pub fn componentwise_error<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { largest_ratio::<T, DoubleComplex>(a, rhs, x) } else { largest_ratio::<T, Double>(a, rhs, x) }
@@ -98,7 +97,7 @@ fn largest_ratio<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T])
         }
         terms.retain(|(v, _)| v.abs() > 0.0);
         let unit = terms.iter().map(|(_, e)| *e).max().unwrap_or(0);
-        // What is 2⁻⁹⁰⁰ of the largest term is nothing.
+        // Terms below 2⁻⁹⁰⁰ times the largest one are negligible.
         let terms = terms.iter().filter(|(_, e)| e - unit > -900).map(|(v, e)| v.scale(power_of_two(e - unit)));
         let size: f64 = terms.clone().map(|v| v.abs()).sum();
         let residual = terms.fold(W::ZERO, |sum, v| sum + v).abs();

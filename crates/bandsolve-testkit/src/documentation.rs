@@ -1,8 +1,8 @@
-//! Every piece of Rust in the README and in `docs/` is compiled and run, as an example of this crate, which is not published.
+//! Compile and run every Rust example in the README and in `docs/`, as a documentation test of this crate.
 
 macro_rules! pages {
     ($($page:literal)*) => {
-        /// The pages whose pieces run.
+        /// The pages whose examples run.
         #[cfg(test)]
         const PAGES: &[&str] = &[$($page),*];
 

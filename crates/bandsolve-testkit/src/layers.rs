@@ -1,18 +1,18 @@
-//! Holds the table of layers in ARCHITECTURE.md: what a file takes stands in its own layer or in one before it.
+//! A test of the table of layers in ARCHITECTURE.md: a file may import only from its own layer and from earlier ones.
 
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
-/// Crates in their order, and the order of their modules where the table says one.
+/// The crates in order, and the order of their modules if the table has one.
 struct Layers {
     crates: HashMap<String, usize>,
-    /// Place of each module of a crate.
+    /// The place of each module of a crate.
     modules: HashMap<String, HashMap<String, usize>>,
 }
 
 impl Layers {
-    /// Reads the table: a line a crate, `name: module module < module < …`.
+    /// Parse the table. It has one line per crate: `name: module module < module < …`.
     fn of(architecture: &str) -> Self {
         let table = architecture.split("```layers\n").nth(1).and_then(|rest| rest.split("```").next());
         let (mut crates, mut modules) = (HashMap::new(), HashMap::new());
@@ -28,12 +28,12 @@ impl Layers {
         Self { crates, modules }
     }
 
-    /// What `code`, a file of a module of a crate without its tests, takes from where it may not.
+    /// The forbidden imports of `code`, which is a file of a module without its tests.
     fn broken(&self, (name, module): (&str, &str), code: &str) -> Vec<String> {
         let mut found = Vec::new();
         for (name_of_other, place) in &self.crates {
             if *place > self.crates[name] && words_before_colons(code).any(|word| word == name_of_other) {
-                found.push(format!("takes {name_of_other}"));
+                found.push(format!("imports from {name_of_other}"));
             }
         }
         let places = &self.modules[name];
@@ -47,8 +47,8 @@ impl Layers {
                 let first: String = taken.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 match places.get(&first) {
                     Some(place) if place <= own => {}
-                    Some(_) => found.push(format!("takes `{first}`, which stands after it")),
-                    None => found.push(format!("takes `{first}` from the root of its crate")),
+                    Some(_) => found.push(format!("imports from `{first}`, which is a later layer")),
+                    None => found.push(format!("imports `{first}` from the root of its crate. Import from the module")),
                 }
             }
         }
@@ -61,7 +61,7 @@ fn words_before_colons(code: &str) -> impl Iterator<Item = &str> {
     code.split("::").filter_map(|before| before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next())
 }
 
-/// All files of Rust in a folder and those below it.
+/// All Rust files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in read_dir(folder).expect("a folder of sources") {
@@ -105,7 +105,7 @@ fn arrows_point_one_way() {
             seen += 1;
         }
     }
-    assert!(broken.is_empty(), "imports against the arrows:\n{}", broken.join("\n"));
+    assert!(broken.is_empty(), "imports from a later layer:\n{}", broken.join("\n"));
     assert!(seen > 100, "{seen} files");
 }
 
@@ -142,7 +142,7 @@ fn a_name_means_one_type() {
     for file in files(&root).into_iter().filter(|file| file.components().any(|folder| folder.as_os_str() == "src")) {
         let source = read_to_string(&file).expect("a source");
         for name in source.lines().filter(|line| !line.starts_with(' ')).filter_map(defined) {
-            // The same file may define it for different platforms.
+            // The same file may define a type once per platform.
             let first = places.entry(name.to_owned()).or_insert_with(|| file.clone());
             if *first != file {
                 twice.push(format!("{name}: {} and {}", first.display(), file.display()));

@@ -1,11 +1,11 @@
-//! The conformance suite of bandsolve, and what its tests share beside the matrices of `bandsolve-gallery`.
+//! The conformance suite of bandsolve, and tools for its tests. (`bandsolve-gallery` has the test matrices.)
 //!
-//! | module | what it holds |
+//! | module | content |
 //! | --- | --- |
-//! | [`allocations`] | an allocator that counts, and that fails one allocation after the other |
+//! | [`allocations`] | an allocator that counts allocations, or makes them fail one after the other |
 //! | [`dense`] | determinants and componentwise errors of small matrices, in double-double |
-//! | [`singular`] | singular matrices, and right-hand sides that hide it |
-//! | [`mod@conformance`] | the suite that every method instantiates |
+//! | [`singular`] | singular matrices, and right-hand sides that hide the singularity |
+//! | [`mod@conformance`] | the test suite that every method instantiates |
 
 #![deny(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! Singular matrices whose elimination is exact, and the right-hand sides that hide it.
+//! Singular matrices whose elimination is exact, and right-hand sides that hide the singularity.
 
 use bandsolve::{Banded, BlockTridiagonal, RealScalar, Scalar, Tridiagonal};
 
 /// Rows (sub, diag, sup) of a small singular matrix.
 pub type SingularRows = &'static [[f64; 3]];
 
-/// What is planted: a pair of equal rows; one that the rows below, or above, depend on; a row and a column of zeros; three rows of
-/// which one is the sum of the others.
+/// The singular blocks: a pair of equal rows; a dependent row above or below the others; a row and a column of zeros; three rows of which one is the sum of
+/// the others.
 pub const PLANTED: [SingularRows; 7] = [
     &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
     &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 4.0, 0.0]],
@@ -17,7 +17,7 @@ pub const PLANTED: [SingularRows; 7] = [
     &[[0.0, 0.0, 0.0]],
 ];
 
-/// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
+/// A tridiagonal matrix with the decoupled block `planted` from row `first` on, and diagonally dominant elsewhere.
 pub fn matrix<T: Scalar>(n: usize, first: usize, planted: &[[f64; 3]], coupling: f64) -> Tridiagonal<'static, T> {
     let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
         Some(row) => *row,
@@ -42,14 +42,14 @@ pub fn growth<T: Scalar>(n: usize, growing: bool) -> Tridiagonal<'static, T> {
     Tridiagonal::from_vecs(vec![T::ZERO; n], vec![diag; n], sup, false).unwrap()
 }
 
-/// Large everywhere but in the planted rows, where it is small and solves nothing: an x that is huge there is small beside what the
-/// other rows allow.
+/// A right-hand side that is small and incompatible in the planted rows, and large elsewhere. A huge x in the planted rows is then small compared with the
+/// other rows.
 pub fn rhs<T: Scalar>(n: usize, first: usize, small: f64) -> Vec<T> {
     let value = |i: usize| if (first..first + 3).contains(&i) { small * (1.0 + (i - first) as f64) } else { 100.0 };
     (0..n).map(|i| T::from_real(T::Real::from_f64(value(i)))).collect()
 }
 
-/// Entry (i, j) of an open matrix.
+/// Entry (i, j) of an open tridiagonal matrix.
 fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
     let [sub, diag, sup] = a.arrays();
     match i as isize - j as isize {
@@ -60,7 +60,7 @@ fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
     }
 }
 
-/// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
+/// Call `check` for every singular block at all places where partitions begin or end, with a description, the matrix and a right-hand side.
 pub fn for_all_planted<T: Scalar>(small: f64, mut check: impl FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
     for n in [5, 130, 1050] {
         for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
@@ -73,7 +73,7 @@ pub fn for_all_planted<T: Scalar>(small: f64, mut check: impl FnMut(&str, &Tridi
     }
 }
 
-/// An open matrix as a band of `half` diagonals on either side.
+/// Convert an open tridiagonal matrix to a banded matrix with `half` diagonals on each side.
 pub fn banded<T: Scalar>(a: &Tridiagonal<'_, T>, half: usize) -> Banded<'static, T> {
     let (n, leading) = (a.n(), 2 * half + 1);
     let mut bands = vec![T::ZERO; n * leading];
@@ -83,7 +83,7 @@ pub fn banded<T: Scalar>(a: &Tridiagonal<'_, T>, half: usize) -> Banded<'static,
     Banded::from_vec(n, half, half, bands).unwrap()
 }
 
-/// An open matrix cut into blocks of `b` rows, of which it has a whole number.
+/// Convert an open tridiagonal matrix to blocks of `b` rows. The number of rows must be a multiple of `b`.
 pub fn blocks<T: Scalar>(a: &Tridiagonal<'_, T>, b: usize) -> BlockTridiagonal<'static, T> {
     let n = a.n();
     let block = |k: usize| {
@@ -97,7 +97,7 @@ pub fn blocks<T: Scalar>(a: &Tridiagonal<'_, T>, b: usize) -> BlockTridiagonal<'
     BlockTridiagonal::from_vecs(b, [block(0), block(1), block(2)], false).unwrap()
 }
 
-/// The arrays of a batch of open matrices of one size.
+/// The arrays of a batch of open tridiagonal matrices of the same size.
 pub fn batch<T: Scalar>(systems: &[Tridiagonal<'_, T>], interleaved: bool) -> [Vec<T>; 3] {
     let (n, count) = (systems[0].n(), systems.len());
     [-1, 0, 1].map(|column: isize| {

@@ -27,7 +27,7 @@ fn a_model_problem_is_solved_and_reported() {
     assert!(std::fs::read_to_string(&x).unwrap().starts_with("%%MatrixMarket matrix array real general"));
     let text = bandsolve(&["iterate", &a]).exits(0).stdout;
     // The reason, and the method that was chosen.
-    assert!(text.contains("words a row") && text.contains("cg"), "{text}");
+    assert!(text.contains("words per row") && text.contains("cg"), "{text}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn single_precision_is_refined() {
 fn wrong_names_and_matrices_are_refused() {
     let folder = Folder::new();
     let a = generated(&folder, "model8", "4");
-    bandsolve(&["iterate", &a, "--solver", "gmres:0"]).fails(2, "whole one above 0");
+    bandsolve(&["iterate", &a, "--solver", "gmres:0"]).fails(2, "whole number of at least 1");
     bandsolve(&["iterate", &a, "--precond", "mos-x:2"]).fails(2, "no preconditioner `mos-x:2`");
     bandsolve(&["iterate", &a, "--precond", "adi:3x3"]).fails(2, "the grid has 9 unknowns");
     bandsolve(&["iterate", &a, "--tol", "-1"]).fails(2, "expected a number of at least 0");

@@ -1,7 +1,7 @@
-//! Sparse matrices of `faer`, and our operators in its iterative methods.
+//! Sparse matrices of `faer`, and operators of bandsolve in the iterative methods of `faer`.
 //!
-//! Rows are borrowed: [`Csr::from_faer`], [`Csr::as_faer`]. Of columns, `Csr::from_faer(a.transpose())` borrows the transpose of a, which
-//! is a itself where a is symmetric; [`Csr::from_faer_columns`] copies.
+//! [`Csr::from_faer`] and [`Csr::as_faer`] borrow matrices in CSR format. For a matrix `a` in CSC format, `Csr::from_faer(a.transpose())` borrows
+//! the transpose, which is `a` itself if `a` is symmetric. [`Csr::from_faer_columns`] copies.
 //!
 //! ```
 //! use bandsolve::Error;
@@ -40,15 +40,15 @@ use faer::{ColMut, ColRef, MatMut, MatRef, Par};
 use std::sync::OnceLock;
 
 impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
-    /// A matrix of faer by rows; borrows its arrays, unless there are gaps between rows.
+    /// Convert a CSR matrix of `faer`. Borrows the arrays if there are no gaps between rows.
     ///
     /// # Cost
-    /// One look at all indices. With gaps (faer's matrices that know a number of entries for each row), a copy of the three arrays.
+    /// One pass over the indices. A matrix with gaps (with a number of entries per row) costs a copy of the three arrays.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// use faer::sparse::{SparseRowMat, Triplet};
@@ -64,7 +64,7 @@ impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
         let (rows, ranges) = (symbolic.nrows(), |i| symbolic.row_range(i));
         let at = |i: usize| Index::to_usize(pointers[i]).unwrap_or(usize::MAX);
         if at(0) == 0 && (0..rows).all(|i| ranges(i).end == at(i + 1)) {
-            // What stands behind the last row is no entry.
+            // Elements after the last row are not entries.
             let used = ..at(rows);
             return Self::new(symbolic.ncols(), pointers, &columns[used], &values[used]);
         }
@@ -80,16 +80,16 @@ impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
         Self::new(symbolic.ncols(), ends, columns, values)
     }
 
-    /// The same matrix for faer, by rows; borrows the arrays.
+    /// Borrow the matrix as a CSR matrix of `faer`.
     ///
     /// # Cost
-    /// Two looks at all indices.
+    /// Two passes over the indices.
     ///
     /// # Errors
-    /// [`Error::Layout`] unless columns rise in every row, each once; [`Error::Shape`] if there are more rows or columns than faer can
-    /// count with `I`: half of what `I` holds.
+    /// [`Error::Layout`] if the columns do not strictly ascend in every row. [`Error::Shape`] if the number of rows or columns exceeds half of the
+    /// largest number of type `I`, the limit of `faer`.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// let a = Csr::<f64>::from_triplets(2, 3, &[(0, 0, 4.0), (1, 2, 5.0)])?;
@@ -109,12 +109,12 @@ impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
 }
 
 impl<T: Copy, I: Index + faer::Index> Csr<'static, T, I> {
-    /// A matrix of faer by columns; copies it into rows.
+    /// Convert a CSC matrix of `faer`. Copies it.
     ///
     /// # Errors
     /// As [`from_columns`](Self::from_columns).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// use faer::sparse::{SparseColMat, Triplet};
@@ -131,21 +131,22 @@ impl<T: Copy, I: Index + faer::Index> Csr<'static, T, I> {
     }
 }
 
-/// What we can apply, as an operator or preconditioner of faer's iterative methods: a [`Csr`], a [`Preconditioner`](crate::Preconditioner),
-/// [`Inverse`](bandsolve::Inverse) of factors, any [`LinearOperator`].
+/// An operator or preconditioner of bandsolve for the iterative methods of `faer`.
 ///
-/// A preconditioner of conjugate gradients must be Hermitian and positive definite, which [`AlternatingInner`](crate::AlternatingInner) is
-/// not in general. An operator that changes from step to step is applied as in its first step.
+/// It wraps any [`LinearOperator`], such as a [`Csr`], a [`Preconditioner`](crate::Preconditioner), or the [`Inverse`](bandsolve::Inverse) of factors.
+///
+/// Conjugate gradients need a Hermitian positive definite preconditioner; in general, [`AlternatingInner`](crate::AlternatingInner) is not one. An
+/// operator that changes from step to step always applies its first step.
 ///
 /// # Cost
-/// That of the operator, for one column after the other. Its scratch is cleared each time; columns whose entries do not lie next to each
-/// other are copied. faer's own methods have none of those. The operator chooses its threads; `Par` is not looked at.
+/// The cost of the operator, for one column after the other. The scratch memory is cleared each time. Columns whose entries are not contiguous are
+/// copied; the methods of `faer` have no such columns. The operator chooses its number of threads, and ignores `Par`.
 ///
 /// # Errors
-/// faer's traits cannot return any: the result is NaN, and the first error is kept in [`error`](Self::error). Let the methods have an
-/// end (`max_iters`): with NaN they go on as long as they may.
+/// The traits of `faer` cannot return errors. If the operator fails, the result is NaN, and [`error`](Self::error) returns the first error. Always
+/// set `max_iters`: with NaN, the methods of `faer` run until this limit.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_sparse::interop::faer::FaerOperator;
 /// use bandsolve_sparse::{Preconditioner, PreconditionerKind, nine_point};
@@ -171,31 +172,31 @@ pub struct FaerOperator<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> FaerOperator<'a, T> {
-    /// The same operator, for faer.
+    /// Wrap an operator for `faer`.
     pub fn new(operator: &'a dyn LinearOperator<T>) -> Self {
         Self { operator, error: OnceLock::new() }
     }
 
-    /// The first error of an application; since then there may be NaN in what was computed.
+    /// The first error of an application. Results after this error may contain NaN.
     pub fn error(&self) -> Option<&Error> {
         self.error.get()
     }
 
-    /// As other operators of faer do, panics where the matrices do not fit.
+    /// Panic if the shapes do not match, as other operators of `faer` do.
     fn check_shapes(&self, out: MatRef<'_, T>, rhs: MatRef<'_, T>) {
         assert_eq!(rhs.nrows(), self.operator.columns(), "rows of rhs");
         assert_eq!(out.shape(), (self.operator.rows(), rhs.ncols()), "shape of out");
     }
 
-    /// Room for a column of x and one of y.
+    /// Scratch memory for one column of x and one of y.
     fn copies(&self) -> StackReq {
         StackReq::new::<T>(self.operator.columns()).and(StackReq::new::<T>(self.operator.rows()))
     }
 
-    /// y = A·x, or NaN and the error is kept.
+    /// y = A·x. If the operator fails, y is NaN, and the first error is stored.
     fn apply_slices(&self, x: &[T], y: &mut [T], stack: &mut PodStack) {
         if let Err(error) = self.operator.apply(x, y, stack) {
-            // Only the first is kept.
+            // Keep the first error only.
             let _ = self.error.set(error);
             y.fill(T::from_real(T::Real::from_f64(f64::NAN)));
         }
@@ -203,7 +204,7 @@ impl<'a, T: Scalar> FaerOperator<'a, T> {
 }
 
 impl<T: Scalar + ComplexField> FaerOperator<'_, T> {
-    /// y = map(A·map(x)) through copies of x and y.
+    /// y = map(A·map(x)), with contiguous copies of x and y.
     fn apply_copied(&self, y: ColMut<'_, T>, x: ColRef<'_, T>, map: fn(T) -> T, stack: &mut MemStack) {
         let mut memory = cleared(self.copies().and(self.operator.apply_scratch()), stack);
         let (from, stack) = PodStack::new(&mut memory).make_raw::<T>(x.nrows());
@@ -214,7 +215,7 @@ impl<T: Scalar + ComplexField> FaerOperator<'_, T> {
     }
 }
 
-/// Memory of faer's as ours, which is never uninitialised.
+/// Scratch memory of `faer`, cleared, since ours must be initialised.
 fn cleared(need: StackReq, stack: &mut MemStack) -> DynArray<'_, u8> {
     stack.make_aligned_with(need.size_bytes(), need.align_bytes(), |_| 0).0
 }

@@ -1,15 +1,14 @@
-//! Sparse matrices of other libraries as ours and back, and our operators in their methods.
+//! Conversions from and to the sparse matrices of other libraries.
 //!
-//! What a feature of this crate brings, each off by default:
+//! Each library has a feature of this crate, which is off by default:
 //!
-//! | feature | matrices | fit as they are |
+//! | feature | matrices | borrowed without a copy |
 //! | --- | --- | --- |
-//! | `faer` | `SparseRowMatRef`, `SparseColMatRef` | rows without gaps; columns as rows of the transpose |
-//! | `sprs` | `CsMatViewI` by rows or columns | rows; columns as rows of the transpose; of a slice of rows the pointers are copied |
+//! | `faer` | `SparseRowMatRef`, `SparseColMatRef` | CSR without gaps between rows; CSC as the CSR of the transpose |
+//! | `sprs` | `CsMatViewI`, CSR or CSC | CSR (for a slice of rows, only the row pointers are copied); CSC as the CSR of the transpose |
 //!
-//! What fits is borrowed; what does not is copied once: columns into rows, rows with gaps into rows without. Indices may be of any type
-//! that both libraries have. The feature `faer` also brings `faer::FaerOperator`: what we can apply as an operator or
-//! preconditioner of faer's iterative methods.
+//! All other matrices are copied once: CSC to CSR, and rows with gaps to rows without. The indices may have any type that both libraries support.
+//! The feature `faer` also has `faer::FaerOperator`, which passes an operator or preconditioner of bandsolve to the iterative methods of `faer`.
 
 #[cfg(feature = "faer")]
 pub mod faer;
@@ -21,12 +20,15 @@ use crate::csr::Csr;
 #[cfg(any(feature = "faer", feature = "sprs"))]
 use bandsolve::{Error, Result, matrix::Index};
 
-/// `Err(Layout)` unless columns rise in every row, each once, as other libraries expect it.
+/// Check that the columns strictly ascend in every row, as other libraries require.
+///
+/// # Errors
+/// [`Error::Layout`] if they do not.
 #[cfg(any(feature = "faer", feature = "sprs"))]
 fn check_rising<T: Copy, I: Index>(a: &Csr<'_, T, I>) -> Result<()> {
     match (0..a.rows()).all(|i| a.row(i).is_sorted_by(|left, right| left.0 < right.0)) {
         true => Ok(()),
-        false => Err(Error::Layout { array: "column_indices", expected: "rising columns in every row, each once" }),
+        false => Err(Error::Layout { array: "column_indices", expected: "strictly ascending columns in every row" }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sparse matrices of `sprs`.
 //!
-//! Rows (CSR) are borrowed: [`Csr::from_sprs`], [`Csr::as_sprs`]. Columns (CSC) are copied into rows; `Csr::from_sprs(a.transpose_view())`
-//! borrows them as the rows of the transpose, which is a itself where a is symmetric.
+//! [`Csr::from_sprs`] and [`Csr::as_sprs`] borrow matrices in CSR format. A matrix `a` in CSC format is copied. `Csr::from_sprs(a.transpose_view())`
+//! borrows the transpose of `a` instead, which is `a` itself if `a` is symmetric.
 //!
 //! ```
 //! use bandsolve::Error;
@@ -31,21 +31,21 @@ use sprs::{CsMatViewI, SpIndex};
 use std::borrow::Cow;
 
 impl<'a, T: Copy, I: Index + SpIndex> Csr<'a, T, I> {
-    /// A matrix of sprs: borrows the arrays of one by rows, copies one by columns into rows.
+    /// Convert a matrix of `sprs`. Borrows the arrays of a CSR matrix, and copies a CSC matrix.
     ///
     /// # Cost
-    /// One look at all indices; of a slice of rows a copy of the pointers, of columns a copy of the three arrays.
+    /// One pass over the indices. A slice of rows costs a copy of the row pointers, a CSC matrix a copy of the three arrays.
     ///
     /// # Errors
     /// As [`new`](Self::new) and [`from_columns`](Csr::from_columns).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// use sprs::CsMat;
     /// let columns = CsMat::new_csc((2, 3), vec![0, 1, 1, 2], vec![0, 1], vec![4.0, 5.0]);
     /// assert_eq!(Csr::from_sprs(columns.view())?.row(1).collect::<Vec<_>>(), [(2, 5.0)]);
-    /// // Nothing is copied of the transpose, whose rows these columns are.
+    /// // The transpose is borrowed: its rows are these columns.
     /// assert_eq!(Csr::from_sprs(columns.transpose_view())?.row(2).collect::<Vec<_>>(), [(1, 5.0)]);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
@@ -54,7 +54,7 @@ impl<'a, T: Copy, I: Index + SpIndex> Csr<'a, T, I> {
         let (pointers, indices, values) = a.into_raw_storage();
         let pointers = match pointers.first() {
             Some(first) if *first == I::zero() => Cow::Borrowed(pointers),
-            // Of a slice; of nothing.
+            // A slice of rows begins at another number; a matrix without rows may have no pointers.
             Some(first) => pointers.iter().map(|pointer| *pointer - *first).collect(),
             None => Cow::Owned(vec![I::zero()]),
         };
@@ -64,16 +64,15 @@ impl<'a, T: Copy, I: Index + SpIndex> Csr<'a, T, I> {
         }
     }
 
-    /// The same matrix for sprs, by rows; borrows the arrays.
+    /// Borrow the matrix as a CSR matrix of `sprs`.
     ///
     /// # Cost
-    /// Two looks at all indices.
+    /// Two passes over the indices.
     ///
     /// # Errors
-    /// [`Error::Layout`] unless columns rise in every row, each once; [`Error::Shape`] if there are more rows or columns than
-    /// `I` can count.
+    /// [`Error::Layout`] if the columns do not strictly ascend in every row. [`Error::Shape`] if the number of rows or columns does not fit type `I`.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::Csr;
     /// let a = Csr::<f64>::from_triplets(2, 3, &[(0, 0, 4.0), (1, 2, 5.0)])?;

@@ -10,7 +10,7 @@ use bandsolve::vectors::{PIECE, divide, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
-/// Iterations from x with the residual r.
+/// Iterate from x, which has the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
@@ -35,7 +35,7 @@ pub(super) fn cycle<T: Scalar>(
         if !alpha.is_finite() || alpha.norm() == 0.0 {
             return Ok(broken(&[rho, product]));
         }
-        // s, in the place of r.
+        // s overwrites r.
         let by: T = narrow(alpha);
         let own = &*v;
         each_piece(n, RowsOf(&mut *r, PIECE), &|rows, r| {
@@ -49,7 +49,7 @@ pub(super) fn cycle<T: Scalar>(
             sums[0] += dot(&t_kept[rows.clone()], &s_kept[rows.clone()]);
             sums[1].re += norm_squared(&t_kept[rows]);
         });
-        // t = 0: s = 0 if the matrix is regular, and x needs no more than its first half.
+        // If t = 0 and the matrix is regular, then s = 0, and the first half of the step already gives x.
         let size = run.reducer.root(sums[1].re, t);
         let omega = if size > 0.0 { sums[0] / size / size } else { Complex64::default() };
         let mut next = [Complex64::default(); 2];

@@ -1,4 +1,4 @@
-//! Conjugate gradients; flexible (Polak–Ribière) where the preconditioner changes.
+//! Conjugate gradients. The flexible variant (Polak–Ribière) runs if the preconditioner changes.
 //!
 //! # Source
 //! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithm 9.1; G. H. Golub and Q. Ye, SIAM J. Sci. Comput. 21
@@ -11,13 +11,13 @@ use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
-/// From which iteration on, at powers of two, the preconditioner is looked at.
+/// The first iteration in which the preconditioner is tested. Further tests follow at powers of two.
 const FIRST_LOOK: usize = 32;
-/// The largest cosine between a residual and the next one, in the product with M⁻¹, at which M is taken for Hermitian. It is 0 but for
-/// rounding if M is.
+/// The largest cosine between successive residuals, in the inner product of M⁻¹, at which M counts as Hermitian. If M is Hermitian, the cosine is 0
+/// except for rounding errors.
 const COSINE: f64 = 0.1;
 
-/// Iterations from x with the residual r.
+/// Iterate from x, which has the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
@@ -34,7 +34,7 @@ pub(super) fn cycle<T: Scalar>(
     loop {
         run.apply(p, q, spare, stack)?;
         let curvature = run.reducer.dot(p, q).re;
-        // Positive, both of them, if matrix and preconditioner are definite.
+        // Both are positive if matrix and preconditioner are positive definite.
         if !(curvature > 0.0 && rho.re > 0.0) {
             return Ok(broken(&[rho, curvature.into()]));
         }
@@ -66,7 +66,7 @@ pub(super) fn cycle<T: Scalar>(
                 sums[1] += dot(&q[rows.clone()], &z[rows]);
             }
         });
-        // rᴴz beside what it was; of a changing preconditioner (r − r_before)ᴴz, where r − r_before = −α·q.
+        // rᴴz. For a preconditioner that changes, (r − r_before)ᴴz with r − r_before = −α·q.
         let next = sums[0];
         // r_beforeᴴz
         let across = next + alpha * sums[1];

@@ -1,4 +1,4 @@
-//! GMRES(m), and FGMRES where the preconditioner changes.
+//! GMRES(m), and FGMRES if the preconditioner changes.
 //!
 //! # Source
 //! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithms 6.9 and 9.6; Gram–Schmidt classical, twice.
@@ -12,13 +12,13 @@ use bandsolve_kernel::spread::RowsOf;
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
-/// Scratch for the small least squares problem.
+/// Scratch memory for the small least squares problem.
 pub(super) fn small_scratch(restart: usize) -> StackReq {
     let width = restart.saturating_add(1);
     StackReq::new::<Complex64>(width.saturating_mul(restart.saturating_add(4)))
 }
 
-/// min ‖g − H·y‖ of an upper Hessenberg matrix that grows by columns, brought to triangular form by rotations.
+/// The least squares problem min ‖g − H·y‖ with an upper Hessenberg matrix that grows by columns. Rotations bring it to triangular form.
 struct LeastSquares<'s> {
     width: usize,
     /// Columns, of `width` entries each.
@@ -32,7 +32,7 @@ impl LeastSquares<'_> {
         &mut self.h[j * self.width..][..self.width]
     }
 
-    /// Takes column j, whose entries are set; returns the norm of what is left of g.
+    /// Rotate column j, whose entries are set. Returns the norm of the residual.
     fn rotate(&mut self, j: usize) -> f64 {
         let (rotations, width) = (&mut self.rotations[..2 * self.width], self.width);
         let h = &mut self.h[j * width..][..width];
@@ -46,7 +46,7 @@ impl LeastSquares<'_> {
         let [c, s] = if r > 0.0 {
             [Complex64::from(a / r), direction * h[j + 1].conj() / r]
         } else {
-            // Nothing can be done about this part of g: it is what is left.
+            // The column is zero. This part of g stays in the residual.
             [ZERO, Complex64::from(1.0)]
         };
         (h[j], h[j + 1]) = (direction * r, ZERO);
@@ -55,8 +55,8 @@ impl LeastSquares<'_> {
         self.g[j + 1].norm()
     }
 
-    /// Solves for the first `columns` unknowns, in the place of g; a column whose pivot is no more than its rounding, a part `noise` of its
-    /// norm, gets 0. Whether there was none such.
+    /// Solve for the first `columns` unknowns, and overwrite g. If a pivot is at most `noise` times the norm of its column, its unknown is 0. Returns
+    /// whether all pivots are larger.
     fn solve(&mut self, columns: usize, noise: f64) -> bool {
         let mut regular = true;
         for j in (0..columns).rev() {
@@ -77,7 +77,7 @@ impl LeastSquares<'_> {
     }
 }
 
-/// One cycle from x with the residual r.
+/// Run one cycle from x, which has the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
@@ -100,7 +100,7 @@ pub(super) fn cycle<T: Scalar>(
     small.g[0] = Complex64::from(norm);
     basis[..n].copy_from_slice(r);
     scale(&mut basis[..n], 1.0 / norm);
-    // What rounding leaves of a column.
+    // Relative size of a column that consists of rounding errors.
     let noise = 4.0 * T::Real::EPSILON.to_f64();
     let (mut columns, mut ending) = (0, None);
     while columns < restart && ending.is_none() {
@@ -113,7 +113,7 @@ pub(super) fn cycle<T: Scalar>(
         let norm = run.reducer.orthogonalize(known, w, &mut column[..=j], &mut again[..=j]);
         column[j + 1] = Complex64::from(norm);
         let whole = norm_of(&column[..=j + 1]);
-        // Nothing new: the space holds the solution, or the matrix is singular.
+        // No new direction: the space contains the solution, or the matrix is singular.
         let complete = norm <= noise * whole;
         let residual = small.rotate(j);
         columns += 1;
@@ -127,7 +127,7 @@ pub(super) fn cycle<T: Scalar>(
         columns -= 1;
     }
     let regular = small.solve(columns, noise);
-    // x grows by what is subtracted from zero, or from x.
+    // The reducer only subtracts combinations, so change the sign.
     let y = &mut small.g[..columns];
     y.iter_mut().for_each(|y| *y = -*y);
     if flexible {
@@ -146,7 +146,7 @@ pub(super) fn cycle<T: Scalar>(
     })
 }
 
-/// ‖h‖₂ of a few numbers.
+/// The 2-norm of a few numbers.
 fn norm_of(h: &[Complex64]) -> f64 {
     let squared = h.iter().map(Complex64::norm_sqr).sum::<f64>();
     let safe = (1e-200..1e200).contains(&squared);

@@ -1,4 +1,4 @@
-//! IDR(s), with a bi-orthogonal basis of the shadow space's complements.
+//! IDR(s), in its bi-orthogonal form.
 //!
 //! # Source
 //! M. B. van Gijzen and P. Sonneveld, ACM Trans. Math. Softw. 38 (2011), algorithm 1 in the bi-orthogonal form of section 4.
@@ -14,12 +14,12 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 /// The smallest cosine between t and r at which ω is taken as it minimises the residual.
 const KAPPA: f64 = 0.7;
 
-/// Scratch for the small systems.
+/// Scratch memory for the small systems.
 pub(super) fn small_scratch(space: usize) -> StackReq {
     StackReq::new::<Complex64>(space.saturating_mul(space.saturating_add(3)))
 }
 
-/// Iterations from x with the residual r.
+/// Iterate from x, which has the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
@@ -46,7 +46,7 @@ pub(super) fn cycle<T: Scalar>(
         let kept = &*r;
         products(run, shadow, kept, f);
         for k in 0..s {
-            // The small system, of which rows and columns from k on are lower triangular.
+            // Solve the small system, which is lower triangular from row and column k on.
             for i in k..s {
                 let known: Complex64 = (k..i).map(|j| small[i * s + j] * c[j]).sum();
                 c[i] = divide(f[i] - known, small[i * s + i]);
@@ -75,7 +75,7 @@ pub(super) fn cycle<T: Scalar>(
             let (u_before, rest) = u.split_at_mut(k * n);
             let u_own = &mut rest[..n];
             run.apply(u_own, g_own, spare, stack)?;
-            // Orthogonal to the shadow vectors before k.
+            // Make the vectors orthogonal to the shadow vectors before k.
             for i in 0..k {
                 let alpha = divide(run.reducer.dot(&shadow[i * n..][..n], g_own), small[i * s + i]);
                 let (g, u) = (&g_before[i * n..][..n], &u_before[i * n..][..n]);
@@ -120,7 +120,7 @@ pub(super) fn cycle<T: Scalar>(
     }
 }
 
-/// x ← x + c·u, r ← r − c·g; returns ‖r‖₂.
+/// x ← x + c·u, r ← r − c·g. Returns ‖r‖₂.
 fn advance<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     (x, u): (&mut [T], &[T]),
@@ -136,7 +136,7 @@ fn advance<T: Scalar>(
     run.reducer.root(squared[0].re, r)
 }
 
-/// Products of the first vectors of a basis with v.
+/// Inner products of the first vectors of a basis with v.
 fn products<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &[T], v: &[T], out: &mut [Complex64]) {
     let n = run.n;
     run.reducer.sums((), out, &|rows, (), sums| {
@@ -144,7 +144,7 @@ fn products<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &[T], v: &[T], out: &m
     });
 }
 
-/// An orthonormal basis of random vectors; the same in every run.
+/// An orthonormal basis of random vectors, the same in every run.
 fn random_basis<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &mut [T], h: &mut [Complex64], again: &mut [Complex64]) {
     let n = run.n;
     for k in 0..h.len() {

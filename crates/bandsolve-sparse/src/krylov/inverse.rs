@@ -1,4 +1,4 @@
-//! Inverses by iteration, as operators.
+//! Iterative solves as operators.
 
 use super::{Ending, IterationProgress, KrylovSolver, buffer, stack};
 use crate::random::mixed;
@@ -10,24 +10,16 @@ use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// y ≈ A⁻¹·x by a Krylov method: an operator that solves, as [`Inverse`](bandsolve::Inverse) does by factors.
+/// An operator that solves by a Krylov method: y ≈ A⁻¹·x. [`Inverse`](bandsolve::Inverse) is the same with factors.
 ///
-/// $$ \|x - A\,y\|_2 \le \max(\mathtt{rtol}\,\|x\|_2,\ \mathtt{atol}) $$
+/// Each application computes y with ‖x − A·y‖₂ ≤ max(rtol·‖x‖₂, atol). If rounding errors prevent this, it accepts
+/// ‖x − A·y‖₂ ≤ 8ε·(s·‖y‖₂ + ‖x‖₂). Here s = ‖A·p‖₂/‖p‖₂ for a random p, an estimate of ‖A‖.
 ///
-/// Where rounding does not let the residual become so small, 8ε·(‖A‖·‖y‖₂ + ‖x‖₂) will do, with ‖A·p‖₂/‖p‖₂ of a random p as ‖A‖.
+/// An eigenvalue solver can use it as the inverse of A − σB. Choose a tolerance of at most a hundredth of the tolerance for the eigenvalues. If
+/// A − σB is Hermitian positive definite (σ is below all eigenvalues), use [`Cg`](crate::KrylovMethod::Cg), otherwise
+/// [`Gmres`](crate::KrylovMethod::Gmres).
 ///
-/// An eigenvalue solver takes it as the inverse of A − σB. Its tolerance is then to be a hundredth of that of the eigenvalues, or less:
-/// the error of a solve is one of the operator. Where A is Hermitian positive definite (σ is below all eigenvalues), conjugate gradients
-/// serve, else [`Gmres`](crate::KrylovMethod::Gmres).
-///
-/// # Cost
-/// A product with A at first; then the iterations of each solve. Nothing is allocated in a solve.
-///
-/// # Errors
-/// Applying it: [`Error::NotConverged`] where the tolerance was not reached, with the relative residual as `backward_error`; those of the
-/// operators. [`Error::Unsupported`] for transposes.
-///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{LinearOperator, dyn_stack::{PodBuffer, PodStack}};
 /// use bandsolve_sparse::{KrylovInverse, KrylovMethod, KrylovSolver, Preconditioner, nine_point};
@@ -39,11 +31,18 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// assert!(inverse.iterations() < 20);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
+///
+/// # Cost
+/// The constructor computes one product with A. Each application costs the iterations of one solve, and allocates nothing.
+///
+/// # Errors
+/// An application returns [`Error::NotConverged`] if it does not reach the tolerance; `backward_error` is then the relative residual. It returns
+/// [`Error::Unsupported`] for transposes, and the errors of the operators.
 pub struct KrylovInverse<'a, T: Scalar> {
     solver: KrylovSolver<'a>,
     a: &'a dyn LinearOperator<T>,
     preconditioner: Option<&'a dyn LinearOperator<T>>,
-    /// ‖A·p‖₂/‖p‖₂ of a random p.
+    /// ‖A·p‖₂/‖p‖₂ for a random p.
     size: f64,
     iterations: AtomicUsize,
 }
@@ -55,10 +54,10 @@ impl<T: Scalar> Debug for KrylovInverse<'_, T> {
 }
 
 impl<'a, T: Scalar> KrylovInverse<'a, T> {
-    /// The inverse of `a` to the tolerance of `solver`, with a preconditioner. All processes of the solver call it together.
+    /// Make the inverse of `a`, with the tolerance of `solver`. All processes of the solver's communicator must call this function.
     ///
     /// # Errors
-    /// Those of a product with A; [`Error::OutOfMemory`].
+    /// Those of a product with A. [`Error::OutOfMemory`].
     pub fn new(
         solver: KrylovSolver<'a>,
         a: &'a dyn LinearOperator<T>,
@@ -67,7 +66,7 @@ impl<'a, T: Scalar> KrylovInverse<'a, T> {
         Ok(Self { solver, a, preconditioner, size: norm_of(a, solver.communicator)?, iterations: AtomicUsize::new(0) })
     }
 
-    /// Iterations so far, of all applications.
+    /// Number of iterations so far, over all applications.
     pub fn iterations(&self) -> usize {
         self.iterations.load(Ordering::Relaxed)
     }
@@ -94,10 +93,10 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
         if report.ending == Ending::Converged {
             return Ok(());
         }
-        // The scratch of the solve has room for this.
+        // The scratch memory of the solve has room for the reducer.
         let (mut reducer, _) = Reducer::new(self.solver.communicator, y.len(), 1, stack);
         let rounding = 8.0 * T::Real::EPSILON.to_f64() * (self.size * reducer.norm(y) + report.rhs_norm);
-        // An infinite bound allows nothing.
+        // Do not accept an infinite bound.
         if rounding.is_finite() && report.residual_norm <= rounding {
             return Ok(());
         }
@@ -105,7 +104,7 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
     }
 }
 
-/// ‖A·p‖₂/‖p‖₂ of a random p: a number of the size of ‖A‖, and at most that.
+/// ‖A·p‖₂/‖p‖₂ for a random p, a lower estimate of ‖A‖₂.
 fn norm_of<T: Scalar>(a: &dyn LinearOperator<T>, communicator: &dyn Communicator) -> Result<f64> {
     let (rows, columns) = (a.rows(), a.columns());
     let memory =

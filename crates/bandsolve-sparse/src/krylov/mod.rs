@@ -1,4 +1,4 @@
-//! Krylov methods: A·x = rhs for an A that is known by its products.
+//! Krylov methods: solve A·x = rhs by products with A.
 
 mod bicgstab;
 mod cg;
@@ -79,31 +79,31 @@ impl Display for KrylovMethod {
 impl FromStr for KrylovMethod {
     type Err = String;
 
-    /// `gmres:30` (`gmres`: 30), `bicgstab`, `cg`, `idr:4` (`idr`: 4) or `richardson:1` (`richardson`: 1). `fgmres:30` is `gmres:30`, which is
-    /// flexible wherever the preconditioner changes.
+    /// Parse `gmres:30`, `bicgstab`, `cg`, `idr:4` or `richardson:1`. Without a number, `gmres` means `gmres:30`, `idr` means `idr:4`, and `richardson`
+    /// means `richardson:1`. `fgmres:30` is the same as `gmres:30`, which is flexible if the preconditioner changes.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
         let count = |default: usize| match number.map(str::parse) {
             None => Ok(default),
             Some(Ok(count)) if count > 0 => Ok(count),
-            Some(_) => Err(format!("`{text}`: the number behind the colon is not a whole one above 0")),
+            Some(_) => Err(format!("`{text}`: the number after the colon must be a whole number of at least 1")),
         };
         let method = match name {
             "gmres" | "fgmres" => return Ok(Self::Gmres { restart: count(30)? }),
             "idr" => return Ok(Self::Idr { space: count(4)? }),
             "richardson" => match number.map_or(Ok(1.0), str::parse) {
                 Ok(damping) if f64::is_finite(damping) => return Ok(Self::Richardson { damping }),
-                _ => return Err(format!("`{text}`: the damping is not a number")),
+                _ => return Err(format!("`{text}`: the damping factor after the colon must be a finite number")),
             },
             "bicgstab" => Self::Bicgstab,
             "cg" => Self::Cg,
             _ => {
                 return Err(format!(
-                    "no solver `{text}`; there are: gmres:M (or fgmres:M), bicgstab, cg, idr:S, richardson:OMEGA"
+                    "no solver `{text}`. Choose one of: gmres:M (or fgmres:M), bicgstab, cg, idr:S, richardson:OMEGA"
                 ));
             }
         };
-        if number.is_some() { Err(format!("`{name}` takes no number")) } else { Ok(method) }
+        if number.is_some() { Err(format!("`{text}`: `{name}` takes no number")) } else { Ok(method) }
     }
 }
 
@@ -478,7 +478,7 @@ impl<'c> KrylovSolver<'c> {
         bandsolve::vectors::agree_alike(*communicator, bandsolve::vectors::digest(&options))
     }
 
-    /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps; with the norm of the residual.
+    /// Run cycles of the method from the residual of x, until this residual is small enough or stops falling. Returns its norm, too.
     fn iterate<T: Scalar>(
         &self,
         run: &mut KrylovRun<'_, T>,
@@ -487,13 +487,13 @@ impl<'c> KrylovSolver<'c> {
         mut known: Known,
         stack: &mut PodStack,
     ) -> Result<(Ending, f64)> {
-        // The residual's norm as the method sees it, in the units of the first cycle: the last, and the least so far.
+        // The last and the smallest norm of the residual that the method knows, in the scaling of the first cycle.
         let (mut before, mut least) = (f64::INFINITY, f64::INFINITY);
-        // Restarts without a new least, and those of them that came no nearer to it either.
+        // Number of restarts without a new minimum, and of those that came no nearer to the minimum either.
         let (mut above, mut fruitless) = (0, 0);
         let mut last = Ending::Converged;
         loop {
-            // What is claimed is claimed of the x that the caller will get.
+            // Round x as the caller will get it: claims must hold for this x.
             run.units.round(x);
             let Start { residual, norm, proved } = run.start(x, known, r, spare, stack)?;
             if !residual.is_finite() || !norm.is_finite() {
@@ -509,8 +509,8 @@ impl<'c> KrylovSolver<'c> {
                 Ending::Breakdown if size <= 0.9 * before => {}
                 ended => return Ok((ended, residual)),
             }
-            // Restarts that gain nothing will never gain. Residuals near their own rounding go up and down for ever; far from it they may
-            // go up once, and come down again in several restarts.
+            // Restarts without progress will not make any. Residuals near their own rounding error go up and down without end. Larger residuals may go
+            // up once, and come down again in several restarts.
             let gains = size < least * (1.0 - 1e-5);
             above = if gains { 0 } else { above + 1 };
             fruitless = if gains || size < 0.9 * before { 0 } else { fruitless + 1 };
@@ -518,7 +518,7 @@ impl<'c> KrylovSolver<'c> {
                 return Ok((Ending::Stagnated, residual));
             }
             if norm == 0.0 {
-                // Nothing is left of a residual whose rounding is above the tolerance; or the preconditioner turns it into 0.
+                // The residual is 0, but its rounding error is above the tolerance; or the preconditioner maps it to 0.
                 return Ok((if residual == 0.0 { Ending::Stagnated } else { Ending::Breakdown }, residual));
             }
             if monitor.iterations >= monitor.limit {
@@ -536,16 +536,16 @@ impl<'c> KrylovSolver<'c> {
     }
 }
 
-/// Restarts without progress after which a method has stagnated: towards the least residual so far, and below it.
+/// Maximum numbers of restarts without progress: those that come no nearer to the smallest residual, and those that do not fall below it.
 const MOST_FRUITLESS: usize = 2;
 const MOST_ABOVE: usize = 12;
 
-/// How a method ends that cannot go on because of these numbers: they are not finite, or a division by them is not possible.
+/// The ending of a method that cannot go on, because these numbers are not finite, or because it cannot divide by them.
 fn broken(numbers: &[Complex64]) -> Ending {
     if numbers.iter().all(|number| number.is_finite()) { Ending::Breakdown } else { Ending::NotFinite }
 }
 
-/// What [`KrylovSolver::solve_with`] was called with.
+/// The arguments of [`KrylovSolver::solve_with`].
 pub(crate) struct KrylovCall<'a, T: Scalar> {
     solver: KrylovSolver<'a>,
     a: &'a dyn LinearOperator<T>,
@@ -556,7 +556,7 @@ pub(crate) struct KrylovCall<'a, T: Scalar> {
     stack: &'a mut PodStack,
 }
 
-/// Whether lengths fit, and numbers are finite.
+/// Check the lengths, and that all numbers are finite.
 fn checked<T: Scalar>(
     (a, preconditioner, side): (&dyn LinearOperator<T>, Option<&dyn LinearOperator<T>>, PreconditionerSide),
     (rhs, x): (&[T], &[T]),
@@ -571,7 +571,7 @@ fn checked<T: Scalar>(
         if m.changes() && side == PreconditionerSide::Left {
             return Err(Error::Unsupported {
                 method: "left preconditioning",
-                what: "with a preconditioner that changes from step to step: put it on the right",
+                what: "systems with a preconditioner that changes from step to step: put it on the right",
             });
         }
     }
@@ -588,7 +588,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
         let _mode = Standard::enter();
         let n = a.rows();
-        // Conjugate gradients with M on either side are the same iteration.
+        // Conjugate gradients compute the same for both sides.
         let side = if solver.method == KrylovMethod::Cg { PreconditionerSide::Right } else { solver.side };
         let all = agree(solver.communicator, n, checked((a, preconditioner, side), (rhs, x)))?;
         let method = solver.method.within(all);
@@ -605,7 +605,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let (best, stack) = stack.make_raw::<T>(n);
         let (spare, stack) = stack.make_raw::<T>(2 * n);
         let (vectors, stack) = stack.make_raw::<T>(n * vectors);
-        // These two are written only where numbers are scaled.
+        // These two are written only if the system is scaled.
         let (view, stack) = stack.make_raw::<T>(n);
         let (scaled, stack) = stack.make_raw::<T>(n);
         let (mut rhs_norm, x_norm) = (reducer.norm(rhs), reducer.norm(x));
@@ -641,7 +641,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let ended = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), known, stack);
         let ended = ended.and_then(|ended| run.finish(&mut monitor, ended, (x, r, spare), stack));
         let attention = ended.as_ref().ok().and_then(|(_, residual)| run.attention(x, *residual));
-        // Also where an operator has failed: x is the caller's.
+        // Unscale x also if an operator has failed, since x belongs to the caller.
         units.unscale(x);
         let (ending, residual) = ended?;
         Ok(IterationReport {
@@ -661,7 +661,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
 }
 
 impl KrylovMethod {
-    /// The same with no larger spaces than there are rows on all processes.
+    /// The same method with spaces that are at most as large as the number of rows on all processes.
     fn within(self, rows: usize) -> Self {
         match self {
             Self::Gmres { restart } => Self::Gmres { restart: restart.min(rows.max(1)) },
@@ -670,7 +670,7 @@ impl KrylovMethod {
         }
     }
 
-    /// Vectors, and most sums at a time.
+    /// The number of vectors, and the maximum number of sums at a time.
     fn needs(&self, flexible: bool) -> (usize, usize) {
         match self {
             Self::Gmres { restart } => (restart + 1 + if flexible { *restart } else { 0 }, restart + 1),
@@ -681,7 +681,7 @@ impl KrylovMethod {
         }
     }
 
-    /// Scratch for small matrices.
+    /// Scratch memory for small matrices.
     fn small_scratch(&self) -> StackReq {
         match self {
             Self::Gmres { restart } => gmres::small_scratch(*restart),
@@ -690,7 +690,7 @@ impl KrylovMethod {
         }
     }
 
-    /// Iterations from x with the residual r, until the recurrence says that it is small, or something ends them.
+    /// Iterate from x with the residual r, until the recurrence reaches the tolerance, or the iteration ends for another reason.
     fn cycle<T: Scalar>(
         &self,
         run: &mut KrylovRun<'_, T>,
@@ -708,33 +708,33 @@ impl KrylovMethod {
     }
 }
 
-/// What is known of an x whose residual is to be formed.
+/// What is known about an x before its residual is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It is 0.
+    /// x is 0.
     Zero,
     /// Nothing.
     Nothing,
-    /// The method takes its residual for small enough.
+    /// The residual is small enough according to the method.
     Claimed,
-    /// It is one of an iteration, after which the method goes on: nothing is to be proved.
+    /// x belongs to a step after which the method goes on. No proof is needed.
     Step,
 }
 
-/// Where a cycle begins.
+/// The start of a cycle.
 #[derive(Debug, Clone, Copy)]
 struct Start {
     /// ‖rhs − A·x‖₂.
     residual: f64,
-    /// The norm of the residual as the method sees it: of M⁻¹·(rhs − A·x) with the preconditioner on the left.
+    /// The norm of the residual for the method. With the preconditioner on the left, the norm of M⁻¹·(rhs − A·x).
     norm: f64,
-    /// Whether ‖rhs − A·x‖₂ is within the tolerance, with room for rounding.
+    /// Whether ‖rhs − A·x‖₂ plus a bound on its rounding error is at most the tolerance.
     proved: bool,
 }
 
-/// One system, as the methods see it.
+/// One system, as the methods use it.
 struct KrylovRun<'a, T: Scalar> {
-    /// With spaces that are no larger than the system.
+    /// The method, with spaces that are at most as large as the system.
     method: KrylovMethod,
     a: &'a dyn LinearOperator<T>,
     m: Option<&'a dyn LinearOperator<T>>,
@@ -743,34 +743,34 @@ struct KrylovRun<'a, T: Scalar> {
     rhs_norm: f64,
     tolerance: f64,
     n: usize,
-    /// Rows of all processes.
+    /// Number of rows on all processes.
     all: usize,
     communicator: &'a dyn Communicator,
     reducer: Reducer<'a>,
-    /// Those of rhs and x.
+    /// The scaling of rhs and x.
     units: Units,
-    /// A power of two by which a preconditioner on the left is multiplied, so that its residuals are near 1 at first.
+    /// The power of two that multiplies a preconditioner on the left, so that the first residual is near 1.
     left_scale: f64,
-    /// Products with A in cycles.
+    /// Number of products with A in cycles.
     products: usize,
-    /// The largest ‖A·v‖₂/‖v‖₂ that was measured: of the products 1, 8, 64, …
+    /// The largest ‖A·v‖₂/‖v‖₂ of products 1, 8, 64, …
     size: f64,
-    /// Applications of a preconditioner that changes.
+    /// Number of applications of the preconditioner.
     steps: usize,
 }
 
-/// The part of the moduli in a product that its rounding is taken for, in ε, where entries are not known.
+/// The estimated rounding error of a product, in ε times the sum of moduli, for operators that do not know their entries.
 const ROUNDING: f64 = 8.0;
-/// How far the tolerance is above the rounding, as measured products have it, if no product is spent on a better estimate.
+/// The minimum ratio of the tolerance to the estimated rounding error for which no further product is spent on a better estimate.
 const FAR_ABOVE: f64 = 1e4;
 
 impl<T: Scalar> KrylovRun<'_, T> {
-    /// Whether applications of the preconditioner are to be kept.
+    /// Whether the results of the preconditioner must be kept, since it changes.
     fn is_flexible(&self) -> bool {
         self.m.is_some_and(|m| m.changes())
     }
 
-    /// y = A·v; M⁻¹·A·v with the preconditioner on the left.
+    /// y = A·v. With the preconditioner on the left, y = M⁻¹·A·v.
     fn apply(&mut self, v: &[T], y: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<()> {
         interrupt::check()?;
         match (self.side, self.m) {
@@ -789,7 +789,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
         Ok(())
     }
 
-    /// Takes note of the size of few of the products.
+    /// Measure the size of a few of the products.
     fn measure(&mut self, v: &[T], image: &[T]) {
         self.products += 1;
         if self.products.is_power_of_two() && self.products.ilog2().is_multiple_of(3) {
@@ -797,7 +797,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
         }
     }
 
-    /// z = M⁻¹·v; v itself without a preconditioner, or with one on the left.
+    /// z = M⁻¹·v. Without a preconditioner, or with one on the left, z = v.
     fn precondition(&mut self, v: &[T], z: &mut [T], stack: &mut PodStack) -> Result<()> {
         match (self.side, self.m) {
             (PreconditionerSide::Right, Some(m)) => {
@@ -811,7 +811,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
         }
     }
 
-    /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and what is known of it. No product where x is known as 0.
+    /// Compute r = rhs − A·x, or M⁻¹·(rhs − A·x) with the preconditioner on the left. Returns its norms. No product if x is known to be 0.
     fn start(&mut self, x: &[T], known: Known, r: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<Start> {
         interrupt::check()?;
         let (first, second) = spare.split_at_mut(self.n);
@@ -824,7 +824,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
         units::multiply(r, self.left_scale);
         let mut norm = self.reducer.norm(r);
         let by = units::towards_one::<T>(norm);
-        // A step of Richardson's iteration is M⁻¹ itself.
+        // A step of Richardson's iteration must be M⁻¹·r, without a scale.
         if by != 1.0 && !matches!(self.method, KrylovMethod::Richardson { .. }) {
             units::multiply(r, by);
             self.left_scale *= by;
@@ -833,7 +833,8 @@ impl<T: Scalar> KrylovRun<'_, T> {
         Ok(Start { residual, norm, proved })
     }
 
-    /// w = rhs − A·x; its norm, and whether ‖rhs − A·x‖₂ is within the tolerance, with room for rounding. `free`: vectors to be written over.
+    /// Compute w = rhs − A·x. Returns its norm, and whether this norm plus a bound on its rounding error is at most the tolerance. `free` are scratch
+    /// vectors.
     fn residual(
         &mut self,
         x: &[T],
@@ -865,21 +866,22 @@ impl<T: Scalar> KrylovRun<'_, T> {
         Ok((norm, norm + rounding <= self.tolerance))
     }
 
-    /// The same in twice the working precision; `None` where the operator does not know its entries.
+    /// Compute the residual in twice the working precision. `None` if the operator does not know its entries.
     fn accurate_residual(&mut self, x: &[T], w: &mut [T], stack: &mut PodStack) -> Result<Option<(f64, bool)>> {
         let Some(worst) = self.a.accurate_residual(x, self.rhs, w, stack)? else { return Ok(None) };
-        // The sum over processes is at least the largest.
+        // The sum over processes is an upper bound of the maximum.
         let mut worst = [worst];
         self.communicator.sum(&mut worst);
         let norm = self.reducer.norm(w);
-        // Elements are rounded to T; sums of squares, here and in the tolerance, are sums of sums of eight. The same on all processes.
+        // Bound the rounding of the elements to T, and of the sums of squares here and in the tolerance, which add up sums of eight. The result is the
+        // same on all processes.
         let sums = 2.0 * (PIECE / 8 + self.all.div_ceil(PIECE) + 16) as f64 * f64::EPSILON;
         let error = worst[0] * (self.all as f64).sqrt() + (T::Real::EPSILON.to_f64() + sums) * norm;
         Ok(Some((norm, norm + error <= self.tolerance)))
     }
 
-    /// How large the rounding of rhs − A·x may be where entries are not known: a part of ‖A·p‖₂ with pⱼ = dⱼ·xⱼ of random dⱼ, in whose
-    /// sums nothing cancels. Moduli of d that differ keep it so in rows of two entries.
+    /// Estimate the rounding error of rhs − A·x for an operator that does not know its entries: a multiple of ‖A·p‖₂ with pⱼ = dⱼ·xⱼ and random dⱼ, whose
+    /// sums do not cancel. The dⱼ have different moduli, so that this holds also in rows of two entries.
     fn estimated_rounding(&mut self, x: &[T], [p, image]: [&mut [T]; 2], stack: &mut PodStack) -> Result<f64> {
         let unit = ROUNDING * T::Real::EPSILON.to_f64();
         let seen = unit * (self.size * self.reducer.norm(x) + self.rhs_norm);
@@ -896,16 +898,16 @@ impl<T: Scalar> KrylovRun<'_, T> {
         Ok(unit * (self.reducer.norm(image) + self.rhs_norm))
     }
 
-    /// What is to be said of an x whose size shows that A is singular to working precision: as ‖A‖₂ ≥ `size` and ‖A⁻¹‖₂ ≥ ‖x‖₂/‖A·x‖₂,
-    /// the reciprocal condition of A is at most (‖rhs‖₂ + ‖rhs − A·x‖₂)/(`size`·‖x‖₂).
+    /// The warning if the size of x shows that A is singular to working precision. Since ‖A‖₂ ≥ `size` and ‖A⁻¹‖₂ ≥ ‖x‖₂/‖A·x‖₂, the reciprocal condition
+    /// number of A is at most (‖rhs‖₂ + ‖rhs − A·x‖₂)/(`size`·‖x‖₂).
     fn attention(&mut self, x: &[T], residual: f64) -> Option<String> {
         let rcond = (self.rhs_norm + residual) / (self.size * self.reducer.norm(x));
-        // A right-hand side 0 has no x that is too large.
+        // For rhs = 0 the bound says nothing.
         (self.rhs_norm > 0.0).then(|| attention(T::Real::EPSILON.to_f64(), Some(rcond), f64::NAN, None))?
     }
 
-    /// Leaves the better of x and what was kept in x, where the iteration ended with this norm of the residual of x; returns why it ended
-    /// and the norm for the better one. What was kept may be within the tolerance where the last x is not.
+    /// Set x to the better of x and the kept x. `norm` is the norm of the residual of x. Returns the ending and the norm for the better one: the kept x may
+    /// reach the tolerance although the last x does not.
     fn finish(
         &mut self,
         monitor: &mut Monitor<'_, T>,
@@ -932,7 +934,7 @@ pub(crate) fn check(what: &'static str, expected: usize, got: usize) -> Result<(
     if expected == got { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }
 
-/// Scratch memory, on large pages: what is read at random from small ones takes several times as long.
+/// Scratch memory on large pages. Random reads from small pages take several times as long.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -941,7 +943,7 @@ pub(crate) fn buffer(needed: StackReq) -> Result<Vec<f64>> {
     zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes })
 }
 
-/// A stack in it.
+/// A stack in this memory.
 pub(crate) fn stack(memory: &mut [f64]) -> &mut PodStack {
     PodStack::new(bytemuck::cast_slice_mut(memory))
 }

@@ -1,4 +1,4 @@
-//! How an iteration goes: its history, its best x, and when it ends.
+//! The progress of an iteration: its history, its best x, and its end.
 
 use super::units::Units;
 use super::{Ending, IterationProgress};
@@ -7,27 +7,27 @@ use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve_kernel::spread::RowsOf;
 use core::ops::ControlFlow;
 
-/// Watches an iteration.
+/// Records an iteration, and decides when it ends.
 pub(super) struct Monitor<'a, T: Scalar> {
     pub history: Vec<f64>,
     pub iterations: usize,
-    /// Times that the method began.
+    /// Number of cycles that the method began.
     pub cycles: usize,
     pub limit: usize,
     tolerance: f64,
-    /// Those of all norms here but `history`, which has the caller's.
+    /// The scaling of all norms here, except those of `history`, which are unscaled.
     units: Units,
-    /// What multiplies a preconditioner on the left.
+    /// The factor of a preconditioner on the left.
     left_scale: f64,
-    /// ‖rhs − A·x‖ beside the norm that the method knows, at the last restart.
+    /// The ratio of ‖rhs − A·x‖ to the norm that the method knows, at the last restart.
     scale: f64,
-    /// What the method knew after the last iteration.
+    /// The norm that the method knows after the last iteration.
     preconditioned_norm: f64,
     kept: &'a mut [T],
     kept_norm: f64,
-    /// The same at the last look of [`has_halved`](Self::has_halved).
+    /// `kept_norm` at the last call of [`has_halved`](Self::has_halved).
     looked_norm: f64,
-    /// Room for x in the caller's units, where these are others.
+    /// Memory for the unscaled x, if the system is scaled.
     view: &'a mut [T],
     watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
 }
@@ -40,7 +40,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Self {
         let mut history = Vec::new();
-        // Room for what is usual, at least; a longer one grows, at less and less iterations.
+        // Memory for a usual history. A longer one grows, in fewer and fewer iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
         let kept_norm = f64::INFINITY;
         Self {
@@ -61,7 +61,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         }
     }
 
-    /// The method begins again from an x with this residual, whose norm it sees as `norm`.
+    /// Record that a cycle begins from an x with this residual. `norm` is the norm that the method knows.
     pub fn restart(&mut self, (residual, norm): (f64, f64), left_scale: f64, x: &[T]) {
         if self.history.is_empty() {
             self.history.push(self.units.unscaled(residual));
@@ -74,13 +74,13 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         }
     }
 
-    /// Takes note of an iteration, after which the residual has this norm for the method. Says whether the method has to stop:
-    /// `Converged` is only that x is worth looking at.
+    /// Record an iteration, after which the method knows this norm. Returns the reason if the method must stop. `Converged` only means that x is worth a
+    /// check.
     pub fn step(&mut self, norm: f64) -> Option<Ending> {
         self.advance(norm, None)
     }
 
-    /// The same of a method that has x after each iteration, and keeps x if the method goes on.
+    /// Record an iteration of a method that has x after each iteration. Keeps x if the method goes on.
     pub fn step_to(&mut self, norm: f64, x: &[T]) -> Option<Ending> {
         let ending = self.advance(norm, Some(x));
         if ending.is_none() {
@@ -89,12 +89,12 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         ending
     }
 
-    /// Tells of x, which a method has at the end of its cycle only; `Cancelled` if that is to be all.
+    /// Call the callback with an x that exists only at the end of a cycle. Returns `Cancelled` if the callback ends the iteration.
     pub fn cycle(&mut self, x: &[T]) -> Option<Ending> {
         self.tell(self.preconditioned_norm, Some(x))
     }
 
-    /// Whether the method takes the residual of the last iteration for small enough.
+    /// Whether the residual of the last iteration is small enough according to the method.
     pub fn is_small(&self) -> bool {
         self.preconditioned_norm * self.scale <= self.tolerance
     }
@@ -130,7 +130,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         (self.watch)(progress).is_break().then_some(Ending::Cancelled)
     }
 
-    /// Keeps x if it is better by a factor of 2 than what was kept.
+    /// Keep x if its residual is less than half of that of the x kept before.
     fn keep(&mut self, norm: f64, x: &[T]) {
         if norm * self.scale < 0.5 * self.kept_norm {
             self.kept_norm = norm * self.scale;
@@ -138,13 +138,13 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         }
     }
 
-    /// Whether the least residual has become less than half since it was asked the last time.
+    /// Whether the residual of the kept x has become less than half since the last call.
     pub fn has_halved(&mut self) -> bool {
         let before = core::mem::replace(&mut self.looked_norm, self.kept_norm);
         self.kept_norm < before
     }
 
-    /// The x that was kept, and the norm of its residual as the method knew it; `None` if none was.
+    /// The kept x, and the norm of its residual as the method knew it. `None` if no x was kept.
     pub fn kept(&mut self) -> Option<(&mut [T], f64)> {
         self.kept_norm.is_finite().then_some((&mut *self.kept, self.kept_norm))
     }

@@ -7,13 +7,13 @@ use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 
-/// Steps without a smaller residual after which refinement has stagnated: each was to gain digits. Without a preconditioner that changes it
-/// takes as many as there are unknowns: residuals may wander through all of them, and then vanish.
+/// Number of steps without a smaller residual after which iterative refinement has stagnated. Each step should gain digits. With a constant
+/// preconditioner, the limit is the number of unknowns: a residual can move through all of them before it vanishes.
 const FRUITLESS: usize = 20;
-/// What is smaller than the least residual so far.
+/// A residual counts as smaller if it is below this share of the smallest so far.
 const GAIN: f64 = 1.0 - 1e-5;
 
-/// Iterations from x with the residual r.
+/// Iterate from x, which has the residual r.
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,

@@ -1,4 +1,4 @@
-//! Aggregates of unknowns, and the prolongation that they make.
+//! Aggregates of unknowns, and the prolongation from them.
 
 use crate::csr::Csr;
 use crate::multiply::{RowTerms, sum_rows};
@@ -10,7 +10,7 @@ use bandsolve::{RealScalar, Result, Scalar};
 /// No aggregate yet.
 const NONE: u32 = u32::MAX;
 
-/// ω of the prolongation's step of Jacobi's method, in which a row is divided by the sum of its moduli.
+/// The damping factor ω of the Jacobi step that smooths the prolongation. The step divides each row by the sum of its moduli.
 const DAMPING: f64 = 1.6;
 
 /// The aggregate of each unknown, or [`NONE`].
@@ -19,18 +19,18 @@ pub(super) struct Aggregates {
     count: usize,
 }
 
-/// What is known of a row.
+/// Properties of a row.
 #[derive(Clone, Copy)]
 struct RowFacts<T> {
-    /// What the row is multiplied by in a step of Jacobi's method; 0: there is none.
+    /// The factor of the row in the Jacobi step. 0 if the row is not smoothed.
     step: T,
-    /// The least modulus of a coupling that joins aggregates.
+    /// The smallest modulus of a strong coupling.
     least: f64,
-    /// The sign of couplings that join none.
+    /// The sign of couplings that are never strong.
     sign: f64,
 }
 
-/// Rows and columns as aggregation sees them.
+/// The matrix, with the properties of its rows for aggregation.
 pub(super) struct CoarseningGraph<'a, T: Scalar> {
     a: &'a Csr<'a, T, u32>,
     facts: Vec<RowFacts<T>>,
@@ -40,7 +40,7 @@ fn modulus<T: Scalar>(value: T) -> f64 {
     Scalar::abs(value).to_f64()
 }
 
-/// 1 or −1 for a number near the positive or the negative real numbers, else 0.
+/// 1 or −1 for a number near the positive or the negative real axis, otherwise 0.
 #[inline]
 fn sign_of<T: Scalar>(value: T, modulus: f64) -> f64 {
     let re = value.re().to_f64();
@@ -77,7 +77,7 @@ impl<T: Scalar> RowFacts<T> {
         facts
     }
 
-    /// Whether a coupling of the row joins aggregates.
+    /// Whether a coupling of the row is strong: it can join unknowns to an aggregate.
     #[inline]
     fn is_strong(&self, value: T) -> bool {
         let modulus = modulus(value);
@@ -85,14 +85,14 @@ impl<T: Scalar> RowFacts<T> {
     }
 }
 
-/// A row is a hub if it has more entries than this, and than so many times the mean. Smoothed, its row of P would have an entry for the aggregate of each
-/// of its neighbors, and the next matrix one for each pair of them.
+/// A row is a hub if it has more entries than `MANY`, and more than `TIMES_MEAN` times the mean. A hub is not smoothed: its row of P would have an entry for
+/// the aggregate of each neighbor, and the next matrix one for each pair of neighbors.
 const MANY: usize = 128;
 const TIMES_MEAN: usize = 16;
 
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
-    /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row. Couplings of the diagonal's sign are
-    /// none, if there are others: along them, errors that are left have no reason to be equal.
+    /// Neighbors are unknowns with strong couplings: at least `threshold` times the strongest coupling of the row. Couplings with the sign of the diagonal
+    /// are not strong if there are others, since smooth errors need not be equal along them.
     ///
     /// # Errors
     /// [`bandsolve::Error::OutOfMemory`], here and below.
@@ -116,10 +116,10 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         couplings.map(|(j, value)| (j, modulus(value)))
     }
 
-    /// Cuts the unknowns into aggregates: first all neighbors of an unknown of which none has one; what is left joins the strongest of its
-    /// neighbors', or makes one of its own.
+    /// Divide the unknowns into aggregates. First, an unknown and its neighbors form an aggregate if none of them has one. Each remaining unknown joins the
+    /// aggregate of its strongest neighbor, or forms a new one.
     ///
-    /// The first step is sequential: where pieces of the unknowns meet, aggregates and the next matrix would be irregular.
+    /// The first step is sequential. In parallel pieces, aggregates and the next matrix would be irregular at the borders of the pieces.
     pub fn aggregates(&self) -> Result<Aggregates> {
         let (mut first, mut count) = (allocate(self.a.rows(), NONE)?, 0);
         for i in 0..first.len() {
@@ -148,7 +148,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         Ok(Aggregates { own, count: count as usize })
     }
 
-    /// Whether an unknown has neighbors, and none of them an aggregate.
+    /// Whether an unknown has neighbors, and none of them has an aggregate.
     fn is_free(&self, i: usize, own: &[u32]) -> bool {
         let mut neighbors = self.strong(i).peekable();
         neighbors.peek().is_some() && neighbors.all(|(j, _)| own[j] == NONE)
@@ -160,9 +160,10 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         joined.fold((0.0, NONE), |best, (j, modulus)| if modulus > best.0 { (modulus, first[j]) } else { best }).1
     }
 
-    /// P = (I − ω·D⁻¹·Ā)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level. Ā is A with
-    /// couplings that join no aggregates added to the diagonal, so that P has no entries that hardly matter; D are the sums of moduli of its
-    /// rows. Not `smoothed`, P is T.
+    /// Compute the prolongation P = (I − ω·D⁻¹·Ā)·T and the candidate vector of the next level.
+    ///
+    /// Column k of T is the normalised candidate on aggregate k. Ā is A with its weak couplings added to the diagonal, so that P has no negligible entries.
+    /// D has the sums of the moduli of the rows of Ā. Without `smoothed`, P = T.
     pub fn prolongation(
         &self,
         (aggregates, candidate): (&Aggregates, &[T]),
@@ -188,7 +189,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     }
 }
 
-/// The rows of P, smoothed or not.
+/// The rows of P.
 struct SmoothedRows<'a, T: Scalar> {
     graph: &'a CoarseningGraph<'a, T>,
     smoothed: bool,
@@ -231,12 +232,11 @@ impl Aggregates {
         self.count
     }
 
-    /// Without those on which the candidate is 0: the smoother solves for their unknowns, such as those that are coupled to no other, and a
-    /// column of zeros would make the next matrix singular. `rounding`: how far the candidate's numbers may be off, beside its largest.
-    /// Numbered by their first unknowns.
+    /// Remove aggregates on which the candidate is 0. The smoother solves for their unknowns, and a column of zeros would make the next matrix singular.
+    /// `rounding` is the error of the candidate, relative to its largest element. Renumbers the aggregates by their first unknowns.
     pub fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Result<Self> {
         let (mut number, mut kept) = (allocate(self.count, NONE)?, 0);
-        // What rounding leaves counts as 0.
+        // A number at the level of rounding errors counts as 0.
         let largest = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max);
         let least = largest * 64.0 * rounding;
         for (k, value) in self.own.iter().zip(candidate) {
@@ -245,7 +245,7 @@ impl Aggregates {
                 kept += 1;
             }
         }
-        // Of an aggregate that is no more: nothing is added to any column for its zeros.
+        // Unknowns of removed aggregates get no entry in P.
         each_row(&mut self.own, &|_, k| {
             *k = number[*k as usize];
             0

@@ -1,7 +1,8 @@
-//! The preconditioner and the Krylov method that suit a matrix, and why.
+//! The choice of the preconditioner and the Krylov method for a matrix, with the reason.
 //!
-//! What rows say is enough where the diagonal is large. All else is tried: a few steps with each candidate, cheap ones first, on a system with random
-//! numbers. From these the time to solution is predicted, set-up included, as memory traffic. Neither clocks nor the number of threads play a part.
+//! If the diagonal is large, a look at the rows suffices. Otherwise, each candidate runs a few steps on a system with a random right-hand side, cheap
+//! candidates first. From the result, the module predicts the memory traffic to solution, set-up included. The choice depends neither on clocks nor on
+//! the number of threads.
 
 use super::diagonal::DiagonalRule;
 use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
@@ -15,36 +16,36 @@ use core::cell::Cell;
 use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
-/// Part of the residual at which a trial is over, and the most steps that it has.
+/// Relative residual at which a trial ends, and the maximum number of its steps.
 const LEFT: f64 = 1e-2;
 const STEPS: usize = 12;
-/// The most steps of a second trial, of the two best as far as the first has not ended: beginnings say little of iterations that take long.
+/// Maximum number of steps of a second trial of the two best candidates. The first steps of a long iteration say little about its convergence.
 const LONGER: usize = 8 * STEPS;
-/// Part of the residual to which the time is predicted.
+/// Relative residual for which the number of iterations is predicted.
 const WANTED: f64 = 1e-8;
-/// Iterations of which the predicted number is not worth telling apart.
+/// A predicted number of iterations that counts as no convergence.
 const MANY: f64 = 1e4;
-/// Iterations that a candidate takes at least; so one is not tried whose set-up costs too much.
+/// Minimum number of iterations that a candidate needs. With this number, candidates whose set-up costs too much are skipped.
 const FEW: f64 = 6.0;
-/// Vectors that GMRES keeps; with more iterations than that, a method with short recurrences is chosen.
+/// The restart of GMRES. If more iterations are predicted, a method with short recurrences is chosen.
 const KEPT: usize = 30;
 /// The method for any matrix.
 const GENERAL: KrylovMethod = KrylovMethod::Gmres { restart: KEPT };
 
-/// What is asked of each row.
+/// Properties of the rows.
 #[derive(Default)]
 struct RowCounts {
-    /// With Σ|aᵢⱼ| at most half of |aᵢᵢ|.
+    /// Rows with Σ|aᵢⱼ| ≤ |aᵢᵢ|/2.
     strong: usize,
-    /// With Σ|aᵢⱼ| at most |aᵢᵢ|, but for a tenth.
+    /// Rows with Σ|aᵢⱼ| ≤ 1.1·|aᵢᵢ|.
     weak: usize,
-    /// Without a diagonal entry.
+    /// Rows without a diagonal entry.
     without: usize,
-    /// With a positive diagonal entry.
+    /// Rows with a positive diagonal entry.
     positive: usize,
-    /// With entries whose sum is 0, but for rounding.
+    /// Rows whose entries add up to 0, except for rounding errors.
     balanced: usize,
-    /// Σ|aᵢⱼ|/|Dᵢ| with D = diagp1(A), j ≠ i, and the part of it that lies beside the diagonal.
+    /// Σ|aᵢⱼ|/|Dᵢ| with D = diagp1(A), j ≠ i, and the part of this sum next to the diagonal.
     weights: f64,
     beside: f64,
 }
@@ -80,21 +81,21 @@ impl RowCounts {
     }
 }
 
-/// What a trial has shown.
+/// The result of a trial.
 struct Trial<'a, T: Scalar> {
     made: Preconditioner<'a, T>,
     method: KrylovMethod,
     steps: usize,
-    /// The part of the residual that is left.
+    /// The relative residual after the trial.
     left: f64,
-    /// Iterations to [`WANTED`], as predicted.
+    /// Predicted number of iterations to [`WANTED`].
     iterations: f64,
-    /// Numbers that are moved to and from memory for each row until then.
+    /// Predicted memory traffic, in numbers per row.
     traffic: f64,
 }
 
 impl<T: Scalar> Trial<'_, T> {
-    /// By predicted traffic; where no end is in sight, by what is left of the residual.
+    /// Order by predicted traffic, and by the residual if no convergence is predicted.
     fn order(&self, other: &Self) -> Ordering {
         let rank = |trial: &Self| {
             let endless = trial.iterations >= MANY;
@@ -104,25 +105,25 @@ impl<T: Scalar> Trial<'_, T> {
         own.0.cmp(&other.0).then(own.1.total_cmp(&other.1))
     }
 
-    /// Whether the residual has become small: little is left to predict.
+    /// Whether the trial itself has reached a small residual.
     fn has_ended(&self) -> bool {
         self.left <= LEFT
     }
 
-    /// In words.
+    /// The result in words. Readers split reasons at semicolons.
     fn said(&self) -> String {
         let predicted = if self.iterations < MANY {
             let count = self.iterations.ceil();
             format!(
-                "about {count} iteration{} and {:.0} words a row",
+                "predicted {count} iteration{} and {:.0} words per row",
                 if count == 1.0 { "" } else { "s" },
                 self.traffic
             )
         } else {
-            "no end in sight".into()
+            "no convergence predicted".into()
         };
         format!(
-            "{} with {} leaves {} after {}: {predicted}",
+            "{} with {} brings the residual to {} in {}: {predicted}",
             self.made.kind,
             self.method,
             percent(self.left),
@@ -131,17 +132,17 @@ impl<T: Scalar> Trial<'_, T> {
     }
 }
 
-/// One matrix, and what is known of it.
+/// One matrix, and the common data of all trials.
 struct Trials<'m, 'a, T: Scalar> {
     a: &'m Csr<'a, T, u32>,
     options: &'m PreconditionerOptions,
-    /// Random numbers; without their mean where rows have the sum 0, as those of singular problems do.
+    /// Random numbers. Their mean is subtracted if the rows add up to 0, as those of singular problems do.
     rhs: Vec<T>,
-    /// Whether A is Hermitian, but for rounding, with a positive diagonal, and no trial has shown that it is indefinite.
+    /// Whether A is Hermitian except for rounding errors, has a positive diagonal, and no trial has shown that it is indefinite.
     definite: Cell<bool>,
-    /// Whether no end of conjugate gradients is in sight: then only methods that make residuals small in each step are worth a trial.
+    /// Whether conjugate gradients are predicted not to converge. Further trials then use only methods that reduce the residual in each step.
     endless: Cell<bool>,
-    /// Numbers moved for each row of a product with A: entries with their columns, and two vectors.
+    /// Memory traffic of a product with A, in numbers per row: entries with their columns, and two vectors.
     product: f64,
 }
 
@@ -159,7 +160,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         Ok(Self { a, options, rhs, definite, endless: Cell::new(false), product })
     }
 
-    /// Makes a preconditioner; `None` of one that cannot be made.
+    /// Set up a preconditioner. The inner result is an error if the set-up fails for a reason that is a property of the matrix.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
@@ -170,7 +171,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         }
     }
 
-    /// The method for a preconditioner that is tried: conjugate gradients where both are Hermitian.
+    /// The method for the trial of a preconditioner: conjugate gradients if both are Hermitian.
     fn method(&self, kind: PreconditionerKind) -> KrylovMethod {
         use PreconditionerKind::*;
         let is_hermitian =
@@ -178,7 +179,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         if self.definite.get() && is_hermitian { KrylovMethod::Cg } else { GENERAL }
     }
 
-    /// A few steps with a preconditioner, by GMRES where conjugate gradients break down: one of both matrices is not definite.
+    /// Try a preconditioner for a few steps. If conjugate gradients break down, A or M is not positive definite, and GMRES is tried.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
@@ -186,7 +187,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         let mut method = self.method(made.kind);
         let mut tried = self.steps(method, &made, most)?;
         if method == KrylovMethod::Cg && tried.as_ref().is_some_and(|report| report.ending == Ending::Breakdown) {
-            // The diagonal is positive: it is A that is not.
+            // The diagonal is positive, so that A is not positive definite.
             if matches!(made.kind, PreconditionerKind::Diagonal(_)) {
                 self.definite.set(false);
             }
@@ -211,7 +212,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         Ok(Trial { made, method, steps, left, iterations, traffic })
     }
 
-    /// How a method goes; `None` if it cannot be tried.
+    /// Run some steps of a method. `None` if the solve fails.
     fn steps(&self, method: KrylovMethod, m: &Preconditioner<'a, T>, most: usize) -> Result<Option<IterationReport>> {
         let mut x = zeroed(self.rhs.len())?;
         match KrylovSolver::new(method).rtol(LEFT).max_iterations(most).solve(self.a, Some(m), &self.rhs, &mut x) {
@@ -220,8 +221,8 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
         }
     }
 
-    /// Numbers moved for each row to make a preconditioner, and to apply it. What is sequential, and waits for the element before, counts as much as what takes
-    /// as long: measured on a grid of 200 x 200 with five points, where a product moves 9.5.
+    /// The cost of the set-up and of an application, in numbers per row. Sequential steps count as much as memory traffic that takes the same time.
+    /// Measured on a grid of 200 × 200 with a five-point stencil, where a product moves 9.5 numbers per row.
     fn costs(&self, kind: PreconditionerKind) -> [f64; 2] {
         let p = self.product;
         match kind {
@@ -239,16 +240,15 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
 }
 
 impl KrylovSolver<'_> {
-    /// Solves as [`solve_watched`](Self::solve_watched) does; where conjugate gradients break down, goes on from their x by GMRES(30), which
-    /// takes any matrix. It is for methods that `auto` has chosen ([`Preconditioner::method`]): a few steps did not show that the matrix is
-    /// indefinite, all of them may.
+    /// Solve as [`solve_watched`](Self::solve_watched) does. If conjugate gradients break down, continue from their x with GMRES(30).
     ///
-    /// The report is that of the last method, which it names.
+    /// Use this function for a method that `auto` chose ([`Preconditioner::method`]). The few steps of its trials may not show that a matrix is
+    /// indefinite. The report is that of the last method.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
     /// use core::ops::ControlFlow;
@@ -274,7 +274,7 @@ impl KrylovSolver<'_> {
     }
 }
 
-/// Random numbers around 0, functions of their place and a seed.
+/// Random numbers from −1/2 to 1/2 that depend only on their place and a seed.
 fn random_numbers<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>> {
     let mut numbers = zeroed(n)?;
     for (i, own) in numbers.iter_mut().enumerate() {
@@ -285,26 +285,26 @@ fn random_numbers<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>> {
     Ok(numbers)
 }
 
-/// Whether yᴴ·A·x is the conjugate of xᴴ·A·y for random x and y, but for rounding: if A is not Hermitian, it is not.
+/// Test whether A is Hermitian: yᴴ·A·x must be the conjugate of xᴴ·A·y for random x and y, except for rounding errors.
 fn is_hermitian<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<bool> {
     let n = a.rows();
     let (y, mut ax, mut ay) = (random_numbers::<T>(n, 1)?, zeroed(n)?, zeroed(n)?);
     let mut memory = buffer(a.apply_scratch())?;
     a.apply(x, &mut ax, stack(&mut memory))?;
     a.apply(&y, &mut ay, stack(&mut memory))?;
-    // Where no square leaves the range.
+    // Scale by a power of two, so that no square leaves the range.
     let largest = ax.iter().chain(&ay).map(|v| peak(*v)).fold(T::Real::ZERO, |most, v| most.max_bits(v));
     let units = largest.equilibrate();
     ax.iter_mut().chain(&mut ay).for_each(|v| *v = v.scale(units));
     let dot = |u: &[T], v: &[T]| u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + u.conj() * *v);
     let norm = |v: &[T]| v.iter().map(|v| Scalar::abs(*v).to_f64().powi(2)).sum::<f64>().sqrt();
     let difference = Scalar::abs(dot(&y, &ax) - dot(x, &ay).conj()).to_f64();
-    // Rounding of sums of n numbers, and of those of the rows.
+    // Rounding errors of sums of n numbers, and of the sums of the rows.
     let rounding = 8.0 * (n as f64).sqrt().max(8.0) * T::Real::EPSILON.to_f64();
     Ok(difference <= rounding * (norm(&ax) * norm(&y) + norm(&ay) * norm(x)))
 }
 
-/// By what the residual is multiplied in a step: in all of them, or in the later half, whichever is slower.
+/// The factor by which a step reduces the residual: the mean over all steps or over the second half, whichever is larger.
 fn rate(history: &[f64]) -> f64 {
     let last = history.len().saturating_sub(1);
     let from = |first: usize| (history[last] / history[first]).powf(1.0 / (last - first) as f64);
@@ -319,14 +319,14 @@ fn percent(share: f64) -> String {
     match 100.0 * share {
         all if all >= 10.0 => format!("{all:.0}%"),
         some if some >= 0.01 => format!("{some:.2}%"),
-        _ => "nothing".into(),
+        _ => "below 0.01%".into(),
     }
 }
 
-/// The preconditioner that `auto` takes for a matrix, with the method and the reason in words.
+/// Choose the preconditioner and the method for a matrix, and give the reason in words.
 ///
 /// # Errors
-/// Those of what is made, if nothing can be made.
+/// The error of the last set-up, if no preconditioner can be set up.
 pub(super) fn choose<'a, T: Scalar>(
     a: &Csr<'a, T, u32>,
     options: &PreconditionerOptions,
@@ -336,7 +336,7 @@ pub(super) fn choose<'a, T: Scalar>(
     if counts.strong == n {
         let made = trials.make(PreconditionerKind::Diagonal(DiagonalRule::Jacobi))??;
         let method = trials.method(made.kind);
-        let said = "every row's diagonal entry is twice the others together: nothing more is needed";
+        let said = "each diagonal entry is at least twice the sum of the other moduli in its row";
         return Ok(made.because(said.into()).with_method(method));
     }
     let in_order = counts.beside / counts.weights;
@@ -348,14 +348,14 @@ pub(super) fn choose<'a, T: Scalar>(
         kinds.push(PreconditionerKind::Diagonal(DiagonalRule::Jacobi));
     }
     if in_order > 0.99 {
-        said.push(format!("{:.1}% of the weight lies beside the diagonal", 100.0 * in_order));
+        said.push(format!("{:.1}% of the off-diagonal weight is next to the diagonal", 100.0 * in_order));
         kinds.push(PreconditionerKind::Tridiagonal);
     }
     kinds.push(PreconditionerKind::Ilu0);
     if counts.weak * 20 > 19 * n {
         kinds.push(PreconditionerKind::AmgLines(1));
     }
-    // Products of forests are not Hermitian, and would cost the method that needs least.
+    // Products of forests are not Hermitian, so that conjugate gradients, the cheapest method, could not use them.
     let of_definite = [PreconditionerKind::Forest, PreconditionerKind::ForestBlock];
     let of_others =
         [PreconditionerKind::ProductDiagonal(0), PreconditionerKind::AltInner(0), PreconditionerKind::ForestBlock];
@@ -363,9 +363,9 @@ pub(super) fn choose<'a, T: Scalar>(
         let (taken, endless) = raced(&trials, &[&kinds[..], &of_definite].concat(), said.clone())?;
         match (trials.definite.get(), endless) {
             (true, false) => return Ok(taken),
-            // Far from the solution residuals of conjugate gradients may be large, where GMRES makes them small.
+            // Before they converge, conjugate gradients can have large residuals. GMRES minimises the residual.
             (true, true) => {
-                said.push("no end in sight of conjugate gradients".into());
+                said.push("conjugate gradients are predicted not to converge".into());
                 trials.endless.set(true);
             }
             _ => said.push("conjugate gradients break down: the matrix is not positive definite".into()),
@@ -375,19 +375,19 @@ pub(super) fn choose<'a, T: Scalar>(
     raced(&trials, &[&kinds[..], &of_others].concat(), said).map(|(taken, _)| taken)
 }
 
-/// The candidate with the least predicted traffic; of those for which no end is in sight, that which leaves least. And whether that is so.
+/// The candidate with the least predicted traffic. If no candidate is predicted to converge, the one with the smallest residual, and `true`.
 ///
 /// # Errors
-/// Those of the unit matrix, if nothing can be made.
+/// Those of the unit matrix, if no candidate can be set up.
 fn raced<'a, T: Scalar>(
     trials: &Trials<'_, 'a, T>,
     kinds: &[PreconditionerKind],
     mut said: Vec<String>,
 ) -> Result<(Preconditioner<'a, T>, bool)> {
-    // The best, the second, and the best of those whose trial has ended, of which the prediction is sure.
+    // The best, the second, and the best of those whose trial reached a small residual, so that the prediction is reliable.
     let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(4);
     for kind in kinds {
-        // As many forests as are worth it: one at least.
+        // The number of forests is not yet known, but it is at least one.
         let least = match *kind {
             PreconditionerKind::ProductDiagonal(_) => PreconditionerKind::ProductDiagonal(1),
             PreconditionerKind::AltInner(_) => PreconditionerKind::AltInner(1),
@@ -400,7 +400,7 @@ fn raced<'a, T: Scalar>(
         let made = match trials.make(*kind)? {
             Ok(made) => made,
             Err(error) => {
-                said.push(format!("{kind} cannot be made: {error}"));
+                said.push(format!("{kind} cannot be set up: {error}"));
                 continue;
             }
         };
@@ -425,7 +425,7 @@ fn raced<'a, T: Scalar>(
     match best {
         Some(best) => Ok((best.made.because(said.join("; ")).with_method(best.method), best.iterations >= MANY)),
         None => {
-            said.push("nothing else can be made".into());
+            said.push("no candidate can be set up, so none is used".into());
             let made = trials.make(PreconditionerKind::Identity)??;
             Ok((made.because(said.join("; ")).with_method(GENERAL), false))
         }

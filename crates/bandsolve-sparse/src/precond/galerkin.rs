@@ -10,10 +10,10 @@ use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::mem::take;
 use core::ops::Range;
 
-/// Pᴴ·A·P, its rows sorted, for a matrix A that has an entry at each mirrored place. A is given in slices, too; R = Pᴴ, its rows sorted.
+/// Compute Pᴴ·A·P with sorted rows, for a matrix A with a symmetric pattern. The arguments have A in slices, too, and R = Pᴴ with sorted rows.
 ///
-/// Column by column: the rows of A that may meet a column p of P are those of its entries. Their products q = A·p are sums over rows, in
-/// slices where A is, and Pᴴ·q has few elements.
+/// The product is computed column by column. Since the pattern is symmetric, the entries of a column p of P select the rows of A with products. The
+/// products q = A·p are sums over rows, in slices if A has slices, and Pᴴ·q has few elements.
 pub(super) fn galerkin<T: Scalar>(
     (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
     r: &Csr<'_, T, u32>,
@@ -47,9 +47,9 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
         if scratch.numbers.len() < n {
             (scratch.numbers, scratch.marks) = (zeroed(n)?, zeroed(n.div_ceil(LANES))?);
         }
-        // Zeros, as they are left.
+        // All zeros, and each column leaves them zero.
         let mut own = take(&mut scratch.numbers);
-        // Each slice is met once at most.
+        // Each slice occurs at most once.
         let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: reserved(n.div_ceil(LANES))? };
         let mut sum = RowSum::new(r.rows(), made)?;
         for k in columns {
@@ -100,16 +100,16 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
     }
 }
 
-/// Slices that a column meets, each once.
+/// The slices that a column needs, without duplicates.
 struct MetSlices {
-    /// The column that has met each of them last.
+    /// For each slice, the last column that needed it.
     seen: Vec<u32>,
     column: u32,
     list: Vec<u32>,
 }
 
 impl MetSlices {
-    /// The next column, with a number that none before had; none is 0.
+    /// Begin the next column, with a new number above 0.
     fn begin(&mut self, column: u32) {
         self.column = column;
         self.list.clear();

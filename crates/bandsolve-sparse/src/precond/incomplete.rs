@@ -1,4 +1,4 @@
-//! B·M⁻¹ with a tridiagonal M, as sparse as B: what MOS-a goes on with.
+//! A sparse approximation of B·M⁻¹ with a tridiagonal M, the next matrix of MOS-a.
 
 use crate::csr::Csr;
 use crate::forest::Forest;
@@ -7,20 +7,20 @@ use bandsolve::memory::{allocate, copied, more, push, refill, reserved, zeroed};
 use bandsolve::vectors::divide;
 use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
 
-/// What is so small beside the largest element of a row cannot change one of them.
+/// Elements below this share of the largest element of a row are negligible.
 const NOTHING: f64 = 1e-18;
 
 /// M = L·U in the order of the paths, without exchanges.
 struct PathFactors<T> {
     /// Pivots of U.
     d: Vec<T>,
-    /// U's entry to the right of the pivot.
+    /// The entry of U to the right of the pivot.
     u: Vec<T>,
-    /// L's entry in the row below.
+    /// The entry of L in the row below the pivot.
     l: Vec<T>,
-    /// The place at which the path begins, and that behind its end.
+    /// The beginning of the path, and the place after its end.
     paths: Vec<[u32; 2]>,
-    /// By how much elements may grow at most, from here to the end of the path in U⁻¹, and to its beginning in L⁻¹.
+    /// Bounds on the growth of elements, from here to the end of the path in U⁻¹, and to its beginning in L⁻¹.
     growth: Vec<[f64; 2]>,
 }
 
@@ -55,26 +55,26 @@ impl<T: Scalar> PathFactors<T> {
     }
 }
 
-/// The largest elements of a row; of equal ones those of the lower columns.
+/// The largest elements of a row. Among equal ones, those of the lower columns.
 struct LargestOfRow<T> {
-    /// In order, if they are few; if they are many, up to twice as many as are kept, in none.
+    /// Sorted if they are few. Otherwise up to twice as many elements as will be kept, in any order.
     own: Vec<(f64, u32, T)>,
     most: usize,
-    /// Of many: those that are kept are not smaller.
+    /// If they are many: a lower bound of the kept elements.
     bound: f64,
 }
 
-/// Elements that are too many to be kept in order: each new one would move half of them.
+/// Number of elements above which they are not kept sorted, since each new element would move half of them.
 const MANY: usize = 64;
 
 impl<T: Scalar> LargestOfRow<T> {
     fn new(most: usize) -> Result<Self> {
-        // Room for the diagonal entry, too.
+        // Memory for the diagonal entry, too.
         let room = if most > MANY { 2 * most } else { most };
         Ok(Self { own: reserved(room + 1)?, most, bound: 0.0 })
     }
 
-    /// What is smaller is not among them.
+    /// Smaller elements cannot be among the largest.
     fn least(&self) -> f64 {
         if self.most > MANY {
             return self.bound;
@@ -102,7 +102,7 @@ impl<T: Scalar> LargestOfRow<T> {
         self.own.insert(place, (modulus, column, value));
     }
 
-    /// Leaves no more than are kept.
+    /// Remove all elements beyond the number that is kept.
     fn shrink(&mut self) {
         if self.own.len() > self.most {
             let order = |a: &(f64, u32, T), b: &(f64, u32, T)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
@@ -113,10 +113,10 @@ impl<T: Scalar> LargestOfRow<T> {
     }
 }
 
-/// The rows of B·M⁻¹, of which the diagonal and the `kept[i]` largest others stay. M is the tridiagonal matrix of a forest.
+/// Compute the rows of B·M⁻¹, where M is the tridiagonal matrix of a forest. Row i keeps the diagonal and the `kept[i]` largest other elements.
 ///
-/// A row of B is followed along the paths that it touches as far as its elements can still be among the largest: where pivots outweigh couplings, a
-/// number of places that does not grow with the paths.
+/// The function follows each row of B along the paths of its entries, as long as elements can be among the largest. If the pivots are larger than the
+/// couplings, the number of these places does not grow with the length of the paths.
 ///
 /// # Errors
 /// [`Error::Singular`] if a pivot of M is 0.
@@ -163,17 +163,18 @@ pub(super) fn incomplete_product<T: Scalar>(
     })
 }
 
-/// What [`along_path`] computes with: elements of yᵀ·U⁻¹, and the runs of places that they stand in, by their first place and element.
+/// The workspace of [`along_path`]: elements of yᵀ·U⁻¹, and the runs of consecutive places that they occupy, by first place and first element.
 struct PathRuns<T> {
     y: Vec<T>,
     runs: Vec<[usize; 2]>,
-    /// Why the elements of a path are not all there.
+    /// The error that stopped the computation.
     failed: Option<Error>,
 }
 
-/// The elements of yᵀ·M⁻¹ on one path, where y has these elements at these places: `take(place, value)` is called with each that may
-/// count, and says below what modulus those count no more that are still to come. Places on which there is nothing, between elements that are
-/// far from each other, are not visited.
+/// Compute the elements of yᵀ·M⁻¹ on one path, where `sources` has the places and the elements of y.
+///
+/// It calls `take(place, value)` for each element that may count. `take` returns the modulus below which later elements do not count. Negligible places
+/// between distant elements are not visited.
 fn along_path<T: Scalar>(
     factors: &PathFactors<T>,
     sources: &[(u32, T)],
@@ -183,7 +184,7 @@ fn along_path<T: Scalar>(
     let PathFactors { d, u, l, paths, growth } = factors;
     let [start, end] = paths[sources[0].0 as usize].map(|place| place as usize);
     let modulus = |v: T| Scalar::abs(v).to_f64();
-    // yᵀ·U⁻¹, to the right. A NaN is followed to the end, here and below.
+    // Compute yᵀ·U⁻¹, to the right. NaN spreads to the end, here and below.
     y.clear();
     runs.clear();
     let (mut largest, mut sources) = (0.0, sources.iter().peekable());
@@ -216,7 +217,7 @@ fn along_path<T: Scalar>(
             }
         }
     }
-    // The same times L⁻¹, to the left: the element at the place to the right, if there is one.
+    // Multiply by L⁻¹, to the left. `right` is the element at the place to the right, if there is one.
     let (mut least, mut right): (f64, Option<T>) = (0.0, None);
     let mut place = end;
     while let Some([first, from]) = runs.pop() {

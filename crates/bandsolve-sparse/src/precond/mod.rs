@@ -150,7 +150,7 @@ impl FromStr for PreconditionerKind {
         let (name, number) = text.split_once(':').unwrap_or((text, ""));
         let count = |number: &str, least: usize| match number.parse() {
             Ok(count) if (least..=64).contains(&count) => Ok(count),
-            _ => Err(format!("`{text}`: a whole number from {least} to 64 stands behind the colon")),
+            _ => Err(format!("`{text}`: the number after the colon must be a whole number from {least} to 64")),
         };
         match name {
             "alt-i" if number.is_empty() => Ok(Self::AltInner(0)),
@@ -172,10 +172,10 @@ impl FromStr for PreconditionerKind {
             "adi" => match number.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse())) {
                 Some((Ok(columns), Ok(rows))) => Ok(Self::Grid { columns, rows }),
                 _ => Err(format!(
-                    "`{text}`: unknowns of a row and number of rows stand behind the colon, as in adi:100x50"
+                    "`{text}`: write the unknowns per row and the number of rows after the colon, as in adi:100x50"
                 )),
             },
-            _ => Err(format!("no preconditioner `{text}`; there are: {PRECONDITIONERS}")),
+            _ => Err(format!("no preconditioner `{text}`. Choose one of: {PRECONDITIONERS}")),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The tridiagonal systems of a forest's paths, eliminated path by path, for smoothers.
+//! The tridiagonal systems of the paths of a forest, eliminated path by path, for smoothers.
 //!
-//! Factors are computed in the number type of the matrix and kept in that of the smoother, which may have half the digits: the product of
+//! The factors are computed in the number type of the matrix, and stored in that of the smoother, which may have half the precision. The product of the
 //! rounded factors of a definite matrix is definite.
 
 use super::strong_edges::LinkedForest;
@@ -17,7 +17,7 @@ use bandsolve::{AnyFactor, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiag
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
-/// M⁻¹ with M = Pᵀ·T·P, where P brings the paths of a forest one after the other and T is tridiagonal.
+/// The inverse of M = Pᵀ·T·P, where the permutation P puts the paths of a forest one after the other, and T is tridiagonal.
 #[derive(Debug)]
 pub(super) struct PathSolver<S: Scalar> {
     permutation: Permutation,
@@ -28,13 +28,15 @@ pub(super) struct PathSolver<S: Scalar> {
 #[derive(Debug)]
 enum PathSystem<S: Scalar> {
     Plain(PathElimination<S>),
-    /// Where elimination needs exchanges.
+    /// For systems whose elimination needs row exchanges.
     Pivoted(AnyFactor<'static, S>),
 }
 
 impl<S: Scalar> PathSolver<S> {
-    /// With the coupled entries of a matrix, and its diagonal, to which all other entries of its sign are added: so 2·M − A is definite for a
-    /// definite A of rows with the sum 0, where those entries would make M too small. M is divided by `damping`.
+    /// Factor the entries of a matrix along the paths, and its diagonal, to which all other entries with the sign of the diagonal are added. M is divided by
+    /// `damping`.
+    ///
+    /// With this sum, 2·M − A is definite for a definite A whose rows add up to 0. Without it, M would be too small.
     ///
     /// # Errors
     /// As [`ForestSolver::new`](super::ForestSolver::new).
@@ -60,12 +62,12 @@ impl<S: Scalar> PathSolver<S> {
         Ok(Self { permutation: forest.into_permutation(), factors, growth })
     }
 
-    /// About ‖(D⁻¹·T)⁻¹‖, where D is the diagonal of T: the largest modulus of x with T·x = D·1.
+    /// An estimate of ‖(D⁻¹·T)⁻¹‖, where D is the diagonal of T: the largest modulus of x with T·x = D·1.
     pub fn growth(&self) -> f64 {
         self.growth
     }
 
-    /// Scratch of what follows.
+    /// Scratch memory of the methods below.
     pub fn scratch(&self) -> StackReq {
         let vector = StackReq::new::<S>(self.permutation.len());
         vector.and(self.factors.scratch().or(vector))
@@ -105,7 +107,7 @@ impl<S: Scalar> PathSystem<S> {
         }
     }
 
-    /// Replaces the right-hand side by the solution.
+    /// Replace the right-hand side by the solution.
     fn solve(&self, x: &mut [S], stack: &mut PodStack) -> Result<()> {
         match self {
             Self::Plain(factor) => factor.solve(x),
@@ -115,42 +117,42 @@ impl<S: Scalar> PathSystem<S> {
     }
 }
 
-/// T = L·D·U by elimination without exchanges: yᵢ = rᵢ − lᵢ·yᵢ₋₁, then xᵢ = yᵢ/pᵢ − uᵢ·xᵢ₊₁. Some paths are solved side by side.
+/// T = L·D·U by elimination without exchanges. A solve computes yᵢ = rᵢ − lᵢ·yᵢ₋₁, then xᵢ = yᵢ/pᵢ − uᵢ·xᵢ₊₁, for several paths at the same time.
 #[derive(Debug)]
 struct PathElimination<S> {
-    /// lᵢ; 0 where a path begins.
+    /// lᵢ, or 0 at the beginning of a path.
     lower: Vec<S>,
     /// 1/pᵢ
     inverse: Vec<S>,
-    /// uᵢ; 0 where a path ends.
+    /// uᵢ, or 0 at the end of a path.
     upper: Vec<S>,
-    /// Where parts begin, and the number of rows.
+    /// The beginnings of the parts, and the number of rows.
     parts: Vec<usize>,
-    /// Where pieces of [`SIDE`] parts begin, and the number of rows.
+    /// The beginnings of the pieces of [`SIDE`] parts, and the number of rows.
     pieces: Vec<usize>,
 }
 
-/// Parts of a piece, solved side by side: each waits for its own last row.
+/// Number of parts of a piece, which are solved at the same time, since each row waits for the previous row of its part.
 const SIDE: usize = 4;
-/// Rows of a part, at least and at most, if paths are short.
+/// Minimum and maximum number of rows of a part, if paths are short.
 const LEAST: usize = 64;
 const MOST: usize = 1 << 12;
-/// Rows that a part may have in any case.
+/// Number of rows that a part may always have.
 const LONG: usize = 1 << 13;
-/// Rows of one task.
+/// Number of rows per task.
 const TASK: usize = 1 << 11;
-/// A pivot must have so much of what it is the difference of; else rows have to be exchanged.
+/// Minimum ratio of a pivot to the terms of its difference. A smaller pivot needs row exchanges.
 const GROWTH: f64 = 1e-4;
 
 impl<S: Scalar> PathElimination<S> {
-    /// `None` where a pivot is too small, or one part would be as long as many.
+    /// Factor the system. `None` if a pivot is too small, or if a path is too long for parallel parts.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     fn new<T: Scalar>(rows: &[[T; 3]], forest: &Forest) -> Result<Option<Self>> {
         let n = rows.len();
         let part = (n / 64).clamp(LEAST, MOST);
-        // All but the last part have so many rows at least, and the number of parts is rounded up.
+        // All parts except the last have at least this number of rows. The number of parts is rounded up.
         let mut parts = reserved(n / part + 2 + SIDE)?;
         parts.push(0);
         while parts[parts.len() - 1] < n {
@@ -186,7 +188,7 @@ impl<S: Scalar> PathElimination<S> {
         Ok(stable.iter().all(|stable| *stable))
     }
 
-    /// Replaces the right-hand side by the solution.
+    /// Replace the right-hand side by the solution.
     fn solve(&self, x: &mut [S]) {
         let count = self.pieces.len() - 1;
         let out = Ragged { values: &mut *x, starts: &self.pieces };
@@ -206,7 +208,7 @@ impl<S: Scalar> PathElimination<S> {
     }
 }
 
-/// The coupled entries of each row, in the order of the forest, divided by `damping`.
+/// The entries of each row along its path, in the order of the forest, divided by `damping`.
 fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest, damping: f64) -> Result<Vec<[T; 3]>> {
     let (n, permutation) = (a.rows(), linked.forest.permutation());
     let places = permutation.places();
@@ -216,10 +218,10 @@ fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest, dampi
         let [one, other] = linked.partners[v];
         let (columns, values) = (&columns[a.range(v)], &values[a.range(v)]);
         let (wanted, mut at) = ([one, v as u32, other], [columns.len(); 3]);
-        // By the sign of the real part.
+        // Compare the signs of the real parts.
         let (mut positive, mut negative) = (0.0, 0.0);
         for (e, (u, value)) in columns.iter().zip(values).enumerate() {
-            // Where they are cannot be foreseen: nothing is branched on.
+            // Select instead of branching: the processor cannot predict the places of these entries.
             (0..3).for_each(|k| at[k] = if *u == wanted[k] { e } else { at[k] });
             let re = value.re().to_f64();
             positive += re.max(0.0);
@@ -244,7 +246,7 @@ fn tasks_of(rows: usize, parts: usize) -> usize {
     TASK.div_ceil((rows / parts.max(1)).max(1))
 }
 
-/// L, D and U of the parts that end at these rows, side by side; whether every pivot is large enough, and can be written.
+/// Compute L, D and U of the parts that end at these rows, at the same time. Returns whether every pivot is large enough and representable.
 fn eliminate_parts<T: Scalar, S: Scalar>(rows: &[[T; 3]], ends: [usize; SIDE], bands: [&mut [S]; 3]) -> bool {
     let starts: [usize; SIDE] = core::array::from_fn(|k| if k == 0 { 0 } else { ends[k - 1] });
     let common = (0..SIDE).map(|k| ends[k] - starts[k]).min().unwrap_or(0);
@@ -264,7 +266,7 @@ fn eliminate_parts<T: Scalar, S: Scalar>(rows: &[[T; 3]], ends: [usize; SIDE], b
     parts.iter().all(|part| part.stable)
 }
 
-/// Elimination within a part, after some of its rows.
+/// The state of the elimination within a part.
 #[derive(Clone, Copy)]
 struct PartElimination<T> {
     /// 1/pᵢ
@@ -275,10 +277,10 @@ struct PartElimination<T> {
 }
 
 impl<T: Scalar> PartElimination<T> {
-    /// L, D and U of the next row.
+    /// Compute L, D and U of the next row.
     #[inline(always)]
     fn eliminate<S: Scalar>(&mut self, [sub, diag, sup]: [T; 3]) -> [S; 3] {
-        // The factor of the row before is the inverse of its pivot.
+        // The stored factor of the previous row is the inverse of its pivot.
         let l = sub * self.factor;
         let taken = l * self.coupling;
         let pivot = diag - taken;
@@ -291,7 +293,7 @@ impl<T: Scalar> PartElimination<T> {
     }
 }
 
-/// Right-hand sides of parts become solutions, by L, D and U of each.
+/// Replace the right-hand sides of several parts by the solutions.
 fn substitute_parts<S: Scalar>(x: [&mut [S]; SIDE], factors: [[&[S]; 3]; SIDE]) {
     let common = x.iter().map(|x| x.len()).min().unwrap_or(0);
     let [x0, x1, x2, x3] = x;
@@ -316,7 +318,7 @@ fn substitute_parts<S: Scalar>(x: [&mut [S]; SIDE], factors: [[&[S]; 3]; SIDE]) 
     back_substitute(x, factors, common);
 }
 
-/// The second half: from the last rows to the first.
+/// The backward substitution, from the last rows to the first.
 fn back_substitute<S: Scalar>(x: [&mut [S]; SIDE], factors: [[&[S]; 3]; SIDE], common: usize) {
     let mut y = [S::ZERO; SIDE];
     let [x0, x1, x2, x3] = x;

@@ -132,8 +132,7 @@ impl<T: Scalar> ForestProduct<T> {
         }
         let t = DiagonalRule::P1.of(&b)?;
         let inverse = collected(t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)))?;
-        let said =
-            if count == 0 { enough.said("of the weight of what they leave is its diagonal's") } else { String::new() };
+        let said = if count == 0 { enough.said("the diagonal of the remaining matrix has") } else { String::new() };
         Ok((Self { inverse, solvers }, said))
     }
 

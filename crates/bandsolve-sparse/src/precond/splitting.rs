@@ -85,10 +85,10 @@ impl ForestsEnough {
         self.forests == 0 || (self.forests < MOST && self.covered < ENOUGH)
     }
 
-    /// The reason in words.
+    /// The reason in words. `of` says whose share of the weight was measured.
     pub(super) fn said(&self, of: &str) -> String {
         let forests = if self.forests == 1 { "forest" } else { "forests" };
-        format!("{} {forests}: {:.0}% {of}", self.forests, 100.0 * self.covered)
+        format!("{} {forests}: {of} {:.0}% of the weight", self.forests, 100.0 * self.covered)
     }
 }
 
@@ -106,5 +106,5 @@ pub(super) fn worthy_forests(graph: Graph, omega: f64, options: &GraphFactorOpti
         graph.weaken(&forest, omega)?;
         found.push(forest);
     }
-    Ok((found, enough.said("of the weight")))
+    Ok((found, enough.said("the edges have")))
 }

@@ -1,4 +1,4 @@
-//! Linear forests for smoothers: found among the strongest couplings of each unknown alone, kept in order.
+//! Linear forests for smoothers, found among the strongest edges of each unknown, which are kept in order.
 
 use super::splitting::{comparable_graph, of_forest};
 use crate::csr::Csr;
@@ -12,20 +12,20 @@ use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Edges that are kept of each vertex.
+/// Number of edges that are kept per vertex.
 const KEPT: usize = 8;
 
-/// The strongest edges of each vertex, in descending order, those of equal weight by their ends; the weights are those of
+/// The strongest edges of each vertex, in descending order. Edges of equal weight are in the order of their ends. The weights are those of
 /// [`comparable_graph`], rounded.
 pub(super) struct StrongEdges<'a, T: Scalar> {
     a: &'a Csr<'a, T, u32>,
-    /// By what the moduli of each row are multiplied in weights.
+    /// The factor of each row in the weights.
     inverse: Vec<f64>,
-    /// The bits of the weight, and those of the end, inverted: ordered as the edges are. 0: none. Not kept for a single forest.
+    /// The bits of the weight, followed by the inverted bits of the end, so that keys have the order of the edges. 0 for no edge. Empty for a single forest.
     keys: Vec<[u64; KEPT]>,
-    /// Their ends; the number of vertices for none.
+    /// The ends of the edges. The number of vertices for no edge.
     ends: Vec<[u32; KEPT]>,
-    /// Whether the matrix has an entry at each mirrored place.
+    /// Whether the pattern of the matrix is symmetric.
     pub mutual: bool,
 }
 
@@ -35,8 +35,8 @@ pub(super) struct LinkedForest {
     pub partners: Vec<[u32; 2]>,
 }
 
-/// The last bits are those of the number before rounding: edges that differ by rounding alone, as on coarse levels, are in an order that
-/// depends on no numbering and is the same at both ends.
+/// The last bits are those of the number before rounding. Edges that differ by rounding only, as on coarse levels, then have an order that does not depend
+/// on the numbering, and that is the same at both ends.
 #[inline(always)]
 fn key(weight: f64, end: u32) -> u64 {
     const LAST: u32 = 15;
@@ -58,7 +58,7 @@ fn weight_of(key: u64) -> f32 {
 }
 
 impl<'a, T: Scalar> StrongEdges<'a, T> {
-    /// Of a matrix whose rows are sorted, which is given in slices, too; for one forest or for `several`.
+    /// Find the strongest edges of a matrix with sorted rows, for one forest or for `several`. The arguments have the matrix in slices, too.
     ///
     /// # Errors
     /// Those of [`comparable_graph`].
@@ -71,7 +71,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
                 let modulus = Scalar::abs(value).to_f64();
                 if j == i { d = modulus } else { sum += modulus }
             }
-            // NaN, too, is found.
+            // This comparison also detects NaN.
             *inverse = 1.0 / if d >= sum { d } else { sum };
             usize::from(!(d > 0.0 && inverse.is_finite() && *inverse > 0.0))
         });
@@ -79,7 +79,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
         let mut ends = zeroed(n)?;
         let mutual = without == 0 && mutual_edges((a, sliced), &inverse, (&mut keys, &mut ends));
         if !mutual {
-            // Couplings in one direction, or errors.
+            // The pattern is not symmetric, or the graph reports an error.
             let graph = comparable_graph(a)?;
             keys = zeroed(n)?;
             each_row(&mut keys, &|v, keys| {
@@ -94,7 +94,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
         Ok(Self { a, inverse, keys, ends, mutual })
     }
 
-    /// Forests one after the other; before each, the weights of those before are multiplied by ω.
+    /// Find forests one after the other. Before each search, the weights of the edges of the last forest are multiplied by ω.
     ///
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory), [`Interrupted`](bandsolve::Error::Interrupted).
@@ -156,17 +156,17 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
     }
 }
 
-/// A [0, 2]-factor in the making, as [`GraphFactor::of`](crate::GraphFactor::of) finds it.
+/// The search for a [0, 2]-factor, as in [`GraphFactor::of`](crate::GraphFactor::of).
 struct FactorRounds<'a> {
     ends: &'a [[u32; KEPT]],
     options: &'a GraphFactorOptions,
-    /// Edges that both ends have proposed.
+    /// Edges that both ends proposed.
     confirmed: Vec<[u32; 2]>,
-    /// And one for edges that are none.
+    /// Proposed edges, with one more element for absent edges.
     proposed: Vec<[u32; 2]>,
-    /// Charges, or [`SATURATED`]; and one for edges that are none.
+    /// Charges, or [`SATURATED`], with one more element for absent edges.
     states: Vec<u8>,
-    /// The vertices of each task that may get more edges, and how many they are.
+    /// The vertices of each task that may get more edges, and their number.
     active: Vec<u32>,
     counts: Vec<usize>,
 }
@@ -196,7 +196,7 @@ impl<'a> FactorRounds<'a> {
             if self.propose(round) == 0 && !self.options.is_charged(round) {
                 break;
             }
-            // Without charges all rounds are alike.
+            // Without charges, all further rounds would find the same.
             if self.confirm(round) == 0 && (self.options.period == 1 || !self.can_grow()) {
                 break;
             }
@@ -204,7 +204,7 @@ impl<'a> FactorRounds<'a> {
         Ok(self.confirmed)
     }
 
-    /// Whether there are two vertices that may have more edges and keep the one between them.
+    /// Whether an edge joins two vertices that may get more edges, and both keep this edge.
     fn can_grow(&self) -> bool {
         let (n, states, confirmed) = (self.ends.len(), &self.states, &self.confirmed);
         let is_possible = |v: usize, u: u32| {
@@ -218,7 +218,7 @@ impl<'a> FactorRounds<'a> {
         chunks((self.counts.len(), 2), (), &of_task, (false, &|a, b| a | b))
     }
 
-    /// Proposes the strongest edges that are possible; returns how many vertices do.
+    /// Propose the strongest possible edges. Returns the number of vertices with a new proposal.
     fn propose(&mut self, round: usize) -> usize {
         let (confirmed, states, n) = (&self.confirmed, &self.states, self.ends.len());
         let is_charged = self.options.is_charged(round);
@@ -241,7 +241,7 @@ impl<'a> FactorRounds<'a> {
         chunks((self.confirmed.len().div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
     }
 
-    /// Keeps what both ends have proposed; returns how many vertices have new edges.
+    /// Confirm edges that both ends proposed. Returns the number of vertices with new edges.
     fn confirm(&mut self, round: usize) -> usize {
         let (proposed, n) = (&self.proposed, self.ends.len());
         let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
@@ -269,8 +269,8 @@ impl<'a> FactorRounds<'a> {
     }
 }
 
-/// What a vertex proposes: the edges that it has, and as many of the strongest others to vertices in this state as it may have; and whether
-/// there are others to vertices that may get edges. Which ones those are cannot be foreseen: nothing is branched on.
+/// The proposal of a vertex: its present edges, and the strongest others to vertices in the state `wanted`, up to two edges. Also returns whether it has
+/// other edges to vertices that may get edges. It selects values instead of branching, since the processor cannot predict them.
 #[inline(always)]
 fn proposal(ends: &[u32; KEPT], own: [u32; 2], states: &[u8], wanted: u8) -> ([u32; 2], bool) {
     let (mut possible, mut open) = (0_u32, false);
@@ -287,10 +287,10 @@ fn proposal(ends: &[u32; KEPT], own: [u32; 2], states: &[u8], wanted: u8) -> ([u
     (if own[0] == NONE { [first, second] } else { [own[0], first] }, open)
 }
 
-/// What has all of its edges.
+/// The state of a vertex that has all of its edges.
 const SATURATED: u8 = 2;
 
-/// The edges of a matrix that has an entry at each mirrored place; `false` if it has not.
+/// Find the edges of a matrix with a symmetric pattern. Returns `false` if the pattern is not symmetric.
 fn mutual_edges<T: Scalar>(
     (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
     inverse: &[f64],
@@ -300,7 +300,7 @@ fn mutual_edges<T: Scalar>(
     let lonely = AtomicBool::new(false);
     let mirrored = |i: usize, j: usize, k: usize| {
         let own = pointers[j] as usize..pointers[j + 1] as usize;
-        // As far from the end of its row as k is from the beginning of its own, where it is in a stencil.
+        // In a stencil, the mirrored entry is as far from the end of its row as k is from the beginning.
         let at = own.end.wrapping_sub(k + 1);
         if at >= own.start && columns.get(at) == Some(&(i as u32)) {
             return Some(at);
@@ -340,7 +340,7 @@ fn mutual_edges<T: Scalar>(
     !lonely.into_inner()
 }
 
-/// The edges of the rows of a slice, in descending order: the same as row by row. `None` where that is how they must be found.
+/// Find the edges of all rows of a slice, in descending order, with the same result as row by row. `None` if the rows must be processed one by one.
 struct MutualEdges<'a, T: Scalar> {
     a: &'a SlicedMatrix<'a, T>,
     inverse: &'a [f64],
@@ -400,7 +400,7 @@ fn strongest(all: impl ExactSizeIterator<Item = u64>) -> [u64; KEPT] {
     if all.len() > KEPT + 1 {
         return strongest_of_many(all);
     }
-    // One of them is none mostly: that of the diagonal.
+    // One key is usually 0: that of the diagonal.
     let (mut keys, mut count) = ([0; KEPT + 1], 0);
     for key in all {
         keys[count.min(KEPT)] = key;
@@ -433,14 +433,13 @@ fn strongest_of_many(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
     if count > KEPT { keys } else { sorted(keys) }
 }
 
-/// In descending order.
+/// Sort keys in descending order.
 #[inline]
 fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
     sorted_lanes(keys.map(|key| [key])).map(|[key]| key)
 }
 
-/// Those of each lane in descending order, by a sorting network. A key as the bits of a number is never NaN: its first 32 bits are those of a
-/// finite f32.
+/// Sort the keys of each lane in descending order, by a sorting network. A key as an f64 is never NaN, since its first 32 bits are those of a finite f32.
 #[inline(always)]
 fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
     const NETWORK: [(usize, usize); 19] = [
@@ -464,7 +463,7 @@ fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
         (3, 5),
         (3, 4),
     ];
-    // Positive floating-point numbers are ordered as their bits are, and have instructions for the larger and the smaller one.
+    // Positive floating-point numbers have the same order as their bits, and there are instructions for minimum and maximum.
     let mut ordered = keys.map(|keys| keys.map(f64::from_bits));
     for (i, j) in NETWORK {
         let (left, right) = (ordered[i], ordered[j]);
@@ -480,7 +479,7 @@ fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
 mod tests {
     use super::*;
 
-    /// Zeros and ones in every order, which is enough for a network.
+    /// All sequences of zeros and ones. By the 0-1 principle, this proves the network.
     #[test]
     fn the_network_sorts() {
         for bits in 0..1_u64 << KEPT {
