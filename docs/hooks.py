@@ -51,7 +51,12 @@ def first_sentence(item):
 
 
 def directive(path, item):
-    """What puts the docstring of a name on a page. Functions that take any arguments have parameters that no signature names."""
+    """What puts the docstring of a name on a page.
+
+    Functions that take any arguments have parameters that no signature names. The docstring of a named tuple describes its fields.
+    """
+    if hasattr(item, "_fields"):
+        return f"::: {path}.{item.__name__}\n    options:\n      members: false\n"
     open_ended = not inspect.isclass(item) and any(parameter.kind == parameter.VAR_POSITIONAL for parameter in inspect.signature(item).parameters.values())
     options = "    options:\n      docstring_options: { warn_unknown_params: false }\n" if open_ended else ""
     return f"::: {path}.{item.__name__}\n{options}"
@@ -116,6 +121,27 @@ def c_functions():
     return found
 
 
+def c_types():
+    """Every enum and structure of the C header by its name: (description, [(declaration, description) of each member])."""
+    plain = lambda comment: " ".join(line.strip().removeprefix("*").strip() for line in comment.splitlines())
+    found = {}
+    for part in (C_FOLDER / "include" / "bandsolve.h").read_text(encoding="utf-8").split("\n/**\n"):
+        comment, _, declaration = part.partition("\n */\n")
+        if declaration.startswith(("typedef enum {", "typedef struct {")):
+            body, _, name = declaration.partition("\n} ")
+            members = [member.partition("\n   */\n") for member in body.split("\n  /**\n")[1:]]
+            members = [(member.splitlines()[0].strip(" ,;"), plain(text)) for text, _, member in members]
+            found[name[: name.index(";")]] = plain(comment), members
+    return found
+
+
+def c_type_section(name, description, members):
+    """The section of an enum or a structure: a table of its members."""
+    escaped = [(declaration, text.replace("|", "\\|")) for declaration, text in members]
+    table = ["| member | meaning |", "| --- | --- |"] + [f"| `{declaration}` | {text} |" for declaration, text in escaped]
+    return f"## `{name}`\n\n{description}\n\n" + "\n".join(table)
+
+
 def c_examples(family):
     """The functions of the example programs that call a function of the library: (text, program)."""
     call = re.compile(re.escape(family).replace("<t>", "[SDCZ]") + r"\(")
@@ -128,13 +154,14 @@ def c_examples(family):
 
 def c_reference():
     """The menu of the C reference, and its pages by address."""
-    functions = c_functions()
+    functions, c_declared = c_functions(), c_types()
     pages, menu = {}, ["reference/c/index.md"]
     types = "`<t>` is `S` (`float`), `D` (`double`), `C` (`float _Complex`) or `Z` (`double _Complex`). The pages show the declarations for `double`."
     types += " The argument `p` chooses the pivoting; pass `BANDSOLVE_DEFAULT_PIVOTING`."
     index = ["# C reference", f"{types} The [guide](../../c-api.md) explains installation, storage, memory and errors."]
     for address, title, names in C_PAGES:
         own = {name: functions.pop(name) for name in list(functions) if re.match(names, name)}
+        used = " ".join(declaration for _, declaration in own.values())
         said, shown = [f"# {title}"], {}
         # List each function before the function that returns the size of its buffer.
         for name in sorted(own, key=lambda name: [*own].index(name) + ("uffer" in name) * 1.5):
@@ -150,14 +177,19 @@ def c_reference():
                 said.append(f"Example, from [{program}]({program}), which contains the helper functions:\n\n```c\n{text}\n```")
             elif address != "gpu":
                 raise SystemExit(f"no example program calls {name}")
+        # List each type on the first page whose functions use it, also as a member of another type.
+        while name := next((name for name in c_declared if re.search(rf"\b{name}\b", used)), None):
+            description, members = c_declared.pop(name)
+            said.append(c_type_section(name, description, members))
+            used += f" {description} {members}"
         if address == "gpu":
             program = "The [guide](../../c-api.md#on-a-gpu) has a complete program."
             said.insert(1, f"The arguments are those of the functions for CPU memory, after the device and before the stream. {program}")
         pages[f"reference/c/{address}.md"] = "\n\n".join(said)
         menu.append({title: f"reference/c/{address}.md"})
         index += [f"## {title}", rows((name, f"{address}.md#{anchor(name)}", first_line(text)) for name, (text, _) in own.items())]
-    if functions:
-        raise SystemExit(f"no page of the C reference has {', '.join(functions)}")
+    if functions or c_declared:
+        raise SystemExit(f"no page of the C reference has {', '.join([*functions, *c_declared])}")
     pages["reference/c/index.md"] = "\n\n".join(index)
     pages |= {f"reference/c/{program}": (C_FOLDER / "examples" / program).read_text(encoding="utf-8") for program in C_PROGRAMS}
     return {"C": menu}, pages

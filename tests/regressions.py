@@ -694,7 +694,7 @@ def tuning_files_that_never_end():
                 _, message = run.communicate(timeout=20)
             finally:
                 run.kill()
-            assert run.returncode == 3 and "no regular file" in message, (path, run.returncode, message)
+            assert run.returncode == 3 and "not a regular file" in message, (path, run.returncode, message)
 
 
 @defect

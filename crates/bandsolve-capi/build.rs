@@ -1,9 +1,9 @@
-//! Gives the shared library the name under which programs will look for it at run time.
+//! Set the name under which programs load the shared library at run time.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let part = |name: &str| std::env::var(format!("CARGO_PKG_VERSION_{name}")).expect("cargo sets it");
-    // Versions that a program may exchange for one another: before 1.0 a new minor version may break callers. `install.sh` has the same.
+    // The part of the version that must match: before 1.0, a new minor version may break callers. `install.sh` uses the same rule.
     let compatible = match part("MAJOR").as_str() {
         "0" => format!("0.{}", part("MINOR")),
         major => major.to_string(),

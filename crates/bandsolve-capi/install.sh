@@ -11,7 +11,7 @@ set -euo pipefail
 fail() { echo "install.sh: $*" >&2 && exit 2; }
 
 here=$(cd "$(dirname "$0")" && pwd)
-# In the repository the version and the build are those of the workspace; a packaged crate has its own.
+# In the repository, the workspace has the version and the build folder. A packaged crate has its own.
 root=$(cd "$here/../.." && pwd)
 grep -q '"crates/bandsolve-capi"' "$root/Cargo.toml" 2>/dev/null || root=$here
 version=$(sed -n '/^\[\(workspace\.\)\{0,1\}package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
@@ -36,7 +36,7 @@ case $prefix/$libdir/ in
 */../* | */./*) fail "PREFIX and LIBDIR must not contain . or .. as a folder" ;;
 esac
 to=${DESTDIR:-}$prefix
-# From the folder of the CMake package to PREFIX.
+# The relative path from the folder of the CMake package to PREFIX.
 up=../..$(sed 's|[^/][^/]*/*|/..|g' <<<"$libdir")
 
 profile=${PROFILE:-release}
@@ -52,8 +52,8 @@ mkdir -p "$to/include" "$to/$libdir/pkgconfig" "$to/$libdir/cmake/bandsolve"
 install -m 644 "$here/include/bandsolve.h" "$to/include/"
 case ,${FEATURES:-}, in *,gpu,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
 install -m 644 "$built/libbandsolve_capi.a" "$to/$libdir/libbandsolve.a"
-# What `rustc --print native-static-libs` says that a program needs beside the static library. What unwinds stacks comes with the
-# compiler, which knows whether it is to be static.
+# The libraries that a program needs in addition to the static library, from `rustc --print native-static-libs`. The compiler adds the library
+# for stack unwinding, static or shared.
 case $(uname -s) in
 Darwin)
     shared=libbandsolve.$compatible.dylib

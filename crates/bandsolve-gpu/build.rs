@@ -1,4 +1,4 @@
-//! Compiles the emulator, if it is asked for, and the kernels for cards, if there is a compiler.
+//! Compile the emulator if its feature is on, and the kernels for GPUs if a compiler is named.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,13 +11,13 @@ fn main() {
     emulator();
 }
 
-/// All kernels for cards from 2020 on, where the environment variable `BANDSOLVE_NVCC` says which compiler to take: for machines
-/// without NVRTC.
+/// Compile all kernels for GPUs from 2020 on, for machines without NVRTC. The environment variable `BANDSOLVE_NVCC`
+/// names the compiler.
 fn prebuild() {
     println!("cargo::rerun-if-env-changed=BANDSOLVE_NVCC");
     let Some(nvcc) = std::env::var_os("BANDSOLVE_NVCC").filter(|path| !path.is_empty()) else { return };
     println!("cargo::rerun-if-changed=kernels");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to")).join("kernels.fatbin");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("kernels.fatbin");
     let mut command = Command::new(&nvcc);
     command.args(["-std=c++17", "--fmad=false", "-fatbin", "--threads=0", "-DINSTANCES=\"instances.h\""]);
     command.args(["-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"]);
@@ -29,17 +29,18 @@ fn prebuild() {
 
 #[cfg(feature = "emulator")]
 fn emulator() {
-    // Lints need nothing that is compiled.
+    // Lints need no compiled code.
     println!("cargo::rerun-if-env-changed=CLIPPY_ARGS");
     if std::env::var_os("CLIPPY_ARGS").is_some() {
         return;
     }
     println!("cargo::rerun-if-changed=emulator");
     println!("cargo::rerun-if-changed=kernels");
-    // The kernels of every number type by themselves, so that several compilers have something to do at a time; the longest first.
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to"));
-    let here = std::env::current_dir().expect("cargo says where to");
-    let all = std::fs::read_to_string("kernels/instances.h").expect("instances of the kernels");
+    // Compile the kernels of each number type separately, so that several compilers run at the same time. The longest
+    // come first.
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = std::env::current_dir().expect("there is a current directory");
+    let all = std::fs::read_to_string("kernels/instances.h").expect("kernels/instances.h must be readable");
     let kernels = ["c64", "c32", "f64", "f32"].map(|number| {
         let (instances, source) = (out.join(format!("{number}.h")), out.join(format!("{number}.cpp")));
         let lines = all.lines().filter(|line| line.contains(&format!("({number}"))).map(|line| format!("{line}\n"));
@@ -47,19 +48,19 @@ fn emulator() {
             "#define INSTANCES {instances:?}\n#define TYPE {number}\n#include {:?}\n",
             here.join("emulator/kernels.hpp")
         );
-        std::fs::write(&instances, lines.collect::<String>()).expect("a file in OUT_DIR");
-        std::fs::write(&source, text).expect("a file in OUT_DIR");
+        std::fs::write(&instances, lines.collect::<String>()).expect("OUT_DIR must be writable");
+        std::fs::write(&source, text).expect("OUT_DIR must be writable");
         source
     });
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").include("kernels").define("EMULATOR", None);
     let kernels = build
         .clone()
-        // Nearly as fast as when more is done, and compiled in half the time.
+        // This level compiles in half the time of higher levels, and the code is nearly as fast.
         .opt_level(1)
-        // A product and a sum are fused where the kernels say so, and nowhere else.
+        // Fuse products and sums only where the kernels request it.
         .flag("-ffp-contract=off")
-        // An emulation that ends where the behaviour of a kernel is undefined. (Memory out of bounds ends it anyway.)
+        // Undefined behavior of a kernel ends the emulation. (So does every memory access out of bounds.)
         .flag("-fsanitize=undefined")
         .flag("-fsanitize-undefined-trap-on-error")
         .files(kernels)

@@ -1,6 +1,7 @@
 """Many tridiagonal systems at a time."""
 
 import math
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -112,17 +113,11 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     n = rhs.shape[axis]
     matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, padded)
     options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
-    try:
+    with named_entries(rhs=rhs):
         if rhs.ndim == 1:
             x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, **options)
         else:
             x, report = _in_memory_order(matrix, rhs, axis, options)
-    except ValueError as error:
-        # The compiled part may see the right-hand sides as columns.
-        place = first_not_finite(rhs) if str(error).startswith("rhs[") else None
-        if place is None:
-            raise
-        raise ValueError(f"rhs[{place}] is not finite") from None
     return (x, report) if full_output else x
 
 
@@ -130,6 +125,19 @@ def first_not_finite(array):
     """The indices of the first NaN or infinity of an array of numbers, in words; None if there is none."""
     bad = ~np.isfinite(array)
     return ", ".join(map(str, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
+
+
+@contextmanager
+def named_entries(**arrays):
+    """Name a NaN or infinity by its indices in the caller's array: the compiled part may see the array in another shape."""
+    try:
+        yield
+    except ValueError as error:
+        name = str(error).partition("[")[0]
+        place = first_not_finite(arrays[name]) if name in arrays else None
+        if place is None:
+            raise
+        raise ValueError(f"{name}[{place}] is not finite") from None
 
 
 def _padded(arrays, n, axis, dimensions, padded):

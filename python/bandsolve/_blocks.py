@@ -4,6 +4,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._batch import named_entries
 
 _SLICES = "Pass sub[1:] and sup[:-1]."
 
@@ -110,12 +111,12 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
     if rhs.ndim not in (2, 3) or rhs.shape[:2] != (block_rows, block):
         raise ValueError(f"rhs has the shape {rhs.shape}, expected ({block_rows}, {block}) or ({block_rows}, {block}, k)")
     flat = rhs.reshape(block_rows * block, *rhs.shape[2:])
-    found = _bandsolve.solve_block_tridiagonal(sub, diag, sup, flat, periodic=periodic, method=method, pivoting=pivoting,
-                                               transpose=transpose, verify=verify, threads=threads, device=device,
-                                               full_output=full_output)
-    if full_output:
-        return found[0].reshape(rhs.shape), found[1]
-    return found.reshape(rhs.shape)
+    with named_entries(rhs=rhs):
+        x, report = _bandsolve.solve_block_tridiagonal(sub, diag, sup, flat, periodic=periodic, method=method, pivoting=pivoting,
+                                                       transpose=transpose, verify=verify, threads=threads, device=device,
+                                                       full_output=True)
+    x = x.reshape(rhs.shape)
+    return (x, report) if full_output else x
 
 
 def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True,

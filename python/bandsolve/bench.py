@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each is measured [1]")
     args = parser.parse_args()
     from scipy.linalg import solve_banded
-    from scipy.linalg.lapack import dgbtrf, dgbtrs
+    from scipy.linalg.lapack import dgbtrf, dgbtrs, dgttrf, dgttrs
 
     bandsolve.set_num_threads(args.threads)
     rng = np.random.default_rng(1)
@@ -58,7 +58,13 @@ def main():
         rhs = rng.random(n)
         calls = [lambda: bandsolve.solve_banded((width, width), ab, rhs), lambda: solve_banded((width, width), ab, rhs)]
         line(f"solve_banded(({width}, {width}), ...), n = {n}", *times(calls, args.seconds), "the same")
-    for width, n in ((1, 1000), (1, 10_000), (2, 10_000), (4, 100_000)):
+    for n in (100, 1000, 10_000, 1_000_000):
+        sub, diag, sup, rhs = rng.random((4, n))
+        lu = bandsolve.factor_tridiagonal(sub[1:], diag, sup[:-1])
+        *factors, _ = dgttrf(sub[1:], diag, sup[:-1])
+        calls = [lambda: lu.solve(rhs), lambda: dgttrs(*factors, rhs)]
+        line(f"factor_tridiagonal(...).solve, n = {n}", *times(calls, args.seconds), "lapack.dgttrs")
+    for width, n in ((2, 10_000), (4, 100_000)):
         ab = rng.random((2 * width + 1, n))
         rhs = rng.random(n)
         lu = bandsolve.factor_banded((width, width), ab)

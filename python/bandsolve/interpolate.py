@@ -141,6 +141,10 @@ class CubicSpline:
         ------
         ValueError
             `nu` is negative or no whole number, or `t` is complex.
+
+        See Also
+        --------
+        - `bandsolve.interpolate.CubicSpline.derivative`: the derivative as a function.
         """
         if nu < 0 or nu != int(nu):
             raise ValueError(f"nu is {nu}, expected 0, 1, 2, ...")
@@ -187,6 +191,10 @@ class CubicSpline:
         ndarray
             The integrals: the shape of `y` without the axis of the values.
 
+        See Also
+        --------
+        - `bandsolve.interpolate.CubicSpline.antiderivative`: the integral as a function.
+
         Examples
         --------
         >>> import numpy as np
@@ -227,6 +235,11 @@ class CubicSpline:
         -------
         scipy.interpolate.PPoly
             A piecewise polynomial, which is a function.
+
+        See Also
+        --------
+        - ``spline(t, nu)``: values of the derivative, without SciPy.
+        - `bandsolve.interpolate.CubicSpline.antiderivative`: the integral as a function.
         """
         return self._polynomial().derivative(nu)
 
@@ -242,6 +255,11 @@ class CubicSpline:
         -------
         scipy.interpolate.PPoly
             A piecewise polynomial, which is a function.
+
+        See Also
+        --------
+        - `bandsolve.interpolate.CubicSpline.integrate`: the integral between two points, without SciPy.
+        - `bandsolve.interpolate.CubicSpline.derivative`: the derivative as a function.
         """
         return self._polynomial().antiderivative(nu)
 
@@ -261,6 +279,10 @@ class CubicSpline:
         -------
         ndarray
             The points in increasing order. For splines with several values at a point, an array of objects, with an array for each.
+
+        See Also
+        --------
+        - `bandsolve.interpolate.CubicSpline.roots`: the points at which the spline is zero.
 
         Examples
         --------
@@ -286,6 +308,10 @@ class CubicSpline:
         -------
         ndarray
             The points, see `solve`.
+
+        See Also
+        --------
+        - `bandsolve.interpolate.CubicSpline.solve`: the points at which the spline has another value.
         """
         return self.solve(0.0, discontinuity, extrapolate)
 

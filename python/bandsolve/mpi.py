@@ -19,7 +19,7 @@ Poisson problems in slabs              `solve_poisson`; `PoissonSlabs` for many 
 eigenvalues nearest to a number        `eigsh`
 =====================================  ================================================================
 
-The functions call a library of their own, ``libbandsolve_mpi_capi``, which is linked with MPI:
+The functions call a separate library, ``libbandsolve_mpi_capi``, which is linked with MPI. Build it, and set its path:
 
     cargo build --release -p bandsolve-mpi-capi
     export BANDSOLVE_MPI_LIBRARY=$PWD/target/release/libbandsolve_mpi_capi.so
@@ -46,11 +46,11 @@ from bandsolve.sparse import _tolerance, _whole_number
 __all__ = ["Banded", "Batch", "Blocks", "PoissonSlabs", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_batch",
            "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
 
-# The environment variable that says where the library is, and its name.
+# The environment variable with the path of the library, and the default file name of the library.
 _VARIABLE = "BANDSOLVE_MPI_LIBRARY"
 _NAME = "libbandsolve_mpi_capi" + (".dylib" if sys.platform == "darwin" else ".so")
 _KINDS = {np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.complex64): 2, np.dtype(np.complex128): 3}
-_HOW = f"""Build it beside an MPI library, in the folder of the sources of bandsolve {__VERSION__}, and say where it is:
+_HOW = f"""Build the library from the sources of bandsolve {__VERSION__}, and set {_VARIABLE} to its path:
     cargo build --release -p bandsolve-mpi-capi
     export {_VARIABLE}=$PWD/target/release/{_NAME}"""
 
@@ -63,7 +63,7 @@ class RankReport(NamedTuple):
     method : str
         Name of the method.
     reason : str
-        What the method solved, in words.
+        Why the solver used this method, in words.
     backward_error : float
         Largest row-wise backward error of all right-hand sides.
     backward_errors : list of float
@@ -137,17 +137,25 @@ class _PoissonSolved(ctypes.Structure):
 
 @functools.cache
 def _library():
-    """The library, whose version is this one's."""
-    named = os.environ.get(_VARIABLE)
-    beside = Path(__file__).parent / _NAME
+    """Load the library, and check that it has the version and the functions that this module needs."""
+    packaged = Path(__file__).parent / _NAME
+    path = os.environ.get(_VARIABLE) or (str(packaged) if packaged.exists() else _NAME)
     try:
-        library = ctypes.CDLL(named or (str(beside) if beside.exists() else _NAME))
+        library = ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(f"bandsolve.mpi needs the library {named or _NAME}, which could not be opened: {error}\n{_HOW}") from None
+        raise ImportError(f"bandsolve.mpi cannot load its library {path}: {error}\n{_HOW}") from None
+    try:
+        return _declared(library, path)
+    except AttributeError as error:
+        raise ImportError(f"The library {path} is not the library of bandsolve.mpi, or it is out of date: {error}\n{_HOW}") from None
+
+
+def _declared(library, path):
+    """Declare the functions of the library, after a check of its version."""
     library.bandsolve_mpi_version.restype = ctypes.c_char_p
     version = library.bandsolve_mpi_version().decode()
     if version != __VERSION__:
-        raise ImportError(f"{named or _NAME} is of bandsolve {version}, this package of {__VERSION__}.\n{_HOW}")
+        raise ImportError(f"The library {path} has version {version}, but the Python package bandsolve has version {__VERSION__}.\n{_HOW}")
     pointer, size, integer = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
     for name, arguments in {
         "ranks": [pointer, size, pointer],
@@ -181,14 +189,14 @@ def _call(name, *arguments):
 
 
 class _Handle:
-    """What the library made, until it is freed."""
+    """An object of the library. The library frees it when Python deletes the handle."""
 
     def __init__(self, free, name, *arguments):
         self._as_parameter_, self._free = ctypes.c_void_p(), free
         _call(name, *arguments, ctypes.byref(self._as_parameter_))
 
     def __del__(self):
-        # While Python ends, there may be no library any more.
+        # When the interpreter exits, `_library` may already be None.
         if self._as_parameter_ and _library is not None:
             getattr(_library(), self._free)(self._as_parameter_)
 
@@ -201,7 +209,7 @@ def _keyval():
 
 
 def _ranks_of(comm):
-    """The ranks of a communicator, which is duplicated the first time. Collective."""
+    """Return the ranks of a communicator. The first call duplicates the communicator. Collective."""
     ranks = comm.Get_attr(_keyval())
     if ranks is None:
         from mpi4py import MPI
@@ -214,31 +222,33 @@ def _ranks_of(comm):
 
 @functools.cache
 def _check_library():
-    """The library calls the MPI of mpi4py."""
+    """Raise an error unless the library and mpi4py are linked with the same MPI library."""
     from mpi4py import MPI
 
     named = _library().bandsolve_mpi_library().decode().strip("\0\n ")
     theirs = MPI.Get_library_version().strip("\0\n ")
     if named != theirs:
-        raise ImportError(f"mpi4py calls {theirs}, {_NAME} calls {named}: build the one with the MPI of the other")
+        raise ImportError(f"mpi4py is linked with {theirs}, but {_NAME} is linked with {named}. "
+                          "Rebuild one of them with the MPI library of the other: set MPICC to the compiler of that MPI library.")
 
 
 def _check_comm(comm):
-    """The communicator has one group, and is used in the thread that used it first."""
+    """Raise an error if `comm` is an intercommunicator, or if another thread has used it first."""
     _check_library()
     if comm.Is_inter():
-        raise ValueError("comm is an intercommunicator")
+        raise ValueError("comm is an intercommunicator, expected an intracommunicator. Pass for example comm.Merge().")
     ranks = comm.Get_attr(_keyval())
     if ranks is not None and ranks.thread != threading.get_ident():
-        raise RuntimeError("comm is used in another thread than at first: make all calls with one communicator in one thread")
+        raise RuntimeError("comm was first used in another thread. Make all calls with one communicator in the same thread.")
 
 
 def _check_thread():
-    """MPI may be called in this thread. If not, no other rank can be told, and this process ends, so that mpirun ends them."""
+    """End this process if MPI must not be called in this thread. No other rank can get a message then, but mpirun ends them."""
     from mpi4py import MPI
 
     if MPI.Query_thread() < MPI.THREAD_SERIALIZED and not MPI.Is_thread_main():
-        print("bandsolve.mpi: MPI was started for calls of one thread, and is called in another", file=sys.stderr, flush=True)
+        print("bandsolve.mpi: this MPI job allows calls only in the main thread, but the call is in another thread. Call in the main "
+              "thread, or set mpi4py.rc.thread_level = 'serialized' before you import mpi4py.MPI.", file=sys.stderr, flush=True)
         os.abort()
 
 
@@ -246,23 +256,24 @@ _RAISED = {kind.__name__: kind for kind in (ValueError, TypeError, ImportError, 
 
 
 def _name_of(error):
-    """The name of the error that other ranks raise."""
+    """Return the name of the exception that the other ranks raise for `error`."""
     return next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _RAISED), "RuntimeError")
 
 
 def _agreed(comm, prepare, *arguments):
-    """What `prepare` returns: own arrays, and what has to be the same on all ranks. Where it raises on one rank, all raise.
+    """Call `prepare` on all ranks. Return its result, and the number type for all ranks.
 
-    Whatever can fail on one rank alone belongs into `prepare`: memory, conversions, what is wrong with arguments.
+    `prepare` returns the arrays of this rank, and a dictionary of options that must be the same on all ranks. If it raises on one rank, all ranks raise. So
+    put every step that can fail on one rank alone into `prepare`: allocations, conversions and checks of arguments.
     """
     made, error = None, None
     _check_thread()
     try:
         _check_comm(comm)
         made, same = prepare(*arguments)
-        # Bytes are sent, which no rank fails to make once the others wait.
+        # Pickle here, because an error in `allgather` would leave the other ranks waiting.
         told = pickle.dumps({"call": prepare.__qualname__.split(".<locals>")[0], **same})
-    except BaseException as raised:  # noqa: BLE001 - the others would wait for this rank for ever
+    except BaseException as raised:  # noqa: BLE001 - otherwise the other ranks would wait forever
         error = raised
         told = pickle.dumps((_name_of(raised), str(raised)))
     told = [pickle.loads(one) for one in comm.allgather(told)]
@@ -274,42 +285,43 @@ def _agreed(comm, prepare, *arguments):
     for rank, one in enumerate(told):
         for what, value in one.items():
             if what != "dtype" and value != told[0].get(what):
-                raise ValueError(f"rank {rank}: {what} is {value!r}, but {told[0].get(what)!r} on rank 0")
+                raise ValueError(f"rank {rank}: {what} is {value!r}, but {told[0].get(what)!r} on rank 0. "
+                                 "All ranks must call the same function with the same options.")
     dtypes = [np.empty(0, one["dtype"]) for one in told]
     return made, _result_type(*dtypes)
 
 
 def _numbers(name, array, *dimensions):
     if isinstance(array, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array: fill its masked entries first")
+        raise ValueError(f"{name} is a masked array. Replace its masked entries first, for example with {name}.filled().")
     array = np.asarray(array)
     if dimensions and array.ndim not in dimensions:
         expected = " or ".join(str(count) for count in dimensions)
         raise ValueError(f"{name} has {array.ndim} dimensions, expected {expected}")
     if array.dtype.kind not in "fciub":
-        raise TypeError(f"{name} holds {array.dtype}, expected numbers")
+        raise TypeError(f"{name} has the dtype {array.dtype}, expected numbers")
     return array
 
 
 def _in_memory(array, dtype):
-    """The numbers one after the other, each at a multiple of its size, as the library reads them."""
+    """Return the array as the library reads it: C-contiguous and aligned. Copy it only if necessary."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def _type_of(named, dtype):
-    """The type in which numbers are computed with."""
+    """Return the number type for the computation."""
     if dtype is None:
         return _result_type(*named.values())
     if np.dtype(dtype) not in _KINDS:
         raise ValueError(f"dtype is {np.dtype(dtype)}, expected one of {', '.join(map(str, _KINDS))}")
     for name, array in named.items():
         if array.dtype.kind == "c" and np.dtype(dtype).kind != "c":
-            raise ValueError(f"{name} is complex, but dtype is {np.dtype(dtype)}: pass its real part, or a complex dtype")
+            raise ValueError(f"{name} is complex, but dtype is {np.dtype(dtype)}. Pass {name}.real, or a complex dtype.")
     return np.dtype(dtype)
 
 
 def _converted(comm, convert, arrays, dtype):
-    """Arrays as the library reads them, on all ranks."""
+    """Convert arrays to the form that the library reads. If a conversion fails on one rank, all ranks raise."""
     def prepare():
         return [_in_memory(convert(array), dtype) for array in arrays], {"dtype": dtype}
 
@@ -320,37 +332,37 @@ _NAMES = "sub", "diag", "sup"
 
 
 def _check_alike(arrays):
-    """sub and sup have the shape of diag."""
+    """Raise an error unless sub and sup have the shape of diag."""
     for name, array in zip(_NAMES, arrays):
         if array.shape != arrays[1].shape:
-            raise ValueError(f"{name} has the shape {array.shape}, expected {arrays[1].shape}, that of diag")
+            raise ValueError(f"{name} has the shape {array.shape}, expected {arrays[1].shape}, the shape of diag")
 
 
 class _Distributed:
-    """A matrix of which this rank has rows."""
+    """A matrix with its rows distributed over the ranks."""
 
     comm = None
     dtype = None
     _rows = 0
 
     def _columns(self, name, array):
-        """Columns of own rows, of this matrix's type, and room for what comes of them in the caller's shape."""
+        """Return the rows of this rank as contiguous columns of the type of the matrix, and an empty array of the caller's shape for the result."""
         array = _numbers(name, array, *self._dimensions)
         if array.shape[:-1] != self._own and array.shape != self._own:
             own = ", ".join(map(str, self._own))
-            raise ValueError(f"{name} has the shape {array.shape}, expected ({own}) or ({own}, k)")
+            raise ValueError(f"{name} has the shape {array.shape}, expected {self._own} or ({own}, k)")
         if array.dtype.kind == "c" and self.dtype.kind != "c":
-            raise ValueError(f"{name} is complex, the matrix is real")
+            raise ValueError(f"{name} is complex, but the matrix is real. Pass {name}.real, or create the matrix with a complex dtype.")
         columns = np.empty((1 if array.shape == self._own else array.shape[-1], self._rows), self.dtype)
         self._as_given(columns, array.shape)[...] = array
         return (columns, np.empty(array.shape, self.dtype)), {"dtype": self.dtype, f"number of dimensions of {name}": array.ndim}
 
     def _as_solved(self, array):
-        """An array with its axes in the order in which they are solved."""
+        """Return the array with its axes in the order of the library."""
         return array
 
     def _as_given(self, columns, shape):
-        """A view of columns as an array of the caller's shape."""
+        """Return a view of columns with the caller's shape."""
         columns = columns.reshape(len(columns), *self._own)
         return columns[0] if shape == self._own else np.moveaxis(columns, 0, -1)
 
@@ -404,14 +416,15 @@ class Blocks(_Distributed):
     comm : mpi4py.MPI.Comm
         The communicator.
     sub : (m, b, b) or (m,) array_like
-        Blocks or numbers below the diagonal, in the m block rows that this rank owns: ``sub[i]`` is in block row i. m = 0 is allowed. The solver ignores
-        the first entry of the first row of all, or takes it as a corner of a periodic matrix.
+        Blocks or numbers below the diagonal, in the m block rows that this rank owns: ``sub[i]`` is in block row i. m = 0 is allowed. In the
+        first row of the matrix, the entry is a corner if the matrix is periodic. Otherwise the solver ignores it.
     diag : (m, b, b) or (m,) array_like
         Blocks or numbers on the diagonal.
     sup : (m, b, b) or (m,) array_like
-        Blocks or numbers above the diagonal. The solver ignores the entry of the last row of all, or takes it as a corner.
+        Blocks or numbers above the diagonal. In the last row of the matrix, the entry is a corner if the matrix is periodic. Otherwise the solver ignores
+        it.
     periodic : bool, default False
-        Whether the first and the last row of all are neighbours.
+        Whether the matrix is periodic, so that its first and its last row are neighbours.
     dtype : dtype, optional
         Number type: float32, float64, complex64 or complex128. Default: the type that the arrays of all ranks need.
 
@@ -466,7 +479,7 @@ class Blocks(_Distributed):
 
     def __init__(self, comm, sub, diag, sup, *, periodic=False, dtype=None):
         arrays, dtype = _agreed(comm, self._prepared, (sub, diag, sup), periodic, dtype)
-        # Blocks by columns.
+        # The library reads blocks column-major.
         blocks = _converted(comm, lambda array: array.swapaxes(-1, -2) if array.ndim == 3 else array, arrays, dtype)
         diag = arrays[1]
         block = diag.shape[-1] if diag.ndim == 3 else 1
@@ -482,7 +495,7 @@ class Blocks(_Distributed):
         arrays = [_numbers(name, array, 1, 3) for name, array in zip(_NAMES, arrays)]
         shape = arrays[1].shape
         if len(shape) == 3 and (shape[1] != shape[2] or shape[1] == 0):
-            raise ValueError(f"diag has the shape {shape}, expected (block rows, block, block)")
+            raise ValueError(f"diag has the shape {shape}, expected (m, b, b)")
         _check_alike(arrays)
         return arrays, {"shape of blocks": shape[1:], "periodic": bool(periodic), "dtype": _type_of(dict(zip(_NAMES, arrays)), dtype)}
 
@@ -499,8 +512,8 @@ class Banded(_Distributed):
     l_and_u : (int, int)
         Number of diagonals below and above the main diagonal, l and u.
     rows : (m, l + u + 1) array_like
-        The m rows that this rank owns, each from left to right: ``rows[i, l + j - i] == A[i, j]``, with i and j counted from the first own row. m = 0 is
-        allowed. The solver ignores entries left of the first column of A, and right of its last column.
+        The m rows that this rank owns, each from left to right: ``rows[i, l + j - i] == A[i, j]``. Indices i and j start at the first row of this rank.
+        m = 0 is allowed. The solver ignores entries left of the first column of A, and right of its last column.
     dtype : dtype, optional
         Number type: float32, float64, complex64 or complex128. Default: the type that the arrays of all ranks need.
 
@@ -554,7 +567,7 @@ class Banded(_Distributed):
         lower, upper = (int(width) for width in _widths(l_and_u))
         rows = _numbers("rows", rows, 2)
         if rows.shape[1] != lower + upper + 1:
-            raise ValueError(f"rows has the shape {rows.shape}, expected (own rows, {lower + upper + 1})")
+            raise ValueError(f"rows has the shape {rows.shape}, expected (m, {lower + upper + 1}) for l_and_u = {(lower, upper)}")
         return (rows, (lower, upper)), {"l_and_u": (lower, upper), "dtype": _type_of({"rows": rows}, dtype)}
 
 
@@ -570,11 +583,12 @@ class Batch(_Distributed):
         The communicator.
     sub : array_like
         Entries below the diagonal, in the m rows of all systems that this rank owns, along `axis`. The other axes count the systems, and are the same on all
-        ranks. m = 0 is allowed. The solver ignores the entries of the first row of all, or takes them as corners of periodic matrices.
+        ranks. m = 0 is allowed. In the first row of the systems, the entries are corners if the matrices are periodic. Otherwise the solver ignores them.
     diag : array_like, shape of sub
         Entries on the diagonal.
     sup : array_like, shape of sub
-        Entries above the diagonal. The solver ignores the entries of the last row of all, or takes them as corners.
+        Entries above the diagonal. In the last row of the systems, the entries are corners if the matrices are periodic. Otherwise the solver ignores
+        them.
     axis : int, default 0
         The axis along which the rows of a system run. The function solves along axis 0 without rearrangement. It transposes the
         last axis, and moves other axes to the front.
@@ -635,7 +649,7 @@ class Batch(_Distributed):
         shape = arrays[0].shape
         self.comm, self.dtype, self.axis, self._own, self._rows = comm, dtype, axis, shape, math.prod(shape)
         self._dimensions = (len(shape), len(shape) + 1)
-        # What lies in between is moved to the front.
+        # The library solves along the first or the last axis. Another axis is moved to the front.
         self._turned = 0 < axis == len(shape) - 1
         count = math.prod(shape[:axis] + shape[axis + 1 :])
         numbers = _converted(comm, self._as_solved, arrays, dtype)
@@ -658,10 +672,10 @@ class Batch(_Distributed):
         arrays = [_numbers(name, array) for name, array in zip(_NAMES, arrays)]
         shape = arrays[1].shape
         if not shape:
-            raise ValueError("diag has no axis")
+            raise ValueError("diag is a single number, expected an array with at least one axis")
         _check_alike(arrays)
         if not -len(shape) <= axis < len(shape):
-            raise ValueError(f"axis {axis} is out of bounds for arrays of {len(shape)} dimensions")
+            raise ValueError(f"axis {axis} is out of bounds for arrays of {len(shape)} dimensions, expected {-len(shape)} to {len(shape) - 1}")
         axis = int(axis) % len(shape)
         others = shape[:axis] + shape[axis + 1 :]
         told = {"shape of the systems": others, "axis": axis, "periodic": bool(periodic)}
@@ -716,7 +730,7 @@ class RankFactor:
         transpose : bool or str, default False
             True: solve with the transpose of A. "H": solve with its conjugate transpose.
         full_output : bool, default False
-            Return a `RankReport` too. The first report of these factors takes at most 12 more solves, to estimate the condition.
+            Return a `RankReport` too. The first report of these factors takes at most 12 more solves, to estimate the condition number.
 
         Returns
         -------
@@ -739,7 +753,7 @@ class RankFactor:
                 raise ValueError(f"transpose is {transpose!r}, expected True, False or 'H'")
             (columns, given), told = matrix._columns("rhs", rhs)
             op = {False: 0, True: 1, "H": 2}[transpose]
-            return (columns, given, np.full(len(columns), np.nan), op), {**told, "transpose": op, "full_output": bool(full_output)}
+            return (columns, given, np.full(len(columns), np.nan), op), {**told, "transpose": [False, True, "H"][op], "full_output": bool(full_output)}
 
         (columns, x, errors, op), _ = _agreed(matrix.comm, prepare)
         solved = _Solved()
@@ -756,7 +770,7 @@ class RankFactor:
 
 
 _SOLVED = """full_output : bool, default False
-        Return a `RankReport` too. It takes at most 12 more solves, to estimate the condition.
+        Return a `RankReport` too. The estimate of the condition number takes at most 12 more solves.
 
     Returns
     -------
@@ -796,7 +810,7 @@ _PROBLEM = """spacing : float or sequence of float, default 1.0
 
 
 def _documented(item):
-    """With the parts that documentation has in common."""
+    """Insert the sections that several docstrings share."""
     item.__doc__ = item.__doc__.replace("@SOLVED", _SOLVED).replace("@PROBLEM", _PROBLEM)
     return item
 
@@ -812,16 +826,17 @@ def solve_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_output=
     comm : mpi4py.MPI.Comm
         The communicator.
     sub : (m,) array_like
-        Entries below the diagonal in the m rows that this rank owns: ``sub[i]`` is in row i. m = 0 is allowed. The solver ignores the first entry of the
-        first row of all, or takes it as a corner of a periodic matrix.
+        Entries below the diagonal in the m rows that this rank owns: ``sub[i]`` is in row i. m = 0 is allowed. In the first row of the matrix, the
+        entry is a corner if the matrix is periodic. Otherwise the solver ignores it.
     diag : (m,) array_like
         Entries on the diagonal.
     sup : (m,) array_like
-        Entries above the diagonal: ``sup[i]`` is in row i. The solver ignores the entry of the last row of all, or takes it as a corner.
+        Entries above the diagonal: ``sup[i]`` is in row i. In the last row of the matrix, the entry is a corner if the matrix is periodic. Otherwise the
+        solver ignores it.
     rhs : (m,) or (m, k) array_like
         The rows of one right-hand side, or of k right-hand sides, that this rank owns.
     periodic : bool, default False
-        Whether the first and the last row of all are neighbours.
+        Whether the matrix is periodic, so that its first and its last row are neighbours.
     @SOLVED
 
     See Also
@@ -863,16 +878,16 @@ def solve_block_tridiagonal(comm, sub, diag, sup, rhs, *, periodic=False, full_o
     comm : mpi4py.MPI.Comm
         The communicator.
     sub : (m, b, b) array_like
-        Blocks below the diagonal, in the m block rows that this rank owns: ``sub[i]`` is in block row i. m = 0 is allowed. The solver ignores the block of
-        the first block row of all, or takes it as a corner of a periodic matrix.
+        Blocks below the diagonal, in the m block rows that this rank owns: ``sub[i]`` is in block row i. m = 0 is allowed. In the first block row of the
+        matrix, the block is a corner if the matrix is periodic. Otherwise the solver ignores it.
     diag : (m, b, b) array_like
         Blocks on the diagonal.
     sup : (m, b, b) array_like
-        Blocks above the diagonal. The solver ignores the block of the last block row of all, or takes it as a corner.
+        Blocks above the diagonal. In the last block row of the matrix, the block is a corner if the matrix is periodic. Otherwise the solver ignores it.
     rhs : (m, b) or (m, b, k) array_like
         The rows of one right-hand side, or of k right-hand sides, that this rank owns.
     periodic : bool, default False
-        Whether the first and the last row of all are neighbours.
+        Whether the matrix is periodic, so that its first and its last row are neighbours.
     @SOLVED
 
     See Also
@@ -915,8 +930,8 @@ def solve_banded(comm, l_and_u, rows, rhs, *, full_output=False):
     l_and_u : (int, int)
         Number of diagonals below and above the main diagonal, l and u.
     rows : (m, l + u + 1) array_like
-        The m rows that this rank owns, each from left to right: ``rows[i, l + j - i] == A[i, j]``, with i and j counted from the first own row. m = 0 is
-        allowed. The solver ignores entries left of the first column of A, and right of its last column.
+        The m rows that this rank owns, each from left to right: ``rows[i, l + j - i] == A[i, j]``. Indices i and j start at the first row of this rank.
+        m = 0 is allowed. The solver ignores entries left of the first column of A, and right of its last column.
     rhs : (m,) or (m, k) array_like
         The rows of one right-hand side, or of k right-hand sides, that this rank owns.
     @SOLVED
@@ -930,7 +945,7 @@ def solve_banded(comm, l_and_u, rows, rhs, *, full_output=False):
     -----
     **Collective.** All ranks of the communicator call the function, with the same options. All return, or all raise the same error.
 
-    **Storage.** The matrix is stored by rows, not by columns as in `bandsolve.solve_banded`. So each rank can make its rows alone.
+    **Storage.** The matrix is stored by rows, not by columns as in `bandsolve.solve_banded`. Each rank can then create its rows without other ranks.
 
     **Accuracy.** The backward error of x, measured over all rows of all ranks, is at most 8 ε, after iterative refinement if needed. Otherwise the pivoted
     method solves the system on rank 0, and the report has ``fallback=True``.
@@ -962,11 +977,12 @@ def solve_batch(comm, sub, diag, sup, rhs, *, axis=0, periodic=False, full_outpu
         The communicator.
     sub : array_like
         Entries below the diagonal, in the m rows of all systems that this rank owns, along `axis`. The other axes count the systems, and are the same on all
-        ranks. m = 0 is allowed. The solver ignores the entries of the first row of all, or takes them as corners of periodic matrices.
+        ranks. m = 0 is allowed. In the first row of the systems, the entries are corners if the matrices are periodic. Otherwise the solver ignores them.
     diag : array_like, shape of sub
         Entries on the diagonal.
     sup : array_like, shape of sub
-        Entries above the diagonal. The solver ignores the entries of the last row of all, or takes them as corners.
+        Entries above the diagonal. In the last row of the systems, the entries are corners if the matrices are periodic. Otherwise the solver ignores
+        them.
     rhs : array_like
         The rows of the right-hand sides that this rank owns: the shape of `sub`, or one more axis at the end for k right-hand sides.
     axis : int, default 0
@@ -1009,9 +1025,10 @@ def _solved_blocks(comm, arrays, rhs, periodic, full_output):
 
 
 def _solved(matrix, comm, arrays, rhs, full_output):
-    """Solves with a matrix that is complex where the right-hand sides are."""
+    """Solve once, with a number type that is complex if the matrix or the right-hand sides are."""
     def prepare():
-        return None, {"dtype": _result_type(_numbers("rhs", rhs), *(_numbers("an array of the matrix", array) for array in arrays))}
+        names = _NAMES if len(arrays) == 3 else ("rows",)
+        return None, {"dtype": _result_type(_numbers("rhs", rhs), *map(_numbers, names, arrays))}
 
     _, dtype = _agreed(comm, prepare)
     return matrix(dtype).factor().solve(rhs, full_output=full_output)
@@ -1103,19 +1120,19 @@ class PoissonSlabs:
             for what, known in (("grid", _GRIDS), ("boundary", _BOUNDARIES)):
                 for name in axis["kinds"] if what == "boundary" else [axis[what]]:
                     if name not in known:
-                        raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+                        raise ValueError(f"{what} of axis {k} is {name!r}, expected one of {', '.join(known)}")
             values = [_in_memory(side, np.float64).reshape(-1) for side in axis["values"]]
             if any(kind == "periodic" and side.any() for kind, side in zip(axis["kinds"], values)):
-                raise ValueError("a periodic side has no value")
+                raise ValueError(f"boundary of axis {k} has a value on a periodic side. Pass 'periodic' without a value.")
             points = axis["coordinates"] if axis["coordinates"] is None else _in_memory(axis["coordinates"], np.float64)
             made = _Axis(n, _GRIDS.index(axis["grid"]), tuple(map(_BOUNDARIES.index, axis["kinds"])), axis["spacing"])
             made.coordinates, made.n_coordinates = (None, 0) if points is None else (points.ctypes.data, len(points))
             made.values, made.n_values = tuple(side.ctypes.data for side in values), tuple(map(len, values))
-            # They live as long as what points to them.
+            # Keep the arrays alive as long as the structure that points to them.
             made.arrays = points, values
             axes.append(made)
             given = [np.zeros(0) if points is None else points, *values]
-            # Ranks that mean other boxes would not fit together, or wait for ever.
+            # Ranks with different boxes would compute a wrong result, or wait forever.
             told[f"axis {k}"] = (axis["grid"], *axis["kinds"], axis["spacing"], *(_digest(array) for array in given))
         return (axes, numbers), told
 
@@ -1150,7 +1167,7 @@ class PoissonSlabs:
         def prepare():
             own = _real("f", _numbers("f", f))
             if own.shape != self.shape and own.shape[1:] != self.shape:
-                raise ValueError(f"f has the shape {own.shape}, expected {self.shape}, or one more axis in front of it")
+                raise ValueError(f"f has the shape {own.shape}, expected {self.shape} or (k, {', '.join(map(str, self.shape))})")
             columns = 1 if own.shape == self.shape else len(own)
             room = np.array(own, self.dtype, order="C"), np.full(columns, np.nan)
             return (*room, columns), {"number of right-hand sides": columns, "dtype": self.dtype}
@@ -1289,8 +1306,8 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
     numpy.linalg.LinAlgError
         `M` is not positive definite, or A - sigma M is singular to working precision, there and at shifts nearby.
     scipy.sparse.linalg.ArpackNoConvergence
-        The search found fewer than k eigenvalues. The exception has what was found as `eigenvalues` and `eigenvectors` (the rows of this rank). Without
-        SciPy, it is a `RuntimeError` with the same attributes.
+        The search found fewer than k eigenvalues. The exception has the attributes `eigenvalues` and `eigenvectors` (the rows of this
+        rank). Without SciPy, the exception is a `RuntimeError` with the same attributes.
 
     See Also
     --------
@@ -1320,9 +1337,11 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
     def prepare():
         for name, matrix in (("A", A), ("M", M)):
             if not isinstance(matrix, Blocks) and (name == "A" or matrix is not None):
-                raise TypeError(f"{name} is no Blocks")
-        if M is not None and (M._own != A._own or M.dtype != A.dtype):
-            raise ValueError("A and M are not spread alike, or of different types")
+                raise TypeError(f"{name} has the type {type(matrix).__name__}, expected bandsolve.mpi.Blocks")
+        if M is not None and M._own != A._own:
+            raise ValueError(f"M has the shape {M._own} on this rank, expected {A._own}, the shape of A. Distribute M as A.")
+        if M is not None and M.dtype != A.dtype:
+            raise ValueError(f"M has the dtype {M.dtype}, expected {A.dtype}, the dtype of A. Create both with the same dtype.")
         if not np.isfinite(float(sigma)):
             raise ValueError(f"sigma is {sigma!r}, expected a finite number")
         if not _tolerance("tol", tol) < 1:
@@ -1333,11 +1352,11 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
         for name, given in optional.items():
             if given >= 1 << 63:
                 raise ValueError(f"{name} is {given}, expected a number below 2**63")
-        told = {"k": _whole_number("k", k, 1), "M": M is None, "sigma": float(sigma), "tol": float(tol), "seed": int(seed), **optional}
-        return told, {"dtype": A.dtype, **told}
+        told = {"k": _whole_number("k", k, 1), "M": None if M is None else "Blocks", "sigma": float(sigma), "tol": float(tol), "seed": int(seed), **optional}
+        return told, {"dtype": A.dtype, **told, **{name: told[name] or None for name in optional}}
 
     if not isinstance(A, Blocks):
-        raise TypeError("A is no Blocks")
+        raise TypeError(f"A has the type {type(A).__name__}, expected bandsolve.mpi.Blocks")
     told, _ = _agreed(A.comm, prepare)
     rows = A.comm.allreduce(A._rows)
     if told["k"] > rows:
@@ -1367,7 +1386,7 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
 
 
 def _no_convergence(message, w, v):
-    """The exception of `bandsolve.eigen.eigsh`, with what was found."""
+    """Return the exception that `bandsolve.eigen.eigsh` raises too, with the eigenpairs that the search found."""
     try:
         from scipy.sparse.linalg import ArpackNoConvergence
     except ImportError:

@@ -29,7 +29,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
-from bandsolve._batch import first_not_finite
+from bandsolve._batch import named_entries
 from bandsolve.sparse import _whole_number
 
 __all__ = ["Solver", "solve"]
@@ -292,6 +292,10 @@ class Solver:
             `f` does not hold real numbers.
         numpy.linalg.LinAlgError
             The problem is singular and `f` does not balance the values at the sides, or u is not accurate enough.
+
+        See Also
+        --------
+        - `bandsolve.poisson.solve`: solve once, without a solver.
         """
         f = _real("f", f)
         many = f.ndim - len(self._shape)
@@ -300,18 +304,12 @@ class Solver:
         by_columns = many == 0 and _by_columns(f)
         plan = self._plan(by_columns)
         u = None if out is None else self._checked_out(out, f, by_columns)
-        try:
+        with named_entries(f=f):
             if out is None:
                 u, report = plan.solve(f.T if by_columns else f)
                 u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
             else:
                 _, report = plan.solve(f.T if by_columns else f, u.T if by_columns else u)
-        except ValueError as error:
-            # The compiled part counts the entries one after the other.
-            place = first_not_finite(f) if str(error).startswith("f[") else None
-            if place is None:
-                raise
-            raise ValueError(f"f[{place}] is not finite") from None
         report["shape"] = self._shape
         return (u, report) if full_output else u
 

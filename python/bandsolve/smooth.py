@@ -21,7 +21,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     y : array_like
         Values at equal distances, real or complex.
     lam : float
-        Weight of the penalty, not negative. With ``order=2``, z does not contain waves shorter than approximately 2π · lam^(1/4) values.
+        Weight of the penalty, not negative. A wave of 2π · lam^(1 / (2 · `order`)) values per period keeps half of its height in z;
+        shorter waves keep less.
     order : int, default 2
         Order of the differences, 1 to 8. A large penalty gives a constant (1), a straight line (2) or a parabola (3).
     weights : (n,) array_like, optional
@@ -56,8 +57,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     **Cost.** One banded solve for all values together, and copies of 2 · `order` + 1 numbers for each value along the axis.
 
     **Accuracy.** The solver verifies z. The condition number of the matrix is approximately 4^order · lam for weights of 1. With ``order=2``
-    and lam = 1e10, z has about five correct digits. From approximately 1e15 on, the matrix is singular to working precision, which is an error;
-    smooth every tenth value instead.
+    and lam = 1e10, z has about five correct digits or more. From approximately 1e15 on, the matrix is singular to working precision, which is
+    an error; smooth every tenth value instead.
 
     Examples
     --------

@@ -117,7 +117,7 @@ class Preconditioner:
     a : (n, n) matrix or array of scipy.sparse, or array_like
         The matrix. The preconditioner keeps copies of what it needs.
     kind : str, default "auto"
-        Name of the preconditioner, see the notes. "auto" tries some, predicts the time to solution, and takes the fastest.
+        Name of the preconditioner, see the notes. "auto" tries several kinds, predicts the time to solution of each, and takes the shortest.
     omega : float, default 0.01
         For "alt-i" and "alt-o": factor on the weight of the couplings of one forest before the next forest is extracted.
     seed : int, default 0
@@ -134,7 +134,7 @@ class Preconditioner:
     ValueError
         The matrix is not square, an entry is NaN or infinite, or an option is invalid.
     numpy.linalg.LinAlgError
-        The preconditioner does not exist, for example because "ilu0" has no pivot in a row.
+        The preconditioner cannot be computed, for example because "ilu0" has no pivot in a row.
 
     See Also
     --------
@@ -161,7 +161,7 @@ class Preconditioner:
     amg-lines:M                      algebraic multigrid with M forests as the smoother
     ```
 
-    Without ``:M``, the weight of the forests decides how many there are; "amg-lines" then has one.
+    Without ``:M``, forests are added until they carry 90 % of the off-diagonal weight, at most four. "amg-lines" then has one.
 
     **Use.** ``m @ x`` applies the preconditioner. The solvers of this module and of SciPy take it as ``M``. With ``precision="single"``, `gmres` takes
     it on the right side only. SciPy's `bicg` and `qmr` need products with the adjoint. These kinds have them: none, jacobi, diagp1, diagp2, l1,
@@ -250,11 +250,22 @@ class Preconditioner:
         -------
         (n,) ndarray
             The product of the approximate inverse and `rhs`.
+
+        See Also
+        --------
+        - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
+        - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner as ``M``.
         """
         return _by_parts(self._made.apply, self.dtype, rhs)
 
     def matvec(self, rhs):
-        """Apply the preconditioner to an array of shape (n,) or (n, 1), as operators of SciPy do. The result has the shape (n,)."""
+        """Apply the preconditioner to an array of shape (n,) or (n, 1), as operators of SciPy do. The result has the shape (n,).
+
+        See Also
+        --------
+        - `bandsolve.sparse.Preconditioner.apply`: the same for an array of shape (n,).
+        - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
+        """
         return self.apply(np.reshape(rhs, -1))
 
     def rmatvec(self, rhs):
@@ -274,20 +285,34 @@ class Preconditioner:
         ------
         ValueError
             The kind has no adjoint. The message names the kinds that have one.
+
+        See Also
+        --------
+        - `bandsolve.sparse.Preconditioner.apply`: apply the preconditioner itself.
         """
         if self.kind not in _WITH_ADJOINT:
             raise ValueError(f"{self.kind} has no adjoint. These kinds have one: {', '.join(_WITH_ADJOINT)}")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):
-        """Apply the preconditioner to an array of shape (n,) or (n, k)."""
+        """Apply the preconditioner to an array of shape (n,) or (n, k).
+
+        See Also
+        --------
+        - `bandsolve.sparse.Preconditioner.apply`: the same for one vector.
+        """
         rhs = as_array(rhs)
         if rhs.ndim != 2:
             return self.apply(rhs)
         return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
 
     def aslinearoperator(self):
-        """Return the preconditioner as a `scipy.sparse.linalg.LinearOperator`."""
+        """Return the preconditioner as a `scipy.sparse.linalg.LinearOperator`.
+
+        See Also
+        --------
+        - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner itself.
+        """
         return scipy_module("sparse.linalg").LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
     def __repr__(self):
@@ -373,6 +398,11 @@ class PreparedProduct:
         -------
         (m,) or (m, 1) ndarray
             A @ x, with as many dimensions as `x`.
+
+        See Also
+        --------
+        - `bandsolve.sparse.PreparedProduct.matmat`: multiply by several columns.
+        - `bandsolve.sparse.PreparedProduct.rmatvec`: multiply the adjoint.
         """
         x = as_array(x)
         if x.shape not in ((self.shape[1],), (self.shape[1], 1)):
@@ -391,6 +421,11 @@ class PreparedProduct:
         -------
         (n,) or (n, 1) ndarray
             The product, with as many dimensions as `x`.
+
+        See Also
+        --------
+        - `bandsolve.sparse.PreparedProduct.rmatmat`: multiply by several columns.
+        - `bandsolve.sparse.PreparedProduct.matvec`: multiply the matrix itself.
         """
         x = as_array(x)
         if x.shape not in ((self.shape[0],), (self.shape[0], 1)):
@@ -398,18 +433,35 @@ class PreparedProduct:
         return self._multiply(self._made.adjoint_product, x)
 
     def matmat(self, x):
-        """Multiply the matrix by an array of shape (n, k). The result has the shape (m, k)."""
+        """Multiply the matrix by an array of shape (n, k). The result has the shape (m, k).
+
+        See Also
+        --------
+        - `bandsolve.sparse.PreparedProduct.matvec`: multiply by one vector.
+        - `bandsolve.sparse.PreparedProduct.rmatmat`: multiply the adjoint.
+        """
         return self._multiply(self._made.product, x)
 
     def rmatmat(self, x):
-        """Multiply the adjoint of the matrix by an array of shape (m, k). The result has the shape (n, k)."""
+        """Multiply the adjoint of the matrix by an array of shape (m, k). The result has the shape (n, k).
+
+        See Also
+        --------
+        - `bandsolve.sparse.PreparedProduct.rmatvec`: multiply by one vector.
+        - `bandsolve.sparse.PreparedProduct.matmat`: multiply the matrix itself.
+        """
         return self._multiply(self._made.adjoint_product, x)
 
     def __matmul__(self, x):
         return self._multiply(self._made.product, x)
 
     def aslinearoperator(self):
-        """Return the matrix as a `scipy.sparse.linalg.LinearOperator`."""
+        """Return the matrix as a `scipy.sparse.linalg.LinearOperator`.
+
+        See Also
+        --------
+        - `bandsolve.sparse.gmres` and the other solvers: they take a `PreparedProduct` itself.
+        """
         operator = scipy_module("sparse.linalg").LinearOperator
         return operator(self.shape, self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=self.dtype)
 

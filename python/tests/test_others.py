@@ -432,7 +432,7 @@ def test_gallery():
             call("klein-16", -1)
         with pytest.raises(ValueError, match="seed is -1, expected"):
             call("klein-16", 5, seed=-1)
-    with pytest.raises(ValueError, match='no family "none"'):
+    with pytest.raises(ValueError, match='name is "none", expected one of chang-1'):
         bandsolve.gallery.bands("none", 5)
 
 

@@ -315,21 +315,21 @@ def test_notations():
 def test_what_is_wrong_is_said():
     f = np.ones((4, 5))
     for problem, message in [
-        (dict(boundary="robin"), "there is no boundary \"robin\"; there are dirichlet, neumann, periodic"),
+        (dict(boundary="robin"), "boundary is \"robin\", expected one of dirichlet, neumann, periodic"),
         (dict(boundary=(D, D, D)), "boundary has 3 entries, expected 2"),
-        (dict(boundary=((P, D), D)), "one periodic side"),
-        (dict(boundary=((P, 1.0), D)), "a periodic side has no value"),
+        (dict(boundary=((P, D), D)), "one periodic side on axis 0"),
+        (dict(boundary=((P, 1.0), D)), "boundary has a value on a periodic side"),
         (dict(boundary=(1.0, D)), "the boundary of axis 0 is 1.0"),
         (dict(boundary=(((D, [1.0, 2.0]), D), D)), r"values at a side of axis 0 have the shape \(2,\), expected \(5,\)"),
         (dict(boundary=((D, np.nan), D)), "not finite"),
         (dict(boundary=(((D, [0, 0, np.inf, 0, 0]), D), D)), r"boundary values\[2\] is not finite"),
-        (dict(grid="faces"), "there is no grid \"faces\"; there are node, cell"),
+        (dict(grid="faces"), "grid is \"faces\", expected one of node, cell"),
         (dict(grid=("node",)), "grid has 1 entries, expected 2"),
-        (dict(method="rpts"), "there is no method \"rpts\"; there are auto, fft"),
+        (dict(method="rpts"), "method is \"rpts\", expected one of auto, fft"),
         (dict(spacing=0.0), "spacing is 0.0, expected a positive number"),
         (dict(spacing=(1.0, 1.0, 1.0)), "spacing has 3 entries, expected 2"),
         (dict(coordinates=[np.arange(5.0), None]), "coordinates has length 5, expected 6"),
-        (dict(coordinates=[-np.arange(6.0), None]), "do not increase"),
+        (dict(coordinates=[-np.arange(6.0), None]), "do not increase along axis 0"),
         (dict(coordinates=[np.zeros((6, 1)), None]), "expected one dimension"),
         (dict(shift=np.nan), "shift is nan, expected a finite number"),
         (dict(threads=0), "threads is 0"),
@@ -388,7 +388,7 @@ def test_pencils_that_do_not_fit():
             poisson.solve(f, pencils=pencils)
     with pytest.raises(ValueError, match="left out"):
         poisson.solve(f, 0.5, pencils=[(a, None), (a, m)])
-    with pytest.raises(ValueError, match="given by axis"):
+    with pytest.raises(ValueError, match="two matrices per axis"):
         poisson.solve(f, pencils=[(a, m)] * 2, method="fft")
     assert poisson.solve(f, pencils=[(a, None), (a, m)]).shape == (5, 5)
 

@@ -83,7 +83,8 @@ def test_tridiagonal():
         seen["all"] += 1
         n = len(diag)
         if bad and (periodic or bad not in (("sub", 0), ("sup", n - 1))):
-            with pytest.raises(ValueError, match=rf"{bad[0]}\[{bad[1]}\] is not finite"):
+            place = np.unravel_index(bad[1], np.shape(system[0][NAMES.index(bad[0])]), order="F")
+            with pytest.raises(ValueError, match=rf"{bad[0]}\[{', '.join(map(str, place))}\] is not finite"):
                 bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, padded=not periodic)
             return
         kind = _result_type(*(np.asarray(array) for array in (sub, diag, sup, rhs)))

@@ -1,6 +1,7 @@
 """Tridiagonal systems: shapes, types, options, errors."""
 
 import multiprocessing
+import re
 import subprocess
 import sys
 import threading
@@ -171,9 +172,9 @@ def test_errors():
         solve(ones, ones, ones, np.ones((4, 1, 1)))
     with pytest.raises(ValueError, match="diag has 2 dimensions, expected 1"):
         solve(ones, np.ones((2, 2)), ones, ones)
-    with pytest.raises(ValueError, match='there is no method "magic"; there are auto, pivoted'):
+    with pytest.raises(ValueError, match='method is "magic", expected one of auto, pivoted'):
         solve(ones, ones * 4, ones, ones, method="magic")
-    with pytest.raises(ValueError, match='there is no pivoting "full"; there are none, partial'):
+    with pytest.raises(ValueError, match='pivoting is "full", expected one of none, partial'):
         solve(ones, ones * 4, ones, ones, pivoting="full")
     with pytest.raises(ValueError, match="threads is 0"):
         solve(ones, ones * 4, ones, ones, threads=0)
@@ -185,9 +186,9 @@ def test_errors():
         solve(ones, ones * 4, ones, ones, device="tpu")
     with pytest.raises(RuntimeError, match="no GPU: "):
         solve(ones, ones * 4, ones, ones, device="cuda:4096")
-    with pytest.raises(TypeError, match="not numbers"):
+    with pytest.raises(TypeError, match="expected numbers"):
         solve(ones, ["a", "b", "c", "d"], ones, ones)
-    with pytest.raises(TypeError, match="not numbers"):
+    with pytest.raises(TypeError, match="expected numbers"):
         solve(ones, ones.astype(object), ones, ones)
 
 
@@ -244,11 +245,32 @@ def test_right_hand_sides_are_rounded_to_the_precision_of_the_factors():
     assert np.array_equal(factor.solve(rhs), factor.solve(rhs.astype(np.float32))) and factor.solve(rhs).dtype == np.float32
     rhs[1, 1] = 1e39
     for given in (rhs, rhs * 1j):
-        with pytest.raises(ValueError, match=r"rhs\[4\] is beyond the range of float32"):
+        with pytest.raises(ValueError, match=r"rhs\[1, 1\] is beyond the range of float32"):
             factor.solve(given)
     rhs[0, 1] = np.inf
-    with pytest.raises(ValueError, match=r"rhs\[3\] is not finite"):
+    with pytest.raises(ValueError, match=r"rhs\[0, 1\] is not finite"):
         factor.solve(rhs)
+
+
+def test_errors_name_an_entry_by_its_indices():
+    off, diag = np.stack([np.eye(2)] * 2), np.stack([4 * np.eye(2)] * 3)
+    bands = np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]])
+    bad_blocks, bad_bands, rhs = diag.copy(), bands.copy(), np.ones((3, 2))
+    bad_blocks[1, 0, 1] = bad_bands[2, 1] = rhs[1, 0] = np.nan
+    blocks = bandsolve.factor_block_tridiagonal(off, bad_blocks, off)
+    for solve, place in [
+        (lambda: bandsolve.solve_block_tridiagonal(off, bad_blocks, off, np.ones((3, 2))), "diag[1, 0, 1]"),
+        (lambda: blocks.solve(np.ones(6)), "diag[1, 0, 1]"),
+        (blocks.rcond, "diag[1, 0, 1]"),
+        (lambda: bandsolve.solve_block_tridiagonal(off, diag, off, rhs), "rhs[1, 0]"),
+        (lambda: bandsolve.solve_block_tridiagonal(off, diag, off, np.stack([np.ones((3, 2)), rhs], axis=2)), "rhs[1, 0, 1]"),
+        (lambda: bandsolve.factor_banded((1, 1), bad_bands).solve(np.ones(3)), "ab[2, 1]"),
+        (bandsolve.factor_banded((1, 1), bad_bands).slogdet, "ab[2, 1]"),
+        (lambda: bandsolve.factor_banded((1, 1), bands).solve(rhs), "rhs[1, 0]"),
+        (lambda: bandsolve.solve_tridiagonal(np.ones(2), np.full(3, 4.0), np.ones(2), rhs), "rhs[1, 0]"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{re.escape(place)} is not finite"):
+            solve()
 
 
 def test_what_is_not_finite_is_found_by_what_is_done_with_factors():

@@ -646,7 +646,7 @@ const char *bandsolveVersion(void);
 const char *bandsolveStatusName(bandsolve_status_t status);
 
 /**
- * Get the message of the last call on this thread: which argument was wrong, and what was expected.
+ * Get the message of the last call on this thread. It names the wrong argument and the expected value.
  *
  * The message is empty if the last call succeeded; `bandsolveLastReport` keeps the message of the call before. The text is
  * valid until this thread calls the next function that returns a status. Never NULL.
@@ -738,7 +738,7 @@ const char *bandsolvePrecondKind(bandsolve_precond_t precond);
 /**
  * Get the reason for the choice of a preconditioner, in words.
  *
- * The text is empty if you asked for this preconditioner by name, and if `precond` is NULL. It is valid until the
+ * The text is empty if you chose this preconditioner by name, and if `precond` is NULL. It is valid until the
  * preconditioner is destroyed.
  */
 const char *bandsolvePrecondReason(bandsolve_precond_t precond);
@@ -1843,7 +1843,7 @@ bandsolve_status_t bandsolveZgtsv_csc2csc(bandsolve_pivoting_t p,
  *
  * Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
  * are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
- * and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+ * and `col_indices` have length nnz. The function ignores entries after the last one that `row_ptrs` names.
  *
  * The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
  * it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.
@@ -2005,7 +2005,7 @@ bandsolve_status_t bandsolveScsr_krylov(const char *method,
  *
  * Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
  * are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
- * and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+ * and `col_indices` have length nnz. The function ignores entries after the last one that `row_ptrs` names.
  *
  * The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
  * it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.
@@ -2167,7 +2167,7 @@ bandsolve_status_t bandsolveDcsr_krylov(const char *method,
  *
  * Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
  * are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
- * and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+ * and `col_indices` have length nnz. The function ignores entries after the last one that `row_ptrs` names.
  *
  * The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
  * it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.
@@ -2329,7 +2329,7 @@ bandsolve_status_t bandsolveCcsr_krylov(const char *method,
  *
  * Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
  * are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
- * and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+ * and `col_indices` have length nnz. The function ignores entries after the last one that `row_ptrs` names.
  *
  * The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
  * it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.

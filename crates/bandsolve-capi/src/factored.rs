@@ -26,7 +26,7 @@ struct FactorsHeader {
     check: u64,
 }
 
-/// Bytes of a factorization buffer.
+/// Size of a factorization buffer in bytes.
 pub(crate) const BYTES: usize = size_of::<FactorsHeader>();
 
 const MAGIC: u64 = 0x6261_6e64_7366_6163;
@@ -41,7 +41,7 @@ impl FactorsHeader {
     }
 }
 
-/// [`OwnedFactors`] of any type.
+/// [`OwnedFactors`] of any number type.
 type AnyHeld = Arc<dyn Any + Send + Sync>;
 
 /// The factors by number, each with the address of its buffer at the last use. A copy of a header whose factors were freed refers to no
@@ -79,12 +79,12 @@ pub(crate) struct Call {
 
 impl Call {
     pub fn new<T>(p: PivotingArgument, (n, block): (i64, i64), matrix: [*const T; 3]) -> Self {
-        // A matrix without rows may have any address.
+        // The arrays of a matrix without rows may have any address.
         let matrix = if n > 0 { matrix.map(<*const T>::addr) } else { [0; 3] };
         Self { p, n, block, matrix }
     }
 
-    /// `Err` unless the arguments of `bgtrfs` are the same.
+    /// Return an error unless the arguments of `bgtrfs` are the same.
     pub fn check(&self, solve: &Self) -> CallResult {
         if self == solve {
             return Ok(());
@@ -95,12 +95,12 @@ impl Call {
     }
 }
 
-/// The failure of a factorization buffer without factors.
+/// The failure for a factorization buffer without factors.
 pub(crate) fn no_factors() -> CallFailure {
     CallFailure::buffer("factorization_buffer contains no factors; call bgtf with this buffer first".into())
 }
 
-/// The failure of a factorization buffer with factors of another number type.
+/// The failure for a factorization buffer with factors of another number type.
 pub(crate) fn other_type() -> CallFailure {
     CallFailure::buffer(
         "factorization_buffer contains factors of another number type; use the function of the type that factored"
@@ -108,30 +108,30 @@ pub(crate) fn other_type() -> CallFailure {
     )
 }
 
-/// The number in the caller's buffer, if it holds factors.
+/// Read the number in the caller's buffer, if the buffer has factors.
 ///
 /// # Safety
 /// `buffer` is null or points to [`BYTES`] bytes.
 unsafe fn number(buffer: *const c_void) -> CallResult<Option<u64>> {
     RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
-    // SAFETY: not null, of this size; any bytes are a header, which is looked at before it is used.
+    // SAFETY: the pointer is not null, and the buffer has this size. All bytes are a valid header, which is checked before use.
     let header = unsafe { buffer.cast::<FactorsHeader>().read_unaligned() };
     Ok(header.is_valid().then_some(header.number))
 }
 
-/// Writes the size of the factorization buffer to `out`.
+/// Write the size of the factorization buffer to `out`.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` is null, or may be written.
 pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, BYTES, out) }
 }
 
-/// `bgtf`: factors a block tridiagonal matrix. Factors that the buffer has held until now are freed.
+/// Factor a block tridiagonal matrix (`bgtf`). If the buffer had factors, free them.
 ///
 /// # Safety
-/// Pointers that are not null point to what the sizes say; the matrix is not changed before the factors are destroyed.
+/// Pointers that are not null point to arrays of the given sizes; nobody changes the matrix before the factors are destroyed.
 pub(crate) unsafe fn factor<T: Scalar>(
     p: PivotingArgument,
     (n, block): (i64, i64),
@@ -143,7 +143,10 @@ pub(crate) unsafe fn factor<T: Scalar>(
     let (arrays, places) = bands(matrix, system.matrix_len)?;
     let bytes = RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     if let Some(other) = bytes.place().overlapped(&places) {
-        return Err(CallFailure::buffer(format!("factorization_buffer overlaps {}", other.name)));
+        return Err(CallFailure::buffer(format!(
+            "factorization_buffer overlaps {}; pass a buffer that does not overlap",
+            other.name
+        )));
     }
     // SAFETY: the caller's promise, also that the arrays live as long as the factors.
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
@@ -155,7 +158,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     let factor = system.plan.factor_owned(a)?;
     let factors = OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) };
     let header = FactorsHeader::new(hold(buffer.addr(), Arc::new(factors)));
-    // SAFETY: checked above; in any alignment.
+    // SAFETY: checked above. The write needs no alignment.
     unsafe { buffer.cast::<FactorsHeader>().write_unaligned(header) };
     Ok(())
 }
@@ -171,10 +174,10 @@ fn free_at(number: u64, place: usize) {
     drop(freed);
 }
 
-/// `bgtrfs`: solves with the factors.
+/// Solve with the factors (`bgtrfs`).
 ///
 /// # Safety
-/// As [`factor`]; the factors are not destroyed meanwhile.
+/// As [`factor`]; the factors are not destroyed during the call.
 pub(crate) unsafe fn solve<T: Scalar>(
     p: PivotingArgument,
     (n, block): (i64, i64),
@@ -201,7 +204,7 @@ pub(crate) unsafe fn solve<T: Scalar>(
     run(&held.factor, &system, work)
 }
 
-/// `bgtf_destroy`: frees the factors.
+/// Free the factors (`bgtf_destroy`).
 ///
 /// # Safety
 /// `buffer` is null or a factorization buffer, whose factors nobody uses.
@@ -212,7 +215,7 @@ pub(crate) unsafe fn destroy(buffer: *mut c_void) -> CallResult {
     // SAFETY: the caller's promise.
     let number = unsafe { number(buffer)? }.ok_or_else(no_factors)?;
     let freed = held().remove(&number).ok_or_else(no_factors)?;
-    // SAFETY: as large as that, as was checked.
+    // SAFETY: the size was checked above.
     unsafe { buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader { magic: 0, number: 0, check: 0 }) };
     drop(freed);
     Ok(())

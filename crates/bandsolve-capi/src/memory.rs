@@ -1,4 +1,4 @@
-//! Pointers and sizes from C, checked, as slices.
+//! Checks of pointers and sizes from C, and conversion to slices.
 
 use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
@@ -9,22 +9,22 @@ use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::slice;
 
-/// A string of the caller; `None` if the pointer is null.
+/// Read a string of the caller. A null pointer gives `None`.
 ///
 /// # Safety
-/// `start` is null or a string that ends with a zero, which nobody writes for `'a`.
+/// `start` is null or a string with a zero at the end, which nobody writes for `'a`.
 pub(crate) unsafe fn text<'a>(start: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: a string, says the caller.
+    // SAFETY: the caller's promise.
     (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) })
 }
 
-/// A size that is not negative.
+/// Convert a size that must not be negative.
 pub(crate) fn size(name: &str, value: i64) -> CallResult<usize> {
     let wrong = if value < 0 { "expected 0 or more" } else { "more than can be addressed" };
     usize::try_from(value).map_err(|_| CallFailure::argument(format!("{name} is {value}, {wrong}")))
 }
 
-/// The product of sizes as a number of elements of type `T` that fits the address space.
+/// Multiply sizes to a number of elements of type `T` that fits in the address space.
 pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> CallResult<usize> {
     if factors.contains(&0) {
         return Ok(0);
@@ -41,7 +41,7 @@ pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> CallResult<usize> {
     }
 }
 
-/// An array of the caller: aligned, inside the address space, and not null unless it is empty.
+/// An array of the caller that is aligned, inside the address space, and not null unless it is empty.
 #[derive(Debug)]
 pub(crate) struct RawArray<T> {
     name: &'static str,
@@ -50,7 +50,7 @@ pub(crate) struct RawArray<T> {
 }
 
 impl<T> RawArray<T> {
-    /// Checks the pointer; `len` comes from [`elements`].
+    /// Check the pointer. `len` comes from [`elements`].
     pub fn new(name: &'static str, start: *const T, len: usize) -> CallResult<Self> {
         let array = Self { name, start: start.cast_mut(), len };
         if len == 0 {
@@ -70,13 +70,13 @@ impl<T> RawArray<T> {
         Ok(array)
     }
 
-    /// Its addresses.
+    /// Get the address range.
     pub fn place(&self) -> ArgumentPlace {
         let start = self.start.addr();
         ArgumentPlace { name: self.name, bytes: start..start + self.len * size_of::<T>() }
     }
 
-    /// Whether both begin at the same element.
+    /// Whether both arrays start at the same element.
     pub fn begins_with(&self, other: &Self) -> bool {
         self.start == other.start
     }
@@ -89,7 +89,7 @@ impl<T> RawArray<T> {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest says the caller.
+        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest is the caller's promise.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 
@@ -101,7 +101,7 @@ impl<T> RawArray<T> {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest says the caller.
+        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest is the caller's promise.
         unsafe { slice::from_raw_parts_mut(self.start, self.len) }
     }
 }
@@ -114,7 +114,7 @@ impl<T: bytemuck::Pod> RawArray<T> {
     /// # Safety
     /// There are `len` elements in the memory of `device`, which nobody writes for `'a`.
     pub unsafe fn read_on<'a>(&self, device: &'a Device) -> DeviceSlice<'a, T> {
-        // SAFETY: aligned, as checked in `new`. The rest says the caller.
+        // SAFETY: aligned, as checked in `new`. The rest is the caller's promise.
         unsafe { DeviceSlice::from_raw(device, self.start.expose_provenance() as u64, self.len) }
     }
 
@@ -128,7 +128,7 @@ impl<T: bytemuck::Pod> RawArray<T> {
     }
 }
 
-/// The size of a structure of the caller, from its first field: at least the size that this library knows.
+/// Read the size of a structure of the caller from its first field. It must be at least the size that this library knows.
 ///
 /// # Safety
 /// `start` is null, or points to a structure whose first field is its size.
@@ -137,7 +137,8 @@ pub(crate) unsafe fn room<S>(name: &str, start: *const S) -> CallResult<usize> {
     unsafe { room_from(name, start, size_of::<S>()) }
 }
 
-/// As [`room`], for a structure that had `expected` bytes in the first version of the library. Later versions added fields at the end.
+/// Do the same as [`room`], for a structure that had `expected` bytes in the first version of the library. Later versions added fields at the
+/// end.
 ///
 /// # Safety
 /// As [`room`].
@@ -145,7 +146,7 @@ pub(crate) unsafe fn room_from<S>(name: &str, start: *const S, expected: usize) 
     if start.is_null() || !start.is_aligned() {
         return Err(CallFailure::argument(format!("{name} is null or not aligned, expected a pointer to a structure")));
     }
-    // SAFETY: not null and aligned; the caller has set the first field.
+    // SAFETY: the pointer is not null and aligned, and the caller has set the first field.
     let size = unsafe { start.cast::<usize>().read() };
     let path = core::any::type_name::<S>();
     if size < expected {
@@ -162,7 +163,7 @@ pub(crate) unsafe fn room_from<S>(name: &str, start: *const S, expected: usize) 
 /// `to` is aligned and has room for `size` bytes.
 pub(crate) unsafe fn write_part<S: Copy>(to: *mut S, value: &S, size: usize) {
     let bytes = size.min(size_of::<S>());
-    // SAFETY: there is room, as the caller says; a structure of its own lies nowhere in it.
+    // SAFETY: the caller's promise; `value` is a structure of this library, so it does not overlap.
     unsafe { core::ptr::copy_nonoverlapping(core::ptr::from_ref(value).cast::<u8>(), to.cast::<u8>(), bytes) }
 }
 
@@ -174,7 +175,7 @@ pub(crate) struct ArgumentPlace {
 }
 
 impl ArgumentPlace {
-    /// The first of `others` that shares a byte with it.
+    /// Find the first of `others` that shares a byte with this range.
     pub fn overlapped<'p>(&self, others: &'p [ArgumentPlace]) -> Option<&'p ArgumentPlace> {
         let share = |other: &&ArgumentPlace| {
             let start = self.bytes.start.max(other.bytes.start);
@@ -184,12 +185,12 @@ impl ArgumentPlace {
     }
 }
 
-/// Heap memory for `needed`.
+/// Allocate heap memory for `needed`.
 pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
 }
 
-/// Bytes of a buffer, for any alignment.
+/// Get the number of bytes of a buffer, for any alignment.
 pub(crate) fn scratch_bytes(needed: StackReq) -> CallResult<usize> {
     let bytes = needed.unaligned_bytes_required();
     if isize::try_from(bytes).is_ok() {
@@ -198,19 +199,19 @@ pub(crate) fn scratch_bytes(needed: StackReq) -> CallResult<usize> {
     Err(CallFailure::argument("the buffer would be larger than can be addressed; reduce the sizes".into()))
 }
 
-/// Writes the size of a buffer to `out`.
+/// Write the size of a buffer to `out`.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` is null, or may be written.
 pub(crate) unsafe fn tell_size(needed: StackReq, out: *mut usize) -> CallResult {
     let out = RawArray::new("size", out, 1)?;
     let bytes = scratch_bytes(needed)?;
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = bytes };
     Ok(())
 }
 
-/// Run with the buffer of the caller, or with heap memory.
+/// Run `work` with the buffer of the caller, or with heap memory.
 ///
 /// # Safety
 /// Nobody else uses the buffer.
@@ -220,7 +221,7 @@ pub(crate) unsafe fn in_scratch<R>(
     work: impl FnOnce(&mut PodStack) -> R,
 ) -> CallResult<R> {
     if let Some(buffer) = buffer {
-        // SAFETY: the caller's promise. Whatever its bytes are, they are bytes, and solves write before they read.
+        // SAFETY: the caller's promise. Every byte value is valid, and solves write before they read.
         return Ok(work(PodStack::new(unsafe { buffer.write() })));
     }
     let bytes = scratch_bytes(needed)?;

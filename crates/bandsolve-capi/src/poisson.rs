@@ -161,7 +161,7 @@ pub(crate) unsafe fn defaults(out: *mut bandsolve_poisson_problem_t) -> CallResu
     let (axes, method) = ([NO_AXIS; 3], core::ptr::null());
     let usual =
         bandsolve_poisson_problem_t { size, dimensions: 2, axes, shift: 0.0, mean: 0.0, removable: 0.1, method };
-    // SAFETY: there is room, as was just checked.
+    // SAFETY: the size was checked above.
     unsafe { out.write(usual) };
     Ok(())
 }
@@ -193,7 +193,7 @@ impl bandsolve_poisson_axis_t {
         }
     }
 
-    /// The problem with this axis, whose sides have so many points.
+    /// Add this axis to a problem. Each side of the axis has `points` points.
     ///
     /// # Safety
     /// Arrays that are not null have as many numbers as the header says.
@@ -224,14 +224,14 @@ impl bandsolve_poisson_axis_t {
     }
 }
 
-/// The first `dimensions` axes.
+/// Get the first `dimensions` axes.
 fn counted<A>(axes: &[A], dimensions: i64) -> CallResult<&[A]> {
     let counted = usize::try_from(dimensions).ok().and_then(|count| axes.get(..count));
     let message = || format!("problem->dimensions is {dimensions}, expected 1 to 3");
     counted.filter(|axes| !axes.is_empty()).ok_or_else(|| CallFailure::argument(message()))
 }
 
-/// The method with this name; `auto` if there is no name.
+/// Get the method with this name, or `auto` if the pointer is null.
 ///
 /// # Safety
 /// As [`text`].
@@ -244,12 +244,12 @@ unsafe fn method_called(name: *const c_char) -> CallResult<PoissonMethod> {
     })
 }
 
-/// The problem of the caller.
+/// Read the problem of the caller.
 ///
 /// # Safety
-/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null to what the header says.
+/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null point to what the header says.
 unsafe fn problem(given: *const bandsolve_poisson_problem_t) -> CallResult<Poisson> {
-    // SAFETY: the caller's promise; any bytes are numbers and pointers.
+    // SAFETY: the caller's promise; all bytes are valid numbers and pointers.
     let given = unsafe {
         room("problem", given)?;
         *given
@@ -272,10 +272,10 @@ unsafe fn problem(given: *const bandsolve_poisson_problem_t) -> CallResult<Poiss
     Ok(problem)
 }
 
-/// `poisson_create`: a solver of a problem.
+/// Create a solver of a problem (`poisson_create`).
 ///
 /// # Safety
-/// As [`problem`]; `out` is null or may be written.
+/// As [`problem`]; `out` is null, or may be written.
 pub(crate) unsafe fn create<T: PoissonScalar>(
     given: *const bandsolve_poisson_problem_t,
     out: *mut bandsolve_poisson_solver_t,
@@ -283,12 +283,12 @@ pub(crate) unsafe fn create<T: PoissonScalar>(
     let out = RawArray::new("solver", out, 1)?;
     // SAFETY: the caller's promise.
     let plan = unsafe { problem(given)? }.plan::<T>()?;
-    // SAFETY: the caller lends it.
+    // SAFETY: the caller's promise.
     unsafe { hand_over(plan, &out) };
     Ok(())
 }
 
-/// Writes a handle of a plan to `out`.
+/// Write the handle of a plan to `out`.
 ///
 /// # Safety
 /// Nobody else reads or writes `out`.
@@ -296,14 +296,14 @@ unsafe fn hand_over<T: PoissonScalar>(plan: PoissonPlan<T>, out: &RawArray<bands
     let words = |text: &str| CString::new(text).unwrap_or_default();
     let (method, reason) = (words(plan.method().0.name()), words(plan.method().1));
     let made = bandsolve_poisson_solver { plan: Box::new(plan), method, reason };
-    // SAFETY: not null and aligned; the rest says the caller.
+    // SAFETY: not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
 }
 
-/// The plan of a handle.
+/// Get the plan of a handle.
 ///
 /// # Safety
-/// It is null, or not destroyed for `'a`.
+/// The handle is null, or not destroyed for `'a`.
 unsafe fn held<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> CallResult<&'a PoissonPlan<T>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(solver, "solver", "poisson_create")? };
@@ -315,21 +315,21 @@ unsafe fn held<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> Call
     })
 }
 
-/// Scratch that is sufficient in place and out of place.
+/// Get the scratch size that is sufficient for solves in place and out of place.
 fn needed<T: PoissonScalar>(plan: &PoissonPlan<T>) -> StackReq {
     plan.solve_scratch().or(plan.solve_in_place_scratch())
 }
 
-/// `poisson_solve_bufferSizeExt`.
+/// Get the buffer size of a solve (`poisson_solve_bufferSizeExt`).
 ///
 /// # Safety
-/// `solver` is null or not destroyed meanwhile; `out` is null or may be written.
+/// `solver` is null, or is not destroyed during the call; `out` is null, or may be written.
 pub(crate) unsafe fn solve_size<T: PoissonScalar>(solver: bandsolve_poisson_solver_t, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { tell_size(needed(held::<T>(solver)?), out) }
 }
 
-/// `poisson_solve`.
+/// Solve a Poisson problem (`poisson_solve`).
 ///
 /// # Safety
 /// As [`solve_size`]; pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
@@ -359,9 +359,12 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
         false => Some(RawArray::<u8>::new("buffer", scratch.cast(), scratch_bytes(needed)?)?),
     };
     if let Some(other) = buffer.as_ref().and_then(|own| own.place().overlapped(&[u.place(), f.place()]).cloned()) {
-        return Err(CallFailure::buffer(format!("buffer overlaps {}", other.name)));
+        return Err(CallFailure::buffer(format!(
+            "buffer overlaps {}; pass a buffer that does not overlap",
+            other.name
+        )));
     }
-    // SAFETY: the caller's promise; what is written shares no byte with anything else, and f is not read where it is u.
+    // SAFETY: the caller's promise; the written arrays overlap no other array. If f is u, f is not read.
     let report = unsafe {
         let u = u.write();
         in_scratch(buffer, needed, |stack| match in_place {
@@ -369,7 +372,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
             false => plan.solve_into_with(f.read(), u, stack),
         })??
     };
-    // SAFETY: there is room, as was checked above.
+    // SAFETY: the size was checked above.
     unsafe { tell(&report, out) };
     Ok(())
 }
@@ -377,7 +380,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
 /// Write a report, unless `out` is null.
 ///
 /// # Safety
-/// `out` is null or has room for a report, as it says itself.
+/// `out` is null, or points to a structure whose first field is its size.
 unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     if out.is_null() {
         return;
@@ -398,10 +401,10 @@ unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     unsafe { write_part(out, &said, size) };
 }
 
-/// A text of a handle; empty if the handle is null.
+/// Get a text of a handle. It is empty if the handle is null.
 ///
 /// # Safety
-/// It is null, or not destroyed for as long as the text is read.
+/// The handle is null, or not destroyed for as long as the text is read.
 unsafe fn said(
     solver: bandsolve_poisson_solver_t,
     text: impl FnOnce(&bandsolve_poisson_solver) -> &CStr,
@@ -410,7 +413,7 @@ unsafe fn said(
     unsafe { solver.as_ref() }.map_or(c"", text).as_ptr()
 }
 
-/// `bandsolvePoissonMethod`: the name of the method, after the choice of `auto`.
+/// Get the name of the method, after the choice of `auto` (`bandsolvePoissonMethod`).
 ///
 /// # Safety
 /// As [`said`].
@@ -419,7 +422,7 @@ pub(crate) unsafe fn method(solver: bandsolve_poisson_solver_t) -> *const c_char
     unsafe { said(solver, |solver| &solver.method) }
 }
 
-/// `bandsolvePoissonReason`: the reason for the method.
+/// Get the reason for the method (`bandsolvePoissonReason`).
 ///
 /// # Safety
 /// As [`said`].
@@ -428,7 +431,7 @@ pub(crate) unsafe fn reason(solver: bandsolve_poisson_solver_t) -> *const c_char
     unsafe { said(solver, |solver| &solver.reason) }
 }
 
-/// `bandsolvePoissonDestroy`: frees a solver.
+/// Free a solver (`bandsolvePoissonDestroy`).
 ///
 /// # Safety
 /// As [`destroy`].

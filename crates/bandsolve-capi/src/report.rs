@@ -71,7 +71,7 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
     _ = LAST.try_with(|last| last.set(report));
 }
 
-/// A zero-terminated text. A longer text is cut.
+/// Convert a text to bytes with a zero at the end. The function cuts a longer text.
 pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
     let mut characters = [0; N];
     characters[..N - 1].iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from as c_char);
@@ -79,12 +79,12 @@ pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
 }
 
 /// # Safety
-/// `report` is null or points to a number of bytes, and to as many as that says.
+/// `report` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn last(report: *mut bandsolve_report_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room_from("report", report, offset_of!(bandsolve_report_t, attention))? };
     let last = LAST.try_with(Cell::get).unwrap_or(NOTHING);
-    // SAFETY: the caller says that there is room for `size` bytes.
+    // SAFETY: the caller's promise, for `size` bytes.
     unsafe { write_part(report, &bandsolve_report_t { size, ..last }, size) };
     Ok(())
 }

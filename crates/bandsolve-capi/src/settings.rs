@@ -71,7 +71,7 @@ fn most_threads(pool: usize) -> usize {
     *MOST.get_or_init(|| available_parallelism().map_or(1, usize::from).max(pool))
 }
 
-/// The number of threads that this thread set, if any.
+/// Get the number of threads that this thread set, if any.
 pub(crate) fn threads_set() -> Option<usize> {
     let threads = SETTINGS.try_with(Cell::get).unwrap_or(USUAL).threads?;
     Some(threads.min(most_threads(bandsolve_kernel::threads::count())))
@@ -86,7 +86,7 @@ pub(crate) struct Plans {
     pub solve: Plan,
 }
 
-/// The plans for systems of this shape. `once`: solve once; otherwise the factors are kept.
+/// Create the plans for systems of this shape. `once` means to solve once, without factors for later solves.
 pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
     let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
@@ -123,7 +123,7 @@ pub(crate) fn set_verify(verify: bool) -> CallResult {
 }
 
 /// # Safety
-/// `name` is null or a string that ends with a zero.
+/// `name` is null, or a string with a zero at the end.
 pub(crate) unsafe fn set_method(name: *const c_char) -> CallResult {
     // SAFETY: the caller's promise.
     let name = unsafe { crate::memory::text(name) }.unwrap_or(c"auto");

@@ -14,11 +14,11 @@ use core::slice;
 /// The kind of system, with the sizes from C.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SystemKind {
-    /// Three arrays of `n`.
+    /// Three arrays of `n` numbers.
     Tridiagonal { n: i64, periodic: bool },
     /// Three arrays of `n` blocks.
     Blocks { n: i64, block: i64, periodic: bool },
-    /// Three arrays of `n` blocks whose factors are kept.
+    /// Three arrays of `n` blocks, to factor once and solve many times.
     Factors { n: i64, block: i64 },
     /// Rows of bands, the lowest band first.
     Banded { n: i64, lower: i64, upper: i64 },
@@ -37,21 +37,21 @@ pub(crate) struct Sides<T> {
 #[derive(Debug)]
 pub(crate) struct CheckedSystem {
     pub plan: Plan,
-    /// Elements of each array of the matrix.
+    /// Number of elements of each array of the matrix.
     pub matrix_len: usize,
-    /// Elements of the right-hand sides.
+    /// Number of elements of the right-hand sides.
     pub rhs_len: usize,
-    /// Right-hand sides; none if the matrix has no rows.
+    /// Number of right-hand sides. It is 0 if the matrix has no rows.
     pub n_rhs: usize,
     /// Scratch for the rearranged matrix.
     storage: StackReq,
-    /// Scratch that fits in the buffer of the caller: for the matrix and for a solve. It never exceeds the size that
-    /// `…_bufferSizeExt` returns, whatever the settings of either thread are.
+    /// Scratch memory in the buffer of the caller, for the matrix and for a solve. For all settings of both threads, it does not exceed
+    /// the size that `…_bufferSizeExt` returns.
     buffer: StackReq,
 }
 
 impl SystemKind {
-    /// Its shape, and the sizes whose product is the length of each array of the matrix.
+    /// Get the shape, and the factors of the length of each array of the matrix.
     fn shape<T: Scalar>(self) -> CallResult<(Shape, [usize; 3])> {
         match self {
             SystemKind::Tridiagonal { n, periodic } => {
@@ -98,7 +98,7 @@ impl CheckedSystem {
         match (self.plan.shape(), error) {
             (Shape::Banded { n, lower, upper }, Error::NotFinite { array, index }) if array != "rhs" => {
                 let index = match array {
-                    // Three bands, the arrays of a tridiagonal matrix.
+                    // With three bands, the matrix is tridiagonal.
                     "sub" => index,
                     "diag" => n + index,
                     "sup" => 2 * n + index,
@@ -110,13 +110,13 @@ impl CheckedSystem {
         }
     }
 
-    /// Keeps the report of a solve.
+    /// Store the report of a solve.
     pub fn settle(&self, solved: Result<Report>) -> CallResult {
         report::keep(&solved, self.plan.chosen_method());
         solved.map(|_| ()).map_err(|error| self.failure(error))
     }
 
-    /// Bytes that a buffer must have, wherever it begins.
+    /// Get the number of bytes that a buffer of any alignment must have.
     fn buffer_bytes(&self) -> CallResult<usize> {
         match self.buffer.unaligned_bytes_required() {
             usize::MAX => {
@@ -127,10 +127,10 @@ impl CheckedSystem {
     }
 }
 
-/// Writes the size of the buffer to `out`.
+/// Write the size of the buffer to `out`.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` is null, or may be written.
 pub(crate) unsafe fn buffer_size<T: Scalar>(
     p: PivotingArgument,
     kind: SystemKind,
@@ -139,7 +139,7 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(
 ) -> CallResult {
     let out = RawArray::new("size", out, 1)?;
     let bytes = CheckedSystem::new::<T>(p, kind, n_rhs)?.buffer_bytes()?;
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = bytes };
     Ok(())
 }
@@ -147,7 +147,7 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(
 /// Check the other arguments and write `bytes` to `out`, for functions whose buffer has the same size for all systems.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` is null, or may be written.
 pub(crate) unsafe fn fixed_size<T: Scalar>(
     p: PivotingArgument,
     kind: SystemKind,
@@ -157,12 +157,12 @@ pub(crate) unsafe fn fixed_size<T: Scalar>(
 ) -> CallResult {
     let out = RawArray::new("size", out, 1)?;
     CheckedSystem::new::<T>(p, kind, n_rhs)?;
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = bytes };
     Ok(())
 }
 
-/// Right-hand sides and solutions as slices.
+/// Right-hand sides and solutions.
 enum RhsSlices<'a, T> {
     Apart { rhs: &'a [T], x: &'a mut [T] },
     InPlace(&'a mut [T]),
@@ -175,12 +175,12 @@ pub(crate) struct SolveBuffers<'a, T> {
     stack: Option<&'a mut PodStack>,
 }
 
-/// The message that two arrays overlap.
+/// Get the message for two arrays that overlap.
 fn overlap(a: &ArgumentPlace, b: &ArgumentPlace) -> String {
-    format!("{} overlaps {}", a.name, b.name)
+    format!("{} overlaps {}; pass arrays that do not overlap", a.name, b.name)
 }
 
-/// The arrays of right-hand sides and solutions: the same array or disjoint arrays, and disjoint from `matrix`.
+/// Check the arrays of right-hand sides and solutions. They are the same array or disjoint, and disjoint from `matrix`.
 pub(crate) fn columns<T: Scalar>(
     system: &CheckedSystem,
     matrix: &[ArgumentPlace],
@@ -202,8 +202,8 @@ pub(crate) fn columns<T: Scalar>(
 /// Check that written arrays overlap no other array, and create slices.
 ///
 /// # Safety
-/// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
-/// the memory for `'a`.
+/// Pointers that are not null point to arrays of the given sizes; `matrix` has the address ranges of the matrix;
+/// nobody else uses the memory for `'a`.
 pub(crate) unsafe fn open<'a, T: Scalar>(
     system: &CheckedSystem,
     matrix: &[ArgumentPlace],
@@ -216,11 +216,11 @@ pub(crate) unsafe fn open<'a, T: Scalar>(
         if let Some(other) = buffer.place().overlapped(&[matrix, &[x.place(), rhs.place()]].concat()) {
             return Err(CallFailure::buffer(overlap(&buffer.place(), other)));
         }
-        // SAFETY: not null, of the size that was asked for, apart from all other arrays, as just checked. Its bytes come from
-        // outside of Rust: whatever they are, they are bytes, and solves write before they read.
+        // SAFETY: the buffer is not null, has the required size, and overlaps no other array, as checked above. Every byte value is valid,
+        // and solves write before they read.
         stack = Some(PodStack::new(unsafe { buffer.write() }));
     }
-    // SAFETY: checked above; `x` is written and shares no byte with what is read.
+    // SAFETY: checked above; `x` is written and overlaps no array that is read.
     let columns = unsafe {
         if x.begins_with(&rhs) {
             RhsSlices::InPlace(x.write())
@@ -231,8 +231,8 @@ pub(crate) unsafe fn open<'a, T: Scalar>(
     Ok(SolveBuffers { columns, stack })
 }
 
-/// Solve with the factors and store the report. Uses the buffer of the caller, or heap memory if there is no buffer, or if a method that
-/// was set by name needs more memory.
+/// Solve with the factors and store the report. Uses the buffer of the caller. Uses heap memory if there is no buffer, or if a method
+/// that was set by name needs more memory.
 pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, work: SolveBuffers<'_, T>) -> CallResult {
     let n_rhs = system.n_rhs;
     let needed = match work.columns {
@@ -254,7 +254,7 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, wo
     system.settle(solved)
 }
 
-/// The three arrays of a matrix and where they lie.
+/// The three arrays of a matrix, and their address ranges.
 pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> CallResult<([RawArray<T>; 3], [ArgumentPlace; 3])> {
     let [sub, diag, sup] = pointers;
     let arrays = [RawArray::new("sub", sub, len)?, RawArray::new("diag", diag, len)?, RawArray::new("sup", sup, len)?];
@@ -262,7 +262,7 @@ pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> CallResult<([RawA
     Ok((arrays, places))
 }
 
-/// `gtsv`, `cgtsv`: solves a tridiagonal system.
+/// Solve a tridiagonal system (`gtsv`, `cgtsv`).
 ///
 /// # Safety
 /// Pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
@@ -281,7 +281,7 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     run(&system.plan.factor(&a)?, &system, work)
 }
 
-/// `bgtsv`, `cbgtsv`: solves a block tridiagonal system.
+/// Solve a block tridiagonal system (`bgtsv`, `cbgtsv`).
 ///
 /// # Safety
 /// As [`tridiagonal`].
@@ -301,7 +301,7 @@ pub(crate) unsafe fn blocks<T: Scalar>(
     run(&system.plan.factor(&a)?, &system, work)
 }
 
-/// `gbsv`: solves a banded system.
+/// Solve a banded system (`gbsv`).
 ///
 /// # Safety
 /// As [`tridiagonal`].
@@ -340,10 +340,10 @@ pub(crate) unsafe fn banded<T: Scalar>(
     run(&system.plan.factor(&a)?, &system, work)
 }
 
-/// Rows that are rearranged at the same time, so that the result stays in the first-level cache.
+/// Number of rows to rearrange at the same time, so that the result stays in the first-level cache.
 const TILE: usize = 32;
 
-/// Band storage of C, `rows[band·n + i] = A(i, i + band − lower)`, to that of LAPACK,
+/// Convert the band storage of C, `rows[band·n + i] = A(i, i + band − lower)`, to that of LAPACK,
 /// `columns[upper + i − j + j·(lower + upper + 1)] = A(i, j)`. Entries outside A become zero.
 fn to_lapack<T: Scalar>((n, lower, upper): (usize, usize, usize), rows: &[T], columns: &mut [T]) {
     let leading = lower + upper + 1;
@@ -363,7 +363,7 @@ fn to_lapack<T: Scalar>((n, lower, upper): (usize, usize, usize), rows: &[T], co
     }
 }
 
-/// The index in C's storage of the entry with index `at` in LAPACK's.
+/// Get the index in the storage of C of the entry with index `at` in the storage of LAPACK.
 fn row_indexed((n, lower, upper): (usize, usize, usize), at: usize) -> usize {
     let leading = lower + upper + 1;
     let (j, row) = (at / leading, at % leading);

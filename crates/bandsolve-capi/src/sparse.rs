@@ -33,7 +33,7 @@ pub(crate) struct CheckedColumns<T> {
 }
 
 impl<T: Scalar> SparseColumns<T> {
-    /// Checks pointers; `names` are those of values, row indices, column pointers and the number of entries.
+    /// Check the pointers. `names` has the names of values, row indices, column pointers and the number of entries.
     fn arrays(&self, columns: usize, names: [&'static str; 4]) -> CallResult<CheckedColumns<T>> {
         let nnz = elements::<T>(names[0], &[size(names[3], self.nnz)?])?;
         // Without columns, the column pointers may be empty.
@@ -54,7 +54,7 @@ impl<T: Scalar> CheckedColumns<T> {
         [self.values.place(), self.row_indices.place(), self.pointers.place()]
     }
 
-    /// The column pointers.
+    /// Get the column pointers.
     ///
     /// # Safety
     /// As [`RawArray::read`].
@@ -64,7 +64,7 @@ impl<T: Scalar> CheckedColumns<T> {
         if pointers.is_empty() { &[0] } else { pointers }
     }
 
-    /// As right-hand sides of `n` rows.
+    /// Use as right-hand sides of `n` rows.
     ///
     /// # Safety
     /// As [`RawArray::read`], for each array.
@@ -81,7 +81,7 @@ pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
         "values" => names[0],
         "row_indices" => names[1],
         "column_pointers" => names[2],
-        // Of results on a device.
+        // The array names of results on a device.
         "x.column_pointers" => RESULT[2],
         other => other,
     };
@@ -93,24 +93,27 @@ pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
     .into()
 }
 
-/// `Err` if one of `written` shares a byte with one of `others`.
+/// Return an error if one of `written` shares a byte with one of `others`.
 fn apart(written: &ArgumentPlace, others: &[&[ArgumentPlace]]) -> CallResult {
     match others.iter().find_map(|others| written.overlapped(others)) {
-        Some(other) => Err(CallFailure::argument(format!("{} overlaps {}", written.name, other.name))),
+        Some(other) => Err(CallFailure::argument(format!(
+            "{} overlaps {}; pass arrays that do not overlap",
+            written.name, other.name
+        ))),
         None => Ok(()),
     }
 }
 
-/// Keeps the report of a solve.
+/// Store the report of a solve.
 pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> CallResult {
     report::keep(&solved, system.plan.chosen_method());
     solved.map(|_| ()).map_err(|error| named(error, RHS))
 }
 
-/// Matrix, right-hand sides, and what is written.
+/// Matrix, right-hand sides, and written arrays.
 type Parts<T, X> = ([RawArray<T>; 3], CheckedColumns<T>, X);
 
-/// The arrays of `gtsv_csc2dense`: matrix, right-hand sides, and x, which is apart from them.
+/// Check the arrays of `gtsv_csc2dense`: matrix, right-hand sides, and x, which must not overlap the others.
 pub(crate) fn dense_arrays<T: Scalar>(
     system: &CheckedSystem,
     n_rhs: i64,
@@ -125,7 +128,7 @@ pub(crate) fn dense_arrays<T: Scalar>(
     Ok((matrix, rhs, x))
 }
 
-/// The arrays of `gtsv_csc2csc`: matrix, right-hand sides, and results, which are apart from all others.
+/// Check the arrays of `gtsv_csc2csc`: matrix, right-hand sides, and results, which must not overlap the others.
 pub(crate) fn pruned_arrays<T: Scalar>(
     system: &CheckedSystem,
     n_rhs: i64,
@@ -151,7 +154,7 @@ pub(crate) fn pruned_arrays<T: Scalar>(
     Ok((matrix, rhs, result))
 }
 
-/// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
+/// Solve for sparse right-hand sides, with dense solutions (`gtsv_csc2dense`).
 ///
 /// # Safety
 /// Pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
@@ -165,14 +168,14 @@ pub(crate) unsafe fn to_dense<T: Scalar>(
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
     let (matrix, rhs, x) = dense_arrays(&system, n_rhs, matrix, rhs, x)?;
-    // SAFETY: the caller's promise; x shares no byte with what is read.
+    // SAFETY: the caller's promise; x overlaps no array that is read.
     let (rhs, x, [sub, diag, sup]) =
         unsafe { (rhs.rhs(system.matrix_len)?, x.write(), matrix.each_ref().map(|a| a.read())) };
     let a = Tridiagonal::new(sub, diag, sup)?;
     kept(system.plan.factor(&a)?.solve_sparse_into(Op::Plain, &rhs, x), &system)
 }
 
-/// `gtsv_csc2csc`: sparse right-hand sides, the largest entries of every solution.
+/// Solve for sparse right-hand sides, and return the largest entries of every solution (`gtsv_csc2csc`).
 ///
 /// # Safety
 /// As [`to_dense`].
@@ -184,10 +187,10 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
     result: SparseColumnsMut<T>,
 ) -> CallResult {
     report::clear();
-    // X is never stored as a whole, so its size has no limit.
+    // The function never stores the whole X, so the size of X has no limit.
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
     let (matrix, rhs, result) = pruned_arrays(&system, n_rhs, matrix, rhs, result)?;
-    // SAFETY: the caller's promise; what is written shares no byte with anything else.
+    // SAFETY: the caller's promise; the written arrays overlap no other array.
     let (rhs, [sub, diag, sup]) = unsafe { (rhs.rhs(system.matrix_len)?, matrix.each_ref().map(|a| a.read())) };
     // SAFETY: as above.
     let (pointers, rows, values) =

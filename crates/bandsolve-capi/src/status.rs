@@ -49,7 +49,7 @@ pub enum bandsolve_status_t {
 use bandsolve_status_t::*;
 
 impl bandsolve_status_t {
-    /// Every status with its name.
+    /// Every status, with its name.
     pub const ALL: [(Self, &CStr); 14] = [
         (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
         (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
@@ -71,7 +71,7 @@ impl bandsolve_status_t {
 /// A status from C. It may be any number, so it is not the Rust enum.
 pub type StatusArgument = i32;
 
-/// The name of a status, or `"unknown status"`.
+/// Get the name of a status, or `"unknown status"`.
 pub(crate) fn name(status: StatusArgument) -> &'static CStr {
     let found = bandsolve_status_t::ALL.iter().find(|(known, _)| *known as StatusArgument == status);
     found.map_or(c"unknown status", |(_, name)| name)
@@ -107,7 +107,7 @@ impl CallFailure {
     fn panic(payload: Box<dyn Any + Send>) -> Self {
         let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
         let message = format!("internal error: {}", text.unwrap_or("a panic without a message"));
-        // A payload may panic when it is dropped.
+        // Do not drop the payload, because the drop could panic.
         core::mem::forget(payload);
         Self { status: BANDSOLVE_INTERNAL_ERROR, message }
     }
@@ -147,7 +147,7 @@ pub(crate) fn guard(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     settle(outcome)
 }
 
-/// As [`guard`], for query functions: if they succeed, the message of the call before remains.
+/// Do the same as [`guard`], for query functions. If they succeed, they keep the message of the call before.
 pub(crate) fn guard_query(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     settle(caught(body))
 }
@@ -176,7 +176,7 @@ fn keep(message: String) {
     _ = MESSAGE.try_with(|last| last.replace(message));
 }
 
-/// The message of the last call on this thread; empty if it succeeded.
+/// Get the message of the last call on this thread. It is empty if the call succeeded.
 pub(crate) fn last_error() -> *const c_char {
     // The address is valid until the next call on this thread.
     MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

@@ -1,4 +1,4 @@
-//! Wrong arguments, numbers that cannot be solved with, and what is said about them.
+//! Invalid arguments and matrices, and the messages about them.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn null_pointers<T: Api>() {
             let status = family.solve((3, 5, 2), system.pointers(), (x.as_mut_ptr(), null()), null_mut());
             expect(status, INVALID, &["rhs is null"]);
             expect(family.size::<T>(3, 5, 2, null_mut()), INVALID, &["size is null"]);
-            // Nothing to read or write: null is as good as anything.
+            // Empty arrays may be null.
             let none = [null(); 3];
             expect(
                 family.solve::<T>((3, 0, 2), none, (null_mut(), null()), null_mut()),
@@ -97,7 +97,7 @@ fn sizes<T: Api>() {
         for n in [0, 3] {
             // SAFETY: as above.
             let status = unsafe { family.size::<T>(3, n, 1, &mut 0) };
-            // No rows have no bands, however wide.
+            // Without rows, the bandwidths have no limit.
             let nothing = n == 0 && matches!(family, Banded { lower: i64::MAX, .. });
             expect(
                 status,
@@ -106,7 +106,7 @@ fn sizes<T: Api>() {
             );
         }
     }
-    // No rows, but a number of right-hand sides that fits nothing: there is nothing to solve.
+    // Without rows, the number of right-hand sides has no limit.
     for family in FAMILIES {
         // SAFETY: as above.
         unsafe {
@@ -154,7 +154,7 @@ fn overlaps<T: Api>() {
 fn not_finite<T: Api>() {
     let bad = T::from_real(T::Real::NAN);
     for family in FAMILIES {
-        // Long enough for every method that is chosen by size.
+        // The size is sufficient for every method that `auto` chooses by size.
         for n in [6, 300] {
             let system = System::<T>::random(family, n, 2);
             let at = family.matrix_len(n) / 2;
@@ -195,7 +195,7 @@ fn singular<T: Api>() {
     }
 }
 
-/// In every function, whatever it was about to do.
+/// In every function.
 fn panics_are_caught<T: Api>() {
     const INTERNAL: Status = Status::BANDSOLVE_INTERNAL_ERROR;
     for family in FAMILIES {
@@ -206,12 +206,12 @@ fn panics_are_caught<T: Api>() {
         status::plant_panic();
         // SAFETY: a number.
         expect(unsafe { family.size::<T>(3, 5, 1, &mut 0) }, INTERNAL, &["planted"]);
-        // And life goes on.
+        // Later calls work.
         expect(system.solve(3, &mut x, false, None), Status::BANDSOLVE_SUCCESS, &[]);
     }
 }
 
-/// The largest sizes that can be addressed: nothing overflows on the way to the size of the buffer.
+/// The largest sizes that can be addressed. The computation of the buffer size does not overflow.
 fn limits<T: Api>() {
     for family in FAMILIES {
         let most = isize::MAX as usize / size_of::<T>();
@@ -235,7 +235,7 @@ fn limits<T: Api>() {
 
 for_all_types!(null_pointers, sizes, limits, overlaps, not_finite, singular, panics_are_caught);
 
-/// A solution that leaves the range of the type.
+/// A solution outside the range of the type.
 #[test]
 fn not_converged() {
     let mut system = System::<f64>::random(Tridiagonal { cyclic: false }, 20, 1);
@@ -337,7 +337,7 @@ fn reports_are_no_larger_than_their_size() {
     expect(unsafe { bandsolveLastReport(null_mut()) }, INVALID, &["report is null"]);
 }
 
-/// A system that the chosen method breaks on is reported so, and each thread has its own message, report and settings.
+/// The report shows that the chosen method failed. Each thread has its own message, report and settings.
 #[test]
 fn each_thread_has_its_own() {
     assert_eq!(set_method(c"thomas"), Status::BANDSOLVE_SUCCESS);
@@ -345,7 +345,7 @@ fn each_thread_has_its_own() {
     system.matrix[1].fill(0.0);
     system.matrix[0].fill(1.0);
     system.matrix[2].fill(1.0);
-    // Regular, but every leading minor of odd order is zero.
+    // The matrix is regular, but every leading minor of odd order is zero.
     system.solution(3);
     assert_eq!((report().0.fallback, report().1.as_str()), (1, "thomas"));
     expect(bandsolveSetThreads(-1), INVALID, &["threads"]);
@@ -361,7 +361,7 @@ fn each_thread_has_its_own() {
     assert_eq!(report().1, "thomas");
 }
 
-/// What a failed call leaves is no report of the one before.
+/// After a failed call, the report is not that of the call before.
 #[test]
 fn reports_are_of_the_last_call() {
     let system = System::<f64>::random(Tridiagonal { cyclic: false }, 50, 1);

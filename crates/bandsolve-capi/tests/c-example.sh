@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The C API as C and C++ programs see it: installed into a temporary folder, compiled by way of pkg-config (shared and static)
-# and CMake, run, and run under valgrind where that is at hand; and the functions for GPUs on the emulated one.
+# Install the C API into a temporary folder, compile C and C++ programs with pkg-config (shared and static) and CMake, and run them, also under
+# valgrind if it is installed. Run the functions for GPUs on the emulated GPU.
 #
 # usage: c-example.sh [PROFILE]     default: dev
 set -euo pipefail
@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 PREFIX=$work/prefix PROFILE=$profile "$here/install.sh"
 export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig LD_LIBRARY_PATH=$work/prefix/lib
 passed=0
-# An example says how many checks it passed; any other program counts as one.
+# An example prints how many checks it passed. Any other program counts as one check.
 run() {
     "$@" >"$work/out" 2>&1 || { cat "$work/out"; echo "FAILED: $*"; exit 1; }
     local count
@@ -31,17 +31,17 @@ run() {
     passed=$((passed + count))
 }
 strict=(-Wall -Wextra -Werror -pedantic -O1 -g)
-# pkg-config writes words as a shell reads them.
+# pkg-config quotes words for the shell.
 words() { eval "flags=($(pkg-config "$@"))"; }
 
-# The program that the README shows.
+# The program in the README.
 sed -n '/^```c$/,/^```$/p' "$here/README.md" | sed '/^```/d' >"$work/readme.c"
 words --cflags --libs bandsolve
 gcc -std=c99 "${strict[@]}" "$work/readme.c" "${flags[@]}" -o "$work/readme"
 run "$work/readme"
 grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README's program"; exit 1; }
 
-# The lines that docs/c-api.md shows before its program for GPUs.
+# The lines in docs/c-api.md before the program for GPUs.
 {
     printf '#include <bandsolve.h>\n#include <stdlib.h>\n\nint main(void) {\n'
     printf 'enum { n = 5, n_rhs = 1 };\nconst double sub[n] = {0}, diag[n] = {2, 2, 2, 2, 2}, sup[n] = {0}, rhs[n] = {2, 4, 6, 8, 10};\n'
@@ -56,7 +56,7 @@ gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$wo
 gcc -std=c99 "${strict[@]}" "$here/examples/iterate.c" "${flags[@]}" -lm -o "$work/iterate"
 gcc -std=c99 "${strict[@]}" "$here/examples/poisson.c" "${flags[@]}" -lm -o "$work/poisson"
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
-# The headers alone, in both languages; that for GPUs is not installed.
+# Compile the headers in both languages. The header for GPUs is not installed.
 printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
 for language in "gcc -std=c99 -x c" "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "g++ -std=c++20 -x c++"; do
     IFS=' ' read -r -a compile <<<"$language"
@@ -74,7 +74,7 @@ run "$work/waves"
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
 
-# Every function that the headers declare is there.
+# The library contains every function that the headers declare.
 same_functions() { # prefix
     grep -ohE 'bandsolve[A-Za-z0-9_]+\(' "$1"/include/*.h | tr -d '(' | sort -u >"$work/declared"
     nm -D --defined-only "$1/lib/libbandsolve.so" | awk '{ print $3 }' | grep '^bandsolve' | sort -u >"$work/exported"
@@ -93,7 +93,7 @@ version=$(pkg-config --modversion bandsolve)
 case $version in 0.*) compatible=${version%.*} ;; *) compatible=${version%%.*} ;; esac
 run grep -F "[libbandsolve.so.$compatible]" <(readelf -d "$work/shared")
 
-# Wherever it is installed: README's program with the shared library, and with nothing but static ones; CMake's examples.
+# In different folders: the program of the README with the shared library and with static libraries only, and the examples of CMake.
 built=${CARGO_TARGET_DIR:-$root/target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
 placed() { # folder, PREFIX as it is given there, LIBDIR
     local prefix=$2
@@ -121,7 +121,7 @@ placed "$work/b" "with space & sign" lib
 placed "$work/c" "$work/c/absolute/" "$work/c/absolute/lib/x86_64-linux-gnu/"
 if PREFIX=$work/d LIBDIR=/elsewhere/lib BUILT=$built "$here/install.sh" 2>/dev/null; then echo "FAILED: LIBDIR outside of PREFIX"; exit 1; fi
 
-# A packaged crate installs itself, and holds its licences.
+# A packaged crate can install itself, and contains its licences.
 (cd "$root" && cargo package --offline --allow-dirty --list -p bandsolve-capi 2>/dev/null) >"$work/packed"
 mkdir "$work/crate"
 (cd "$here" && grep -vE '^(Cargo.lock|Cargo.toml.orig|\.cargo_vcs_info.json)$' "$work/packed" | xargs -d '\n' cp --parents -Lt "$work/crate")
@@ -135,7 +135,7 @@ for crate in "$root"/crates/*/; do
     for licence in LICENSE-MIT LICENSE-APACHE; do run grep -qx "$licence" "$work/packed"; done
 done
 
-# The program that docs/c-api.md shows for GPUs.
+# The program for GPUs in docs/c-api.md.
 "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
 FEATURES=gpu BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"

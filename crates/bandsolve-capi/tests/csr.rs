@@ -1,5 +1,5 @@
-//! Sparse matrices by rows: products, forests, preconditioners and iterative solves are those of the Rust crate, bit for bit; and what
-//! is said about wrong arguments.
+//! Sparse matrices: products, forests, preconditioners and iterative solves equal those of the Rust crate, bit for bit. Messages about invalid
+//! arguments.
 
 mod common;
 
@@ -23,7 +23,7 @@ type ForestOptions = *const bandsolve_forest_options_t;
 type IterationOptions = *const bandsolve_iteration_options_t;
 type IterationReport = *mut bandsolve_iteration_report_t;
 
-/// The functions of one type.
+/// The functions of one number type.
 struct CsrFunctions<T> {
     create: Create<T, i32>,
     create_64: Create<T, i64>,
@@ -100,7 +100,7 @@ fn real<T: Scalar>(value: f64) -> T {
 }
 
 impl<T: CsrApi> Arrays<T> {
-    /// Rows of up to six random entries, in any order, some of them in the same column.
+    /// Create rows of up to six random entries, in any order, some of them in the same column.
     fn random(rows: usize, columns: usize) -> Self {
         let random = &mut Random::new((rows + 3 * columns) as u64);
         let (mut indices, mut pointers) = (Vec::new(), vec![0]);
@@ -113,7 +113,7 @@ impl<T: CsrApi> Arrays<T> {
         Self { rows, columns, values, indices, pointers }
     }
 
-    /// Five points on a grid of 20 · 15, strongly coupled along one direction.
+    /// Create a five-point matrix on a grid of 20 × 15 points, with strong couplings along one direction.
     fn grid() -> Self {
         let (nx, ny) = (20, 15);
         let (mut values, mut indices, mut pointers) = (Vec::new(), Vec::new(), vec![0]);
@@ -160,7 +160,7 @@ fn room_behind_the_entries_and_pointers_of_another_type() {
     let arrays = Arrays::<f64>::random(40, 40);
     let (mut values, mut indices) = (arrays.values.clone(), arrays.indices.clone());
     let wide: Vec<i64> = arrays.pointers.iter().map(|pointer| i64::from(*pointer)).collect();
-    // What would be refused as an entry.
+    // These numbers would be invalid entries.
     values.extend([f64::NAN; 3]);
     indices.extend([-1, 1000, i32::MAX]);
     let (nnz, x) = (values.len() as i64, vec![1.0; 40]);
@@ -229,7 +229,7 @@ fn products<T: CsrApi>() {
     }
 }
 
-/// Five entries a row at random, in a matrix that is large enough to be kept in panels: products, and an iteration, are those of Rust.
+/// Five random entries per row, in a matrix that is large enough for panels. Products and an iteration equal those of Rust.
 fn prepared<T: CsrApi>() {
     let n = (2 << 20) / size_of::<T>();
     let random = &mut Random::new(9);
@@ -240,7 +240,7 @@ fn prepared<T: CsrApi>() {
     let (matrix, a) = (arrays.matrix(), arrays.rust());
     let kept = PreparedProduct::new(&a).unwrap();
     assert!(kept.is_in_panels());
-    // Twice does no harm.
+    // A second call is allowed.
     // SAFETY: a matrix.
     let statuses = unsafe { [(T::CSR.prepare)(matrix), (T::CSR.prepare)(matrix)] };
     assert_eq!((statuses, message()), ([OK; 2], String::new()));
@@ -390,7 +390,7 @@ fn preconditioners<T: CsrApi>() {
     ] {
         let matrix = arrays.matrix();
         let m = precond::<T>(matrix, name);
-        // What was made of a matrix outlives its handle.
+        // Objects that were created from a matrix outlive its handle.
         destroy(matrix);
         let kind = name.to_str().unwrap().parse().unwrap();
         let expected = Preconditioner::new(&a, kind, &PreconditionerOptions::default()).unwrap();
@@ -406,7 +406,7 @@ fn preconditioners<T: CsrApi>() {
             let (mut z, mut out) = (vec![T::ZERO; n], [vec![T::ONE; n], vec![T::ONE; n]]);
             let mut memory = PodBuffer::new(expected.apply_scratch());
             let applied = expected.apply_op(rust, &r, &mut z, PodStack::new(&mut memory));
-            // Exactly the bytes that were asked for, at an odd address.
+            // A buffer with exactly the queried size, at an odd address.
             let mut buffer = vec![0_u8; size + 1];
             let buffers = [null_mut(), buffer[1..].as_mut_ptr().cast()];
             for (out, buffer) in out.iter_mut().zip(buffers) {
@@ -488,7 +488,7 @@ fn iterations<T: CsrApi>() {
     destroy(matrix);
 }
 
-/// How iterations end that do not converge; without options, reports and buffers.
+/// Endings of iterations that do not converge, and calls without options, reports and buffers.
 fn endings<T: CsrApi>() {
     unsafe extern "C" fn watch(iteration: i64, residual: f64, tolerance: f64, data: *mut c_void) -> i32 {
         assert!(residual > tolerance);
@@ -572,7 +572,7 @@ fn wrong_matrices<T: CsrApi>() {
     }
 }
 
-/// A matrix of another type than `T`.
+/// A matrix of another number type than `T`.
 fn of_other_type<T: CsrApi>() -> bandsolve_csr_t {
     let mut other = null_mut();
     // SAFETY: nothing to read.
@@ -717,7 +717,7 @@ fn wrong_preconditioners<T: CsrApi>() {
         expect(apply(0, m, r, null_mut(), null_mut()), "z is null");
         expect(apply(0, m, z, z, null_mut()), "z overlaps r");
         assert_eq!(apply(0, m, r, z, z.cast()), Status::BANDSOLVE_INVALID_BUFFER);
-        // Behind z there may be another array that the call is given.
+        // Another array of the call may follow directly after z.
         assert!(message().contains("buffer overlaps "), "{}", message());
         expect((T::CSR.apply_size)(null_mut(), &mut 0), "precond is null");
         expect((T::CSR.apply_size)(m, null_mut()), "size is null");
@@ -757,7 +757,7 @@ fn wrong_iterations<T: CsrApi>() {
         expect(call(gmres, oblong, null_mut()), "matrix has 20 rows and 10 columns, expected a square one");
         expect(call(gmres, other, null_mut()), "another number type");
         expect(call(gmres, matrix, m), "rows of the preconditioner");
-        // Spaces are no larger than the matrix.
+        // Krylov spaces are not larger than the matrix.
         for huge in [c"gmres:18446744073709551615", c"gmres:700000000"] {
             assert_eq!(call(huge.as_ptr(), matrix, null_mut()), OK, "{}", message());
         }
@@ -797,7 +797,7 @@ fn wrong_iterations<T: CsrApi>() {
     [matrix, oblong, other, small_matrix].into_iter().for_each(destroy);
 }
 
-/// Numbers are those that docs/c-api.md says.
+/// The numbers equal those in docs/c-api.md.
 #[test]
 fn numbers_of_operations_sides_and_endings() {
     use {bandsolve_ending_t::*, bandsolve_operation_t::*, bandsolve_side_t::*};

@@ -1,4 +1,4 @@
-//! Block systems factored once and solved often: the same bits as in one call, and misuse is told.
+//! Block systems that are factored once and solved many times: the same bits as in one call, and errors for misuse.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn factored_once_solved_twice<T: Split>() {
             assert_eq!(storage(P, n, block, &mut bytes[0]), OK);
             assert_eq!(size(P, n, 2, block, &mut bytes[1]), OK);
             let (mut held, mut scratch) = (vec![0xa5_u8; bytes[0] + 3], vec![0xff_u8; bytes[1]]);
-            // In any alignment.
+            // The buffer may have any alignment.
             let held = held[3..].as_mut_ptr().cast::<c_void>();
             assert_eq!(factor(P, n, block, sub, diag, sup, held), OK, "{}", message());
             for buffer in [scratch.as_mut_ptr().cast(), null_mut()] {
@@ -32,7 +32,7 @@ fn factored_once_solved_twice<T: Split>() {
                 let status = solve(P, n, 2, block, sub, diag, sup, x.as_mut_ptr(), rhs, held, buffer);
                 assert_eq!((status, message()), (OK, String::new()));
                 assert!(x == expected, "blocks of {block}, n = {n}");
-                // In place.
+                // Solve in place.
                 x.copy_from_slice(&system.rhs);
                 let own = x.as_mut_ptr();
                 assert_eq!(solve(P, n, 2, block, sub, diag, sup, own, own, held, buffer), OK);
@@ -76,27 +76,27 @@ fn misuse_is_told() {
         let other = bandsolveSbgtrfs(P, 20, 1, 10, single, single, single, out, rhs.cast(), held, null_mut());
         assert_eq!((other, message().contains("number type")), (Status::BANDSOLVE_INVALID_BUFFER, true));
         assert_eq!(solve(P, 20, sub, held), OK);
-        // Factors go by their buffer, wherever it was moved; twice they cannot be freed.
+        // The contents of the buffer identify the factors, also after a move. A second destroy is an error.
         let mut moved = [0_u64; 8];
         moved.copy_from_slice(core::slice::from_raw_parts(held.cast::<u64>(), 8));
         assert_eq!(solve(P, 20, sub, moved.as_mut_ptr().cast()), OK);
         assert_eq!(bandsolveDbgtf_destroy(held), OK);
         assert_eq!(bandsolveDbgtf_destroy(held), Status::BANDSOLVE_INVALID_BUFFER);
-        // What a move has left behind refers to nothing.
+        // The old copy of a moved buffer refers to no factors.
         let moved = moved.as_mut_ptr().cast::<c_void>();
         assert_eq!(bandsolveDbgtf_destroy(moved), Status::BANDSOLVE_INVALID_BUFFER);
         assert_eq!(solve(P, 20, sub, moved), Status::BANDSOLVE_INVALID_BUFFER);
     }
 }
 
-/// Bytes that this process has.
+/// Get the number of bytes that this process uses.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
-/// Factors as large as the matrix at least (19 MB), 40 times in one buffer. Then a buffer that was moved: its factors stay.
+/// Factors that are at least as large as the matrix (19 MB), 40 times in the same buffer. Then a buffer that was moved, and keeps its factors.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_buffer_that_is_filled_again() {
@@ -113,7 +113,7 @@ fn a_buffer_that_is_filled_again() {
         let before = resident();
         (0..40).for_each(|_| fill());
         let grown = resident().saturating_sub(before);
-        // Half of what would be kept.
+        // Half of the memory of all factors.
         assert!(grown < 20 * 3 * 500 * 40 * 40 * 8, "{grown} bytes more");
         let mut solve = |held| bandsolveDbgtrfs(P, 500, 1, 40, sub, diag, sup, x.as_mut_ptr(), rhs, held, null_mut());
         core::ptr::copy_nonoverlapping(buffer.cast::<u64>(), other.cast::<u64>(), 8);
@@ -124,7 +124,7 @@ fn a_buffer_that_is_filled_again() {
     }
 }
 
-/// A matrix that cannot be factored leaves nothing behind; one that is singular is told when it is solved with.
+/// A failed factorization stores no factors. A solve reports a singular matrix.
 #[test]
 fn broken_matrices() {
     let (n, block) = (30, 9);

@@ -1,4 +1,4 @@
-//! The functions for the memory of devices, on the emulated one: the same bits as the Rust solvers, and misuse is told.
+//! The functions for device memory, on the emulated device: the same bits as the Rust solvers, and errors for misuse.
 
 mod common;
 
@@ -99,7 +99,7 @@ type ToSparse<T> = unsafe extern "C" fn(
     i64,
 ) -> Status;
 
-/// The functions of one type; pairs are open and cyclic.
+/// The functions of one number type. Pairs are for open and cyclic systems.
 struct Functions<T> {
     gtsv: [(Size, Solve<T>); 2],
     bgtsv: [(BlockSize, BlockSolve<T>); 2],
@@ -170,7 +170,7 @@ fn open_device(name: &CStr) -> (Status, Handle) {
     (status, handle)
 }
 
-/// An emulated device from both sides.
+/// An emulated device, as a handle of C and as a device of Rust.
 struct Opened {
     handle: Handle,
     device: Device,
@@ -198,7 +198,7 @@ impl Drop for Opened {
     }
 }
 
-/// As C has it.
+/// Convert a device array to a pointer of C.
 fn pointer<T: bytemuck::Pod>(array: &DeviceVec<T>) -> *mut T {
     with_exposed_provenance_mut(array.slice(..).address() as usize)
 }
@@ -209,7 +209,7 @@ struct There<'a, T: Scalar> {
     family: Family,
     n: usize,
     n_rhs: usize,
-    /// A banded matrix is the first.
+    /// For a banded matrix, the first array contains the bands.
     matrix: [DeviceVec<T>; 3],
     rhs: DeviceVec<T>,
 }
@@ -252,10 +252,10 @@ impl<'a, T: OnGpu> There<'a, T> {
         DeviceSolver::new(&self.on.device, &Plan::new(self.shape()), n_rhs).unwrap()
     }
 
-    /// Calls the function.
+    /// Call the function.
     ///
     /// # Safety
-    /// As that.
+    /// As the C function.
     unsafe fn call(
         &self,
         handle: Handle,
@@ -279,7 +279,7 @@ impl<'a, T: OnGpu> There<'a, T> {
         }
     }
 
-    /// Calls the `_bufferSizeExt` function.
+    /// Call the `_bufferSizeExt` function.
     fn size(&self, handle: Handle, (p, n, n_rhs): (i32, i64, i64), out: *mut usize) -> Status {
         let f = T::ON_GPU;
         // SAFETY: `out` is null or may be written.
@@ -292,7 +292,7 @@ impl<'a, T: OnGpu> There<'a, T> {
         }
     }
 
-    /// Solves with the arrays of the system; x comes back.
+    /// Solve with the arrays of the system, and return x.
     fn solve(&self, p: i32, in_place: bool) -> (Status, Vec<T>) {
         let x = if in_place { self.on.upload(&self.rhs.download().unwrap()) } else { self.on.upload(&self.nothing()) };
         let rhs = pointer(if in_place { &x } else { &self.rhs }).cast_const();
@@ -307,7 +307,7 @@ impl<'a, T: OnGpu> There<'a, T> {
     }
 }
 
-/// Every function once, with other sizes than [`FAMILIES`] has, too.
+/// Every function once, also with sizes that [`FAMILIES`] does not have.
 fn families() -> Vec<Family> {
     let blocks = [Blocks { block: 1, cyclic: false }, Blocks { block: 4, cyclic: true }];
     let bands = [(0, 0), (1, 4), (3, 0)].map(|(lower, upper)| Banded { lower, upper });
@@ -321,7 +321,7 @@ fn same_as_the_rust_solver<T: OnGpu>() {
         let mut x = on.device.zeros(there.rhs.len()).unwrap();
         let expected = there.solver(n_rhs).solve(there.as_rust(), &there.rhs, &mut x).unwrap();
         let x = x.download().unwrap();
-        // Again with what was kept.
+        // Again with the kept solver.
         for in_place in [false, true, false] {
             let (status, found) = there.solve(P, in_place);
             expect(status, OK, &[]);
@@ -333,7 +333,7 @@ fn same_as_the_rust_solver<T: OnGpu>() {
     }
 }
 
-/// Whatever is chosen, and more kinds of systems by turns than solvers are kept.
+/// All settings, and more kinds of systems in turn than the library keeps solvers for.
 fn settings_count<T: OnGpu>() {
     let on = Opened::new();
     let there = There::<T>::random(&on, Tridiagonal { cyclic: true }, 200, 2);
@@ -450,7 +450,7 @@ fn factored_once_solved_often<T: OnGpu>() {
                 solve(handle, stream, P, n, n_rhs, block, sub, diag, sup, x, rhs, held, null_mut())
             };
             expect(sides(rhs, rhs, 1), Status::BANDSOLVE_INVALID_BUFFER, &["no factors"]);
-            // Twice into the same buffer: the factors before are freed.
+            // A second factorization with the same buffer frees the factors of the first.
             expect(factor(handle, null_mut(), P, n, block, sub, diag, sup, held), OK, &[]);
             expect(factor(handle, null_mut(), P, n, block, sub, diag, sup, held), OK, &[]);
             for n_rhs in [1, 3, 2] {
@@ -474,7 +474,7 @@ fn factored_once_solved_often<T: OnGpu>() {
             expect(destroy(handle, null_mut()), OK, &[]);
             let nowhere = factor(handle, null_mut(), P, n, block, sub, diag, sup, null_mut());
             expect(nowhere, INVALID, &["factorization_buffer is null"]);
-            // Left to the device.
+            // Closing the device frees the factors.
             expect(factor(handle, null_mut(), P, n, block, sub, diag, sup, held), OK, &[]);
         }
     }
@@ -499,7 +499,7 @@ fn factors_of_another_type() {
     }
 }
 
-/// Sparse right-hand sides in the memory of a device.
+/// Sparse right-hand sides in device memory.
 struct Sparse<T> {
     pointers: DeviceVec<i32>,
     rows: DeviceVec<i32>,
@@ -636,7 +636,7 @@ fn threads_share_a_device() {
         for k in 0..4 {
             let (on, expected) = (&on, &expected);
             scope.spawn(move || {
-                // More kinds of systems than solvers are kept.
+                // More kinds of systems than the library keeps solvers for.
                 for n in [700, 50 + k, 60 + k, 70 + k, 700] {
                     let (status, x) =
                         There::<f64>::random(on, Tridiagonal { cyclic: false }, n, 1).solve(P, k % 2 == 0);
@@ -654,7 +654,7 @@ fn panics_are_caught() {
     expect(open_device(c"emulated").0, Status::BANDSOLVE_INTERNAL_ERROR, &["planted"]);
 }
 
-/// x that grows from row to row by a factor 3, and the same with fours on the diagonal.
+/// A system with x that grows by a factor of 3 per row, and the same system with 4 on the diagonal.
 #[test]
 fn solutions_without_a_digit_are_named() {
     fn check<T: OnGpu>() {

@@ -1,5 +1,5 @@
-//! Buffers of the size that was told, with memory behind them that nobody may touch: whatever the threads have set when they ask,
-//! factor and solve, nothing is written past the end.
+//! Buffers of the queried size, followed by protected memory. The functions never write past the end, for all settings of the threads that query
+//! the size, factor and solve.
 #![cfg(unix)]
 
 mod common;
@@ -14,7 +14,7 @@ use core::ptr::null_mut;
 use std::ffi::CString;
 use std::thread;
 
-/// Bytes at the end of pages, before one that can be neither read nor written.
+/// Bytes at the end of a page, followed by a page without access.
 struct Guarded {
     pages: *mut c_void,
     mapped: usize,
@@ -43,12 +43,12 @@ impl Drop for Guarded {
     }
 }
 
-/// One of the first `n` numbers.
+/// Get a random number below `n`.
 fn any(random: &mut Random, n: usize) -> usize {
     (random.bits() % n as u64) as usize
 }
 
-/// Sets what may be set, at random; returns whether answers are those of the usual settings, bit for bit.
+/// Set random settings. Return whether the results equal those of the default settings, bit for bit.
 fn set_anything(random: &mut Random) -> bool {
     let methods: Vec<_> = Method::ALL.into_iter().filter(|method| !method.needs_definite()).collect();
     let method = if any(random, 2) == 0 { Method::Auto } else { methods[any(random, methods.len())] };
@@ -59,14 +59,14 @@ fn set_anything(random: &mut Random) -> bool {
     method == Method::Auto
 }
 
-/// What is known of a system before anything is set at random.
+/// A system, its buffer size for the smallest settings, and x for the default settings.
 struct Known<T> {
     system: System<T>,
     bytes: usize,
     x: Vec<T>,
 }
 
-/// Large enough for threads to be woken, and for every method of `auto`.
+/// Sizes that are large enough for several threads, and for every method that `auto` chooses.
 const SYSTEMS: [(Family, usize, usize); 11] = [
     (Tridiagonal { cyclic: false }, 60, 1),
     (Tridiagonal { cyclic: false }, 40_000, 1),
@@ -81,7 +81,7 @@ const SYSTEMS: [(Family, usize, usize); 11] = [
     (Banded { lower: 20, upper: 3 }, 900, 1),
 ];
 
-/// A solve under whatever is set now, of a matrix that is factored under something else if it has blocks.
+/// Solve with the current settings. A block tridiagonal matrix is factored with other settings.
 fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
     let Known { system, bytes, x: expected } = known;
     let (n, n_rhs) = (system.n as i64, system.n_rhs as i64);
@@ -102,7 +102,7 @@ fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
                 let mut status = factor(p, n, block, sub, diag, sup, held.start);
                 if status == Status::BANDSOLVE_SUCCESS {
                     set_anything(random);
-                    // The method is that of the factors; this one has to be able to solve the system nevertheless.
+                    // The solve uses the method of the factors, but the current method must also support the system.
                     set_method(c"auto");
                     let (held, buffer) = (held.start, buffer.start);
                     status = solve(p, n, n_rhs, block, sub, diag, sup, x_pointer, rhs, held, buffer);
@@ -113,7 +113,7 @@ fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
             family => family.solve((p, n, n_rhs), [sub, diag, sup], (x_pointer, rhs), buffer.start),
         }
     };
-    // Methods that were asked for by name do not solve everything.
+    // A method that is set by name does not solve every kind of system.
     as_usual &= status == Status::BANDSOLVE_SUCCESS;
     let refused = status == Status::BANDSOLVE_UNSUPPORTED;
     let what = format!("{:?}, n = {n}: {status:?}, {}", system.family, message());
@@ -121,7 +121,7 @@ fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
     assert!(!as_usual || x == *expected, "{what}");
 }
 
-/// As many threads as solve at a time, and what each does.
+/// Number of threads that solve at the same time, and number of solves per thread.
 const THREADS: u64 = 3;
 const STEPS: usize = 60;
 
@@ -130,7 +130,7 @@ fn nothing_is_written_past_the_end<T: Split>() {
     let known = SYSTEMS.map(|(family, n, n_rhs)| {
         let system = System::<T>::random(family, n, n_rhs);
         let x = system.solution(P);
-        // The least that can be set.
+        // The smallest settings.
         assert_eq!(bandsolveSetThreads(1), Status::BANDSOLVE_SUCCESS);
         assert_eq!(bandsolveSetVerify(0), Status::BANDSOLVE_SUCCESS);
         let bytes = system.buffer_bytes(P);

@@ -1,11 +1,11 @@
-//! What is checked in is what would be made now: the entries of three types from those of `double`, the headers from all.
+//! The generated files in the repository are current: the entries of three number types come from those of `double`, and the headers from all entries.
 //!
-//! `BANDSOLVE_BLESS=1 cargo test -p bandsolve-capi header` writes them anew.
+//! `BANDSOLVE_BLESS=1 cargo test -p bandsolve-capi header` generates them again.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Compares a file with what it should be; writes it if so asked.
+/// Compare a file with the expected text. With `BANDSOLVE_BLESS=1`, write it.
 fn check(path: &Path, made: &str) {
     if std::env::var_os("BANDSOLVE_BLESS").is_some() {
         return std::fs::write(path, made).unwrap();
@@ -20,7 +20,7 @@ fn check(path: &Path, made: &str) {
     );
 }
 
-/// The entries of one folder: of four types, or of real numbers alone.
+/// Check the entries of one folder, for four number types or only for the real ones.
 fn check_entries(folder: &str) {
     let entry = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
     let double = std::fs::read_to_string(entry.join("d.rs")).unwrap().replace("\r\n", "\n");
@@ -35,7 +35,7 @@ fn check_entries(folder: &str) {
     }
 }
 
-/// The header that is made of entries.
+/// Generate the header from the entries.
 fn check_header(header: &str, arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let made = Command::new(env!("CARGO"))

@@ -1,4 +1,4 @@
-//! Poisson problems: solutions are those of the Rust crate, bit for bit; and what is said about wrong arguments.
+//! Poisson problems: solutions equal those of the Rust crate, bit for bit. Messages about invalid arguments.
 
 mod common;
 
@@ -18,7 +18,7 @@ const CELLS: i32 = bandsolve_grid_t::BANDSOLVE_CELLS as i32;
 
 type Report = *mut bandsolve_poisson_report_t;
 
-/// The functions of one type: create, size of the buffer, solve.
+/// The functions of one number type: create, buffer size, solve.
 struct PoissonFunctions<T> {
     create: unsafe extern "C" fn(*const bandsolve_poisson_problem_t, *mut bandsolve_poisson_solver_t) -> Status,
     pencils: unsafe extern "C" fn(*const bandsolve_pencils_problem_t, *mut bandsolve_poisson_solver_t) -> Status,
@@ -48,7 +48,7 @@ impl PoissonApi for f64 {
     };
 }
 
-/// The usual problem with so many unknowns along each axis.
+/// Create the default problem with these numbers of unknowns.
 fn problem(shape: &[i64]) -> bandsolve_poisson_problem_t {
     let size = size_of::<bandsolve_poisson_problem_t>();
     // SAFETY: zeros are numbers and null pointers.
@@ -86,7 +86,7 @@ fn no_report() -> bandsolve_poisson_report_t {
     }
 }
 
-/// Solves out of place without a buffer, and in place with one of exactly the bytes that were asked for, at an odd address.
+/// Solve out of place without a buffer, and in place with a buffer of exactly the queried size at an odd address.
 fn check<T: PoissonApi>(given: &bandsolve_poisson_problem_t, rust: &Poisson, n_rhs: usize) {
     let plan = rust.plan::<T>().unwrap();
     let f = random_vec::<T>(plan.len() * n_rhs, &mut Random::new(3));
@@ -131,7 +131,7 @@ fn plan_in_place<T: PoissonApi>(rust: &Poisson, f: &[T]) -> Vec<T> {
 fn problems<T: PoissonApi>() {
     check::<T>(&problem(&[17]), &Poisson::new(&[17]), 1);
     check::<T>(&problem(&[9, 14]), &Poisson::new(&[9, 14]), 3);
-    // Cells, insulated around one axis, values along a side of the other, one spacing each.
+    // Cells, Neumann sides on one axis, values along a side of the other axis, and a spacing for each axis.
     let values: Vec<f64> = (0..7).map(f64::from).collect();
     let mut given = problem(&[12, 7]);
     given.axes[0].grid = CELLS;
@@ -144,7 +144,7 @@ fn problems<T: PoissonApi>() {
     let rust = rust.axis_boundary(0, Boundary::dirichlet(0.0), Boundary::dirichlet(3.0));
     let rust = rust.axis_boundary(1, Boundary::neumann(0.0), Boundary::neumann(0.0));
     check::<T>(&given, &rust.boundary_values(0, Side::Low, &values), 2);
-    // Three dimensions, coordinates along one of them, which is not the first.
+    // Three dimensions, with coordinates along the third axis.
     let points = [0.0, 1.0, 1.5, 2.5, 4.0, 5.0];
     let mut given = problem(&[5, 6, 4]);
     given.axes[2].coordinates = points.as_ptr();
@@ -153,7 +153,7 @@ fn problems<T: PoissonApi>() {
     let rust = Poisson::new(&[5, 6, 4]).coordinates(2, &points);
     let rust = rust.axis_boundary(0, Boundary::periodic(), Boundary::periodic());
     check::<T>(&given, &rust.method(bandsolve_poisson::PoissonMethod::Fft), 1);
-    // Singular: whatever is removed is accepted.
+    // A singular problem that accepts any correction of f.
     let mut given = problem(&[8, 9]);
     (given.mean, given.removable) = (2.0, f64::INFINITY);
     given.axes.iter_mut().for_each(|axis| {
@@ -170,15 +170,15 @@ fn problems_are_solved_as_in_rust() {
     problems::<f64>();
 }
 
-/// −4 is an eigenvalue of 31 × 31 nodes; a shift of 1e-20 beside Neumann sides leaves the constant to rounding. A report of the first version of
-/// the library is filled, too, and no more than it.
+/// −4 is an eigenvalue for 31 × 31 nodes. With a shift of 1e-20 and Neumann sides, rounding determines the constant. The library fills a report of its
+/// first version, and writes nothing after it.
 #[test]
 fn resonance_is_an_error_and_attention_is_said() {
     let solved = |given: &bandsolve_poisson_problem_t, report: Report| {
         let (solver, f, mut u) = (solver::<f64>(given), vec![1.0; 31 * 31], vec![0.0; 31 * 31]);
         // SAFETY: what is handed in is there, and long enough.
         let status = unsafe { (f64::POISSON.solve)(solver, 1, u.as_mut_ptr(), f.as_ptr(), report, null_mut()) };
-        // The next call clears it.
+        // The next call clears the report.
         let said = message();
         destroy(solver);
         (status, said)
@@ -201,7 +201,7 @@ fn resonance_is_an_error_and_attention_is_said() {
     );
 }
 
-/// The usual problem of matrices with so many axes.
+/// Create the default problem of pencils with this number of axes.
 fn pencils_problem(dimensions: i64) -> bandsolve_pencils_problem_t {
     let size = size_of::<bandsolve_pencils_problem_t>();
     // SAFETY: zeros are numbers and null pointers.
@@ -212,7 +212,7 @@ fn pencils_problem(dimensions: i64) -> bandsolve_pencils_problem_t {
     problem
 }
 
-/// Linear elements of width 1 for n unknowns: A and M as sub, diag, sup.
+/// Create A and M of linear finite elements of width 1 for n unknowns, as sub, diag, sup.
 fn elements(n: usize) -> [Vec<f64>; 6] {
     [-1.0, 2.0, -1.0, 1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0].map(|value| vec![value; n])
 }
@@ -279,7 +279,7 @@ fn what_is_wrong_with_matrices_is_said() {
         (|p, _| p.axes[0].a_diag = null(), INVALID, "a_diag is null, expected 3 elements"),
         (|p, n| p.axes[0].m_sup = n[0].as_ptr(), INVALID, "m_sub is null, expected 3 elements"),
         (|p, n| p.axes[0].a_diag = n[1].as_ptr(), Status::BANDSOLVE_NOT_FINITE, "a[0]"),
-        (|p, _| p.method = c"bcr4".as_ptr(), Status::BANDSOLVE_UNSUPPORTED, "matrices that are given by axis"),
+        (|p, _| p.method = c"bcr4".as_ptr(), Status::BANDSOLVE_UNSUPPORTED, "two matrices per axis"),
     ];
     for (change, status, said) in cases {
         let (mut given, mut solver) = (usual(), null_mut());
@@ -346,8 +346,8 @@ fn what_is_wrong_is_said() {
         (&|p| p.axes[0].grid = 2, INVALID, "grid is 2, expected a bandsolve_grid_t"),
         (&|p| p.axes[0].sides[1].kind = 7, INVALID, "kind of a side is 7, expected a bandsolve_boundary_t"),
         (&|p| p.method = c"rpts".as_ptr(), INVALID, "there is no method \"rpts\"; use one of auto, fft"),
-        (&|p| p.axes[0].sides[0].kind = PERIODIC, Status::BANDSOLVE_UNSUPPORTED, "one periodic side"),
-        (&|p| p.axes[0].spacing = -1.0, Status::BANDSOLVE_UNSUPPORTED, "spacings"),
+        (&|p| p.axes[0].sides[0].kind = PERIODIC, Status::BANDSOLVE_UNSUPPORTED, "one periodic side on axis 0"),
+        (&|p| p.axes[0].spacing = -1.0, Status::BANDSOLVE_UNSUPPORTED, "a spacing on axis 0"),
         (&|p| p.shift = f64::INFINITY, Status::BANDSOLVE_NOT_FINITE, "shift"),
         (&|p| p.axes[0].sides[0].values = values.as_ptr(), Status::BANDSOLVE_NOT_FINITE, "boundary values[1]"),
         (

@@ -1,4 +1,4 @@
-//! Every function of every type solves what it is given, in the memory it is given.
+//! Every function of every number type solves systems, in the memory of the caller.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use std::ffi::CString;
 
-/// Accepted by the accuracy contract: 8ε, measured in working precision.
+/// The limit of the accuracy contract, 8ε, computed in working precision.
 fn check_good<T: Api>(system: &System<T>, x: &[T]) {
     let rows = system.family.rows(system.n);
     let entries = system.bandwidths().0 + system.bandwidths().1 + 1;
@@ -21,13 +21,14 @@ fn check_good<T: Api>(system: &System<T>, x: &[T]) {
     }
 }
 
-/// In place or not, in a buffer of just the size, in any alignment, or without one: the same bits, and nothing beside is written.
+/// The result has the same bits in place and out of place, with a buffer of exactly the queried size at any alignment, and without a buffer. The
+/// functions write nothing outside their arrays.
 fn every_way_gives_the_same<T: Api>(system: &System<T>, p: i32) {
     let expected = system.solution(p);
     check_good(system, &expected);
     let size = system.buffer_bytes(p);
     for (in_place, offset) in [(false, Some(1)), (true, Some(0)), (true, Some(13)), (true, None)] {
-        // What malloc gives may be anything.
+        // Memory from malloc can have any contents.
         let mut memory = vec![0xff_u8; size + 64];
         let mut x = vec![T::ZERO; expected.len()];
         let buffer = offset.map(|offset| &mut memory[offset..offset + size]);
@@ -67,7 +68,7 @@ fn large_and_wide<T: Api>() {
     }
 }
 
-/// In buffers of one size, whatever is set.
+/// In buffers of one size, for all settings.
 fn methods_and_settings<T: Api>() {
     for family in [Tridiagonal { cyclic: true }, Blocks { block: 3, cyclic: false }, Banded { lower: 2, upper: 3 }] {
         let system = System::<T>::random(family, 400, 2);
@@ -122,7 +123,7 @@ fn threads_do_not_change_a_bit() {
     assert!(x.iter().all(|y| *y == x[0]));
 }
 
-/// C passes a byte, which may be any where the caller did not have a `bool`.
+/// C passes a byte for a `bool`, which can have any value.
 #[test]
 fn every_byte_is_a_truth_value() {
     let system = System::<f64>::random(Tridiagonal { cyclic: false }, 40, 1);
@@ -133,7 +134,7 @@ fn every_byte_is_a_truth_value() {
     }
 }
 
-/// MXCSR of the caller: flush to zero and denormals are zero; rounding down, up, towards zero.
+/// Values of the register MXCSR of the caller: flush to zero with denormals as zero, and rounding down, up, and towards zero.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn arithmetic_of_the_caller() {
@@ -156,7 +157,7 @@ fn arithmetic_of_the_caller() {
     }
 }
 
-/// In a process of its own.
+/// The test runs in a separate process.
 #[cfg(target_os = "linux")]
 #[test]
 fn one_thread_is_one_thread() {
@@ -179,7 +180,7 @@ fn one_thread_is_one_thread() {
     assert_eq!(count(), before + 3);
 }
 
-/// By hand, in the layouts of the header: rows and columns are told apart.
+/// Small systems in the layouts of the header, which distinguish rows from columns.
 #[test]
 fn layouts_by_hand() {
     // [4 1 0]        x = (1, 2, 3)
@@ -201,7 +202,7 @@ fn layouts_by_hand() {
         bandsolveDgbsv(3, 3, 1, 1, 1, bands.as_ptr(), x, rhs, none);
         assert!(near(*x_pointer));
     }
-    // One block row of three rows; columns after one another.
+    // One block row of three rows, column-major.
     let (block, zeros) = ([4.0, 2.0, 0.0, 1.0, 4.0, 1.0, 0.0, 3.0, 4.0], [0.0; 9]);
     // SAFETY: arrays of nine and three.
     unsafe {

@@ -1,4 +1,4 @@
-//! Sparse right-hand sides: solutions in full, and their largest entries.
+//! Sparse right-hand sides: dense solutions, and their largest entries.
 
 mod common;
 
@@ -63,7 +63,7 @@ api!(Complex64: bandsolveZgtsv_csc2dense_bufferSizeExt bandsolveZgtsv_csc2dense 
 const OK: Status = Status::BANDSOLVE_SUCCESS;
 const INVALID: Status = Status::BANDSOLVE_INVALID_ARGUMENT;
 
-/// A system with sparse right-hand sides; `system.rhs` are the same, written out.
+/// A system with sparse right-hand sides. `system.rhs` has them in dense form.
 struct Sparse<T> {
     system: System<T>,
     values: Vec<T>,
@@ -72,7 +72,7 @@ struct Sparse<T> {
 }
 
 impl<T: SparseApi> Sparse<T> {
-    /// Columns of 0 to 4 entries, of which two may meet in one row.
+    /// Create columns of 0 to 4 entries, of which two may have the same row.
     fn random(n: usize, n_rhs: usize) -> Self {
         let mut system = System::<T>::random(Tridiagonal { cyclic: false }, n, n_rhs);
         let random = &mut Random::new(3);
@@ -107,7 +107,7 @@ impl<T: SparseApi> Sparse<T> {
         (status, x)
     }
 
-    /// The result's pointers are given; values and rows come back.
+    /// Solve with given column pointers of the result, and return values and rows.
     fn to_sparse(&self, pointers: &[i32]) -> (Status, Vec<T>, Vec<i32>) {
         let count = usize::try_from(*pointers.last().unwrap()).unwrap_or(0);
         let (mut values, mut rows) = (vec![T::ZERO; count], vec![-1; count]);
@@ -162,7 +162,7 @@ fn largest_entries<T: SparseApi>() {
     }
 }
 
-/// What is said about wrong columns.
+/// Messages about invalid columns.
 fn wrong_columns<T: SparseApi>() {
     let good = || Sparse::<T>::random(20, 4);
     assert_eq!(good().to_dense().0, OK);
@@ -203,7 +203,7 @@ fn wrong_columns<T: SparseApi>() {
     }
 }
 
-/// Sizes, null and overlaps.
+/// Invalid sizes, null pointers and overlaps.
 fn wrong_arguments<T: SparseApi>() {
     let mut good = Sparse::<T>::random(20, 4);
     let [sub, diag, sup] = good.system.pointers();
@@ -228,7 +228,7 @@ fn wrong_arguments<T: SparseApi>() {
         expect(dense(3, 20, 4, sub, diag, sup, x, null(), rows, pointers, nnz, none), "rhs_values is null");
         expect(dense(3, 20, 4, sub, diag, sup, x, values, null(), pointers, nnz, none), "rhs_row_indices is null");
         expect(dense(3, 20, 4, sub, diag, sup, x, values, rows, null(), nnz, none), "rhs_col_ptrs is null");
-        // A diagonal with room for four columns behind it: these overlap nothing else, wherever the heap puts it.
+        // A diagonal followed by room for four columns, so that x overlaps only the diagonal.
         let mut roomy = vec![T::ZERO; 80];
         let both = roomy.as_mut_ptr();
         expect(dense(3, 20, 4, sub, both, sup, both, values, rows, pointers, nnz, none), "x overlaps diag");

@@ -12,11 +12,11 @@ use core::ptr::null_mut;
 #[global_allocator]
 static MEMORY: WatchedMemory = WatchedMemory;
 
-/// Arrays of the systems below are larger; messages and handles are smaller.
+/// The arrays of the systems below are larger. Messages and handles are smaller.
 const BYTES: usize = 2048;
 const P: i32 = 3;
 
-/// Out of memory is the only failure.
+/// The only allowed failure is out of memory.
 fn outcome(status: Status) -> Result<(), Error> {
     match status {
         Status::BANDSOLVE_SUCCESS => Ok(()),
@@ -25,7 +25,7 @@ fn outcome(status: Status) -> Result<(), Error> {
     }
 }
 
-/// One test: while an allocation is to fail, no other test makes any.
+/// This file has only one test, because other tests would also allocate while an allocation must fail.
 #[test]
 fn every_allocation_may_fail() {
     systems();
@@ -42,7 +42,7 @@ fn systems() {
         for in_place in [false, true] {
             let refused = fail_each(&format!("{family:?}"), BYTES, || {
                 outcome(system.solve(P, &mut x, in_place, None))?;
-                // Methods that fall back for want of memory give other bits.
+                // A method that uses a fallback because of too little memory gives other bits.
                 assert!(x.iter().zip(&expected).all(|(x, e)| (x - e).abs() <= 1e-9 * (1.0 + e.abs())), "{family:?}");
                 Ok(())
             });

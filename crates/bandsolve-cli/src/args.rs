@@ -1,4 +1,4 @@
-//! What the user may type.
+//! Definitions of the commands and their options, from which clap parses arguments and writes `--help`.
 
 mod bench;
 mod eig;
@@ -38,43 +38,48 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "bandsolve", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Args {
-    /// What to do.
+    /// The command; without one, the demonstration runs.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// The commands, one file each.
+/// The commands. Each has its own source file.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Solve A·x = rhs
     ///
-    /// The command detects the bandwidths, and whether the matrix is periodic. Without --rhs, it chooses a random solution
-    /// x_known (normal distribution, mean 3, standard deviation 1), computes rhs = A·x_known in twice the precision, and also
-    /// reports the forward error |x - x_known| / |x_known|.
+    /// The command detects the bandwidths, and whether the matrix is periodic. Without --rhs, it draws a random solution x_known
+    /// (normal distribution, mean 3, standard deviation 1) and computes rhs = A·x_known in twice the precision. It then also reports
+    /// the forward error |x - x_known| / |x_known|.
     Solve(SolveArgs),
     /// Solve A·x = rhs for any sparse matrix with a preconditioned Krylov method
     ///
-    /// Without --rhs, the known solution is x_known[i] = sin(16 pi i / n), and the command also reports the forward error
+    /// Without --rhs, the command computes rhs = A·x_known with x_known[i] = sin(16 pi i / n). It then also reports the forward error
     /// |x - x_known| / |x_known|. If the iteration does not reach the tolerance, the command writes the best x and returns exit code 4.
     Iterate(IterateArgs),
-    /// Find the tridiagonal part with the largest weight of a sparse matrix (a linear forest of its graph)
+    /// Find paths of large total weight in the graph of a sparse matrix (a linear forest)
     ///
-    /// The unknowns are the vertices of the graph. An edge between i and j has the weight |a_ij| + |a_ji|. With --n other than 2, the
-    /// command finds a subgraph with at most n edges at each vertex.
+    /// The unknowns are the vertices of the graph. An edge between i and j has the weight |a_ij| + |a_ji|. If you number the unknowns
+    /// along the paths, the edges of the paths are in the tridiagonal part of the matrix. With --n other than 2, the command finds a
+    /// subgraph with at most n edges at each vertex.
     Forest(ForestArgs),
     /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
     ///
     /// The command uses the Krylov-Schur method, with shift-and-invert near a target. It uses the Hermitian method if A is Hermitian and
-    /// B is Hermitian positive definite. If it finds fewer eigenvalues than you asked for, or some may be missing, it returns exit code 4.
+    /// B is Hermitian positive definite. If it finds fewer eigenvalues than requested, or if some may be missing, it returns exit code 4.
     Eig(EigArgs),
     /// Solve a Poisson or Helmholtz problem on a box with a direct method
+    ///
+    /// The problem is (-Laplace + c) u = f in one, two or three dimensions. With spacing 1 and c = 0, the diagonal of the matrix is 2 in
+    /// 1D, 4 in 2D and 6 in 3D, and the off-diagonal entries are -1. Without --rhs, f is pseudo-random in [-1, 1] and the same in every
+    /// run.
     Poisson(PoissonArgs),
     /// Describe a matrix: bandwidths, dominance, symmetry, condition number, and the method that auto chooses
     Info(InfoArgs),
     /// Draw the non-zero entries of a matrix and their sizes along the band
     ///
-    /// Without --plot, the command draws in the terminal. For a large matrix, each cell shows many entries; a stronger colour means
-    /// more or larger entries.
+    /// Without --plot, the command draws in the terminal. For a large matrix, each cell shows many entries. A darker cell has more or
+    /// larger entries.
     Spy(SpyArgs),
     /// Write a matrix of a known family
     Generate(GenerateArgs),
@@ -84,8 +89,9 @@ pub enum Command {
     Bench(BenchArgs),
     /// Measure the tuning parameters of this machine and store them in a file
     ///
-    /// The parameter is the cost of an inner partition of a banded system relative to the first and last one. The file is plain text. To
-    /// return to the built-in values, delete it. To use another file, set BANDSOLVE_TUNING.
+    /// SPIKE methods divide a banded system into partitions. The command measures the cost of an inner partition relative to the first
+    /// and last one. The file is plain text. To return to the built-in values, delete the file. To use another file, set the environment
+    /// variable BANDSOLVE_TUNING to its path.
     Tune(TuneArgs),
     /// Report the instruction sets, threads, GPUs and libraries of this machine, and warn about causes of slow runs
     Doctor(DoctorArgs),
@@ -99,7 +105,7 @@ pub enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve doctor\n  bandsolve doctor --json -")]
 pub struct DoctorArgs {
-    /// Write the report as JSON (`-`: to standard output, instead of the text)
+    /// Write the report as JSON to this file (`-`: standard output, instead of the text)
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
 }
@@ -119,7 +125,7 @@ pub struct CompletionsArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve man | man -l -\n  bandsolve man --out ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// Write a page for each command into this folder
+    /// Write one page per command to this folder
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
@@ -131,7 +137,7 @@ pub struct TuneArgs {
     /// Print the path and the contents of the file without measuring
     #[arg(long)]
     pub show: bool,
-    /// Measure a GPU: cuda, cuda:1, …
+    /// Measure this GPU instead: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
 }
@@ -144,11 +150,11 @@ Files:
   The format is detected from the content of the file. `-` reads standard input.
 
 Examples:
-  bandsolve solve A.mtx                              choose a known solution and compare with it
+  bandsolve solve A.mtx                              choose a solution, compute rhs, and report the forward error
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
   bandsolve solve A.mtx --reorder rcm                renumber the unknowns to make the band narrow
-  bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on each side
+  bandsolve solve A.mtx --device cuda                on a GPU: at most 4 diagonals on each side of the main one
   bandsolve generate random 1000000 | bandsolve solve -";
 
 /// Arguments of `solve`.
@@ -176,10 +182,10 @@ pub struct SolveArgs {
     /// The device: cpu, or a GPU: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME", default_value = "cpu", value_parser = place_parser)]
     pub device: Place,
-    /// Require a periodic tridiagonal matrix: the tridiagonal entries and the two corners
+    /// Solve as a periodic tridiagonal matrix; an error if other entries are outside the three diagonals and two corners
     #[arg(long)]
     pub periodic: bool,
-    /// Renumber the unknowns if that makes the band narrower; x is returned in input order
+    /// Renumber the unknowns if the new order makes the band narrower; x is written in input order
     #[arg(long, value_name = "ORDER", conflicts_with = "periodic")]
     pub reorder: Option<OrderName>,
     /// Number type to solve in [default: f64, or c128 if a file is complex]
@@ -188,28 +194,28 @@ pub struct SolveArgs {
     /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Seed of the known solution
+    /// Seed of the random solution x_known
     #[arg(long, default_value_t = 1, conflicts_with = "rhs")]
     pub seed: u64,
 }
 
-/// Where to solve.
+/// The device to solve on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Here.
+    /// The CPU.
     Cpu,
-    /// On the device of this name.
+    /// The GPU with this name.
     Gpu(String),
 }
 
-/// Orders of the unknowns.
+/// Methods that renumber the unknowns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OrderName {
     /// Reverse Cuthill-McKee on the graph of A + Aᵀ
     Rcm,
 }
 
-/// Number types under NumPy's names: the number counts all bits.
+/// Number types. The digits count the bits of the whole number, as in NumPy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Dtype {
     /// Single precision
@@ -223,7 +229,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every one.
+    /// All number types.
     pub const ALL: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
 
     /// The name on the command line and in reports.
@@ -236,7 +242,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it has an imaginary part.
+    /// Whether the numbers have an imaginary part.
     pub fn is_complex(self) -> bool {
         matches!(self, Dtype::C64 | Dtype::C128)
     }
@@ -277,16 +283,16 @@ pub struct GenerateArgs {
     /// Name of the family; --list shows them
     #[arg(required_unless_present = "list", value_name = "FAMILY")]
     pub family: Option<String>,
-    /// Number of unknowns; for grids, the unknowns along each side; for `radiative`, the number of blocks
+    /// Number of unknowns; for grids, the number along each side; for `radiative`, the number of blocks
     #[arg(required_unless_present = "list", value_name = "N")]
     pub n: Option<u32>,
-    /// For `radiative`: rows per block
+    /// Number of rows per block, for `radiative` only
     #[arg(value_name = "K")]
     pub block: Option<u32>,
     /// Seed of the random families
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write to this file instead of standard output
+    /// Write the matrix to this .mtx file instead of standard output
     #[arg(long, value_name = "A.mtx")]
     pub out: Option<PathBuf>,
     /// List the families
@@ -298,16 +304,16 @@ fn place_parser(text: &str) -> Result<Place, String> {
     if text == "cpu" { Ok(Place::Cpu) } else { gpu_parser(text).map(Place::Gpu) }
 }
 
-/// A name that [`bandsolve_gpu::Device::open`] may know: `emulated` is there in tests only.
+/// Parse the name of a GPU for [`bandsolve_gpu::Device::open`]. Only test builds have the `emulated` device.
 fn gpu_parser(text: &str) -> Result<String, String> {
     let numbered = text.strip_prefix("cuda:").is_some_and(|number| number.parse::<usize>().is_ok());
     match numbered || ["cuda", "emulated"].contains(&text) {
         true => Ok(text.into()),
-        false => Err("unknown device; GPUs are named cuda, cuda:1, ...".into()),
+        false => Err("unknown device. GPUs are named cuda, cuda:1, ...".into()),
     }
 }
 
-/// Methods for systems of one of these shapes.
+/// The methods that solve systems of at least one of these shapes.
 fn methods_for(shapes: &'static [Shape]) -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|method| shapes.iter().any(|shape| method.solves(*shape)))
 }
@@ -315,12 +321,12 @@ fn methods_for(shapes: &'static [Shape]) -> impl Iterator<Item = Method> {
 const TRIDIAGONAL: Shape = Shape::Tridiagonal { n: 1, periodic: false };
 const BANDED: Shape = Shape::Banded { n: 3, lower: 2, upper: 2 };
 
-/// Every method for any tridiagonal systems but `Auto`, which is one of the others.
+/// Every method that solves all tridiagonal systems, without `Auto`, which only chooses one of the others.
 pub fn named_methods() -> impl Iterator<Item = Method> {
     methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto && !method.needs_definite())
 }
 
-/// The names of methods for systems of one of these shapes.
+/// A parser for the names of these methods.
 fn method_parser(shapes: &'static [Shape]) -> impl TypedValueParser<Value = Method> {
     let names: Vec<&str> = methods_for(shapes).map(Method::name).collect();
     PossibleValuesParser::new(names).map(|s| Method::from_name(&s).expect("a listed name"))

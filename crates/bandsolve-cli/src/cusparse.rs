@@ -1,13 +1,13 @@
-//! cuSPARSE's solvers, opened at run time as the other [`peers`](crate::peers) are.
+//! Calls of the solvers of cuSPARSE. The library is opened at run time, like the other [`peers`](crate::peers).
 //!
 //! | routine | solves | pivots |
 //! | --- | --- | --- |
-//! | `gtsv2` | a tridiagonal system | of one or two rows |
-//! | `gtsv2_nopivot` | the same, by cyclic reduction | none |
-//! | `gtsvInterleavedBatch` | interleaved batches, by Thomas or LU | none, or of a column |
-//! | `gpsvInterleavedBatch` | pentadiagonal ones, by QR | needs none |
+//! | `gtsv2` | a tridiagonal system | 1 × 1 and 2 × 2 |
+//! | `gtsv2_nopivot` | a tridiagonal system, by cyclic reduction | none |
+//! | `gtsvInterleavedBatch` | interleaved tridiagonal batches, by Thomas or LU | none, or partial |
+//! | `gpsvInterleavedBatch` | interleaved pentadiagonal batches, by QR | none needed |
 //!
-//! Entries outside of the matrix must be zero.
+//! Array entries outside the matrix must be zero.
 
 use crate::peers::PeerScalar;
 use bandsolve::{Error, Result};
@@ -27,7 +27,7 @@ type Three<Last> = unsafe extern "C" fn(Handle, c_int, c_int, u64, u64, u64, u64
 /// (handle, algo, m, ds, dl, d, du, dw, x, batchCount, last).
 type Five<Last> = unsafe extern "C" fn(Handle, c_int, c_int, u64, u64, u64, u64, u64, u64, c_int, Last) -> c_int;
 
-/// A function; the last argument is its buffer, or where it writes how large that has to be.
+/// A function of cuSPARSE. Its last argument is the buffer, or a pointer to the required size of the buffer.
 #[derive(Debug, Clone, Copy)]
 enum Function<Last> {
     Three(Three<Last>),
@@ -35,12 +35,12 @@ enum Function<Last> {
 }
 
 impl<Last> Function<Last> {
-    /// Calls it; `arrays` are the diagonals and x.
+    /// Call the function. `arrays` are the diagonals and x.
     ///
     /// # Safety
-    /// Numbers and arrays are what the function takes.
+    /// The numbers and the arrays must be valid for the function.
     unsafe fn call(&self, handle: Handle, [a, b, c]: [c_int; 3], arrays: &[u64], last: Last) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees valid arguments.
         unsafe {
             match (self, arrays) {
                 (Self::Three(f), [dl, d, du, x]) => f(handle, a, b, *dl, *d, *du, *x, c, last),
@@ -54,12 +54,12 @@ impl<Last> Function<Last> {
 /// A routine of cuSPARSE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CusparseRoutine {
-    /// Its name for tables.
+    /// The name in tables.
     pub name: &'static str,
-    /// What its symbol ends with.
+    /// The end of the symbol's name.
     symbol: &'static str,
     diagonals: usize,
-    /// Of interleaved batches.
+    /// The algorithm, for interleaved batches.
     algorithm: Option<c_int>,
 }
 
@@ -78,31 +78,31 @@ impl CusparseRoutine {
         Self { name, symbol, diagonals, algorithm: Some(algorithm) }
     }
 
-    /// The three integers that it takes: rows, right-hand sides and rows again, or algorithm, rows and systems.
+    /// The three integer arguments: rows, right-hand sides and rows again, or algorithm, rows and systems.
     fn integers(&self, n: usize, count: usize) -> [c_int; 3] {
         let [n, count] = [n, count].map(|v| c_int::try_from(v).expect("less than 2^31 rows"));
         self.algorithm.map_or([n, count, n], |algorithm| [algorithm, n, count])
     }
 }
 
-/// The library, and a handle of it for the context that is current; its work is done on the default stream.
+/// The cuSPARSE library, with a handle for the current context. It works on the default stream.
 #[derive(Debug)]
 pub struct Cusparse {
-    /// The file that was opened.
+    /// The path of the library.
     pub path: PathBuf,
     library: Library,
     handle: Handle,
 }
 
 impl Cusparse {
-    /// Opens it for the device that was opened last by this thread.
+    /// Open the library for the device that this thread opened last.
     pub fn open() -> Option<Self> {
         let (path, library) = candidates().into_iter().find_map(|path| {
-            // SAFETY: the library runs nothing when opened but the set-up of its own tables.
+            // SAFETY: when opened, the library only sets up its own tables.
             Some((path.clone(), unsafe { Library::new(&path) }.ok()?))
         })?;
         let mut handle = null_mut();
-        // SAFETY: the signature is the documented one.
+        // SAFETY: the signature is as documented.
         let status = unsafe {
             let create = library.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"cusparseCreate").ok()?;
             create(&mut handle)
@@ -110,14 +110,14 @@ impl Cusparse {
         (status == 0).then_some(Self { path, library, handle })
     }
 
-    /// A routine with the memory to solve `count` systems, or right-hand sides, of n rows; `arrays`: see
-    /// [`solve`](Solver::solve). Nothing where this cuSPARSE lacks it.
+    /// A routine with its buffer for `count` systems, or right-hand sides, of n rows. For `arrays`, see
+    /// [`solve`](CusparseSolver::solve). `None` if the library does not have the routine.
     ///
     /// # Errors
     /// [`Error::Device`].
     ///
     /// # Panics
-    /// If the arrays do not fit.
+    /// If the arrays have wrong lengths.
     pub fn solver<T: PeerScalar>(
         &self,
         routine: CusparseRoutine,
@@ -133,7 +133,7 @@ impl Cusparse {
         lengths.push(n * count);
         check_lengths(&lengths, arrays);
         let mut bytes = 0;
-        // SAFETY: what the function takes; nothing is read yet.
+        // SAFETY: the arguments match the signature; the function does not read the arrays.
         let status = unsafe { size.call(self.handle, integers, &addresses(arrays), &mut bytes) };
         check(routine, status)?;
         let buffer = device.zeros(bytes)?;
@@ -141,7 +141,7 @@ impl Cusparse {
     }
 
     fn function<Last>(&self, symbol: &str, routine: CusparseRoutine) -> Option<Function<Last>> {
-        // SAFETY: the symbol, where it exists, is the function of this name, whose signature is the documented one.
+        // SAFETY: if the symbol exists, it is the function of this name, with the documented signature.
         unsafe {
             if routine.diagonals == 3 {
                 return Some(Function::Three(*self.library.get::<Three<Last>>(symbol.as_bytes()).ok()?));
@@ -153,7 +153,7 @@ impl Cusparse {
 
 impl Drop for Cusparse {
     fn drop(&mut self) {
-        // SAFETY: the signature is the documented one; the handle is ours, and what goes wrong now concerns nobody.
+        // SAFETY: the signature is the documented one; the handle belongs to this value.
         unsafe {
             if let Ok(destroy) = self.library.get::<unsafe extern "C" fn(Handle) -> c_int>(b"cusparseDestroy") {
                 destroy(self.handle);
@@ -162,32 +162,32 @@ impl Drop for Cusparse {
     }
 }
 
-/// A routine for systems of one size.
+/// A routine with its buffer, for systems of one size.
 #[derive(Debug)]
 pub struct CusparseSolver<'c, T> {
     cusparse: &'c Cusparse,
     routine: CusparseRoutine,
     function: Function<u64>,
     integers: [c_int; 3],
-    /// Of the arrays.
+    /// The required lengths of the arrays.
     lengths: Vec<usize>,
     buffer: DeviceVec<u8>,
     of: PhantomData<T>,
 }
 
 impl<T: PeerScalar> CusparseSolver<'_, T> {
-    /// Hands the systems in `arrays` to the default stream: the diagonals from the lowest, then the right-hand sides, in whose
-    /// place x is written; routines for batches overwrite the diagonals, too.
+    /// Start the solve on the default stream. `arrays` are the diagonals, the lowest first, then the right-hand sides. x overwrites the
+    /// right-hand sides. Routines for batches also overwrite the diagonals.
     ///
     /// # Errors
     /// [`Error::Device`].
     ///
     /// # Panics
-    /// If the arrays are not as long as those that it was made for.
+    /// If the lengths of the arrays differ from those of [`Cusparse::solver`].
     pub fn solve(&self, arrays: &mut [DeviceVec<T>]) -> Result<()> {
         check_lengths(&self.lengths, arrays);
         let buffer = self.buffer.slice(..).address();
-        // SAFETY: what the function takes; the arrays are as long as it expects, and borrowed by us alone.
+        // SAFETY: the arguments match the signature; the arrays have the required lengths and are borrowed mutably.
         let status = unsafe { self.function.call(self.cusparse.handle, self.integers, &addresses(arrays), buffer) };
         check(self.routine, status)
     }
@@ -208,7 +208,7 @@ fn check(routine: CusparseRoutine, status: c_int) -> Result<()> {
     }
 }
 
-/// Where it may be: the loader's own path, then CUDA's folders.
+/// Possible paths of the library: the loader's search path, then CUDA's folders.
 fn candidates() -> Vec<PathBuf> {
     let names = ["libcusparse.so.12", "libcusparse.so.11", "libcusparse.so"];
     let roots = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_stand_in_the_order_of_each_routine() {
+    fn integers_are_in_the_order_of_each_routine() {
         assert_eq!(CusparseRoutine::GTSV2.integers(100, 3), [100, 3, 100]);
         assert_eq!(CusparseRoutine::GTSV_BATCH.integers(100, 3), [1, 100, 3]);
         assert_eq!(CusparseRoutine::GPSV_BATCH.integers(7, 2), [0, 7, 2]);

@@ -1,11 +1,13 @@
 //! `bandsolve` without arguments: a spline through ten million points.
 //!
-//! The second derivatives Mᵢ of the natural cubic spline through (tᵢ, yᵢ) solve, with hᵢ = tᵢ₊₁ − tᵢ,
+//! With hᵢ = tᵢ₊₁ − tᵢ and sᵢ = (yᵢ₊₁ − yᵢ) / hᵢ, the second derivatives Mᵢ of the natural cubic spline through (tᵢ, yᵢ) solve
 //!
-//! $$ h_{i-1} M_{i-1} + 2 (h_{i-1} + h_i) M_i + h_i M_{i+1} = 6\,(s_i - s_{i-1}), \qquad s_i = (y_{i+1} - y_i) / h_i $$
+//! ```text
+//! hᵢ₋₁ Mᵢ₋₁ + 2 (hᵢ₋₁ + hᵢ) Mᵢ + hᵢ Mᵢ₊₁ = 6 (sᵢ − sᵢ₋₁)
+//! ```
 //!
-//! The points lie on a sine, at distances drawn from [0.05, 0.15), so that what the spline says between the points can be
-//! compared with the truth: away from the ends its error is at most 5/384·h⁴·max|f⁗|.
+//! The points are on a sine curve, at random distances in [0.05, 0.15). The program compares the spline with the sine between the
+//! points. Away from the ends, the error of the spline is at most 5/384·h⁴·max|f⁗|.
 
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -16,25 +18,26 @@ use bandsolve::{Factor, Op, Plan, Report, Tridiagonal};
 use bandsolve_gallery::Random;
 use std::time::{Duration, Instant};
 
-/// Unknowns.
+/// Number of unknowns.
 const N: usize = 10_000_000;
-/// Distances between points.
+/// Smallest and largest distance between neighboring points.
 const STEP: (f64, f64) = (0.05, 0.15);
-/// Repetitions, of which the fastest counts.
+/// Number of solves. The report shows the fastest.
 const REPETITIONS: usize = 5;
-/// Intervals at each end that feel the end condition M = 0 (it dies out by a factor of 0.27 an interval).
+/// Number of intervals at each end where the end condition M = 0 has an effect. It decays by a factor of 0.27 per interval.
 const ENDS: usize = 40;
 
-/// Runs the demonstration.
+/// Run the demonstration.
 ///
 /// # Errors
-/// [`Failure::Other`] without enough memory.
+/// [`Failure::Other`] if too little memory is free.
 pub fn run() -> Result<(), Failure> {
-    affordable(&[N, 9], size_of::<f64>()).map_err(|why| Failure::Other(format!("the demonstration: {why}")))?;
+    affordable(&[N, 9], size_of::<f64>())
+        .map_err(|why| Failure::Other(format!("the demonstration needs more memory: {why}")))?;
     let progress = progress::spinner();
-    progress.set_message("drawing ten million points on a sine …");
+    progress.set_message("computing 10 million points on a sine curve …");
     let points = Points::new(N + 2);
-    progress.set_message("setting up the equations of the spline …");
+    progress.set_message("setting up the spline equations …");
     let (a, rhs) = points.equations();
     progress.set_message("solving …");
     let mut curvature = vec![0.0; N];
@@ -51,7 +54,7 @@ struct Points {
     y: Vec<f64>,
 }
 
-/// What the spline is to reproduce.
+/// The function that the spline interpolates.
 fn curve(t: f64) -> f64 {
     t.sin()
 }
@@ -69,12 +72,12 @@ impl Points {
         Points { t, y }
     }
 
-    /// The matrix and the right-hand side for the second derivatives at all points but the first and the last.
+    /// The matrix and the right-hand side for the second derivatives at all points except the first and the last.
     fn equations(&self) -> (Tridiagonal<'static, f64>, Vec<f64>) {
         let h = |i: usize| self.t[i + 1] - self.t[i];
         let slope = |i: usize| (self.y[i + 1] - self.y[i]) / h(i);
         let n = self.t.len() - 2;
-        // Row k belongs to point k + 1.
+        // Row k is the equation of point k + 1.
         let sub = (0..n).map(h).collect();
         let diag = (0..n).map(|k| 2.0 * (h(k) + h(k + 1))).collect();
         let sup = (0..n).map(|k| h(k + 1)).collect();
@@ -83,7 +86,7 @@ impl Points {
         (a, rhs)
     }
 
-    /// Largest difference between spline and curve half way between the points, the ends left aside.
+    /// Largest difference between spline and curve at the midpoints of the intervals, without the intervals at the ends.
     fn error_between(&self, curvature: &[f64]) -> f64 {
         let difference = |i: usize| {
             let (t0, t1) = (self.t[i], self.t[i + 1]);
@@ -95,7 +98,7 @@ impl Points {
     }
 }
 
-/// Solves several times in memory that is there from the start; returns the shortest time.
+/// Solve [`REPETITIONS`] times in preallocated memory, and return the shortest time.
 fn solve(a: &Tridiagonal<'_, f64>, rhs: &[f64], x: &mut [f64]) -> Result<(Report, Duration), Failure> {
     let factor = Plan::new(a.shape()).factor(a)?;
     let mut memory = PodBuffer::new(factor.solve_scratch(1));
@@ -118,24 +121,24 @@ fn text(solved: &Report, time: Duration, error: f64) -> String {
     let bound = 5.0 / 384.0 * STEP.1.powi(4);
     let steps = report::counted(solved.refinement_steps, "refinement step");
     let facts = report::columns(&[
-        ("problem", format!("cubic spline through {} points of a sine, at uneven distances", N + 2)),
-        ("system", format!("tridiagonal, {N} unknowns, f64")),
+        ("problem", "cubic spline through 10 million unevenly spaced points on a sine curve".into()),
+        ("system", "tridiagonal, 10 million unknowns, f64".into()),
         ("method", format!("{}: {}", solved.method.name(), solved.reason)),
         ("time", format!("{}, best of {REPETITIONS}", report::seconds(seconds))),
-        ("speed", format!("{}, {:.1} GB/s at 9 words per row", report::rate(rate), rate * 72e-9)),
-        ("backward error", format!("{:.1e} after {steps}: verified while solving", solved.backward_error)),
-        ("spline - sine", format!("at most {error:.1e} between the points; theory allows {bound:.1e}")),
+        ("speed", format!("{}, memory traffic {:.1} GB/s (9 words per row)", report::rate(rate), rate * 72e-9)),
+        ("backward error", format!("{:.1e} after {steps}, verified during the solve", solved.backward_error)),
+        ("spline error", format!("at most {error:.1e} between the points; theoretical bound {bound:.1e}")),
     ]);
     format!("{facts}\n{NEXT}")
 }
 
 const NEXT: &str = "\
 Next:
-  bandsolve solve A.mtx --rhs b.mtx --out x.mtx      your own system
-  bandsolve generate random 1000000 --out A.mtx      or one of a known kind
-  bandsolve stability tridiagonal                    accuracy, beside the literature
-  bandsolve bench tridiagonal --quick                speed, beside LAPACK, OpenBLAS and MKL
-  bandsolve --help
+  bandsolve solve A.mtx --rhs b.mtx --out x.mtx      solve your own system
+  bandsolve generate random 1000000 --out A.mtx      write a matrix of a known family
+  bandsolve stability tridiagonal                    compare the accuracy with published results
+  bandsolve bench tridiagonal --quick                compare the speed with LAPACK, OpenBLAS and MKL
+  bandsolve --help                                   list all commands
 ";
 
 #[cfg(test)]
@@ -143,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_spline_keeps_to_the_theory() {
+    fn error_of_a_small_spline_is_below_the_theoretical_bound() {
         let points = Points::new(2002);
         let (a, rhs) = points.equations();
         let x = a.solve(&rhs).unwrap().values;

@@ -1,4 +1,4 @@
-//! `bandsolve doctor`: what solves will use on this machine, and what makes them slow.
+//! `bandsolve doctor`: report what bandsolve uses on this machine, and warn about causes of slow runs.
 
 use crate::args::DoctorArgs;
 use crate::bench::{MachineFacts, memory_bandwidth};
@@ -11,7 +11,7 @@ use bandsolve_kernel::threads;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Looks, and says.
+/// Inspect the machine and print the report.
 ///
 /// # Errors
 /// [`Failure::Other`] if the report cannot be written.
@@ -27,22 +27,22 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     if taken { Ok(()) } else { report::print(&found.text(&warnings)) }
 }
 
-/// What was found.
+/// The facts about the machine.
 #[derive(Debug)]
 struct Diagnosis {
     machine: MachineFacts,
     simd: &'static str,
     threads: usize,
     cores: usize,
-    /// GB/s with all threads.
+    /// Memory bandwidth in GB/s with all threads.
     bandwidth: f64,
     peers: Vec<Peer>,
     gpu: Result<String, String>,
-    /// What `mpirun` says of itself.
+    /// Version and path of `mpirun`.
     mpi: Option<String>,
     tuning: Option<PathBuf>,
     gpu_tuning: Option<PathBuf>,
-    /// Runnable programs on the processors, over the last minute.
+    /// Average number of running programs in the last minute.
     load: Option<f64>,
     debug: bool,
 }
@@ -69,7 +69,7 @@ impl Diagnosis {
         }
     }
 
-    /// A name and a fact each.
+    /// The lines of the report: names and values.
     fn lines(&self) -> Vec<(&'static str, String)> {
         let path = |path: &Path| path.display().to_string();
         let mut lines = vec![
@@ -81,15 +81,18 @@ impl Diagnosis {
                 "GPU",
                 self.gpu.clone().unwrap_or_else(|reason| format!("none: {}", reason.trim_start_matches("no GPU: "))),
             ),
-            ("MPI", self.mpi.clone().unwrap_or_else(|| "none: no mpirun on the PATH".into())),
+            ("MPI", self.mpi.clone().unwrap_or_else(|| "none: mpirun is not on the PATH".into())),
         ];
         lines.extend(self.peers.iter().map(|peer| (peer.name, path(&peer.path))));
         if self.peers.is_empty() {
-            lines.push(("LAPACK", "none: no LAPACK, OpenBLAS or MKL to compare with".into()));
+            lines.push((
+                "LAPACK",
+                "none: no LAPACK, OpenBLAS or MKL found; `bandsolve bench` compares with these libraries".into(),
+            ));
         }
         let tuned = |file: &Option<PathBuf>, command: &str| match file {
             Some(file) => path(file),
-            None => format!("built-in numbers; `{command}` measures"),
+            None => format!("built-in values; run `{command}` to measure this machine"),
         };
         lines.push(("tuning", tuned(&self.tuning, "bandsolve tune")));
         if self.gpu.is_ok() {
@@ -98,20 +101,20 @@ impl Diagnosis {
         lines
     }
 
-    /// What makes solves slower than they could be, and what to do about it.
+    /// Causes of slow runs, and how to remove them.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.debug {
-            warnings.push("this is a build with checks, which is slow: build with --release".into());
+            warnings.push("this is a debug build, which is slow. Build with `cargo build --release`".into());
         }
         if self.threads < self.cores {
             warnings.push(format!(
-                "{} of {} cores are used: unset RAYON_NUM_THREADS, or set it to {}",
+                "{} of {} cores are in use. Unset RAYON_NUM_THREADS, or set it to {}",
                 self.threads, self.cores, self.cores
             ));
         }
         if cfg!(target_arch = "x86_64") && self.simd == Simd::Portable.name() {
-            let what = "vectors of this processor are not used: unset BANDSOLVE_SIMD, or take one with AVX2";
+            let what = "bandsolve uses no vector instructions. Unset BANDSOLVE_SIMD, or use a processor with AVX2";
             warnings.push(what.into());
         }
         let tuned = [
@@ -121,29 +124,32 @@ impl Diagnosis {
         for (file, error, command) in tuned {
             if let (Some(file), Some(error)) = (file, error) {
                 let file = file.display();
-                warnings.push(format!("{file}: {error}; built-in numbers hold: delete it, or run `{command}`"));
+                warnings.push(format!(
+                    "{file}: {error}. bandsolve uses the built-in values. Delete the file, or run `{command}`"
+                ));
             }
         }
         if let Some(load) = self.load.filter(|load| *load > 0.5 * self.cores as f64) {
-            warnings.push(format!("other programs are at work (load {load:.1}): times will be longer, and vary"));
+            warnings
+                .push(format!("other programs are running (load {load:.1}), so times will be longer and vary more"));
         }
         warnings
     }
 
     fn text(&self, warnings: &[String]) -> String {
         let warned: String = warnings.iter().map(|warning| format!("  warning: {warning}\n")).collect();
-        let end = if warnings.is_empty() { "  nothing that makes solves slow was found\n".into() } else { warned };
+        let end = if warnings.is_empty() { "  no causes of slow runs found\n".into() } else { warned };
         format!("{}\n{end}", report::columns(&self.lines()))
     }
 }
 
-/// Where a program is.
+/// The path of a program on the PATH.
 fn on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// The first line that a program prints as its version, and where it is.
+/// The first line that a program prints for `--version`, and the path of the program.
 fn described(program: &Path) -> String {
     let path = program.display();
     let output = std::process::Command::new(program).arg("--version").output().ok();

@@ -1,4 +1,4 @@
-//! `bandsolve eig`: some eigenvalues of a matrix or a pencil.
+//! `bandsolve eig`: find some eigenvalues of a matrix or a pencil.
 
 use crate::args::{EigArgs, WhichName};
 use crate::exit::Failure;
@@ -16,15 +16,17 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
 
-/// Finds the eigenvalues that the command line asks for.
+/// Find the requested eigenvalues.
 ///
 /// # Errors
-/// With the exit codes of [`Failure`].
+/// [`Failure`] with its exit code.
 pub fn run(args: &EigArgs) -> Result<(), Failure> {
     let inputs: Vec<&Path> = [Some(&args.matrix), args.mass.as_ref()].into_iter().flatten().map(|p| &**p).collect();
     report::check_outputs(&[("--json", &args.json)], &inputs)?;
     if let Some([low, high]) = args.interval.as_deref().filter(|ends| ends[0] > ends[1]) {
-        return Err(Failure::Usage(format!("--interval {low} {high}: LOW is above HIGH")));
+        return Err(Failure::Usage(format!(
+            "--interval {low} {high}: LOW is above HIGH. Pass the smaller number first"
+        )));
     }
     crate::set_threads(args.threads)?;
     let task = EigTask { args, target: target(args)? };
@@ -33,14 +35,12 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
     if let (Some(b), Some(path)) = (&b, &args.mass)
         && b.n_rows != a.n_rows
     {
-        let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
+        let why = format!("B has {} rows, but A has {}. Pass two matrices of the same size", b.n_rows, a.n_rows);
         return Err(Failure::in_file(&io::name(path), why));
     }
     if let Some(k) = args.k.filter(|k| *k == 0 || *k > a.n_rows) {
         let (name, n) = (io::name(&args.matrix), a.n_rows);
-        return Err(Failure::Usage(format!(
-            "-k {k}: {name} has {n} rows and so many eigenvalues; pass a K from 1 to {n}"
-        )));
+        return Err(Failure::Usage(format!("-k {k}: {name} has {n} rows and {n} eigenvalues. Pass a K from 1 to {n}")));
     }
     let complex = [Some(&a), b.as_ref()].into_iter().flatten().any(|matrix| matrix.values.is_complex());
     if complex || task.target.is_some_and(|target| target.im != 0.0) {
@@ -50,19 +50,19 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
     }
 }
 
-/// The shift, if there is one.
+/// The target of shift-and-invert, if there is one.
 fn target(args: &EigArgs) -> Result<Option<Complex64>, Failure> {
     match (args.which, args.target) {
         (Some(WhichName::End(which)), Some(_)) => {
-            Err(Failure::Usage(format!("--which {which} has no target: leave out --target, or take --which nearest")))
+            Err(Failure::Usage(format!("--which {which} has no target. Leave out --target, or use --which nearest")))
         }
-        // What is nearest to zero is found by solves.
+        // Shift-and-invert with target 0 finds the eigenvalues of smallest magnitude.
         (Some(WhichName::Nearest | WhichName::End(Which::SmallestMagnitude)), None) => Ok(Some(Complex64::ZERO)),
         (_, target) => Ok(target),
     }
 }
 
-/// Eigenvalues that are looked for if nobody says how many.
+/// Number of eigenvalues without `-k`.
 const DEFAULT_K: usize = 5;
 
 struct EigTask<'a> {
@@ -70,7 +70,7 @@ struct EigTask<'a> {
     target: Option<Complex64>,
 }
 
-/// What came of it.
+/// The result of the search.
 struct EigOutcome {
     values: Vec<Complex64>,
     offsets: Vec<Complex64>,
@@ -84,7 +84,7 @@ impl EigTask<'_> {
         let kind = kind_of_both(&Structure::of(a), b.map(Structure::of).as_ref())?;
         let n = a.n_rows;
         let bar = progress::spinner();
-        bar.set_message("looking for eigenvalues".to_string());
+        bar.set_message("searching for eigenvalues".to_string());
         let found = if let Some(block) = block_of(a, kind).filter(|_| b.is_none()) {
             let a = assemble_blocks::<T>(a, block)?;
             self.find::<T, BlockTridiagonal<'_, T>>((&a, None), blocks_are_hermitian(&a) && self.is_real())
@@ -101,14 +101,14 @@ impl EigTask<'_> {
                 (System::Tridiagonal(a), Some(System::Tridiagonal(b))) => self.find((a, Some(b)), hermitian),
                 (System::Banded(a), None) => self.find::<T, Banded<'_, T>>((a, None), hermitian),
                 (System::Banded(a), Some(System::Banded(b))) => self.find((a, Some(b)), hermitian),
-                _ => unreachable!("both are assembled as the same kind"),
+                _ => unreachable!("both matrices have the same kind"),
             }
         };
         bar.finish_and_clear();
         self.finish(&found?, n)
     }
 
-    /// Whether the target is none or real.
+    /// Whether there is no target, or a real one.
     fn is_real(&self) -> bool {
         self.target.is_none_or(|target| target.im == 0.0)
     }
@@ -129,7 +129,7 @@ impl EigTask<'_> {
         if let (Some(WhichName::End(which)), None) = (args.which, self.target) {
             solver = solver.which(which);
         }
-        // Inertia proves that none is missing.
+        // Eigenvalue counts can prove that no eigenvalue is missing.
         let below = |shift: f64| eigenvalues_below(a, b, shift);
         if hermitian && [Some(a), b].into_iter().flatten().all(|matrix| matrix.check().is_ok()) {
             solver = solver.count(&below);
@@ -145,7 +145,8 @@ impl EigTask<'_> {
         };
         let found = match (&args.interval, self.target) {
             (Some(_), _) if !hermitian => {
-                let why = "is not Hermitian, or B is not definite: --interval is for Hermitian problems";
+                let why =
+                    "A is not Hermitian, or B is not Hermitian positive definite. Use --target instead of --interval";
                 return Err(Failure::in_file(&io::name(&args.matrix), why));
             }
             (Some(ends), _) => solver.hermitian_between(a, b, (ends[0], ends[1])).map(Ok),
@@ -171,43 +172,50 @@ impl EigTask<'_> {
         let name = io::name(&self.args.matrix);
         match (error, &self.args.mass) {
             (bandsolve::Error::Singular { row }, Some(mass)) if self.target.is_none() => Failure::Unsolved(format!(
-                "{}: is singular, no pivot in row {}; --target finds eigenvalues without solving with B",
+                "{}: B is singular: no pivot in row {}. Use --target, which does not solve with B",
                 io::name(mass),
                 row + 1
             )),
             (bandsolve::Error::Singular { row }, _) => Failure::Unsolved(format!(
-                "{name}: the matrix less {} is singular, no pivot in row {}; try another --target",
-                self.shift(),
-                row + 1
+                "{name}: {} is singular: no pivot in row {}. Try another {}",
+                self.shifted(),
+                row + 1,
+                self.shift_option()
             )),
             (bandsolve::Error::NotConverged { .. }, _) if self.is_inverted() => Failure::Unsolved(format!(
-                "{name}: the matrix less {} is singular to working precision; try another --target",
-                self.shift()
+                "{name}: {} is singular to working precision. Try another {}",
+                self.shifted(),
+                self.shift_option()
             )),
             (bandsolve::Error::Unsupported { what, .. }, _) => {
-                Failure::Input(format!("{name}: eigenvalues are not found of {what}"))
+                Failure::Input(format!("{name}: bandsolve does not find eigenvalues of {what}"))
             }
             (bandsolve::Error::NotFinite { .. }, _) => Failure::Input(format!(
-                "{name}: the entries are too large: a product with the matrix overflows; scale it"
+                "{name}: the entries are too large: a product with the matrix overflows. Scale the matrix"
             )),
             (error, _) => Failure::from(error),
         }
     }
 
-    /// Whether eigenvalues are found by solves with a shifted matrix.
+    /// Whether the search uses shift-and-invert.
     fn is_inverted(&self) -> bool {
         self.target.is_some() || self.args.interval.is_some()
     }
 
-    /// What is subtracted, in words.
-    fn shift(&self) -> String {
-        let times = if self.args.mass.is_some() { "B" } else { "I" };
+    /// The shifted matrix, in messages.
+    fn shifted(&self) -> String {
+        let mass = if self.args.mass.is_some() { "B" } else { "I" };
         match (self.target, &self.args.interval) {
-            (Some(target), _) if target.im == 0.0 => format!("{} {times}", target.re),
-            (Some(target), _) => format!("({target}) {times}"),
-            (None, Some(ends)) => format!("a shift between {} and {} times {times}", ends[0], ends[1]),
-            (None, None) => format!("0 {times}"),
+            (Some(target), _) if target.im == 0.0 => format!("A - σ {mass} with σ = {}", target.re),
+            (Some(target), _) => format!("A - σ {mass} with σ = {target}"),
+            (None, Some(ends)) => format!("A - σ {mass} with a σ from {} to {}", ends[0], ends[1]),
+            (None, None) => "A".to_string(),
         }
+    }
+
+    /// The option that sets the shift.
+    fn shift_option(&self) -> &'static str {
+        if self.args.interval.is_some() { "--interval" } else { "--target" }
     }
 
     fn finish(&self, outcome: &EigOutcome, n: usize) -> Result<(), Failure> {
@@ -221,10 +229,10 @@ impl EigTask<'_> {
             return Ok(());
         }
         Err(Failure::Unsolved(format!(
-            "{}: {} of {} found ({}) after {}; try a larger --ncv, or --target",
+            "{}: found {} of {} ({}) after {}. Try a larger --ncv, or --target",
             io::name(&args.matrix),
-            report::counted(outcome.values.len(), "eigenvalue"),
-            report.wanted,
+            outcome.values.len(),
+            report::counted(report.wanted, "eigenvalue"),
             report.ending,
             report::counted(report.restarts, "restart"),
         )))
@@ -276,6 +284,10 @@ impl EigTask<'_> {
             report::counted(report.restarts, "restart"),
             report::seconds(outcome.seconds)
         );
+        if let Some(ends) = &self.args.interval {
+            let count = report::counted(outcome.values.len(), "eigenvalue");
+            text += &format!("  {count} in the interval {} <= λ < {}\n", ends[0], ends[1]);
+        }
         for ((value, apart), residual) in outcome.values.iter().zip(&outcome.offsets).zip(&report.residuals) {
             let apart = self.target.map_or(String::new(), |_| format!("  offset {}", report::complex(*apart, 7)));
             text += &format!("  {}{apart}  residual {residual:.1e}\n", report::complex(*value, 16));
@@ -287,13 +299,13 @@ impl EigTask<'_> {
     }
 }
 
-/// Numbers as JSON has them: complex ones, if one is, as pairs.
+/// Numbers in JSON. If one of them is complex, all become pairs of real and imaginary part.
 fn numbers(values: &[Complex64]) -> Vec<Value> {
     let complex = values.iter().any(|value| value.im != 0.0);
     values.iter().map(|value| if complex { json!([value.re, value.im]) } else { json!(value.re) }).collect()
 }
 
-/// The narrowest kind of system that holds both matrices.
+/// The narrowest kind of system that contains both matrices.
 fn kind_of_both(a: &Structure, b: Option<&Structure>) -> Result<SolvableKind, Failure> {
     let Some(b) = b else { return a.kind(false) };
     let largest = |one: (usize, usize), other: (usize, usize)| (one.0.max(other.0), one.1.max(other.1));
@@ -318,7 +330,7 @@ fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
     }
 }
 
-/// Rows of a block, if the entries of a band fill block diagonals so that LU of blocks takes fewer operations than LU of the band.
+/// The number of rows per block, if the matrix is block tridiagonal and block LU needs fewer operations than banded LU.
 fn block_of(a: &Triplets, kind: SolvableKind) -> Option<usize> {
     let SolvableKind::Banded { lower, upper } = kind else { return None };
     let inside = |block: &usize| {
@@ -329,11 +341,11 @@ fn block_of(a: &Triplets, kind: SolvableKind) -> Option<usize> {
     block_rows(a.n_rows, lower.max(upper), inside)
 }
 
-/// Puts the entries into blocks; those at the same place add up.
+/// Assemble a block tridiagonal matrix. Entries at the same position are added up.
 fn assemble_blocks<T: Scalar>(a: &Triplets, block: usize) -> Result<BlockTridiagonal<'static, T>, Failure> {
     let (n, square) = (a.n_rows, block * block);
     let too_many = |why: String| Failure::Input(format!("{n} rows in blocks of {block} are too many: {why}"));
-    // The matrix, A - sigma I and its factors.
+    // The matrix, A − σI and its factors.
     affordable(&[n, block, 9], size_of::<T>()).map_err(too_many)?;
     let zeros = || filled(T::ZERO, n * block).map_err(too_many);
     let (mut blocks, mut bad) = ([zeros()?, zeros()?, zeros()?], None);

@@ -1,18 +1,18 @@
-//! Exit codes and the errors behind them.
+//! Errors of commands and their exit codes.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// Why a command failed; every kind has its exit code.
+/// The error of a command. Each variant has its exit code.
 #[derive(Debug)]
 pub enum Failure {
-    /// 1: an output could not be written, memory could not be had, or there is no GPU.
+    /// 1: an output cannot be written, too little memory is free, or no GPU was found.
     Other(String),
-    /// 2: options that do not go together or do not fit the matrix.
+    /// 2: the options contradict each other or do not fit the matrix.
     Usage(String),
-    /// 3: an input that cannot be read, is malformed or does not fit the other inputs.
+    /// 3: an input cannot be read, is malformed or does not fit the other inputs.
     Input(String),
-    /// 4: the matrix is singular or the accuracy contract was not reached.
+    /// 4: the matrix is singular, or the result is not accurate enough.
     Unsolved(String),
 }
 
@@ -22,7 +22,7 @@ impl Failure {
         Failure::Input(format!("{file}:{line}: {reason}"))
     }
 
-    /// An input file that is wrong as a whole.
+    /// An input file with an error that has no line number.
     pub fn in_file(file: &str, reason: impl fmt::Display) -> Self {
         Failure::Input(format!("{file}: {reason}"))
     }
@@ -55,12 +55,14 @@ impl From<bandsolve::Error> for Failure {
         use bandsolve::Error::*;
         let text = error.to_string();
         match error.cause() {
-            Unsupported { .. } => Failure::Usage(format!("{text}: leave out --method to have one chosen")),
+            Unsupported { .. } => {
+                Failure::Usage(format!("{text}. Leave out --method, so that bandsolve chooses a method"))
+            }
             Singular { row } => {
                 Failure::Unsolved(format!("the matrix is singular: elimination found no pivot in row {}", row + 1))
             }
             NotDefinite { row } => Failure::Unsolved(format!(
-                "the matrix is not Hermitian positive definite: first seen in row {}",
+                "the matrix is not Hermitian positive definite (detected in row {})",
                 row + 1
             )),
             NotConverged { .. } | Incompatible { .. } => Failure::Unsolved(text),
@@ -70,12 +72,12 @@ impl From<bandsolve::Error> for Failure {
     }
 }
 
-/// Prints the error, if there is one, and returns the exit code.
+/// Print the error, if there is one, and return the exit code.
 pub fn finish(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Not `eprintln!`, which panics when nobody listens.
+            // `eprintln!` would panic if standard error is closed.
             let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("error: {failure}\n"));
             ExitCode::from(failure.code())
         }

@@ -1,4 +1,4 @@
-//! `bandsolve forest`: the paths that carry most of a matrix's weight.
+//! `bandsolve forest`: find paths of large total weight in the graph of a matrix.
 
 use crate::args::ForestArgs;
 use crate::exit::Failure;
@@ -10,14 +10,16 @@ use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// Finds the forest of one matrix, or a factor of its graph.
+/// Find a linear forest in the graph of a matrix, or a [0, n]-factor for n > 2.
 ///
 /// # Errors
-/// [`Failure::Input`] if the matrix cannot be read, [`Failure::Usage`] for a picture of what is no forest.
+/// [`Failure::Input`] if the matrix cannot be read, [`Failure::Usage`] for `--plot` with n > 2.
 pub fn run(args: &ForestArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&[("--plot", &args.plot), ("--json", &args.json)], &[&args.matrix])?;
     if args.plot.is_some() && args.n > 2 {
-        return Err(Failure::Usage("--plot draws paths, and there are paths with --n 1 or 2 only".into()));
+        return Err(Failure::Usage(
+            "--plot draws paths, and there are paths only with --n 1 or 2. Leave out --plot, or use --n 2".into(),
+        ));
     }
     let matrix = io::read_matrix(&args.matrix)?;
     let view = match matrix.values.is_complex() {
@@ -33,13 +35,13 @@ pub fn run(args: &ForestArgs) -> Result<(), Failure> {
     report::print_beside(&view.text(), taken)
 }
 
-/// What was found.
+/// The result and the times.
 struct ForestView<'a> {
     args: &'a ForestArgs,
     graph: Graph,
     rounds: usize,
     maximal: bool,
-    /// Of a factor with at most two edges a vertex.
+    /// The linear forest, if the factor has at most two edges at each vertex.
     forest: Option<Forest>,
     coverage: f64,
     seconds: [f64; 2],
@@ -74,22 +76,18 @@ impl<'a> ForestView<'a> {
     fn text(&self) -> String {
         let n = self.graph.vertices();
         let [graph, found] = self.seconds.map(report::seconds);
-        let maximal = if self.maximal { ", until none was left" } else { "" };
+        let maximal = if self.maximal { ", until no edge could be added" } else { "" };
         let mut lines = vec![
-            ("coverage", format!("{:.4} of the weight beside the diagonal", self.coverage)),
-            (
-                "in order",
-                format!("{:.4}: the tridiagonal part as the matrix is numbered", self.graph.coverage_in_order()),
-            ),
+            ("coverage", format!("{:.4} of the weight of all off-diagonal entries", self.coverage)),
+            ("given order", format!("{:.4} of this weight is in the tridiagonal part", self.graph.coverage_in_order())),
             ("proposals", format!("{}{maximal}", report::counted(self.rounds, "round"))),
         ];
         if let (Some([paths, longest, isolated]), Some(forest)) = (self.paths(), &self.forest) {
-            let broken = report::counted(forest.cycles(), "cycle");
-            lines.push(("paths", format!("{paths}, the longest of {}", report::counted(longest, "unknown"))));
+            lines.push(("paths", format!("{paths}, the longest with {}", report::counted(longest, "unknown"))));
             lines.push(("isolated", report::counted(isolated, "unknown")));
-            lines.push(("broken", format!("{broken}, each at its weakest edge")));
+            lines.push(("cycles", format!("{}, each cut at its weakest edge", forest.cycles())));
         }
-        lines.push(("time", format!("{graph} for the graph, {found} for its factor and paths")));
+        lines.push(("time", format!("{graph} for the graph, {found} for the paths")));
         let what = if self.forest.is_some() { "linear forest".into() } else { format!("[0, {}]-factor", self.args.n) };
         let name = io::name(&self.args.matrix);
         format!("{what} of {name}, {}\n{}", report::counted(n, "unknown"), report::columns(&lines))
@@ -119,7 +117,7 @@ impl<'a> ForestView<'a> {
         let mut svg = Svg::default();
         let title = format!("Linear forest of {}", io::short_name(&self.args.matrix));
         svg.text((MARGIN, 32.0), "title", &title);
-        let facts = format!("{:.1} % of the weight beside the diagonal lies on its paths", 100.0 * self.coverage);
+        let facts = format!("{:.1} % of the weight of all off-diagonal entries is on its paths", 100.0 * self.coverage);
         svg.text((MARGIN, 52.0), "soft", &facts);
         self.draw_matrix(&mut svg, forest);
         let side = self.grid_side();
@@ -131,7 +129,7 @@ impl<'a> ForestView<'a> {
         svg.on_page((width.max(words + 2.0 * MARGIN), TOP + SIZE + 40.0))
     }
 
-    /// Where the entries are, and which of them are on paths.
+    /// Draw the entries of the matrix, darker if they are on paths.
     fn draw_matrix(&self, svg: &mut Svg, forest: &Forest) {
         let n = self.graph.vertices().max(1);
         let cells = n.min(CELLS);
@@ -150,11 +148,11 @@ impl<'a> ForestView<'a> {
             let colour = &format!(r#"class="r{step}""#);
             svg.rect(at, (size.max(1.0), size.max(1.0)), colour);
         }
-        let words = "the matrix: the darker, the more of the weight is on paths";
+        let words = "the matrix: darker cells have more of their weight on paths";
         svg.text((MARGIN, TOP + SIZE + 20.0), "soft", words);
     }
 
-    /// The side of the square grid whose neighbors alone are coupled, if there is one.
+    /// The side of a square grid in which all edges connect neighbors, if there is one.
     fn grid_side(&self) -> Option<usize> {
         let n = self.graph.vertices();
         let side = n.isqrt();
@@ -163,7 +161,7 @@ impl<'a> ForestView<'a> {
         (square && (0..n).all(|v| self.graph.edges(v).all(|(u, _)| near(v, u)))).then_some(side)
     }
 
-    /// The paths on a corner of the grid.
+    /// Draw the paths in the grid, or in its upper left corner if the grid is large.
     fn draw_grid(&self, svg: &mut Svg, forest: &Forest, side: usize) {
         let shown = side.min(GRID);
         let step = SIZE / shown as f64;
@@ -185,9 +183,9 @@ impl<'a> ForestView<'a> {
             }
         }
         let words = if shown < side {
-            format!("the paths on the upper left {shown} x {shown} of the {side} x {side} grid")
+            format!("the paths in the upper left {shown} x {shown} part of the {side} x {side} grid")
         } else {
-            format!("the paths on the {side} x {side} grid")
+            format!("the paths in the {side} x {side} grid")
         };
         svg.text((left, TOP + SIZE + 20.0), "soft", &words);
     }
@@ -197,7 +195,7 @@ const MARGIN: f64 = 24.0;
 const TOP: f64 = 70.0;
 /// Pixels of a panel.
 const SIZE: f64 = 400.0;
-/// Most cells along a side of the matrix.
+/// Maximum number of cells along a side of the matrix.
 const CELLS: usize = 100;
-/// Most points along a side of the grid.
+/// Maximum number of points along a side of the grid.
 const GRID: usize = 32;

@@ -1,4 +1,4 @@
-//! `bandsolve generate`: a matrix of a known family, as a Matrix Market file.
+//! `bandsolve generate`: write a matrix of a known family as a Matrix Market file.
 
 use crate::args::GenerateArgs;
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ use bandsolve_sparse::MODEL_PROBLEMS;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Lists the families or writes one matrix.
+/// List the families, or write one matrix.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown family, [`Failure::Other`] if the file cannot be written.
@@ -27,28 +27,31 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let Some((_, description)) = narrow.clone().chain(grids.clone()).chain([RADIATIVE]).find(|(own, _)| own == name)
     else {
         let known: Vec<_> = narrow.chain(grids).chain([RADIATIVE]).map(|(name, _)| name).collect();
-        return Err(Failure::Usage(format!("no family `{name}`; there are: {}", known.join(", "))));
+        return Err(Failure::Usage(format!("unknown family `{name}`. Choose one of: {}", known.join(", "))));
     };
     let path = args.out.as_deref().unwrap_or(Path::new("-"));
     if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {
-        return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
+        return Err(Failure::Usage(format!(
+            "--out {}: the command writes plain .mtx files. Choose a name that ends in .mtx",
+            path.display()
+        )));
     }
     let description = description.replace('\n', " ");
     if name == RADIATIVE.0 {
         return radiative(path, &description, (n, args.block));
     }
     if args.block.is_some() {
-        return Err(Failure::Usage(format!("{name} has no blocks: a second number is for {}", RADIATIVE.0)));
+        return Err(Failure::Usage(format!("{name} has no blocks. Pass a second number only with {}", RADIATIVE.0)));
     }
     if let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) {
         let unknowns = u128::from(n).pow(if name.ends_with("3d") { 3 } else { 2 });
         if unknowns > u128::from(u32::MAX / 27) {
             return Err(Failure::Usage(format!(
-                "{name} {n}: {unknowns} unknowns are too many, more than {}",
+                "{name} {n}: {unknowns} unknowns are too many, more than {}. Pass a smaller N",
                 u32::MAX / 27
             )));
         }
-        // Up to 9 or 27 entries a row; the list that the matrix is made of, and its copy by rows.
+        // At most 9 or 27 entries per row, 40 bytes each: the list of entries, and the matrix by rows.
         affordable(&[unknowns as usize, if name.ends_with("3d") { 27 } else { 9 }], 40)
             .map_err(|why| Failure::Usage(format!("{name} {n}: {unknowns} unknowns are too many: {why}")))?;
         let a = (problem.make)(n as usize);
@@ -59,7 +62,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         return output::write(path, |out| write(out, (path, a.rows()), &comment, &each));
     }
     let family = families().iter().find(|f| f.name == name).expect("found before");
-    // The diagonals, and what they are made of.
+    // The diagonals and the temporary arrays that they are computed from.
     affordable(&[n as usize, 8], size_of::<f64>())
         .map_err(|why| Failure::Usage(format!("{name} {n}: {n} unknowns are too many: {why}")))?;
     let system = family.generate(n as usize, args.seed);
@@ -72,18 +75,22 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 const RADIATIVE: (&str, &str) =
     ("radiative", "radiative transfer in a slab, N blocks of K rows: symmetric, block tridiagonal");
 
-/// Writes the radiative transfer operator with L blocks of K rows.
+/// Write the radiative transfer operator with L blocks of K rows.
 fn radiative(path: &Path, description: &str, (blocks, block): (u32, Option<u32>)) -> Result<(), Failure> {
     let Some(block) = block.filter(|block| *block > 0) else {
-        return Err(Failure::Usage("radiative L K: the rows K of a block are missing".into()));
+        return Err(Failure::Usage(
+            "radiative N K: the number of rows K of a block is missing. Pass it after the number of blocks N".into(),
+        ));
     };
     if blocks < 2 {
-        return Err(Failure::Usage(format!("radiative {blocks} {block}: at least 2 blocks are needed")));
+        return Err(Failure::Usage(format!("radiative {blocks} {block}: the matrix needs at least 2 blocks")));
     }
     let (l, k) = (u64::from(blocks), u64::from(block));
     let entries = (3 * l - 2).checked_mul(k * k).filter(|entries| *entries <= u64::from(u32::MAX));
     if entries.is_none() || l * k > u64::from(u32::MAX) {
-        return Err(Failure::Usage(format!("radiative {blocks} {block}: there are too many entries")));
+        return Err(Failure::Usage(format!(
+            "radiative {blocks} {block}: the matrix has too many entries, more than 4294967295. Pass smaller numbers"
+        )));
     }
     let slab = RadiativeSlab::new(blocks as usize, block as usize);
     let comment = format!("{description}: bandsolve generate radiative {blocks} {block}");
@@ -91,10 +98,10 @@ fn radiative(path: &Path, description: &str, (blocks, block): (u32, Option<u32>)
     output::write(path, |out| write(out, (path, slab.n()), &comment, &each))
 }
 
-/// Hands every entry to a function.
+/// A function that calls its argument with every entry.
 type EachEntry<'a> = &'a dyn Fn(&mut dyn FnMut(usize, usize, f64));
 
-/// Every entry that is not zero, with the shortest digits that read back as the same number.
+/// Write all non-zero entries, each with the fewest digits that read back as the same number.
 fn write(out: &mut dyn Write, (path, n): (&Path, usize), comment: &str, each: EachEntry<'_>) -> io::Result<()> {
     let mut entries = 0_usize;
     each(&mut |_, _, value| entries += usize::from(value != 0.0));

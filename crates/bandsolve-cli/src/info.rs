@@ -1,4 +1,4 @@
-//! `bandsolve info`: what a matrix is like, and how it would be solved.
+//! `bandsolve info`: describe a matrix and the method that `solve` would use.
 
 use crate::args::InfoArgs;
 use crate::exit::Failure;
@@ -10,10 +10,10 @@ use crate::structure::{self, SolvableKind, Structure};
 use bandsolve::{Complex64, Inspect, Norm, Plan, Scalar};
 use serde_json::{Value, json};
 
-/// Describes one matrix.
+/// Describe one matrix.
 ///
 /// # Errors
-/// [`Failure::Input`] if it cannot be read. A singular matrix is no error here.
+/// [`Failure::Input`] if the file cannot be read. A singular matrix is not an error.
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
     let matrix = io::read_matrix(&args.matrix)?;
@@ -27,7 +27,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         None => rcond::<f64>(&matrix, kind),
     };
     let plan = Plan::once(kind.shape(structure.n));
-    // Nothing is narrower than a tridiagonal matrix; what is singular has no band to be solved.
+    // Reordering cannot make a tridiagonal matrix narrower, and a singular matrix cannot be solved.
     let reordering = match kind {
         SolvableKind::Banded { .. } if singular.is_none() => Some(Reordering::rcm(&matrix, &structure)?),
         _ => None,
@@ -39,7 +39,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     report::print_beside(&view.text(), taken)
 }
 
-/// The reciprocal condition, or why it could not be had.
+/// The reciprocal condition number, or the reason why it is unknown.
 fn rcond<T: Scalar>(matrix: &Triplets, kind: SolvableKind) -> Result<f64, String> {
     let system = structure::assemble::<T>(matrix, kind).map_err(|e| e.to_string())?;
     match structure::factor(&system, &Plan::new(kind.shape(matrix.n_rows))) {
@@ -49,7 +49,7 @@ fn rcond<T: Scalar>(matrix: &Triplets, kind: SolvableKind) -> Result<f64, String
     }
 }
 
-/// Entries in order of rows (or columns), those at the same place added up, zeros left out.
+/// The non-zero entries in order of rows or columns. Entries at the same position are added up.
 #[derive(Debug)]
 pub struct SortedEntries {
     n: usize,
@@ -57,15 +57,15 @@ pub struct SortedEntries {
 }
 
 impl SortedEntries {
-    /// In order of rows, or of the rows of the transpose.
+    /// Sort the entries by the rows of the matrix, or of its transpose.
     ///
     /// # Errors
-    /// [`Failure::Input`] if there is no memory for them.
+    /// [`Failure::Input`] if too little memory is free.
     pub fn of(a: &Triplets, transposed: bool) -> Result<SortedEntries, Failure> {
         let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
         let too_many = |why| Failure::Input(format!("{count} entries are too many: {why}"));
         let mut sorted = Vec::new();
-        // Half as much again to sort them.
+        // Sorting needs memory for half of the entries in addition.
         affordable(&[count, 3], size_of::<(u64, Complex64)>() / 2).map_err(too_many)?;
         grow(&mut sorted, count, count).map_err(too_many)?;
         a.for_each(|i, j, value| {
@@ -84,23 +84,23 @@ impl SortedEntries {
         Ok(SortedEntries { n: a.n_rows, sorted })
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Whether there is one in row i of column j.
+    /// Whether there is an entry in row i and column j.
     pub fn has(&self, i: usize, j: usize) -> bool {
         self.sorted.binary_search_by_key(&(((i as u64) << 32) | j as u64), |entry| entry.0).is_ok()
     }
 
-    /// Calls `f(row, column, |entry|)` for each, in order.
+    /// Call `f(row, column, |entry|)` for each entry, in order.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, f64)) {
         let entries = self.sorted.iter();
         entries.for_each(|(place, v)| f((place >> 32) as usize, (place & 0xffff_ffff) as usize, Scalar::abs(*v)));
     }
 
-    /// Calls `f(diagonal, Σ|off-diagonal|)` for each row that has entries, in order.
+    /// Call `f(|diagonal|, Σ|off-diagonal|)` for each row that has entries, in order.
     fn for_each_row(&self, mut f: impl FnMut(f64, f64)) {
         for row in self.sorted.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32) {
             let (mut diagonal, mut rest) = (0.0, 0.0);
@@ -112,7 +112,8 @@ impl SortedEntries {
         }
     }
 
-    /// Smallest |aᵢᵢ| / Σ|aᵢⱼ|, j ≠ i: above 1 the matrix is dominant; infinite if it is diagonal, 0 for an empty row.
+    /// The smallest |aᵢᵢ| / Σ|aᵢⱼ|, j ≠ i, of all rows. The matrix is diagonally dominant if the value is above 1. The value is infinite
+    /// for a diagonal matrix, and 0 if a row is empty.
     fn dominance(&self) -> f64 {
         let (mut smallest, mut rows) = (f64::INFINITY, 0);
         self.for_each_row(|diagonal, rest| {
@@ -123,7 +124,7 @@ impl SortedEntries {
     }
 }
 
-/// Numbers about a matrix.
+/// Properties of a matrix that one pass over its entries shows.
 #[derive(Debug)]
 struct MatrixFacts {
     nnz: usize,
@@ -150,7 +151,7 @@ impl MatrixFacts {
     }
 }
 
-/// Compares A with its transpose, entry by entry and exactly.
+/// The symmetry of A, from an exact comparison with its transpose, entry by entry.
 fn symmetry(a: &SortedEntries, transposed: &SortedEntries) -> &'static str {
     let holds = |mirror: fn(Complex64) -> Complex64| {
         let mut pairs = a.sorted.iter().zip(&transposed.sorted);
@@ -165,7 +166,7 @@ fn symmetry(a: &SortedEntries, transposed: &SortedEntries) -> &'static str {
     }
 }
 
-/// All that is shown.
+/// The content of the report.
 struct InfoView<'a> {
     args: &'a InfoArgs,
     matrix: &'a Triplets,
@@ -182,13 +183,13 @@ impl InfoView<'_> {
     fn text(&self) -> String {
         let (lower, upper) = self.structure.bands(self.kind);
         let corners =
-            if self.kind == (SolvableKind::Tridiagonal { periodic: true }) { ", and the corners" } else { "" };
+            if self.kind == (SolvableKind::Tridiagonal { periodic: true }) { ", and corner entries" } else { "" };
         let numbers = if self.matrix.values.is_complex() { "complex" } else { "real" };
         let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
         let facts = &self.facts;
         let condition = match &self.rcond {
             Ok(rcond) => {
-                format!("{rcond:.1e}{}", if *rcond < f64::EPSILON { ": singular to working precision" } else { "" })
+                format!("{rcond:.1e}{}", if *rcond < f64::EPSILON { ", singular to working precision" } else { "" })
             }
             Err(reason) => format!("unknown: {reason}"),
         };
@@ -196,12 +197,16 @@ impl InfoView<'_> {
             ("size", format!("{0} × {0}, {numbers}", self.structure.n)),
             ("non-zeros", facts.nnz.to_string()),
             ("kind", self.kind.name().to_string()),
-            ("bands", format!("{lower} below, {upper} above the diagonal{corners}{}", self.renumbered())),
+            ("bands", format!("{}{corners}{}", report::bands(lower, upper), self.renumbered())),
             ("symmetry", facts.symmetry.to_string()),
-            ("zero diagonals", facts.zero_diagonals.to_string()),
+            ("zeros on the diagonal", facts.zero_diagonals.to_string()),
             (
                 "dominance",
-                format!("{} by rows, {} by columns", ratio(facts.dominance_rows), ratio(facts.dominance_cols)),
+                format!(
+                    "{} by rows, {} by columns; diagonally dominant above 1",
+                    ratio(facts.dominance_rows),
+                    ratio(facts.dominance_cols)
+                ),
             ),
             ("reciprocal condition", condition),
             ("method", format!("{}: {}", self.plan.chosen_method().name(), self.plan.reason())),
@@ -210,12 +215,12 @@ impl InfoView<'_> {
         format!("{}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
-    /// What reverse Cuthill–McKee would make of the bands, in words.
+    /// The bands after reverse Cuthill–McKee.
     fn renumbered(&self) -> String {
         let Some(reordering) = &self.reordering else { return String::new() };
         let (lower, upper) = reordering.reordered_bands();
-        let advice = if reordering.taken().is_some() { "with" } else { "no better with" };
-        format!("; {lower} below, {upper} above {advice} `solve --reorder rcm`")
+        let verdict = if reordering.taken().is_some() { "" } else { ", which is not narrower" };
+        format!("; with `solve --reorder rcm` {lower} below and {upper} above{verdict}")
     }
 
     fn json(&self) -> Value {

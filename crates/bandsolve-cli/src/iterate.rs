@@ -1,4 +1,4 @@
-//! `bandsolve iterate`: a sparse system by a preconditioned Krylov method.
+//! `bandsolve iterate`: solve a sparse system with a preconditioned Krylov method.
 
 use crate::args::{IterateArgs, SideName, SolverName};
 use crate::exit::Failure;
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Solves one sparse system as the command line asks.
+/// Solve one sparse system.
 ///
 /// # Errors
-/// With the exit codes of [`Failure`].
+/// [`Failure`] with its exit code.
 pub fn run(args: &IterateArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
@@ -39,10 +39,10 @@ pub fn run(args: &IterateArgs) -> Result<(), Failure> {
     }
 }
 
-/// A sparse matrix by rows; entries at the same place add up.
+/// Convert to a sparse matrix by rows. Entries at the same position are added up.
 ///
 /// # Errors
-/// [`Failure::Input`] if a number is beyond the type's range, or there is no memory for the matrix.
+/// [`Failure::Input`] if a number is beyond the range of the type, or too little memory is free.
 pub fn csr<T: Scalar>(a: &Triplets) -> Result<Csr<'static, T, u32>, Failure> {
     let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
     let too_many = |why: String| Failure::Input(format!("{} rows with {count} entries are too many: {why}", a.n_rows));
@@ -67,35 +67,35 @@ struct IterateTask<'a> {
     args: &'a IterateArgs,
 }
 
-/// What came of it.
+/// The result of the iteration.
 struct IterateOutcome {
-    /// What was asked for, or chosen.
+    /// The requested or chosen solver.
     solver: SolverName,
     report: IterationReport,
     kind: PreconditionerKind,
     entries: usize,
     reason: String,
     forward_error: Option<f64>,
-    /// Iterations in single precision, of refinement.
+    /// Iterations in single precision, for iterative refinement.
     inner_iterations: Option<usize>,
     seconds: [f64; 2],
 }
 
 impl IterateOutcome {
-    /// What no residual shows.
+    /// A warning if x is inaccurate although the residual is small.
     fn attention(&self) -> Option<String> {
         self.report.attention.clone().or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))
     }
 }
 
-/// An approximate inverse, or none.
+/// The preconditioner.
 enum Inner<'a, T: DoubleScalar> {
     Double(Preconditioner<'a, T>),
     Single(SingleInverse<T>),
 }
 
 impl<T: DoubleScalar> Inner<'_, T> {
-    /// What it is, and why.
+    /// The kind of the preconditioner, and the reason for the choice.
     fn facts(&self) -> (PreconditionerKind, &str) {
         match self {
             Self::Double(m) => (m.kind(), m.reason()),
@@ -103,11 +103,11 @@ impl<T: DoubleScalar> Inner<'_, T> {
         }
     }
 
-    /// The method that was chosen with it, or one that takes whatever it is.
+    /// The method that `auto` chose with the preconditioner, or GMRES, which works with any preconditioner.
     fn method(&self) -> KrylovMethod {
         let chosen = match self {
             Self::Double(m) => m.method(),
-            // What is rounded changes from step to step.
+            // Rounding makes a preconditioner in single precision slightly nonlinear.
             Self::Single(_) => None,
         };
         chosen.unwrap_or(KrylovMethod::Gmres { restart: 30 })
@@ -122,7 +122,7 @@ impl<T: DoubleScalar> Inner<'_, T> {
     }
 }
 
-/// What a refinement step leaves of the residual: enough digits of single precision are beyond it.
+/// Relative tolerance of the inner iteration of a refinement step, which single precision reaches safely.
 const REFINED: f64 = 1e-4;
 
 impl IterateTask<'_> {
@@ -135,13 +135,12 @@ impl IterateTask<'_> {
             (Some(path), _) => {
                 let file = io::read_rhs(path, n)?;
                 if file.n_cols != 1 {
-                    return Err(Failure::in_file(
-                        &io::name(path),
-                        "one right-hand side is solved for, and there are more",
-                    ));
+                    let why = format!("the file has {} right-hand sides. Pass one right-hand side", file.n_cols);
+                    return Err(Failure::in_file(&io::name(path), why));
                 }
                 if file.values.is_complex() && !T::COMPLEX {
-                    return Err(Failure::in_file(&io::name(path), "is complex, and the matrix is real"));
+                    let why = "the right-hand side is complex, but the matrix is real. Pass a real right-hand side";
+                    return Err(Failure::in_file(&io::name(path), why));
                 }
                 collected((0..n).map(|k| convert(file.values.get(k)))).map_err(Failure::Input)?
             }
@@ -167,7 +166,7 @@ impl IterateTask<'_> {
         let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {
                 bar.set_message(format!(
-                    "iteration {}, residual {:.1e} of {:.1e}",
+                    "iteration {}, residual {:.1e}, tolerance {:.1e}",
                     at.iteration, at.residual_norm, at.tolerance
                 ));
             }
@@ -184,7 +183,7 @@ impl IterateTask<'_> {
         let chosen = if args.solver == SolverName::Auto { SolverName::Krylov(report.method) } else { args.solver };
         let forward_error = known.map(|known| forward_error(&x, &known));
         let (kind, reason) = m.facts();
-        let reason = if reason.is_empty() { "asked for".into() } else { reason.to_string() };
+        let reason = if reason.is_empty() { "requested by name".into() } else { reason.to_string() };
         let inner_iterations = match (&m, args.solver) {
             (Inner::Single(m), SolverName::Refine(_)) => Some(m.iterations()),
             _ => None,
@@ -195,7 +194,7 @@ impl IterateTask<'_> {
         self.finish(&outcome, &x)
     }
 
-    /// The preconditioner in the precision that was asked for, with the inner iteration of refinement.
+    /// Set up the preconditioner in the requested precision. For iterative refinement, add the inner iteration.
     fn inner<'a, T: DoubleScalar>(
         &self,
         a: &'a Csr<'a, T, u32>,
@@ -215,13 +214,13 @@ impl IterateTask<'_> {
     fn explain(&self, error: &bandsolve::Error) -> Failure {
         match error {
             bandsolve::Error::Singular { row } => Failure::Unsolved(format!(
-                "{}: --precond {} cannot be made: what it inverts has no pivot in row {}; try auto, or none",
+                "{}: cannot set up --precond {}: its factorization has no pivot in row {}. Try auto or none",
                 io::name(&self.args.matrix),
                 self.args.precond,
                 row + 1
             )),
             bandsolve::Error::Shape { what: "unknowns of the grid", expected, got } => Failure::Usage(format!(
-                "--precond {}: the grid has {got} unknowns, {} has {expected}",
+                "--precond {}: the grid has {got} unknowns, but {} has {expected} rows. Pass a grid with as many unknowns",
                 self.args.precond,
                 io::name(&self.args.matrix),
             )),
@@ -230,7 +229,7 @@ impl IterateTask<'_> {
         }
     }
 
-    /// Writes what was asked for, x too where it did not converge: it is the best there is.
+    /// Write the requested outputs. If the iteration did not converge, x is the best iterate.
     fn finish<T: Scalar>(&self, outcome: &IterateOutcome, x: &[T]) -> Result<(), Failure> {
         let args = self.args;
         if let Some(path) = &args.out {
@@ -250,13 +249,13 @@ impl IterateTask<'_> {
             ending => {
                 let hint = match (ending, outcome.solver) {
                     (Ending::Breakdown, SolverName::Krylov(KrylovMethod::Cg)) => {
-                        "cg is for Hermitian positive definite matrices and preconditioners: try gmres"
+                        "cg needs a Hermitian positive definite matrix and preconditioner; try gmres"
                     }
-                    (Ending::IterationLimit, _) => "try another --precond, or --solver, or more --max-iterations",
-                    _ => "try another --precond, or --solver",
+                    (Ending::IterationLimit, _) => "Try another --precond or --solver, or a larger --max-iterations",
+                    _ => "Try another --precond or --solver",
                 };
                 Err(Failure::Unsolved(format!(
-                    "{}: not converged ({ending}): residual {:.1e} of |b| after {}; {hint}",
+                    "{}: not converged ({ending}): relative residual {:.1e} after {}. {hint}",
                     io::name(&args.matrix),
                     report.relative_residual(),
                     report::counted(report.iterations, "iteration"),
@@ -268,7 +267,9 @@ impl IterateTask<'_> {
     fn text(&self, outcome: &IterateOutcome, n: usize) -> String {
         let report = &outcome.report;
         let [setup, solve] = outcome.seconds.map(report::seconds);
-        let side = report.side.map_or("", |side| if side == PreconditionerSide::Left { ", on the left" } else { "" });
+        let side = report
+            .side
+            .map_or("", |side| if side == PreconditionerSide::Left { ", applied from the left" } else { "" });
         let iterations = match outcome.inner_iterations {
             Some(inner) => format!("{}, {inner} in single precision", report.iterations),
             None => format!("{}, {}", report.iterations, report::counted(report.restarts, "restart")),
@@ -285,7 +286,13 @@ impl IterateTask<'_> {
             ("solver", outcome.solver.to_string()),
             ("preconditioner", format!("{}{}: {}{side}", outcome.kind, self.precision_said(), outcome.reason)),
             ("iterations", iterations),
-            ("residual", format!("{:.1e} of |b| in the 2-norm, computed from x", report.relative_residual())),
+            (
+                "residual",
+                format!(
+                    "{} relative to |b| (2-norm), computed from x",
+                    report::error(Some(report.relative_residual()))
+                ),
+            ),
         ];
         if let Some(error) = outcome.forward_error {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
@@ -346,22 +353,22 @@ impl IterateTask<'_> {
     }
 }
 
-/// Where a residual of 0 stands in the picture.
+/// The value at which the plot shows a residual of 0.
 const EXACT: f64 = 1e-17;
 /// Pixels of the panel.
 const SIZE: (f64, f64) = (520.0, 280.0);
 const LEFT: f64 = 78.0;
 const TOP: f64 = 64.0;
 
-/// The residual after each iteration, and what it is to be below.
+/// Draw the residual after each iteration, and the tolerance.
 fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
     let mut svg = Svg::default();
     svg.text((24.0, 32.0), "title", title);
-    // An exact solution has no logarithm.
+    // The axis is logarithmic, so a residual of 0 needs another value.
     let exact = history.contains(&0.0);
     let history: Vec<f64> = history.iter().map(|value| if *value == 0.0 { EXACT } else { *value }).collect();
     let note = if exact { "; a residual of 0 is drawn as 1e-17" } else { "" };
-    svg.text((24.0, 50.0), "soft", &format!("|b - A x| / |b| after each iteration; dashed: the tolerance{note}"));
+    svg.text((24.0, 50.0), "soft", &format!("|b - A x| / |b| after each iteration; dashed line: tolerance{note}"));
     let axis = Axis::over(history.iter().copied().chain([tolerance]), SIZE.1);
     let height = |value: f64| TOP + SIZE.1 - axis.place(value);
     for tick in axis.ticks(34.0) {
@@ -390,19 +397,19 @@ fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
     svg.on_page((width, TOP + SIZE.1 + 56.0))
 }
 
-/// sin(16π·i/n): a solution that is smooth, as those of differential equations are.
+/// The known solution sin(16π·i/n), which is smooth like the solutions of differential equations.
 ///
 /// # Errors
-/// [`Failure::Input`] if there is no memory for it.
+/// [`Failure::Input`] if too little memory is free.
 pub fn wave<T: Scalar>(n: usize) -> Result<Vec<T>, Failure> {
     let value = |i: usize| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin();
     collected((0..n).map(|i| convert(Complex64::from(value(i))))).map_err(Failure::Input)
 }
 
-/// A·x.
+/// Compute A·x for a square matrix.
 ///
 /// # Errors
-/// [`Failure::Input`] if there is no memory for it; else none, of a matrix that is square.
+/// [`Failure::Input`] if too little memory is free.
 pub fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
     let mut y = filled(T::ZERO, a.rows()).map_err(Failure::Input)?;
     a.apply(x, &mut y, PodStack::new(&mut []))?;

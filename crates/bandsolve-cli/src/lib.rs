@@ -1,7 +1,7 @@
-//! The program `bandsolve`: solve, inspect, generate and measure narrow-band systems.
+//! The program `bandsolve`: solve, inspect, generate and benchmark systems with a narrow band.
 //!
-//! One file per command; `args` holds what the user may type, `exit` what the process returns. A library, so that it is compiled
-//! beside the kernels, not after them; `main.rs` is the program.
+//! Each command has its own file. `args` defines the arguments, and `exit` the exit codes. The program is a library with a thin
+//! `main.rs`, so that cargo compiles it in parallel with the kernels.
 
 mod args;
 mod bench;
@@ -42,17 +42,17 @@ use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The program: reads its arguments, and returns what the process does.
+/// Run the program with the arguments of the process, and return its exit code.
 pub fn main() -> ExitCode {
     exit::finish(args::Args::try_parse().map_or_else(say, run))
 }
 
-/// Prints what clap answers by itself: help and the version, or what is wrong with the arguments.
+/// Print clap's own output: the help, the version or an error in the arguments.
 fn say(answer: clap::Error) -> Result<(), exit::Failure> {
     if answer.use_stderr() {
         answer.exit();
     }
-    // `exit` would not notice that nothing was printed.
+    // `answer.exit()` would ignore that writing failed.
     let printed = answer.print().and_then(|()| std::io::stdout().flush());
     io::output::forgive_closed_pipe(printed)
         .map_err(|e| exit::Failure::Other(format!("standard output: cannot be written: {e}")))
@@ -78,9 +78,9 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
     }
 }
 
-/// Makes rayon's threads as many as asked for.
+/// Start rayon's global thread pool with the requested number of threads.
 fn set_threads(threads: Option<u16>) -> Result<(), exit::Failure> {
     let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-    pool.map_err(|e| exit::Failure::Other(format!("--threads {threads}: {e}")))
+    pool.map_err(|e| exit::Failure::Other(format!("--threads {threads}: cannot start the threads: {e}")))
 }

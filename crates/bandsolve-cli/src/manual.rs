@@ -1,4 +1,4 @@
-//! `bandsolve completions` and `bandsolve man`: from the same flags as `--help`.
+//! `bandsolve completions` and `bandsolve man`, generated from the same definitions as `--help`.
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::exit::Failure;
@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap_mangen::Man;
 use std::path::Path;
 
-/// Prints the completions of a shell.
+/// Print the completion script for a shell.
 ///
 /// # Errors
 /// [`Failure::Other`] if they cannot be written.
@@ -18,7 +18,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     report::print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page, or writes those of all commands.
+/// Print the manual page, or write the pages of all commands to a folder.
 ///
 /// # Errors
 /// [`Failure::Other`] if they cannot be written.
@@ -33,17 +33,17 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::Other(format!("the manual: {error}"))
+    Failure::Other(format!("cannot write the manual: {error}"))
 }
 
-/// The pages of a command and of all below it.
+/// Write the pages of a command and of all its subcommands.
 fn write_pages(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     command.get_subcommands().try_for_each(|below| write_pages(below, folder))?;
     let text = page(command).map_err(failed)?;
     report::write_text(&folder.join(Man::new(command.clone()).get_filename()), &text)
 }
 
-/// One page, with what stands at the end of the help in sections of its own, line by line as it is there.
+/// The page of a command. The examples and notes at the end of the help become sections, with the same lines.
 fn page(command: &clap::Command) -> std::io::Result<String> {
     let notes = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
     let command = command.clone().after_help(Resettable::Reset).after_long_help(Resettable::Reset);
@@ -51,15 +51,15 @@ fn page(command: &clap::Command) -> std::io::Result<String> {
     Man::new(command).render(&mut text)?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let sections: String = notes.unwrap_or_default().split("\n\n").map(section).collect();
-    // Versions and authors come last.
+    // The sections go before the version and the authors.
     let end = text.find(".SH VERSION").unwrap_or(text.len());
     Ok(format!("{}{sections}{}", &text[..end], &text[end..]))
 }
 
-/// `Title:` and the lines below it.
+/// Convert `Title:` and the lines below it to a section.
 fn section(notes: &str) -> String {
     let Some((title, lines)) = notes.trim().split_once(":\n") else { return String::new() };
-    // What begins a line with a dot or an apostrophe would be a command, a bare hyphen be broken or become another sign.
+    // In roff, a line that starts with a dot or an apostrophe is a command, and a plain hyphen can become another character.
     let line = |line: &str| {
         let plain = line.replace('\\', "\\e").replace('-', "\\-");
         let guard = if plain.starts_with(['.', '\'']) { "\\&" } else { "" };

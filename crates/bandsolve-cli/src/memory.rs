@@ -1,35 +1,35 @@
-//! Memory that is asked for only where there is enough of it; its lack is an error in words.
+//! Memory allocation that returns an error message, instead of aborting, if too little memory is free.
 
 use bandsolve_io::memory;
 
-/// The product of `dims`, if that many items of `bytes` each fit into the memory that is free.
+/// The product of `dims`, if this number of items of `bytes` bytes each fits in the free memory.
 ///
 /// # Errors
-/// The reason in words.
+/// An error message.
 pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, String> {
     Ok(memory::affordable(dims, bytes)?)
 }
 
-/// Room for at least `more` items behind those of a list that will hold `total`.
+/// Reserve room for at least `more` items at the end of a list that will contain `total` items.
 ///
 /// # Errors
-/// The reason in words.
+/// An error message.
 pub fn grow<T>(list: &mut Vec<T>, more: usize, total: usize) -> Result<(), String> {
     Ok(memory::grow(list, more, total)?)
 }
 
-/// `count` times the same.
+/// A vector of `count` copies of a value.
 ///
 /// # Errors
-/// The reason in words.
+/// An error message.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, String> {
     Ok(memory::filled(value, count)?)
 }
 
-/// All that an iterator yields, which knows how many there are.
+/// Collect the items of an iterator into a vector.
 ///
 /// # Errors
-/// The reason in words.
+/// An error message.
 pub fn collected<T>(from: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, String> {
     let mut list = Vec::new();
     grow(&mut list, from.len(), from.len())?;

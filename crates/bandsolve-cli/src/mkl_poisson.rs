@@ -1,4 +1,4 @@
-//! The fast Helmholtz solvers of Intel's MKL in two and three dimensions, opened at run time.
+//! Calls of the fast Helmholtz solvers of Intel MKL in two and three dimensions. The library is opened at run time.
 
 use crate::peers::{mkl_library, set_mkl_threads};
 use libloading::Library;
@@ -34,7 +34,7 @@ type Init3 = unsafe extern "C" fn(
     *mut f64,
     *mut c_int,
 );
-/// f, four sides, a handle, parameters, status: to commit and to solve.
+/// The signature of commit and solve: f, four sides, a handle, parameters, status.
 type Step2 = unsafe extern "C" fn(
     *mut f64,
     *const f64,
@@ -46,7 +46,7 @@ type Step2 = unsafe extern "C" fn(
     *mut f64,
     *mut c_int,
 );
-/// The same with six sides and two handles.
+/// The signature of commit and solve in three dimensions, with six sides and two handles.
 type Step3 = unsafe extern "C" fn(
     *mut f64,
     *const f64,
@@ -62,37 +62,37 @@ type Step3 = unsafe extern "C" fn(
     *mut c_int,
 );
 
-/// MKL with its own threads.
+/// The MKL library.
 pub struct MklPoisson {
     library: Library,
 }
 
-/// −Δu = f with spacing 1 and u = 0 at the sides, on a box of two or three dimensions.
+/// The problem −Δu = f with spacing 1 and u = 0 on all sides of a two- or three-dimensional box.
 pub struct MklBox<'a> {
     mkl: &'a MklPoisson,
-    /// Intervals along each axis, the contiguous one first; MKL's arrays hold the boundary, too.
+    /// Number of intervals along each axis, the contiguous axis first. MKL's arrays include the boundary.
     intervals: Vec<usize>,
     handles: [*mut c_void; 2],
     integers: Vec<c_int>,
     numbers: Vec<f64>,
-    /// Values at a side, for the largest of them.
+    /// Boundary values of a side, long enough for the largest side.
     sides: Vec<f64>,
-    /// f, then u, with the boundary.
+    /// f before the solve and u after it, including the boundary.
     padded: Vec<f64>,
 }
 
 impl MklPoisson {
-    /// If the machine has it.
+    /// Open MKL, if it is installed.
     pub fn open() -> Option<Self> {
         mkl_library().map(|library| Self { library })
     }
 
-    /// How many threads it uses from now on.
+    /// Set the number of threads of MKL.
     pub fn use_threads(&self, threads: usize) {
         set_mkl_threads(&self.library, threads);
     }
 
-    /// A box with its transforms made. `None` where MKL cannot.
+    /// Set up the solver for a box. `None` if MKL does not support the box.
     pub fn make<'a>(&'a self, shape: &[usize]) -> Option<MklBox<'a>> {
         if !(2..=3).contains(&shape.len()) || shape.iter().any(|n| *n < 2 || *n > 1 << 20) {
             return None;
@@ -114,14 +114,14 @@ impl MklPoisson {
 }
 
 impl MklBox<'_> {
-    /// MKL's status of the first call; `None` if the library has no such routine.
+    /// Initialize the solver and return MKL's status. `None` if the library does not have the routine.
     fn init(&mut self) -> Option<c_int> {
         let ends: Vec<f64> = self.intervals.iter().map(|n| *n as f64).collect();
         let counts: Vec<c_int> = self.intervals.iter().map(|n| *n as c_int).collect();
         let (zero, mut status) = (0.0, 0);
         let kinds = c"DDDDDD";
         let (integers, numbers) = (self.integers.as_mut_ptr(), self.numbers.as_mut_ptr());
-        // SAFETY: the symbols have these signatures by their documentation, and the arrays the lengths that it asks for.
+        // SAFETY: the symbols have these signatures by their documentation, and the arrays have the required lengths.
         unsafe {
             if let [x, y] = ends[..] {
                 let init = self.mkl.library.get::<Init2>(b"d_init_helmholtz_2d").ok()?;
@@ -133,19 +133,19 @@ impl MklBox<'_> {
                 init(&zero, x, &zero, y, &zero, z, nx, ny, nz, kinds.as_ptr(), &zero, integers, numbers, &mut status);
             }
         }
-        // No messages.
+        // Switch off MKL's messages.
         self.integers[1] = 0;
         self.integers[2] = 0;
         Some(status)
     }
 
-    /// Commits or solves.
+    /// Call the commit or the solve routine.
     fn step(&mut self, routine: &str) -> Option<c_int> {
         let (side, mut status) = (self.sides.as_ptr(), 0);
         let [x, y] = &mut self.handles;
         let (f, integers, numbers) = (self.padded.as_mut_ptr(), self.integers.as_mut_ptr(), self.numbers.as_mut_ptr());
         let symbol = format!("{routine}_{}d", self.intervals.len());
-        // SAFETY: as in `init`; sides are as long as the longest of them.
+        // SAFETY: as in `init`; `sides` is as long as the longest side.
         unsafe {
             if self.intervals.len() == 2 {
                 let step = self.mkl.library.get::<Step2>(symbol.as_bytes()).ok()?;
@@ -158,7 +158,7 @@ impl MklBox<'_> {
         Some(status)
     }
 
-    /// Hands every line of unknowns over: its place in MKL's array, and in ours.
+    /// The positions of every line of unknowns in MKL's array and in ours.
     fn lines(&self) -> Vec<(usize, usize)> {
         let row = self.intervals[0] + 1;
         let (n, rows) = (self.intervals[0] - 1, self.intervals[1] - 1);
@@ -169,7 +169,7 @@ impl MklBox<'_> {
         (0..planes * rows).map(of).collect()
     }
 
-    /// Puts f where MKL reads it, and zeros on the boundary.
+    /// Copy f to MKL's array, with zeros on the boundary.
     pub fn load(&mut self, f: &[f64]) {
         let n = self.intervals[0] - 1;
         self.padded.fill(0.0);
@@ -178,10 +178,10 @@ impl MklBox<'_> {
         }
     }
 
-    /// Solves for what was loaded.
+    /// Solve with the f of the last [`load`](Self::load).
     ///
     /// # Errors
-    /// MKL's status, which is not 0.
+    /// MKL's status, if it is not 0.
     pub fn solve(&mut self) -> Result<(), c_int> {
         match self.step("d_helmholtz") {
             Some(0) => Ok(()),
@@ -189,7 +189,7 @@ impl MklBox<'_> {
         }
     }
 
-    /// Takes u from where MKL wrote it.
+    /// Copy u from MKL's array.
     pub fn store(&self, u: &mut [f64]) {
         let n = self.intervals[0] - 1;
         for (padded, own) in self.lines() {
@@ -204,7 +204,7 @@ impl Drop for MklBox<'_> {
         type Free3 = unsafe extern "C" fn(*mut *mut c_void, *mut *mut c_void, *mut c_int, *mut c_int);
         let (mut status, integers) = (0, self.integers.as_mut_ptr());
         let [x, y] = &mut self.handles;
-        // SAFETY: the symbols have these signatures by their documentation; handles are used by nobody any more.
+        // SAFETY: the symbols have these signatures by their documentation; nothing uses the handles afterwards.
         unsafe {
             if self.intervals.len() == 2 {
                 if let Ok(free) = self.mkl.library.get::<Free2>(b"free_helmholtz_2d") {

@@ -1,13 +1,13 @@
-//! Pages: a measurement as one HTML file that needs nothing else.
+//! Reports: the results of a benchmark as one HTML file without external resources.
 
 use crate::bench::{Line, Sheet, SheetColumn};
 use crate::plot::{Picture, escape, stylesheet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What stands on a page.
+/// The content of a page.
 pub struct Page<'a> {
     pub title: &'a str,
-    /// Names and facts.
+    /// Names and values of facts about the run.
     pub about: &'a [(&'static str, String)],
     pub sheets: &'a [Sheet],
     pub picture: Option<&'a Picture>,
@@ -36,14 +36,14 @@ impl Page<'_> {
         let version = env!("CARGO_PKG_VERSION");
         let figure = self
             .picture
-            .map_or(String::new(), |picture| format!("<h2>Picture</h2>\n<figure>\n{}</figure>\n", picture.inline()));
+            .map_or(String::new(), |picture| format!("<h2>Plot</h2>\n<figure>\n{}</figure>\n", picture.inline()));
         let tables: String = self.sheets.iter().map(table).collect();
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{STYLE}\n{}\n</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
              <p class=\"lead\">{}, bandsolve {version}</p>\n{}\
-             <h2>Made by</h2>\n<pre><code>{command}</code></pre>\n{figure}{}<h2>Tables</h2>\n{tables}</body>\n</html>\n",
+             <h2>Command</h2>\n<pre><code>{command}</code></pre>\n{figure}{}<h2>Tables</h2>\n{tables}</body>\n</html>\n",
             stylesheet(),
             date(now()),
             list(self.about.iter().map(|(name, fact)| (*name, fact.as_str()))),
@@ -51,7 +51,7 @@ impl Page<'_> {
         )
     }
 
-    /// What the columns mean, each once.
+    /// Explanations of the columns, each column name once.
     fn reading(&self) -> String {
         let mut columns: Vec<&SheetColumn> = Vec::new();
         for column in self.sheets.iter().flat_map(|sheet| telling(sheet).into_iter().map(|k| &sheet.columns[k])) {
@@ -61,9 +61,9 @@ impl Page<'_> {
         }
         let meanings = list(columns.iter().map(|column| (column.name, column.meaning)));
         format!(
-            "<h2>How to read it</h2>\n<p>Where times are measured, all solvers take turns in one process, so that a machine that \
-             becomes slower becomes slower for all of them. What a repetition overwrites is restored outside of the time. \
-             Small differences between runs mean nothing.</p>\n{meanings}"
+            "<h2>How to read it</h2>\n<p>All solvers run in turn in one process. If the machine becomes slower during the run, this affects \
+             all solvers equally. Times do not include the copies that restore overwritten inputs. Small differences between \
+             runs are noise.</p>\n{meanings}"
         )
     }
 }
@@ -74,7 +74,7 @@ fn list<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     format!("<dl>\n{lines}</dl>\n")
 }
 
-/// The places of the columns that say something.
+/// The indices of the columns with at least one value.
 fn telling(sheet: &Sheet) -> Vec<usize> {
     let says = |k: &usize| sheet.lines.iter().any(|line| line.cells[*k] != "-");
     (0..sheet.columns.len()).filter(says).collect()
@@ -98,7 +98,7 @@ fn table(sheet: &Sheet) -> String {
     )
 }
 
-/// The command line of this process, as a shell reads it.
+/// The command line of this process, quoted for a shell.
 fn command() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy()));
     std::iter::once("bandsolve".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
@@ -114,13 +114,16 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
 }
 
-/// Day and time in UTC (Hinnant: chrono-compatible low-level date algorithms, civil_from_days).
+/// Date and time in UTC.
+///
+/// # Source
+/// H. Hinnant, chrono-compatible low-level date algorithms, `civil_from_days`.
 fn date(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Months counted from March.
+    // Months are counted from March.
     let month = (5 * day + 2) / 153;
     let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
     let year = 400 * era + year + u64::from(month <= 2);
@@ -140,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_as_shells_do() {
+    fn arguments_are_quoted_for_a_shell() {
         assert_eq!(["2^20,1000", "a b", "it's", ""].map(quoted), ["2^20,1000", "'a b'", r"'it'\''s'", "''"]);
     }
 
     #[test]
-    fn nothing_on_a_page_is_taken_for_markup() {
+    fn text_on_a_page_is_escaped() {
         let about = [("file", "<b>&".to_string())];
         let line = Line { cells: vec!["a<b".into()], note: "\"x\" > y".into() };
         let columns = vec![SheetColumn { name: "n", width: 3, meaning: "1 < 2" }];

@@ -1,6 +1,6 @@
-//! Other people's solvers, opened at run time where the machine has them: nothing is linked, nothing is required.
+//! Solvers of other libraries, opened at run time if they are installed. The program does not link them or require them.
 //!
-//! | peer | file | routines |
+//! | library | file | routines |
 //! | --- | --- | --- |
 //! | reference LAPACK | `liblapack.so.3` | `?gtsv`, `?gbsv` |
 //! | OpenBLAS | `libopenblas.so.0` | `?gtsv`, `?gbsv` |
@@ -12,15 +12,15 @@ use std::ffi::{OsStr, c_int};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Fortran's interface of `gtsv` and `dtsvb`: (n, nrhs, dl, d, du, b, ldb, info), all by reference.
+/// The Fortran interface of `gtsv` and `dtsvb`: (n, nrhs, dl, d, du, b, ldb, info), all by reference.
 ///
-/// Integers are passed as `i64` that are small and not negative: on little-endian machines a library that reads 32 bits
-/// finds the same number, so that one declaration serves libraries with either size of integer.
+/// Integers are small, not negative, and passed as `i64`. On little-endian machines, a library that reads 32 bits reads the same number.
+/// One declaration therefore works for both integer sizes.
 type PeerRoutine<T> =
     unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *mut T, *const i64, *mut i64);
 
-/// Fortran's interface of `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info), all by reference. The pivots are integers of
-/// 32 or 64 bits, for which there is room in either case.
+/// The Fortran interface of `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info), all by reference. The array of the pivots has room
+/// for 64-bit integers.
 type BandRoutine<T> = unsafe extern "C" fn(
     *const i64,
     *const i64,
@@ -34,15 +34,15 @@ type BandRoutine<T> = unsafe extern "C" fn(
     *mut i64,
 );
 
-/// Real types that LAPACK has routines for.
+/// Real number types of LAPACK.
 pub trait PeerScalar: RealScalar {
-    /// Elimination with partial pivoting.
+    /// The tridiagonal solver with partial pivoting.
     const GTSV: &'static str;
-    /// Elimination from both ends without pivoting, for dominant matrices.
+    /// The tridiagonal solver from both ends without pivoting, for diagonally dominant matrices.
     const DTSVB: &'static str;
-    /// Banded elimination with partial pivoting.
+    /// The banded solver with partial pivoting.
     const GBSV: &'static str;
-    /// What names of cuSPARSE begin with.
+    /// The prefix of the names in cuSPARSE.
     const CUSPARSE: &'static str;
 }
 
@@ -60,17 +60,17 @@ impl PeerScalar for f64 {
     const CUSPARSE: &'static str = "cusparseD";
 }
 
-/// A library that was found.
+/// An opened library.
 #[derive(Debug)]
 pub struct Peer {
     /// Short name for tables.
     pub name: &'static str,
-    /// The file that was opened.
+    /// The path of the library.
     pub path: PathBuf,
     library: Library,
 }
 
-/// The four arrays of a system, which the routines overwrite: x stands in `rhs` afterwards.
+/// The four arrays of a tridiagonal system. The routines overwrite them, and write x to `rhs`.
 #[derive(Debug)]
 pub struct PeerArrays<'a, T> {
     /// n − 1 entries below the diagonal.
@@ -87,18 +87,18 @@ pub struct PeerArrays<'a, T> {
 #[derive(Debug, Clone, Copy)]
 pub struct PeerSolver<'p, T> {
     routine: PeerRoutine<T>,
-    // The code lives as long as the library is open.
+    // The routine is valid as long as the library is open.
     _library: &'p Library,
 }
 
 impl<T> PeerSolver<'_, T> {
-    /// Solves one system in place.
+    /// Solve one system in place.
     ///
     /// # Errors
-    /// The routine's `info`, which is not 0: the row (from 1) without a pivot.
+    /// The routine's `info`, if it is not 0: the number of the row without a pivot, from 1.
     ///
     /// # Panics
-    /// If the arrays do not fit each other.
+    /// If the arrays have wrong lengths.
     pub fn solve(&self, a: PeerArrays<'_, T>) -> Result<(), i64> {
         let n = a.diag.len();
         assert!(n > 0 && a.sub.len() == n - 1 && a.sup.len() == n - 1 && a.rhs.len() == n, "one system");
@@ -111,7 +111,7 @@ impl<T> PeerSolver<'_, T> {
     }
 }
 
-/// `gbtrs`: (trans, n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info, length of trans).
+/// The interface of `gbtrs`: (trans, n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info, length of trans).
 type Gbtrs = unsafe extern "C" fn(
     *const u8,
     *const i64,
@@ -127,7 +127,7 @@ type Gbtrs = unsafe extern "C" fn(
     usize,
 );
 
-/// Banded LU with partial pivoting of an opened library, for one right-hand side and as many diagonals below as above.
+/// Banded LU factorization with partial pivoting of an opened library, for one right-hand side and equal lower and upper bandwidths.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerBandLu<'p> {
     gbsv: BandSolver<'p, f64>,
@@ -135,18 +135,18 @@ pub struct PeerBandLu<'p> {
 }
 
 impl PeerBandLu<'_> {
-    /// Whether [`solve`](Self::solve) is there.
+    /// Whether [`solve`](Self::solve) is available.
     pub fn can_solve_alone(&self) -> bool {
         self.gbtrs.is_some()
     }
 
-    /// Factors `band`, of 3·half + 1 rows a column, and solves for x in place.
+    /// Factor `band`, with 3·half + 1 numbers per column, and solve for x in place.
     ///
     /// # Errors
-    /// The routine's `info`, which is not 0.
+    /// The routine's `info`, if it is not 0.
     ///
     /// # Panics
-    /// If the arrays do not fit each other.
+    /// If the arrays have wrong lengths.
     pub fn factor_and_solve(
         &self,
         half: usize,
@@ -157,15 +157,15 @@ impl PeerBandLu<'_> {
         self.gbsv.solve(BandArrays { n: x.len(), widths: [half, half], bands: band, pivots: exchanges, rhs: x })
     }
 
-    /// Solves for x in place with what [`factor_and_solve`](Self::factor_and_solve) left.
+    /// Solve for x in place with the factors of [`factor_and_solve`](Self::factor_and_solve).
     ///
     /// # Errors
-    /// The routine's `info`, which is not 0.
+    /// The routine's `info`, if it is not 0.
     ///
     /// # Panics
-    /// If the arrays do not fit each other, or the library has no such routine.
+    /// If the arrays have wrong lengths, or the library does not have the routine.
     pub fn solve(&self, half: usize, band: &[f64], exchanges: &[i64], x: &mut [f64]) -> Result<(), i64> {
-        let gbtrs = self.gbtrs.expect("asked for before");
+        let gbtrs = self.gbtrs.expect("the caller checked `can_solve_alone`");
         let leading = 3 * half + 1;
         assert!(band.len() == leading * x.len() && exchanges.len() == x.len() && !x.is_empty(), "one system");
         let [n, half, leading] = [x.len(), half, leading].map(|v| i64::try_from(v).expect("a small number"));
@@ -180,12 +180,12 @@ impl PeerBandLu<'_> {
     }
 }
 
-/// A banded system, which the routine overwrites: x stands in `rhs` afterwards.
+/// A banded system. The routine overwrites it, and writes x to `rhs`.
 #[derive(Debug)]
 pub struct BandArrays<'a, T> {
-    /// Unknowns.
+    /// Number of unknowns.
     pub n: usize,
-    /// Diagonals below and above the main one.
+    /// Numbers of diagonals below and above the main one.
     pub widths: [usize; 2],
     /// Columns of 2·lower + upper + 1 numbers, the first `lower` of which are for fill-in.
     pub bands: &'a mut [T],
@@ -195,22 +195,22 @@ pub struct BandArrays<'a, T> {
     pub rhs: &'a mut [T],
 }
 
-/// `gbsv` of an opened library.
+/// The routine `gbsv` of an opened library.
 #[derive(Debug, Clone, Copy)]
 pub struct BandSolver<'p, T> {
     routine: BandRoutine<T>,
-    // The code lives as long as the library is open.
+    // The routine is valid as long as the library is open.
     _library: &'p Library,
 }
 
 impl<T> BandSolver<'_, T> {
-    /// Solves one system in place.
+    /// Solve one system in place.
     ///
     /// # Errors
-    /// The routine's `info`, which is not 0.
+    /// The routine's `info`, if it is not 0.
     ///
     /// # Panics
-    /// If the arrays do not fit each other.
+    /// If the arrays have wrong lengths.
     pub fn solve(&self, a: BandArrays<'_, T>) -> Result<(), i64> {
         let (n, [lower, upper]) = (a.n, a.widths);
         let leading = 2 * lower + upper + 1;
@@ -227,17 +227,17 @@ impl<T> BandSolver<'_, T> {
 }
 
 impl Peer {
-    /// Banded LU with partial pivoting, for one right-hand side; factoring and solving apart.
+    /// The routines for banded LU factorization and separate solves.
     pub fn band_lu(&self) -> Option<PeerBandLu<'_>> {
-        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Gbtrs`.
+        // SAFETY: if the symbol exists, it is the Fortran routine of this name, whose signature is `Gbtrs`.
         let gbtrs = unsafe { self.library.get::<Gbtrs>(b"dgbtrs_") };
         Some(PeerBandLu { gbsv: self.gbsv()?, gbtrs: gbtrs.ok().map(|routine| *routine) })
     }
 
-    /// Opens every peer that this machine has.
+    /// Open all installed libraries.
     pub fn all() -> Vec<Peer> {
         let system = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        // The alternatives system may point liblapack.so.3 at OpenBLAS, so the reference's own place comes first.
+        // On Debian, liblapack.so.3 can be a link to OpenBLAS, so the path of the reference LAPACK comes first.
         let lapack = system(&["/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3", "liblapack.so.3", "liblapack.dylib"]);
         let openblas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0";
         let openblas = system(&[openblas, "libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"]);
@@ -249,7 +249,7 @@ impl Peer {
         found.into_iter().flatten().inspect(Peer::quieten_openblas).collect()
     }
 
-    /// Opens the reference LAPACK, or any other that there is.
+    /// Open the reference LAPACK, or another library if the reference is not installed.
     pub fn lapack() -> Option<Peer> {
         Peer::all().into_iter().next()
     }
@@ -259,7 +259,7 @@ impl Peer {
             return None;
         }
         candidates.iter().find_map(|path| {
-            // SAFETY: these libraries run nothing when opened but the set-up of their own threads and tables.
+            // SAFETY: when opened, these libraries only set up their own threads and tables.
             let library = unsafe { Library::new(path) }.ok()?;
             let peer = Peer { name, path: path.clone(), library };
             peer.gtsv::<f64>()?;
@@ -267,18 +267,18 @@ impl Peer {
         })
     }
 
-    /// MKL is to use one thread, like the others: its tridiagonal solvers have no more.
+    /// Set MKL to one thread, like the other libraries. Its tridiagonal solvers are sequential.
     fn quieten_mkl(&self) {
         const SEQUENTIAL: c_int = 1;
         // SAFETY: the signature is the documented one, int(int).
         if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int) -> c_int>(b"MKL_Set_Threading_Layer") }
         {
-            // SAFETY: called before any other function of the library, as it asks for.
+            // SAFETY: MKL requires that this is the first call of the library.
             unsafe { set(SEQUENTIAL) };
         }
     }
 
-    /// OpenBLAS, also beneath a LAPACK that is built on it, is to use one thread: more only wait for each other in narrow bands.
+    /// Set OpenBLAS to one thread, also if a LAPACK calls it. In narrow bands, more threads only wait for each other.
     fn quieten_openblas(&self) {
         // SAFETY: the signature is the documented one, void(int).
         if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int)>(b"openblas_set_num_threads") } {
@@ -287,42 +287,42 @@ impl Peer {
         }
     }
 
-    /// Elimination with partial pivoting.
+    /// The tridiagonal solver with partial pivoting.
     pub fn gtsv<T: PeerScalar>(&self) -> Option<PeerSolver<'_, T>> {
         self.routine(T::GTSV)
     }
 
-    /// Elimination without pivoting, for dominant matrices; MKL only.
+    /// The tridiagonal solver without pivoting for diagonally dominant matrices, which only MKL has.
     pub fn dtsvb<T: PeerScalar>(&self) -> Option<PeerSolver<'_, T>> {
         self.routine(T::DTSVB)
     }
 
-    /// Banded elimination with partial pivoting.
+    /// The banded solver with partial pivoting.
     pub fn gbsv<T: PeerScalar>(&self) -> Option<BandSolver<'_, T>> {
-        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `BandRoutine`.
+        // SAFETY: if the symbol exists, it is the Fortran routine of this name, whose signature is `BandRoutine`.
         let routine = unsafe { self.library.get::<BandRoutine<T>>(T::GBSV.as_bytes()) }.ok()?;
         Some(BandSolver { routine: *routine, _library: &self.library })
     }
 
     fn routine<T: PeerScalar>(&self, symbol: &str) -> Option<PeerSolver<'_, T>> {
-        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `PeerRoutine`.
+        // SAFETY: if the symbol exists, it is the Fortran routine of this name, whose signature is `PeerRoutine`.
         let routine = unsafe { self.library.get::<PeerRoutine<T>>(symbol.as_bytes()) }.ok()?;
         Some(PeerSolver { routine: *routine, _library: &self.library })
     }
 }
 
-/// MKL, with all of its threads.
+/// Open MKL, without a limit on its threads.
 pub fn mkl_library() -> Option<Library> {
     if cfg!(target_endian = "big") {
         return None;
     }
     mkl_candidates().into_iter().find_map(|path| {
-        // SAFETY: the library runs nothing when opened but the set-up of its own threads and tables.
+        // SAFETY: when opened, the library only sets up its own threads and tables.
         unsafe { Library::new(path) }.ok()
     })
 }
 
-/// How many threads MKL uses from now on.
+/// Set the number of threads of MKL.
 pub fn set_mkl_threads(library: &Library, threads: usize) {
     // SAFETY: the signature is the documented one, void(int).
     if let Ok(set) = unsafe { library.get::<unsafe extern "C" fn(c_int)>(b"MKL_Set_Num_Threads") } {
@@ -331,7 +331,7 @@ pub fn set_mkl_threads(library: &Library, threads: usize) {
     }
 }
 
-/// Where MKL may be: the loader's own path, MKLROOT, virtual and conda environments, Python's prefix (`pip install mkl`).
+/// Possible paths of MKL: the loader's search path, MKLROOT, virtual and conda environments, Python's prefix (`pip install mkl`).
 fn mkl_candidates() -> Vec<PathBuf> {
     let names = ["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libmkl_rt.so.1"];
     let roots = ["MKLROOT", "VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
@@ -343,7 +343,7 @@ fn mkl_candidates() -> Vec<PathBuf> {
     loader.chain(folders.flat_map(|f| names.map(|name| f.join(name))).filter(|path| path.exists())).collect()
 }
 
-/// `sys.prefix` of the Python that is first in PATH.
+/// `sys.prefix` of the first Python on the PATH.
 fn python_prefix() -> Option<PathBuf> {
     let output = Command::new(OsStr::new("python3")).args(["-c", "import sys; print(sys.prefix)"]).output().ok()?;
     let prefix = String::from_utf8(output.stdout).ok()?;
@@ -358,7 +358,7 @@ mod tests {
     fn peers_solve_a_small_system_if_there_are_any() {
         let peers = Peer::all();
         if peers.is_empty() {
-            return bandsolve_testkit::skipped("no LAPACK of any kind to call");
+            return bandsolve_testkit::skipped("no LAPACK library is installed");
         }
         for peer in peers {
             // [2 1 0; 1 2 1; 0 1 2]·(1, 1, 1)

@@ -1,4 +1,4 @@
-//! `bandsolve poisson`: a Poisson or Helmholtz problem on a box, or one with two matrices an axis.
+//! `bandsolve poisson`: solve a Poisson or Helmholtz problem on a box, or a problem with two matrices per axis.
 
 mod pencils;
 mod picture;
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Solves one problem as the command line asks.
+/// Solve one problem.
 ///
 /// # Errors
-/// With the exit codes of [`Failure`].
+/// [`Failure`] with its exit code.
 pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
     if let Some(out) = args.out.as_deref().filter(|out| !matches!(Format::of(out), Ok(Format::Npy))) {
         return Err(Failure::Usage(format!("--out {}: the name must end in .npy", out.display())));
@@ -33,7 +33,7 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is to be solved.
+/// The problem.
 enum BoxProblem {
     Differences(Poisson, Vec<usize>),
     Pencils(SeparablePencils, Vec<usize>),
@@ -64,7 +64,7 @@ impl BoxProblem {
 
 fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) -> Result<(), Failure> {
     let shape = asked.shape();
-    // f, u, and what refinement takes.
+    // f, u, and two arrays for iterative refinement.
     let count = affordable(&[shape, &[4]].concat(), size_of::<f64>());
     let count = count.map_err(|why| Failure::Usage(format!("{}: {why}", report::sizes(shape))))? / 4;
     let f: Vec<T> = match &args.rhs {
@@ -92,24 +92,24 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) 
     report::print_beside(&outcome.text(), taken)
 }
 
-/// Errors in the words of the options.
+/// Convert an error of the solver. The message names the option that helps.
 fn explain(error: bandsolve::Error) -> Failure {
     match error {
         bandsolve::Error::Unsupported { .. } => Failure::Usage(error.to_string()),
-        bandsolve::Error::Incompatible { .. } => Failure::Unsolved(format!("{error} (--removable allows more)")),
+        bandsolve::Error::Incompatible { .. } => Failure::Unsolved(format!("{error}. Use --removable to allow more")),
         other => other.into(),
     }
 }
 
-/// The type rounded to.
+/// Round to the number type of the solve.
 fn from_f64<T: PoissonScalar>(x: f64) -> T {
     <T as RealScalar>::from_f64(x)
 }
 
-/// The problem that is asked for.
+/// The problem with second differences.
 ///
 /// # Errors
-/// [`Failure::Usage`] where options are for another number of axes.
+/// [`Failure::Usage`] if an option has values for another number of axes.
 pub fn problem(args: &PoissonArgs) -> Result<Poisson, Failure> {
     let axes = args.shape.len();
     let wrong = |option: &str, why: String| Failure::Usage(format!("{option}: {why}"));
@@ -132,7 +132,7 @@ pub fn problem(args: &PoissonArgs) -> Result<Poisson, Failure> {
 /// Pseudo-random numbers from −1 to 1: 2x/2³¹ − 1 with x ← (1103515245·x + 12345) mod 2³¹, from x = 1.
 ///
 /// # Errors
-/// If there is no memory for them, in words.
+/// A message if too little memory is free.
 fn congruential<T: PoissonScalar>(count: usize) -> Result<Vec<T>, String> {
     let mut values = filled(from_f64::<T>(0.0), count)?;
     let mut x: u32 = 1;
@@ -143,7 +143,7 @@ fn congruential<T: PoissonScalar>(count: usize) -> Result<Vec<T>, String> {
     Ok(values)
 }
 
-/// What u is like.
+/// Smallest value, largest value and sum of u.
 struct FieldExtent {
     least: f64,
     most: f64,
@@ -158,7 +158,7 @@ impl FieldExtent {
     }
 }
 
-/// What came of it.
+/// The result of the solve.
 struct PoissonOutcome<'a> {
     args: &'a PoissonArgs,
     shape: &'a [usize],
@@ -178,12 +178,13 @@ impl PoissonOutcome<'_> {
 
     fn title(&self) -> String {
         match self.args.pencils.is_empty() {
+            true if self.args.shift == 0.0 => format!("u of −Δu = f, {}", self.shape()),
             true => format!("u of (−Δ + {}) u = f, {}", self.args.shift, self.shape()),
-            false => format!("u of two matrices an axis, {}", self.shape()),
+            false => format!("u of a problem with two matrices per axis, {}", self.shape()),
         }
     }
 
-    /// Names of the sides by axis, of second differences.
+    /// The boundary conditions of each axis, for second differences.
     fn boundaries(&self) -> Vec<[Boundary; 2]> {
         self.args
             .boundary
@@ -191,7 +192,7 @@ impl PoissonOutcome<'_> {
             .map_or_else(|_| vec![], |all| all.iter().map(|pair| pair.0).collect())
     }
 
-    /// Files of matrices by axis.
+    /// The matrix file of each axis.
     fn pencils(&self) -> Vec<String> {
         self.args.pencils.iter().map(|file| file.display().to_string()).collect()
     }
@@ -199,18 +200,18 @@ impl PoissonOutcome<'_> {
     fn text(&self) -> String {
         let (report, n) = (&self.report, self.unknowns());
         let [setup, solve] = self.seconds;
-        let per_point = if n > 0 { format!(", {:.1} ns a point", solve * 1e9 / n as f64) } else { String::new() };
+        let per_point = if n > 0 { format!(", {:.1} ns per point", solve * 1e9 / n as f64) } else { String::new() };
         let mut lines = vec![
             ("problem", format!("{} points, shift {}", self.shape(), self.args.shift)),
             match self.args.pencils.is_empty() {
                 true => {
-                    ("sides", self.boundaries().iter().map(|s| s.map(side).join("/")).collect::<Vec<_>>().join(", "))
+                    ("boundary", self.boundaries().iter().map(|sides| of_axis(*sides)).collect::<Vec<_>>().join(", "))
                 }
                 false => ("matrices", self.pencils().join(", ")),
             },
             ("method", format!("{}: {}", report.method.name(), report.reason)),
             ("subproblems", report::counted(report.subproblems, "tridiagonal system")),
-            ("backward error", format!("{:.1e}{}", report.backward_error, refined(report.refinement_steps))),
+            ("backward error", report::error(Some(report.backward_error)) + &refined(report.refinement_steps)),
         ];
         if n > 0 {
             lines.push(("u", {
@@ -221,7 +222,7 @@ impl PoissonOutcome<'_> {
         if let Some(mean) = report.mean {
             lines.push((
                 "singular",
-                format!("{} was subtracted from f, the mean of u is {mean}", report::number(report.removed, 4)),
+                format!("{} was subtracted from f, and the mean of u is {mean}", report::number(report.removed, 4)),
             ));
         }
         if report.rcond.is_finite() {
@@ -269,7 +270,13 @@ impl PoissonOutcome<'_> {
     }
 }
 
-/// A side in words.
+/// The boundary conditions of an axis, as one word if both sides are alike.
+fn of_axis(sides: [Boundary; 2]) -> String {
+    let [low, high] = sides.map(side);
+    if low == high { low } else { format!("{low}/{high}") }
+}
+
+/// A boundary condition in the report.
 fn side(boundary: Boundary) -> String {
     let name = boundary.kind.name();
     if boundary.value == 0.0 { name.into() } else { format!("{name}={}", boundary.value) }

@@ -1,6 +1,6 @@
-//! What long work shows of itself, on standard error if that is a terminal: how far it is, its rate, the time left.
+//! Progress lines on standard error, if it is a terminal: the part that is done, the rate and the remaining time.
 //!
-//! No colours, and nothing at all in files and pipes.
+//! Progress lines have no colours. Files and pipes receive none.
 
 use crate::io::short_name;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -8,9 +8,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-/// Bytes below which work is over before it is worth showing.
+/// Number of bytes below which the work is too short for a progress line.
 const LONG: u64 = 32 << 20;
-/// Bytes that a number takes in a file, about.
+/// Approximate number of bytes per number in a text file.
 const BYTES_OF_NUMBER: u64 = 20;
 
 fn bar(template: &'static str, total: u64, name: &str) -> ProgressBar {
@@ -22,7 +22,7 @@ fn bar(template: &'static str, total: u64, name: &str) -> ProgressBar {
     bar.with_finish(ProgressFinish::AndClear)
 }
 
-/// Bytes of a file that is read; nothing is shown of short files, and of those whose length is not known.
+/// Progress of reading a file. Short files and files of unknown length show none.
 pub fn reading(path: &Path, bytes: Option<u64>) -> ProgressBar {
     match bytes {
         Some(bytes) if bytes >= LONG => {
@@ -32,7 +32,7 @@ pub fn reading(path: &Path, bytes: Option<u64>) -> ProgressBar {
     }
 }
 
-/// Numbers that are written to a file, or to standard output; there they may be seen themselves.
+/// Progress of writing numbers to a file or to standard output. If the numbers appear in the terminal, there is no progress line.
 pub fn writing(path: &Path, numbers: u64) -> ProgressBar {
     let seen = path.as_os_str() == "-" && std::io::stdout().is_terminal();
     match numbers >= LONG / BYTES_OF_NUMBER && !seen {
@@ -41,12 +41,12 @@ pub fn writing(path: &Path, numbers: u64) -> ProgressBar {
     }
 }
 
-/// Parts of a long measurement or table.
+/// Progress of a long benchmark or table with `count` parts.
 pub fn parts(what: &str, count: usize) -> ProgressBar {
     bar("{msg} {bar:30} {pos} of {len}, {eta} left", count as u64, what)
 }
 
-/// Work whose end cannot be foreseen; the message says what is done.
+/// Progress of work of unknown length. The message names the current step.
 pub fn spinner() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a constant template");
     let bar = ProgressBar::new_spinner().with_style(style).with_finish(ProgressFinish::AndClear);
@@ -54,7 +54,7 @@ pub fn spinner() -> ProgressBar {
     bar
 }
 
-/// A solve of so many numbers.
+/// Progress of a solve for this number of unknowns.
 pub fn solving(numbers: usize) -> ProgressBar {
     if numbers as u64 * BYTES_OF_NUMBER < LONG {
         return ProgressBar::hidden();

@@ -1,14 +1,15 @@
-//! Unknowns in another order, in which the band of a matrix is narrower.
+//! Renumbering of the unknowns, to make the band of a matrix narrower.
 
 use crate::exit::Failure;
 use crate::io::{Symmetry, Triplets};
 use crate::memory::{affordable, filled, grow};
+use crate::report;
 use crate::structure::{SolvableKind, Structure, is_zero};
 use bandsolve::Error;
 use bandsolve_sparse::{Csr, Graph};
 use serde_json::{Value, json};
 
-/// What a matrix is in another order, and whether that is taken.
+/// The structure of a matrix in another order, and whether the solver uses that order.
 #[derive(Debug)]
 pub struct Reordering {
     renumbering: Renumbering,
@@ -18,10 +19,10 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// By reverse Cuthill–McKee; taken if the band is narrower in it.
+    /// Compute the order by reverse Cuthill–McKee. The solver uses the order if it makes the band narrower.
     ///
     /// # Errors
-    /// As [`Renumbering::rcm`].
+    /// The errors of [`Renumbering::rcm`].
     pub fn rcm(a: &Triplets, given: &Structure) -> Result<Reordering, Failure> {
         let (renumbering, given) = (Renumbering::rcm(a)?, given.clone());
         let reordered = Structure::of_renumbered(a, Some(renumbering.places()));
@@ -30,32 +31,32 @@ impl Reordering {
         Ok(Reordering { renumbering, given, reordered, used })
     }
 
-    /// The new order, if it is taken.
+    /// The new order, if the solver uses it.
     pub fn taken(&self) -> Option<&Renumbering> {
         self.used.then_some(&self.renumbering)
     }
 
-    /// What is to be solved.
+    /// The structure of the matrix that is solved.
     pub fn structure(&self) -> &Structure {
         if self.used { &self.reordered } else { &self.given }
     }
 
-    /// Diagonals below and above the main one in the new order.
+    /// Numbers of diagonals below and above the main one in the new order.
     pub fn reordered_bands(&self) -> (usize, usize) {
         (self.reordered.lower, self.reordered.upper)
     }
 
-    /// In words.
+    /// The line for the report.
     pub fn text(&self) -> String {
-        let bands = |s: &Structure| format!("{} below and {} above the diagonal", s.lower, s.upper);
+        let bands = |s: &Structure| report::bands(s.lower, s.upper);
         let (given, reordered) = (bands(&self.given), bands(&self.reordered));
         match self.used {
-            true => format!("reverse Cuthill-McKee; as given {given}"),
-            false => format!("as given; reverse Cuthill-McKee makes nothing narrower: {reordered}"),
+            true => format!("reverse Cuthill-McKee; in the given order {given}"),
+            false => format!("as given; reverse Cuthill-McKee does not make the band narrower: {reordered}"),
         }
     }
 
-    /// For programs.
+    /// The part of the JSON report.
     pub fn json(&self) -> Value {
         let bands = |s: &Structure| json!({ "lower": s.lower, "upper": s.upper });
         json!({
@@ -67,7 +68,7 @@ impl Reordering {
     }
 }
 
-/// An order of the unknowns, and the places that they have in it.
+/// An order of the unknowns, and its inverse.
 #[derive(Debug)]
 pub struct Renumbering {
     order: Vec<u32>,
@@ -75,14 +76,14 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// The order of reverse Cuthill–McKee in the graph of A + Aᵀ.
+    /// Compute the reverse Cuthill–McKee order of the graph of A + Aᵀ.
     ///
     /// # Errors
-    /// [`Failure::Input`] if there is no memory for the graph.
+    /// [`Failure::Input`] if too little memory is free for the graph.
     pub fn rcm(a: &Triplets) -> Result<Renumbering, Failure> {
         let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
         let too_many = |why: String| Failure::Input(format!("a graph of {count} entries is too large: {why}"));
-        // The entries, their order and three copies by rows.
+        // The entries, their order and three copies of the matrix by rows.
         affordable(&[a.n_rows.saturating_add(count), 6], size_of::<(u32, f64)>()).map_err(too_many)?;
         let mut entries = Vec::new();
         grow(&mut entries, count, count).map_err(too_many)?;
@@ -102,28 +103,28 @@ impl Renumbering {
         Ok(Renumbering { order, places })
     }
 
-    /// Where each unknown stands in the new order.
+    /// The position of each unknown in the new order.
     pub fn places(&self) -> &[u32] {
         &self.places
     }
 
-    /// Columns of numbers in the new order.
+    /// Copy columns of numbers to the new order.
     ///
     /// # Errors
-    /// If there is no memory for them, in words.
+    /// A message if too little memory is free.
     pub fn reordered<T: Copy>(&self, columns: &[T]) -> Result<Vec<T>, String> {
         gathered(columns, &self.order)
     }
 
-    /// Columns of numbers in the given order again.
+    /// Copy columns of numbers back to the given order.
     ///
     /// # Errors
-    /// If there is no memory for them, in words.
+    /// A message if too little memory is free.
     pub fn restored<T: Copy>(&self, columns: &[T]) -> Result<Vec<T>, String> {
         gathered(columns, &self.places)
     }
 
-    /// The error of a solve in the new order, with the rows as they were given.
+    /// Convert the row numbers of an error to the given order.
     pub fn given(&self, error: Error) -> Error {
         let given = |row: usize| self.order.get(row).map_or(row, |unknown| *unknown as usize);
         match error {
@@ -135,7 +136,7 @@ impl Renumbering {
     }
 }
 
-/// Columns whose k-th number is that at `from[k]`.
+/// Copy each column so that its k-th number is the old number at `from[k]`.
 fn gathered<T: Copy>(columns: &[T], from: &[u32]) -> Result<Vec<T>, String> {
     let mut list = Vec::new();
     grow(&mut list, columns.len(), columns.len())?;

@@ -1,4 +1,4 @@
-//! Reports for people and for programs.
+//! Reports as text and JSON.
 
 use crate::exit::Failure;
 use crate::io::output;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub use bandsolve_io::sizes;
 
-/// Prints text on standard output; a closed pipe is no error.
+/// Print text to standard output. A closed pipe is not an error.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -17,7 +17,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     write_text(Path::new("-"), text)
 }
 
-/// Prints text on standard output, or on standard error if `taken` says that the output belongs to data.
+/// Print text to standard output, or to standard error if `taken` says that standard output receives data.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -33,8 +33,7 @@ pub fn is_stdout(path: Option<&Path>) -> bool {
     path.is_some_and(output::is_stdout)
 }
 
-/// Refuses outputs as [`output::check_all`] does, and pictures of no known format; returns whether one of them takes standard
-/// output.
+/// Check the outputs with [`output::check_all`], and the format of pictures. Return whether an output goes to standard output.
 ///
 /// # Errors
 /// [`Failure::Usage`], [`Failure::Other`].
@@ -46,7 +45,7 @@ pub fn check_outputs(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> 
     Ok(taken)
 }
 
-/// Writes text to a file, or to standard output for `-`.
+/// Write text to a file, or to standard output for `-`.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -54,7 +53,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     output::write(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Writes JSON to a file, or to standard output for `-`. NaN and infinities are `null`.
+/// Write JSON to a file, or to standard output for `-`. NaN and infinities become `null`.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -65,28 +64,37 @@ pub fn write_json(path: &Path, value: &Value) -> Result<(), Failure> {
     })
 }
 
-/// Lines of a name and its value, the values in one column.
+/// One line per name and value, with all values in one column.
 pub fn columns(lines: &[(&str, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     lines.iter().map(|(name, value)| format!("  {name:width$}  {value}\n")).collect()
 }
 
-/// `1 step`, `2 steps`.
+/// A count with its noun: `1 step`, `2 steps`.
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The largest of some errors, NaN if one is.
+/// The bandwidths of a matrix: `1 diagonal below and 2 above the main one`.
+pub fn bands(lower: usize, upper: usize) -> String {
+    format!("{} below and {upper} above the main one", counted(lower, "diagonal"))
+}
+
+/// The largest of several errors, or NaN if one of them is NaN.
 pub fn largest(errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })
 }
 
-/// An error in two digits, where there is one.
+/// An error with two digits, `0`, or `-` if there is none.
 pub fn error(error: Option<f64>) -> String {
-    error.map_or("-".into(), |error| format!("{error:.1e}"))
+    match error {
+        None => "-".into(),
+        Some(0.0) => "0".into(),
+        Some(error) => format!("{error:.1e}"),
+    }
 }
 
-/// A number to so many significant digits, without zeros at the end. It has an exponent where it would be long.
+/// A number with this many significant digits, without trailing zeros. Very large and very small numbers have an exponent.
 pub fn number(x: f64, digits: usize) -> String {
     if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) {
         return format!("{x:.*e}", digits - 1);
@@ -97,14 +105,14 @@ pub fn number(x: f64, digits: usize) -> String {
     if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_string() }
 }
 
-/// A complex number, or a real one.
+/// A complex number. If the imaginary part is 0, only the real part.
 pub fn complex(value: Complex64, digits: usize) -> String {
     let sign = if value.im < 0.0 { '-' } else { '+' };
     let re = number(value.re, digits);
     if value.im == 0.0 { re } else { format!("{re} {sign} {}i", number(value.im.abs(), digits)) }
 }
 
-/// Rows per second, in words.
+/// A number of rows per second with a suitable unit.
 pub fn rate(rows_per_second: f64) -> String {
     match rows_per_second {
         r if r < 1e6 => format!("{} thousand rows/s", number(r / 1e3, 3)),
@@ -112,7 +120,7 @@ pub fn rate(rows_per_second: f64) -> String {
     }
 }
 
-/// A duration in a unit that suits it.
+/// A duration with a suitable unit.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
@@ -126,13 +134,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_finite_becomes_null() {
+    fn nan_and_infinity_become_null() {
         let text = serde_json::json!({ "a": f64::NAN, "b": f64::INFINITY, "c": 1e-300 }).to_string();
         assert_eq!(text, r#"{"a":null,"b":null,"c":1e-300}"#);
     }
 
     #[test]
-    fn numbers_are_as_people_read_them() {
+    fn numbers_have_readable_formats() {
         let numbers = [0.0, 1.0, -7.019, 0.1 + 0.2, 123456.0, 12345678.0, 1.5e-9, 0.00012, f64::INFINITY];
         let texts = ["0", "1", "-7.019", "0.3", "123456", "1.234568e7", "1.500000e-9", "0.00012", "inf"];
         assert_eq!(numbers.map(|x| number(x, 7)), texts);
@@ -144,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_one_column() {
+    fn values_are_in_one_column() {
         assert_eq!(columns(&[("a", "1".into()), ("long", "2".into())]), "  a     1\n  long  2\n");
     }
 }

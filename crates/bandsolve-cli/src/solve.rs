@@ -1,4 +1,4 @@
-//! `bandsolve solve`: read, solve, report.
+//! `bandsolve solve`: read a system, solve it and report.
 
 use crate::args::{Dtype, OrderName, Place, SolveArgs};
 use crate::exit::Failure;
@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Solves one system as the command line asks.
+/// Solve one system.
 ///
 /// # Errors
-/// With the exit codes of [`Failure`].
+/// [`Failure`] with its exit code.
 pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     check_outputs(args)?;
-    // One is this one.
+    // With one thread, the calling thread does all the work.
     crate::set_threads(args.threads.filter(|threads| *threads > 1))?;
     let device = open_device(args)?;
     let started = Instant::now();
@@ -32,7 +32,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let read_seconds = started.elapsed().as_secs_f64();
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
     let given = Structure::of(&matrix);
-    // A row or column of zeros is reported before anything is made of the matrix.
+    // If a row or column contains only zeros, no renumbering is necessary.
     let reordering = match args.reorder {
         Some(OrderName::Rcm) if given.check_not_empty().is_ok() => Some(Reordering::rcm(&matrix, &given)?),
         _ => None,
@@ -49,7 +49,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what could not be written, before the work is done.
+/// Return an error before the solve if an output cannot be written.
 fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
@@ -58,7 +58,7 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     report::check_outputs(&[("--out", &args.out), ("--json", &args.json)], &inputs).map(|_| ())
 }
 
-/// The GPU to solve on; none is the CPU.
+/// The GPU to solve on, or `None` for the CPU.
 fn open_device(args: &SolveArgs) -> Result<Option<Device>, Failure> {
     match &args.device {
         Place::Gpu(name) => Ok(Some(Device::open(name)?)),
@@ -76,13 +76,13 @@ fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&DenseArray>
         (None, None) => Ok(Dtype::F64),
         (None, Some(_)) => Ok(Dtype::C128),
         (Some(dtype), Some(what)) if !dtype.is_complex() => {
-            Err(Failure::Usage(format!("--dtype {}: the {what} is complex; take c64 or c128", dtype.name())))
+            Err(Failure::Usage(format!("--dtype {}: the {what} is complex. Use c64 or c128", dtype.name())))
         }
         (Some(dtype), _) => Ok(dtype),
     }
 }
 
-/// All about the task but its numbers.
+/// The task without the numbers of matrix and right-hand side.
 struct SolveTask<'a> {
     args: &'a SolveArgs,
     device: Option<Device>,
@@ -93,7 +93,7 @@ struct SolveTask<'a> {
     read_seconds: f64,
 }
 
-/// What came of it.
+/// The result of the solve.
 struct SolveOutcome {
     solved: Result<Report, Error>,
     n_rhs: usize,
@@ -102,11 +102,11 @@ struct SolveOutcome {
 }
 
 impl SolveOutcome {
-    /// What no backward error shows.
+    /// A warning if x is inaccurate although the backward error is small.
     fn attention(&self) -> Option<String> {
         let reported = self.solved.as_ref().ok().and_then(|report| report.attention.as_deref().map(String::from));
         let text = reported.or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))?;
-        Some(format!("{text}; `bandsolve info` estimates how close to singular the matrix is"))
+        Some(format!("{text}. `bandsolve info` estimates how close to singular the matrix is"))
     }
 }
 
@@ -118,7 +118,7 @@ impl SolveTask<'_> {
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
         let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
-        // Right-hand sides, solutions, and of each a copy; of a known solution also itself, in twice double precision.
+        // Right-hand sides, solutions, and a copy of each. A known solution needs additional memory in twice the precision.
         let known_bytes = if rhs.is_some() { 0 } else { size_of::<f64>() * if T::COMPLEX { 4 } else { 2 } };
         affordable(&[numbers], 4 * size_of::<T>() + known_bytes).map_err(too_many)?;
         let known = match &rhs {
@@ -145,12 +145,12 @@ impl SolveTask<'_> {
         self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error }, &x)
     }
 
-    /// The order in which the system is solved, if it is not the given one.
+    /// The order in which the system is solved, if it differs from the given order.
     fn renumbering(&self) -> Option<&Renumbering> {
         self.reordering.as_ref().and_then(Reordering::taken)
     }
 
-    /// An error of the solver, with the rows as they were given.
+    /// Convert the row numbers of an error to the given order.
     fn given(&self, error: Error) -> Error {
         match self.renumbering() {
             Some(taken) => taken.given(error),
@@ -158,7 +158,7 @@ impl SolveTask<'_> {
         }
     }
 
-    /// Columns in the order in which the system is solved.
+    /// Copy columns to the order in which the system is solved.
     fn reordered<T: Scalar>(&self, columns: Vec<T>) -> Result<Vec<T>, Failure> {
         match self.renumbering() {
             Some(taken) => taken.reordered(&columns).map_err(Failure::Input),
@@ -166,19 +166,19 @@ impl SolveTask<'_> {
         }
     }
 
-    /// The right-hand side of a known solution.
+    /// Compute the right-hand side of a known solution.
     fn made_up<T: Scalar>(&self, system: &System<T>, x: &[T]) -> Result<Vec<T>, Failure> {
         let rhs = system.product(x);
         match rhs.iter().all(|v| Scalar::is_finite(*v)) {
             true => Ok(rhs),
             false => Err(Failure::in_file(
                 &io::name(&self.args.matrix),
-                "entries are so large that a right-hand side made from a known solution overflows: give one with --rhs",
+                "the product of the matrix with a known solution overflows. Pass a right-hand side with --rhs",
             )),
         }
     }
 
-    /// A row or column of zeros is reported like any other singular matrix.
+    /// Return an error, like for other singular matrices, if a row or column contains only zeros.
     fn check_not_empty(&self, rhs: Option<&DenseArray>) -> Result<(), Failure> {
         let Err(reason) = self.structure.check_not_empty() else { return Ok(()) };
         let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
@@ -205,12 +205,12 @@ impl SolveTask<'_> {
         }
         if args.method != Method::Auto && plan.chosen_method() != args.method {
             let (method, kind) = (args.method.name(), self.kind.name());
-            return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system; try --method auto")));
+            return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system. Use --method auto")));
         }
         Ok(plan)
     }
 
-    /// Writes what was asked for: x only if it is an answer, the reports in any case.
+    /// Write the requested outputs: the reports in any case, and x only if the solve succeeded.
     fn finish<T: Scalar>(&self, plan: &Plan, outcome: &SolveOutcome, x: &[T]) -> Result<(), Failure> {
         let args = self.args;
         if let (Some(path), Ok(_)) = (&args.out, &outcome.solved) {
@@ -226,17 +226,17 @@ impl SolveTask<'_> {
 
     fn explain(&self, error: &Error) -> Failure {
         if let (Error::Unsupported { .. }, Place::Gpu(name)) = (error, &self.args.device) {
-            return Failure::Usage(format!("--device {name}: {error}; leave it out to solve on the CPU"));
+            return Failure::Usage(format!("--device {name}: {error}. Leave out --device to solve on the CPU"));
         }
         let advice = match error.cause() {
-            Error::Singular { .. } => "check the matrix: no right-hand side has one answer",
-            Error::NotDefinite { .. } => "leave out --method to have one chosen that takes it",
+            Error::Singular { .. } => "The solution is not unique, or does not exist. Check the matrix",
+            Error::NotDefinite { .. } => "Leave out --method, so that bandsolve chooses a method for such matrices",
             Error::NotConverged { .. } => "`bandsolve info` estimates how close to singular the matrix is",
             _ => "",
         };
         match (Failure::from(error.clone()), advice) {
             (Failure::Unsolved(text), advice) => {
-                Failure::Unsolved(format!("{}: {text}; {advice}", io::name(&self.args.matrix)))
+                Failure::Unsolved(format!("{}: {text}. {advice}", io::name(&self.args.matrix)))
             }
             (other, _) => other,
         }
@@ -245,27 +245,28 @@ impl SolveTask<'_> {
     fn text(&self, solved: &Report, outcome: &SolveOutcome) -> String {
         let (lower, upper) = self.structure.bands(self.kind);
         let system = format!(
-            "{} of {}, {}, {lower} below and {upper} above the diagonal{}",
+            "{}, {}, {}, {}{}",
             self.kind.name(),
             report::counted(self.structure.n, "unknown"),
             self.dtype.name(),
+            report::bands(lower, upper),
             self.corner_note()
         );
         let order = self.reordering.as_ref().map(|reordering| ("order", reordering.text()));
         let steps = report::counted(solved.refinement_steps, "refinement step");
-        let fallback = if solved.fallback { ", solved again by the sequential pivoted method" } else { "" };
+        let fallback = if solved.fallback { ", with a fallback to the sequential pivoted method" } else { "" };
         let rate = self.rows_per_second(outcome);
         let mut lines = vec![("system", system)];
         lines.extend(order);
         lines.extend([
             ("method", format!("{}: {}", solved.method.name(), solved.reason)),
-            ("backward error", format!("{:.1e} after {steps}{fallback}", solved.backward_error)),
+            ("backward error", format!("{} after {steps}{fallback}", report::error(Some(solved.backward_error)))),
         ]);
         if let Some(error) = outcome.forward_error {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
         }
         let columns = report::counted(outcome.n_rhs, "right-hand side");
-        let copies = if self.device.is_some() { ", copies to the device and back included" } else { "" };
+        let copies = if self.device.is_some() { ", including copies to the device and back" } else { "" };
         let time = report::seconds(outcome.seconds);
         lines.push(("time", format!("{time} for {columns}, {}{copies}", report::rate(rate))));
         lines.extend(outcome.attention().map(|text| ("attention", text)));
@@ -338,7 +339,7 @@ fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
     }
 }
 
-/// Normal numbers, mean 3 and deviation 1 in each part.
+/// A random solution: each real and imaginary part is normally distributed with mean 3 and standard deviation 1.
 fn known_solution<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>, String> {
     let mut random = Random::new(seed);
     let mut part = || random.normal(3.0, 1.0);
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_type_follows_the_files_unless_told() {
+    fn the_default_number_type_depends_on_the_files() {
         let rhs = DenseArray { n_rows: 0, n_cols: 1, values: Numbers::new(true) };
         assert_eq!(choose_dtype(None, &matrix(false), None).unwrap(), Dtype::F64);
         assert_eq!(choose_dtype(None, &matrix(true), None).unwrap(), Dtype::C128);

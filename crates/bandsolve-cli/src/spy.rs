@@ -1,4 +1,4 @@
-//! `bandsolve spy`: where the entries of a matrix are, and how large they are.
+//! `bandsolve spy`: draw the positions and the sizes of the entries of a matrix.
 
 mod grid;
 mod picture;
@@ -12,7 +12,7 @@ use crate::report;
 use crate::structure::{SolvableKind, Structure};
 use std::path::Path;
 
-/// Draws one matrix, into a file or into the terminal.
+/// Draw one matrix to a file or in the terminal.
 ///
 /// # Errors
 /// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
@@ -24,12 +24,12 @@ pub fn run(args: &SpyArgs) -> Result<(), Failure> {
     report::print_beside(&format!("{}\n", view.facts()), taken)
 }
 
-/// A matrix and what is said of it.
+/// A matrix and the facts that its drawing shows.
 struct SpyView {
     name: String,
     n: usize,
     kind: SolvableKind,
-    /// Diagonals below and above the main one, corners of periodic matrices aside.
+    /// Numbers of diagonals below and above the main one, without the corner entries of periodic matrices.
     bands: (usize, usize),
     entries: SortedEntries,
 }
@@ -47,26 +47,26 @@ impl SpyView {
         self.kind == SolvableKind::Tridiagonal { periodic: true }
     }
 
-    /// In one line.
+    /// The name and the facts in one line.
     fn facts(&self) -> String {
         format!("{}: {}", self.name, self.measures())
     }
 
     fn measures(&self) -> String {
         let (lower, upper) = self.bands;
-        let corners = if self.is_periodic() { ", and the corners" } else { "" };
+        let corners = if self.is_periodic() { ", and corner entries" } else { "" };
         let entries = report::counted(self.entries.len(), "non-zero");
         let kind = self.kind.name();
-        format!("n = {}, {entries}, {kind}, {lower} below and {upper} above the diagonal{corners}", self.n)
+        format!("n = {}, {entries}, {kind}, {}{corners}", self.n, report::bands(lower, upper))
     }
 
-    /// Diagonals below and above the main one with room for the corners.
+    /// Numbers of diagonals below and above the main one, at least 1 each if there are corner entries.
     fn diagonals(&self) -> (usize, usize) {
         let (lower, upper) = self.bands;
         if self.is_periodic() && self.n > 2 { (lower.max(1), upper.max(1)) } else { (lower, upper) }
     }
 
-    /// Rows to the diagonal that an entry belongs to; corners of periodic matrices go on beside the main one.
+    /// The number of the diagonal of an entry. The corner entries of periodic matrices continue the diagonals ±1.
     fn offset(&self, i: usize, j: usize) -> i64 {
         let (offset, n) = (j as i64 - i as i64, self.n as i64);
         match offset {

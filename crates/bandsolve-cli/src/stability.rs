@@ -1,4 +1,4 @@
-//! `bandsolve stability`: the accuracy tables of the literature, beside our own numbers.
+//! `bandsolve stability`: accuracy tables of the literature, compared with the errors of bandsolve and LAPACK.
 
 mod bands;
 mod columns;
@@ -21,7 +21,7 @@ use indicatif::ProgressIterator;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
-/// Prints one table.
+/// Print one table.
 ///
 /// # Errors
 /// [`Failure::Other`] if a report cannot be written.
@@ -51,11 +51,11 @@ fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
     report::print_beside(&text::tables(&table), taken)
 }
 
-/// Every matrix with every solver.
+/// The errors of every solver for every matrix.
 struct ErrorTable {
     n: usize,
     seed: u64,
-    /// The file that LAPACK's numbers come from.
+    /// The file of the LAPACK library.
     lapack: Option<PathBuf>,
     rows: Vec<ProblemRow>,
 }
@@ -73,7 +73,7 @@ impl ErrorTable {
         ErrorTable { n, seed, lapack: lapack.map(|peer| peer.path), rows }
     }
 
-    /// The largest backward error that was handed out as an answer.
+    /// The largest backward error of all verified solutions.
     fn largest_verified(&self) -> f64 {
         let answers = self.rows.iter().flat_map(|r| &r.attempts).filter(|a| a.outcome.is_ok());
         report::largest(answers.map(|a| a.verified.backward_error))
@@ -81,7 +81,7 @@ impl ErrorTable {
 
     fn picture(&self) -> Picture {
         let parts: Vec<_> = Section::all(&self.rows).iter().map(|s| s.part(self.lapack.is_some())).collect();
-        let title = format!("Errors of every method, n = {}, seed {}: decimal exponents", self.n, self.seed);
+        let title = format!("Decimal exponents of the errors of every method, n = {}, seed {}", self.n, self.seed);
         heat_map::draw(&title, &parts)
     }
 
@@ -97,10 +97,10 @@ impl ErrorTable {
     }
 }
 
-/// Random matrices of which this share of the rows is multiplied by powers of ten up to 10^±decades.
+/// Random matrices with scaled rows: the share of the rows, and the largest decimal exponent of their factors.
 const SCALED: [(f64, i32); 6] = [(0.1, 20), (0.1, 40), (0.1, 60), (1.0, 20), (1.0, 40), (1.0, 60)];
 
-/// One of our solvers.
+/// A solver of bandsolve.
 #[derive(Debug, Clone)]
 struct OwnSolver {
     name: &'static str,
@@ -109,7 +109,7 @@ struct OwnSolver {
 }
 
 impl OwnSolver {
-    /// Every method, and RPTS also with pivoting that is blind to row sizes.
+    /// Every method, and also RPTS with partial pivoting without row scaling.
     fn all() -> Vec<OwnSolver> {
         let solver = |method: Method| OwnSolver { name: method.name(), method, pivoting: Pivoting::default() };
         let named = named_methods().map(solver);
@@ -129,7 +129,7 @@ struct Problem {
 }
 
 impl Problem {
-    /// The condition that is published, if it is of this size.
+    /// The published condition number, which holds for one size only.
     fn condition(&self) -> Option<f64> {
         self.case.filter(|_| self.a.n() == PUBLISHED_N).map(|case| case.condition)
     }
@@ -147,13 +147,13 @@ impl Problem {
     fn scaled(n: usize, seed: u64, share: f64, decades: i32) -> Self {
         let name = if share < 1.0 { format!("some-1e{decades}") } else { format!("rows-1e{decades}") };
         let rows = if share < 1.0 { "a tenth of the rows" } else { "every row" };
-        let description = format!("entries from U(-1,1), {rows} times a power of ten up to 1e±{decades}");
+        let description = format!("entries from U(-1,1), {rows} multiplied by a power of ten up to 1e±{decades}");
         let (a, x_true) = (scaled_rows(n, seed, share, decades), x_true(n, seed));
         let rhs = oracle::product(&a, &x_true);
         Problem { name, description, case: None, a, x_true, rhs }
     }
 
-    /// Backward error, and the error in the measure of the paper (Klein's where there is none).
+    /// The backward error, the forward error, and the error measure of the paper. Without a paper, the measure is the forward error.
     fn judge(&self, x: &[f64]) -> Judgement {
         let backward_error = oracle::backward_error(&self.a, &self.rhs, x);
         let forward_error = oracle::forward_error(x, &self.x_true);
@@ -174,7 +174,7 @@ fn scaled_rows(n: usize, seed: u64, share: f64, decades: i32) -> Tridiagonal<'st
     Tridiagonal::from_vecs(sub, diag, sup, false).expect("three arrays of length n are a tridiagonal matrix")
 }
 
-/// How good one answer is.
+/// The errors of one solution.
 #[derive(Debug, Clone, Copy)]
 struct Judgement {
     backward_error: f64,
@@ -193,13 +193,13 @@ impl Judgement {
     }
 }
 
-/// One of our solvers on one problem.
+/// The errors of one solver of bandsolve for one problem.
 struct Attempt {
     solver: &'static str,
-    /// Without verification.
+    /// The errors without verification.
     raw: Judgement,
     verified: Judgement,
-    /// Refinement steps and whether the fallback ran, or why there is no answer.
+    /// The number of refinement steps and whether the fallback ran, or the error of the solver.
     outcome: Result<(usize, bool), Error>,
 }
 
@@ -227,7 +227,7 @@ impl Attempt {
     }
 }
 
-/// All solvers on one problem.
+/// The errors of all solvers for one problem.
 struct ProblemRow {
     problem: Problem,
     attempts: Vec<Attempt>,
@@ -256,7 +256,7 @@ impl ProblemRow {
     }
 }
 
-/// LAPACK's answer; `None` if it found no pivot.
+/// The solution of LAPACK's `gtsv`; `None` if a pivot is zero.
 fn gtsv(a: &Tridiagonal<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
     let n = a.n();
     if n == 0 {

@@ -1,4 +1,4 @@
-//! From a list of entries to the narrowest system that holds them.
+//! Convert a list of entries to the narrowest tridiagonal or banded system that contains them.
 
 use crate::exit::Failure;
 use crate::io::Triplets;
@@ -7,52 +7,52 @@ use bandsolve::{AnyFactor, Banded, Complex64, Factor, Plan, RealScalar, Scalar, 
 use bandsolve_gallery::families::System;
 use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 
-/// Where the entries of a square matrix lie. Entries that are zero do not count.
+/// The positions of the non-zero entries of a square matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Structure {
-    /// Unknowns.
+    /// Number of unknowns.
     pub n: usize,
-    /// Entries, those implied by symmetry included.
+    /// Number of entries, including those implied by symmetry.
     pub entries: usize,
-    /// Diagonals below the main one.
+    /// Number of diagonals below the main one.
     pub lower: usize,
-    /// Diagonals above the main one.
+    /// Number of diagonals above the main one.
     pub upper: usize,
-    /// Bands below and above when the corners (0, n−1) and (n−1, 0) are left aside.
+    /// Numbers of diagonals below and above without the corner entries (0, n−1) and (n−1, 0).
     pub without_corners: (usize, usize),
-    /// First row without an entry: the matrix is singular.
+    /// First row without an entry. If there is one, the matrix is singular.
     pub empty_row: Option<usize>,
     /// First column without an entry.
     pub empty_col: Option<usize>,
 }
 
-/// The kinds of system that a matrix can be solved as.
+/// The kinds of systems that `bandsolve solve` handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SolvableKind {
-    /// At most one diagonal on each side; with corners if periodic.
+    /// At most one diagonal on each side, with corner entries if periodic.
     Tridiagonal {
-        /// Whether the corners count.
+        /// Whether there may be corner entries.
         periodic: bool,
     },
-    /// More.
+    /// More diagonals.
     Banded {
-        /// Diagonals below the main one.
+        /// Number of diagonals below the main one.
         lower: usize,
-        /// Diagonals above the main one.
+        /// Number of diagonals above the main one.
         upper: usize,
     },
 }
 
 impl Structure {
-    /// Finds bands, corners and empty rows.
+    /// Find the bands, the corner entries and the empty rows and columns.
     ///
     /// # Cost
-    /// One pass; memory in proportion to the entries, whatever n the header claims.
+    /// One pass over the entries. The memory is proportional to the number of entries, however large n is in the header of the file.
     pub fn of(a: &Triplets) -> Structure {
         Self::of_renumbered(a, None)
     }
 
-    /// The same where the unknowns stand in other places.
+    /// The structure after unknown i moves to position `places[i]`.
     pub fn of_renumbered(a: &Triplets, places: Option<&[u32]>) -> Structure {
         let (n, at) = (a.n_rows, place_in(places));
         let (mut entries, mut bands, mut inner) = (0, (0, 0), (0, 0));
@@ -74,10 +74,10 @@ impl Structure {
         Structure { n, entries, lower: bands.0, upper: bands.1, without_corners: inner, empty_row, empty_col }
     }
 
-    /// The narrowest kind of system that holds the matrix; tridiagonal with corners if `periodic` insists on it.
+    /// The narrowest kind of system that contains the matrix. If `periodic`, this is always a periodic tridiagonal system.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if the matrix is not what `periodic` insists on.
+    /// [`Failure::Usage`] if `periodic` and the matrix has entries outside the three diagonals and two corners.
     pub fn kind(&self, periodic: bool) -> Result<SolvableKind, Failure> {
         let fits = |(lower, upper)| lower <= 1 && upper <= 1;
         let &Structure { lower, upper, without_corners, .. } = self;
@@ -85,23 +85,23 @@ impl Structure {
             (true, _) => Ok(SolvableKind::Tridiagonal { periodic }),
             (false, true) => Ok(SolvableKind::Tridiagonal { periodic: true }),
             (false, false) if periodic => Err(Failure::Usage(format!(
-                "--periodic: the matrix is not tridiagonal with corners, it has {lower} diagonals below and {upper} \
-                 above the main one; leave out --periodic to solve it as a banded matrix"
+                "--periodic: the matrix is not periodic tridiagonal: it has {lower} diagonals below and {upper} above \
+                 the main one. Leave out --periodic to solve it as a banded matrix"
             ))),
             (false, false) => Ok(SolvableKind::Banded { lower, upper }),
         }
     }
 
-    /// `Err(Unsolved)` if a row or column has no entry at all.
+    /// Return [`Failure::Unsolved`] if a row or column has no non-zero entry.
     pub fn check_not_empty(&self) -> Result<(), Failure> {
         let empty = self.empty_row.map(|i| ("row", i)).or(self.empty_col.map(|j| ("column", j)));
         empty.map_or(Ok(()), |(what, k)| {
-            let text = format!("the matrix is singular: {what} {} of {} holds only zeros", k + 1, self.n);
+            let text = format!("the matrix is singular: {what} {} of {} contains only zeros", k + 1, self.n);
             Err(Failure::Unsolved(text))
         })
     }
 
-    /// Diagonals below and above the main one of the system of this kind; corners aside.
+    /// Numbers of diagonals below and above the main one for this kind of system, without corner entries.
     pub fn bands(&self, kind: SolvableKind) -> (usize, usize) {
         match kind {
             SolvableKind::Tridiagonal { periodic: true } => self.without_corners,
@@ -111,7 +111,7 @@ impl Structure {
 }
 
 impl SolvableKind {
-    /// In words.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             SolvableKind::Tridiagonal { periodic: false } => "tridiagonal",
@@ -120,7 +120,7 @@ impl SolvableKind {
         }
     }
 
-    /// What a plan is made for.
+    /// The shape that a plan needs.
     pub fn shape(self, n: usize) -> Shape {
         match self {
             SolvableKind::Tridiagonal { periodic } => Shape::Tridiagonal { n, periodic },
@@ -129,12 +129,12 @@ impl SolvableKind {
     }
 }
 
-/// Where an unknown stands; where it was, if there are no other places.
+/// A function that returns the new position of an unknown. Without `places`, the position does not change.
 fn place_in(places: Option<&[u32]>) -> impl Fn(usize) -> usize {
     move |unknown| places.map_or(unknown, |places| places[unknown] as usize)
 }
 
-/// Whether an entry counts as none.
+/// Whether a stored entry is zero. Such entries are ignored.
 pub fn is_zero(value: Complex64) -> bool {
     value.re == 0.0 && value.im == 0.0
 }
@@ -144,15 +144,15 @@ fn widen(bands: &mut (usize, usize), i: usize, j: usize) {
     bands.1 = bands.1.max(j.saturating_sub(i));
 }
 
-/// Which of n rows have an entry. With fewer entries than rows, one of the first `2·stored + 1` rows has none, so that
-/// the others need not be looked at.
+/// Marks of the rows that have an entry. `stored` entries can mark at most `2·stored` rows. One of the first `2·stored + 1` rows is
+/// therefore empty if there are that many rows, so the structure needs no marks for later rows.
 struct Seen {
     marks: Vec<bool>,
 }
 
 impl Seen {
     fn new(n: usize, stored: usize) -> Self {
-        // A stored entry stands for at most two.
+        // A stored entry of a symmetric matrix counts twice.
         Seen { marks: vec![false; n.min(2 * stored + 1)] }
     }
 
@@ -167,18 +167,18 @@ impl Seen {
     }
 }
 
-/// Puts the entries in their places; those at the same place add up.
+/// Assemble the matrix from its entries. Entries at the same position are added up.
 ///
 /// # Errors
-/// [`Failure::Input`] if the band does not fit memory or a number not the type.
+/// [`Failure::Input`] if too little memory is free for the band, or an entry is outside the range of the number type.
 pub fn assemble<T: Scalar>(a: &Triplets, kind: SolvableKind) -> Result<System<T>, Failure> {
     assemble_renumbered(a, kind, None)
 }
 
-/// The same where the unknowns stand in other places.
+/// Assemble the matrix after unknown i moves to position `places[i]`.
 ///
 /// # Errors
-/// As [`assemble`].
+/// The errors of [`assemble`].
 pub fn assemble_renumbered<T: Scalar>(
     a: &Triplets,
     kind: SolvableKind,
@@ -190,10 +190,10 @@ pub fn assemble_renumbered<T: Scalar>(
     }
 }
 
-/// Factors under a plan.
+/// Factor a matrix with a plan.
 ///
 /// # Errors
-/// Those of [`Plan::factor`].
+/// The errors of [`Plan::factor`].
 pub fn factor<'m, T: Scalar>(a: &'m System<T>, plan: &Plan) -> bandsolve::Result<AnyFactor<'m, T>> {
     match a {
         System::Tridiagonal(a) => plan.factor(a),
@@ -201,10 +201,10 @@ pub fn factor<'m, T: Scalar>(a: &'m System<T>, plan: &Plan) -> bandsolve::Result
     }
 }
 
-/// Factors under a plan, or copies the matrix to a device that solves under it.
+/// Factor a matrix with a plan on the CPU, or on a device.
 ///
 /// # Errors
-/// Those of [`Plan::factor`] and [`Device::factor`].
+/// The errors of [`Plan::factor`] and [`Device::factor`].
 pub fn factor_on<'m, T: DeviceScalar>(
     a: &'m System<T>,
     device: Option<&Device>,
@@ -251,11 +251,11 @@ fn assemble_banded<T: Scalar>(
     let rows = lower.saturating_add(upper).saturating_add(1);
     let too_wide = |why: String| {
         Failure::Input(format!(
-            "the band is too wide ({lower} diagonals below, {upper} above): {why}; `bandsolve solve --reorder rcm` may \
-             find a narrower one (`bandsolve info` shows both), and `bandsolve iterate` needs none"
+            "the band is too wide ({lower} diagonals below, {upper} above): {why}. Try `bandsolve solve --reorder rcm` for a \
+             narrower band, or `bandsolve iterate`, which needs no band"
         ))
     };
-    // The matrix and its factors, which pivoting fills with `lower` more diagonals.
+    // The matrix and its factors. Pivoting adds fill-in of `lower` diagonals.
     affordable(&[n, rows.saturating_mul(2).saturating_add(lower)], size_of::<T>()).map_err(too_wide)?;
     let mut bands = filled(T::ZERO, n * rows).map_err(too_wide)?;
     add_entries(a, places, |i, j, value| {
@@ -266,7 +266,7 @@ fn assemble_banded<T: Scalar>(
     Ok(Banded::from_vec(n, lower, upper, bands)?)
 }
 
-/// Hands every entry to `add`, which returns the sum at that place.
+/// Call `add` with every non-zero entry. `add` returns the sum at that position.
 fn add_entries<T: Scalar>(
     a: &Triplets,
     places: Option<&[u32]>,
@@ -285,13 +285,13 @@ fn add_entries<T: Scalar>(
     bad.map_or(Ok(()), |(i, j)| Err(out_of_range::<T>("the matrix", i, j)))
 }
 
-/// The complaint about a number that became infinite, or zero.
+/// The error for a number that overflows or underflows.
 pub fn out_of_range<T: Scalar>(what: &str, i: usize, j: usize) -> Failure {
     let (i, j, bits) = (i + 1, j + 1, 8 * size_of::<T::Real>());
-    Failure::Input(format!("{what}: the number at row {i}, column {j} is beyond the range of {bits}-bit numbers"))
+    Failure::Input(format!("{what}: the number in row {i}, column {j} is beyond the range of {bits}-bit numbers"))
 }
 
-/// Rounds to `T`; the imaginary part of a real `T` is dropped.
+/// Round to `T`. If `T` is real, the imaginary part is lost.
 pub fn convert<T: Scalar>(value: Complex64) -> T {
     T::from_parts(T::Real::from_f64(value.re), T::Real::from_f64(value.im))
 }
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(Structure::of(&a).kind(false).unwrap(), SolvableKind::Tridiagonal { periodic: false });
         for periodic in [false, true] {
             let System::Tridiagonal(t) = assemble::<f64>(&a, SolvableKind::Tridiagonal { periodic }).unwrap() else {
-                panic!("tridiagonal was asked for");
+                panic!("the kind is tridiagonal");
             };
             assert_eq!(t.apply(&[1.0, 10.0]).unwrap(), [21.0, 43.0]);
         }
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_holds_the_same_matrix() {
+    fn every_kind_contains_the_same_matrix() {
         let mut entries = diagonal(4);
         entries.extend([(0, 1, 3.0), (2, 1, -1.0), (0, 3, 5.0), (3, 0, 7.0), (1, 1, 0.5)]);
         let a = triplets(4, &entries);

@@ -1,4 +1,4 @@
-//! `bandsolve tune`: what is measured once on a machine.
+//! `bandsolve tune`: measure the tuning parameters of a machine.
 
 use crate::args::TuneArgs;
 use crate::exit::Failure;
@@ -6,40 +6,46 @@ use crate::report;
 use bandsolve::Tuning;
 use bandsolve_gpu::{Device, DeviceTuning};
 
-/// Measures and writes the file, or shows it.
+/// Measure and write the tuning file, or show it.
 ///
 /// # Errors
-/// [`Failure::Input`] if the file is not understood, [`Failure::Other`] if it cannot be written.
+/// [`Failure::Input`] if the file is malformed, [`Failure::Other`] if it cannot be written.
 pub fn run(args: &TuneArgs) -> Result<(), Failure> {
     if let Some(name) = &args.device {
         return device(name, args.show);
     }
     if !args.show {
         let tuning = Tuning::measure().map_err(|e| Failure::Other(e.to_string()))?;
-        let path = tuning.save().map_err(|e| Failure::Other(format!("the tuning file: {e}")))?;
+        let path = tuning.save().map_err(|e| Failure::Other(format!("cannot write the tuning file: {e}")))?;
         return report::print(&format!("{}\n{tuning}", path.display()));
     }
     let path = Tuning::path().ok_or_else(nowhere)?;
     match Tuning::load().map_err(|e| Failure::Input(format!("{}: {e}", path.display())))? {
         Some(tuning) => report::print(&format!("{}\n{tuning}", path.display())),
-        None => report::print(&format!("{} does not exist; built-in numbers hold\n", path.display())),
+        None => report::print(&format!(
+            "{} does not exist, so bandsolve uses the built-in values. Run `bandsolve tune` to measure this machine\n",
+            path.display()
+        )),
     }
 }
 
 fn nowhere() -> Failure {
-    Failure::Input("no directory for caches is known: set HOME, or name a file by BANDSOLVE_TUNING".into())
+    Failure::Input(
+        "there is no cache directory for the tuning file. Set HOME, or set BANDSOLVE_TUNING to the path of a file"
+            .into(),
+    )
 }
 
-/// Rows of the systems by which a GPU is measured, if its memory allows.
+/// Number of rows of the systems that measure a GPU, if its memory is large enough.
 const ROWS: usize = 1 << 24;
 
-/// The same for a GPU.
+/// Measure and write the tuning file of a GPU, or show it.
 fn device(name: &str, show: bool) -> Result<(), Failure> {
     let path = DeviceTuning::path().ok_or_else(nowhere)?;
     let mut tuning = DeviceTuning::load().map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
     if !show {
         let device = Device::open(name)?;
-        // An emulated device is as slow as it is small.
+        // The emulated device is slow, so its systems must be small.
         let rows = if name == "emulated" { 2000 } else { ROWS.min(device.limits().memory / 512) };
         tuning.measure(&device, rows)?;
         tuning.save().map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;

@@ -1,15 +1,18 @@
-//! Inertia of a Hermitian band by blocks of rows: dense fronts, from both ends of the matrix to its middle.
+//! Inertia of a Hermitian band by elimination of dense fronts, from both ends of the matrix to its middle.
 //!
-//! A front holds a block of rows whose entries are complete, the block beside it, and what waits. Its complete columns are eliminated,
+//! A front contains the columns that wait, a block of rows whose entries are complete, and the neighbouring block. Elimination of the
+//! complete columns computes
 //!
-//! $$ F = L\,D\,L^H,\qquad \text{D of } 1 \times 1 \text{ and } 2 \times 2 \text{ blocks}, $$
+//! ```text
+//! F = L·D·Lᴴ,   D: diagonal blocks of 1 × 1 or 2 × 2 entries
+//! ```
 //!
-//! where an element of L is bounded by 1/[`THRESHOLD`]. A column without such a pivot waits for the next front. The last front, in the
-//! middle, has complete columns alone, and there always is a pivot, unless numbers overflow.
+//! The entries of L are at most 1/[`THRESHOLD`] in modulus. A column without such a pivot waits for the next front. In the last front, in
+//! the middle, all columns are complete. A pivot then always exists, unless numbers overflow.
 //!
-//! Where processes own consecutive rows ([`InertiaPart`]), each eliminates its rows but the last block; the block of the process before
-//! stays in its fronts, as a border. What is left of neighbours is joined, and the block between them eliminated, until one part is left:
-//! In(A) = In(D) + In(A / D) (Haynsworth).
+//! If processes own consecutive rows ([`InertiaPart`]), each process eliminates all its rows except the last block. The last block of the
+//! previous process stays in the fronts as a border. Merging two neighbouring parts eliminates the block between them, until one part is
+//! left: In(A) = In(D) + In(A / D) (Haynsworth).
 
 use bandsolve::memory::{collected, zeroed};
 use bandsolve::{RealScalar, Result, Scalar, Simd};
@@ -20,20 +23,21 @@ use bandsolve_kernel::{Job, Lanes, dispatch, threads};
 use core::mem;
 use core::ops::Range;
 
-/// Entries of a Hermitian matrix in any of its two triangles.
+/// A function that returns an entry of a Hermitian matrix, in the lower or the upper triangle.
 pub(crate) type HermitianEntry<'a, T> = &'a (dyn Fn(usize, usize) -> T + Sync);
 
-/// The least modulus of a pivot, as a part of the largest element of its column. Up to 1/2 the last front always has one.
+/// The smallest modulus of a pivot, relative to the largest entry of its column. Up to 1/2, the last front always has a pivot.
 const THRESHOLD: f64 = 0.25;
 
-/// Columns that are eliminated before all others are updated at once.
+/// The number of columns to eliminate before one update of all other columns.
 const PANEL: usize = 32;
 
-/// Columns that are updated together; what they have above the diagonal is computed for nothing.
+/// The number of columns to update together. The update also computes entries above the diagonal, which nothing reads.
 const STRIP: usize = 48;
 
-/// The number of negative eigenvalues of a matrix of n rows, entries of which couple rows of a block of `step` rows with those of blocks
-/// beside it. `None` if numbers overflow.
+/// Count the negative eigenvalues of a matrix of n rows. `None` if numbers overflow.
+///
+/// Entries couple a block of `step` rows only with itself and its two neighbours.
 ///
 /// # Errors
 /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
@@ -61,46 +65,47 @@ pub(crate) fn negatives<T: Scalar>(
     Ok((last.done == last.order).then_some(last.negatives))
 }
 
-/// What the elimination of consecutive rows of a Hermitian matrix leaves of them, for rows that several processes own.
+/// The Schur complement after elimination of consecutive rows of a distributed Hermitian matrix.
 ///
-/// $$ A = \begin{pmatrix} A_{ii} & A_{ib} \\ A_{bi} & A_{bb} \end{pmatrix}, \qquad
-///    \mathrm{In}\,A = \mathrm{In}\,A_{ii} + \mathrm{In}\,(A_{bb} - A_{bi} A_{ii}^{-1} A_{ib}) $$
+/// ```text
+/// A = (A_ii A_ib; A_bi A_bb),   In(A) = In(A_ii) + In(A_bb − A_bi·A_ii⁻¹·A_ib)
+/// ```
 ///
 /// # Source
 /// E. V. Haynsworth, Linear Algebra Appl. 1 (1968).
 #[derive(Debug, Clone)]
 pub struct InertiaPart<T> {
-    /// Negative pivots so far.
+    /// The number of negative pivots so far.
     pub negatives: usize,
-    /// Columns that found no pivot, columns of the last block, and columns of the last block of the process before.
+    /// The number of columns without a pivot, of the last block, and of the last block of the previous process.
     pub columns: [usize; 3],
-    /// The lower triangle of what is left, by columns, in that order.
+    /// The lower triangle of the Schur complement, by columns. The columns have the same order as in `columns`.
     pub matrix: Vec<T>,
 }
 
-/// Rows of one process, counted from the first of the last block of the process before.
+/// The numbers of rows of one process. Row 0 is the first row of the last block of the previous process.
 #[derive(Debug, Clone, Copy)]
 pub struct InertiaRows {
-    /// Of the last block of the process before; 0 on the first process.
+    /// Rows in the last block of the previous process. 0 on the first process.
     pub before: usize,
-    /// That are eliminated; entries couple them with `before` rows before them and `behind` rows behind them at most.
+    /// Rows to eliminate. Entries couple these rows with at most `before` rows before and `behind` rows behind.
     pub inner: usize,
-    /// Of the last block, which stays; 0 on the last process.
+    /// Rows in the last block, which stays. 0 on the last process.
     pub behind: usize,
-    /// Of blocks of inner rows: no fewer than `before` and `behind`, and entries couple neighbours alone.
+    /// Rows per block of inner rows, at least `before` and `behind`. Entries couple only neighbouring blocks.
     pub step: usize,
 }
 
 impl<T: Scalar> InertiaPart<T> {
-    /// The part of no rows.
+    /// Make a part without rows.
     pub const fn nothing() -> Self {
         Self { negatives: 0, columns: [0; 3], matrix: Vec::new() }
     }
 
-    /// Eliminates the inner rows. `entry` gives those of both triangles, zeros outside of the band.
+    /// Eliminate the inner rows. `entry` returns entries of both triangles, and zeros outside the band.
     ///
     /// # Cost
-    /// 19/3·step² flops a row, on the first process 7/3·step²; two fronts of 3·step rows.
+    /// 19/3·step² flops per row (7/3·step² on the first process), and memory for two fronts of 3·step rows.
     ///
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
@@ -119,11 +124,10 @@ impl<T: Scalar> InertiaPart<T> {
         Ok(Self { negatives: front.negatives, columns, matrix: front.matrix })
     }
 
-    /// The part of the rows of two neighbours, this one and the next: the block between them is eliminated. One without rows changes
-    /// nothing.
+    /// Merge this part with the next one, and eliminate the block between them. A part without rows changes nothing.
     ///
     /// # Cost
-    /// 19/3·K³ flops for blocks of K rows; a front of 3·K rows.
+    /// 19/3·K³ flops for blocks of K rows, and memory for a front of 3·K rows.
     ///
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
@@ -149,7 +153,7 @@ impl<T: Scalar> InertiaPart<T> {
         Ok(Self { negatives, columns, matrix: collected(places.map(|place| front.matrix[place]))? })
     }
 
-    /// The number of negative eigenvalues of the matrix, where this is the part of all its rows. `None` if numbers overflow.
+    /// Count the negative eigenvalues of the matrix, if this part has all its rows. `None` if numbers overflow.
     ///
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
@@ -159,7 +163,7 @@ impl<T: Scalar> InertiaPart<T> {
         Ok((last.done == last.order).then_some(last.negatives))
     }
 
-    /// Rows and columns of what is left.
+    /// The order of the Schur complement.
     pub fn order(&self) -> usize {
         self.columns.iter().sum()
     }
@@ -173,17 +177,17 @@ impl<T> From<InertiaPart<T>> for InertiaFront<T> {
     }
 }
 
-/// Rows and columns under elimination.
+/// A dense front: the rows and columns under elimination.
 #[derive(Debug)]
 struct InertiaFront<T> {
-    /// The lower triangle; columns have `order` elements.
+    /// The lower triangle, in columns of `order` entries.
     matrix: Vec<T>,
     order: usize,
-    /// Columns from the first on that may be eliminated.
+    /// The number of complete columns, which come first. Only complete columns can be eliminated.
     complete: usize,
-    /// Columns that are eliminated.
+    /// The number of eliminated columns.
     done: usize,
-    /// Negative eigenvalues of D so far, in all fronts.
+    /// The number of negative eigenvalues of D so far, in all fronts.
     negatives: usize,
 }
 
@@ -194,22 +198,22 @@ impl<T> Default for InertiaFront<T> {
 }
 
 impl<T: Scalar> InertiaFront<T> {
-    /// A front of zeros.
+    /// Make a front of zeros.
     fn zero(order: usize, complete: usize, negatives: usize) -> Result<Self> {
         Ok(Self { matrix: zeroed(order.saturating_mul(order))?, order, complete, done: 0, negatives })
     }
 
-    /// What is left: columns that wait, and the block whose columns were not complete.
+    /// The columns that are not eliminated: those that wait, and those that were not complete.
     fn left(&self) -> Range<usize> {
         self.done..self.order
     }
 
-    /// The columns that wait.
+    /// The number of columns that wait.
     fn waiting(&self) -> usize {
         self.complete - self.done
     }
 
-    /// Adds the lower triangle of what is left of a front to columns `to`… of this one.
+    /// Add the remaining columns of another front. Its row and column i become row and column `to(i)` of this front.
     fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
         for j in other.left() {
             for i in j..other.order {
@@ -223,7 +227,7 @@ impl<T: Scalar> InertiaFront<T> {
         }
     }
 
-    /// Adds the entries of a block of rows in the places from `at` on.
+    /// Add the entries of a diagonal block. Its first row becomes row `at` of the front.
     fn add_block(&mut self, at: usize, rows: Range<usize>, entry: HermitianEntry<'_, T>) {
         for (j, column) in rows.clone().enumerate() {
             for (i, row) in rows.clone().enumerate().skip(j) {
@@ -233,8 +237,10 @@ impl<T: Scalar> InertiaFront<T> {
         }
     }
 
-    /// The next front: what is left of this one, whose block of `rows` becomes complete, the block of rows that comes `next`, and the
-    /// rows of the `border`, which is the same for all fronts.
+    /// Replace this front by the next one.
+    ///
+    /// The next front contains the remaining columns of this front, the block `next`, and the `border`. The block `rows` becomes complete. The
+    /// border is the same for all fronts.
     fn assemble(
         &mut self,
         rows: Range<usize>,
@@ -251,7 +257,7 @@ impl<T: Scalar> InertiaFront<T> {
         let edge = last.order.saturating_sub(border.len());
         self.add(&last, |place| if place < edge { place - last.done } else { place - edge + inside });
         self.add_block(waiting, rows.clone(), entry);
-        // Only rows beside the border have entries in it.
+        // Only the block next to the border has entries in the border.
         let near = rows.start == border.end;
         for (j, column) in rows.enumerate() {
             let beside = &mut self.matrix[(waiting + j) * order..][complete..order];
@@ -261,7 +267,7 @@ impl<T: Scalar> InertiaFront<T> {
         Ok(())
     }
 
-    /// The last front, of what is left on both sides of a block of rows.
+    /// Make the last front, from the remaining columns on both sides of the middle block of rows.
     fn meet(self, other: Self, rows: Range<usize>, entry: HermitianEntry<'_, T>) -> Result<Self> {
         let [first, second] = [self.waiting(), other.waiting()];
         let before = first + second;
@@ -275,7 +281,7 @@ impl<T: Scalar> InertiaFront<T> {
         Ok(last)
     }
 
-    /// Exchanges rows and columns p < q, of which none before `from` is needed any more.
+    /// Exchange rows and columns p < q. Columns before `from` are no longer needed.
     fn exchange(&mut self, from: usize, p: usize, q: usize) {
         let m = self.order;
         let a = &mut self.matrix;
@@ -290,27 +296,27 @@ impl<T: Scalar> InertiaFront<T> {
     }
 }
 
-/// Columns of L·D whose updates wait: element j of row i is kept as its conjugate, in place j + i·[`PANEL`].
+/// Columns of L·D whose updates of the front are pending. The conjugate of entry j of row i is at place j + i·[`PANEL`].
 struct FrontPanel<T> {
     /// The first column.
     from: usize,
     rows: Vec<T>,
-    /// A column of the front, updated, and one more.
+    /// Two updated columns of the front: the candidate for a pivot, and a possible partner.
     columns: [Vec<T>; 2],
 }
 
-/// Eliminates the complete columns of a front that have pivots.
+/// The job that eliminates all complete columns with a pivot.
 struct EliminateFront<'a, T>(&'a mut InertiaFront<T>);
 
-/// What becomes of a column.
+/// The pivot for a column.
 enum Pivot {
-    /// It is a pivot by itself.
+    /// The diagonal entry of the column.
     Single,
-    /// The other column is a pivot by itself.
+    /// The diagonal entry of another column.
     Other(usize),
-    /// Both are.
+    /// The 2 × 2 block of the column and another one.
     Pair(usize),
-    /// It waits.
+    /// No pivot: the column waits.
     None,
 }
 
@@ -324,7 +330,7 @@ impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
         }
         let m = front.order;
         let mut panel = FrontPanel { from: 0, rows: zeroed(m * PANEL)?, columns: [zeroed(m)?, zeroed(m)?] };
-        // Columns from `candidates` on have been tried since the last pivot was found.
+        // Columns from `candidates` on have had no pivot since the last elimination.
         let mut candidates = front.complete;
         while front.done < front.complete {
             if candidates <= front.done {
@@ -358,7 +364,7 @@ impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
 }
 
 impl<T: Scalar> FrontPanel<T> {
-    /// Subtracts the panel's products from column c, whose rows from `first` on stand in column `which`.
+    /// Apply the pending updates to column c of the front. `columns[which]` contains its rows from `first` on.
     #[inline(always)]
     fn subtract<V: Lanes<Real = T::Real>>(
         &mut self,
@@ -377,7 +383,7 @@ impl<T: Scalar> FrontPanel<T> {
         }
     }
 
-    /// Brings the next column up to date and looks for a pivot in it; among `candidates` columns.
+    /// Update the next column, and choose a pivot for it among the first `candidates` columns.
     #[inline(always)]
     fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &InertiaFront<T>, candidates: usize) -> Pivot {
         let (m, q) = (front.order, front.done);
@@ -409,7 +415,7 @@ impl<T: Scalar> FrontPanel<T> {
         if Scalar::is_finite(other) && other.abs1() >= threshold * most {
             return Pivot::Other(r);
         }
-        // |D⁻¹| times the largest elements beside D.
+        // The entries of L are bounded by |D⁻¹| times the largest entries outside D.
         let [own, other] = [own / size, other / size];
         let bound = (own * other - T::Real::ONE).abs1() * size;
         let [first, second] = [other.abs1() * of_own + of_other, of_own + own.abs1() * of_other];
@@ -417,13 +423,13 @@ impl<T: Scalar> FrontPanel<T> {
         if holds { Pivot::Pair(r) } else { Pivot::None }
     }
 
-    /// Exchanges rows and columns p < q of the front and the panel.
+    /// Exchange rows and columns p < q of the front and the panel.
     fn exchange(&mut self, front: &mut InertiaFront<T>, p: usize, q: usize) {
         front.exchange(self.from, p, q);
         (0..PANEL).for_each(|j| self.rows.swap(p * PANEL + j, q * PANEL + j));
     }
 
-    /// Eliminates the next column, which is up to date, by its diagonal element.
+    /// Eliminate the next column, which is updated, with its diagonal entry.
     #[inline(always)]
     fn single(&mut self, front: &mut InertiaFront<T>) {
         let (m, q) = (front.order, front.done);
@@ -432,14 +438,14 @@ impl<T: Scalar> FrontPanel<T> {
         for i in q + 1..m {
             let x = self.columns[0][i];
             self.rows[i * PANEL + q - self.from] = x.conj();
-            // A column of zeros has the pivot zero.
+            // The pivot is zero only if the whole column is zero.
             l[i] = if pivot == T::Real::ZERO { T::ZERO } else { T::from_parts(x.re() / pivot, x.im() / pivot) };
         }
         front.negatives += usize::from(pivot < T::Real::ZERO);
         front.done += 1;
     }
 
-    /// Eliminates the next column and column r, both up to date, by the four elements that they have in common.
+    /// Eliminate the next column and column r, both updated, with their common 2 × 2 block.
     #[inline(always)]
     fn pair(&mut self, front: &mut InertiaFront<T>, r: usize) {
         let (m, q) = (front.order, front.done);
@@ -469,7 +475,7 @@ impl<T: Scalar> FrontPanel<T> {
         front.done += 2;
     }
 
-    /// Updates all columns that are not eliminated, and begins the next panel.
+    /// Apply the pending updates to all remaining columns, and begin the next panel.
     #[inline(always)]
     fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut InertiaFront<T>) {
         let (m, to) = (front.order, front.done);
@@ -486,7 +492,7 @@ impl<T: Scalar> FrontPanel<T> {
     }
 }
 
-/// The place and the size of the largest element in some rows of a column, of `m` rows.
+/// The index and the size of the largest entry in some rows of a column with `m` rows.
 #[inline(always)]
 fn largest<T: Scalar>(column: &[T], rows: Range<usize>, m: usize) -> (usize, T::Real) {
     let first = rows.start.min(m);

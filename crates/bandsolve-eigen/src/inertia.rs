@@ -1,4 +1,4 @@
-//! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
+//! Inertia: the number of eigenvalues of a Hermitian matrix or pencil below a shift.
 
 use crate::front::{self, HermitianEntry};
 use bandsolve::memory::zeroed;
@@ -8,7 +8,7 @@ use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::vectors::subtract_multiple;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// A Hermitian band matrix for eigenvalue counts. Only the lower triangle is read.
+/// A Hermitian band matrix for eigenvalue counts. The counts read only the lower triangle.
 ///
 /// # Examples
 /// ```
@@ -21,22 +21,24 @@ use bandsolve_kernel::{Job, Lanes, dispatch};
 pub trait HermitianBand: Sync {
     /// The number type.
     type Scalar: Scalar;
-    /// Number of rows.
+    /// The number of rows.
     fn order(&self) -> usize;
-    /// Entries beside the diagonal at most.
+    /// The number of diagonals below the main diagonal.
     fn half_width(&self) -> usize;
-    /// Rows of the blocks of which only neighbours are coupled.
+    /// The number of rows per block, so that entries couple a block only with itself and its neighbours.
     fn block_rows(&self) -> usize {
         self.half_width()
     }
-    /// Whether the first and the last row, or block of rows, are coupled.
+    /// Whether entries couple the first and the last row, or the first and the last block.
     fn is_periodic(&self) -> bool {
         false
     }
-    /// The entry in row i and column j ≤ i, within the band, or in the corner of a periodic matrix.
+    /// The entry in row i and column j ≤ i. It lies within the band, or in the corner of a periodic matrix.
     fn lower_entry(&self, i: usize, j: usize) -> Self::Scalar;
+    /// Check that all entries are finite.
+    ///
     /// # Errors
-    /// [`Error::NotFinite`] if an entry is not finite.
+    /// [`Error::NotFinite`] if an entry is NaN or infinite.
     fn check(&self) -> Result<()>;
 }
 
@@ -55,11 +57,11 @@ impl<T: Scalar> HermitianBand for Tridiagonal<'_, T> {
         let ([sub, diag, sup], n) = (self.arrays(), self.n());
         let mut entry = match i - j {
             0 => diag[i],
-            // `sub` has all n entries or begins with that of row 1.
+            // `sub` begins with row 0 or row 1.
             1 => sub[sub.len() + i - n],
             _ => T::ZERO,
         };
-        // Of one row and of two rows, corners are added to what is there.
+        // With one or two rows, the corners coincide with other entries.
         if self.is_periodic() && i + 1 == n && j == 0 {
             entry += sup[i];
             if n == 1 {
@@ -119,11 +121,11 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
         let (square, row, column) = (block * block, i / block, j / block);
         let mut entry = match row - column {
             0 => diag[row * square + inside],
-            // `sub` has all blocks or begins with that of block row 1.
+            // `sub` begins with block row 0 or block row 1.
             1 => sub[sub.len() + row * square - diag.len() + inside],
             _ => T::ZERO,
         };
-        // Of one block row and of two, corners are added to what is there.
+        // With one or two block rows, the corners coincide with other blocks.
         let rows = BlockTridiagonal::block_rows(self);
         if self.is_periodic() && row + 1 == rows && column == 0 {
             entry += sup[row * square + inside];
@@ -143,29 +145,34 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
     }
 }
 
-/// How many eigenvalues of A x = λ x, or A x = λ B x with a definite B, are below σ: the negative pivots of A − σB = L·D·Lᴴ.
+/// Count the eigenvalues of a Hermitian matrix or pencil below a shift σ.
 ///
-/// Wide bands are eliminated by dense fronts: blocks of rows from both ends to the middle, A − σB = L·D·Lᴴ with pivots of one or two
-/// columns that bound the elements of L by 4; columns without one wait until their neighbours are complete.
+/// The eigenvalues are those of A·x = λ·x, or of A·x = λ·B·x with positive definite B. Their number below σ is the number of negative pivots
+/// of A − σB = L·D·Lᴴ (Sylvester's law of inertia).
 ///
-/// Narrow bands are eliminated row by row. The leading minors of A − σB change their sign as often as D has negative pivots. They come
-/// from elimination with exchanges of rows that keeps them: each row is eliminated by those before it, and takes the place of one whose
-/// pivot is smaller, which changes a sign. A minor that is exactly zero is replaced by that of a pivot of ε².
+/// The count is exact for a matrix that differs from A − σB by rounding errors. It can be wrong only if an eigenvalue is within such a
+/// difference of σ. It is the same for any number of threads.
 ///
-/// The blocks of rows of a periodic matrix are taken in the order 0, N − 1, 1, N − 2, …, in which it is a band of twice the width.
+/// # Methods
+/// If a band has more than 16 diagonals on each side, or blocks have more than 16 rows, the function eliminates dense fronts. It starts at both
+/// ends of the matrix and meets in the middle. Pivots of one or two columns bound the entries of L by 4. A column without such a pivot moves to
+/// the next front.
 ///
-/// The count is that of a matrix which differs from A − σB by roundings; it can be wrong where an eigenvalue is within such a difference
-/// of σ. It is the same for any number of threads.
+/// Otherwise, the function eliminates row by row with row exchanges, and counts the sign changes of the leading minors of A − σB. These are
+/// as many as D has negative pivots. If a minor is exactly zero, a pivot of ε² times the largest entry replaces the zero.
+///
+/// In a periodic matrix with N blocks of rows, the order 0, N − 1, 1, N − 2, … of the blocks gives a band of twice the width.
 ///
 /// # Shapes
-/// A and B have the same order. Their lower triangles are read.
+/// A and B have the same order. The function reads only their lower triangles.
 ///
 /// # Cost
-/// 2.3·K² flops a row for blocks of K, and for bands with K entries on either side of the diagonal; 4·K² up to 16 of them. Memory:
-/// 8·K² numbers for each of two threads. A periodic matrix costs four times as much.
+/// With K rows per block, or K diagonals on each side: 2.3·K² flops per row if K > 16, and 4·K² flops per row otherwise. The memory is 8·K²
+/// numbers for each of two threads. A periodic matrix costs four times as much.
 ///
 /// # Errors
-/// [`Error::Shape`] if the orders differ, or the blocks of periodic matrices, [`Error::NotFinite`], and [`Error::OutOfMemory`].
+/// [`Error::Shape`] if the orders differ, or if the block sizes of periodic matrices differ. [`Error::NotFinite`] if an entry or the shift is
+/// NaN or infinite. [`Error::NotConverged`] if numbers overflow. [`Error::OutOfMemory`].
 ///
 /// # Source
 /// Fronts: I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations" (1983). Rows: Martin,
@@ -175,7 +182,7 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 /// ```
 /// use bandsolve::Tridiagonal;
 /// use bandsolve_eigen::eigenvalues_below;
-/// // λ = 2 − 2 cos(π·k/101)
+/// // λ = 2 − 2·cos(π·k/101), k = 1, …, 100
 /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
 /// assert_eq!(eigenvalues_below(&a, None, 2.0)?, 50);
 /// # Ok::<(), bandsolve::Error>(())
@@ -194,7 +201,7 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
     }
     let n = a.order();
     let narrowed = <M::Scalar as Scalar>::Real::from_f64(shift);
-    // Eigenvalues of a matrix are numbers of its type. Those of a pencil need not be.
+    // The eigenvalues of a matrix fit its type, so all are below or above this shift. The eigenvalues of a pencil may not fit.
     if !narrowed.to_f64().is_finite() {
         return match b {
             None => Ok(if shift > 0.0 { n } else { 0 }),
@@ -216,7 +223,7 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
             let got = b.map_or(0, M::block_rows);
             return Err(Error::Shape { what: "a block of B", expected: block, got });
         }
-        // Blocks that are two apart, whole.
+        // In the order of `Ring`, entries couple a block with the block two places away.
         (width, step) = ((3 * block - 1).min(n.saturating_sub(1)), 2 * block);
     }
     let at = |place: usize| ring.map_or(place, |ring| ring.row(place));
@@ -234,9 +241,9 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
     })
 }
 
-/// What is counted of a matrix times a number; of a smaller one where numbers overflow.
+/// Count for a scaled matrix: first with the scale 1, then with a small scale if numbers overflow.
 fn in_range<R: RealScalar>(count: impl Fn(R) -> Result<Option<usize>>) -> Result<usize> {
-    // A power of two. Sums and products of numbers below its reciprocal are in range.
+    // The scale is a power of two. Products of two numbers below its reciprocal do not overflow.
     for scale in [R::ONE, R::MIN_POSITIVE.sqrt()] {
         if let Some(count) = count(scale)? {
             return Ok(count);
@@ -245,11 +252,16 @@ fn in_range<R: RealScalar>(count: impl Fn(R) -> Result<Option<usize>>) -> Result
     Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 })
 }
 
-/// Refuses a matrix B that has negative eigenvalues, as counted. One that is singular and has none passes.
+/// Check that a Hermitian matrix has no negative eigenvalues, by an eigenvalue count.
+///
+/// A singular matrix without negative eigenvalues passes the check.
+///
+/// # Cost
+/// One count, see [`eigenvalues_below`]. If the check fails and the matrix is not periodic, log₂(n) more counts find the row.
 ///
 /// # Errors
-/// [`Error::NotDefinite`] with the row of the first leading minor that is negative; of periodic matrices with that of the first negative
-/// entry of the diagonal, or the last row. And those of [`eigenvalues_below`].
+/// [`Error::NotDefinite`] if an eigenvalue is negative. The row is the last row of the first leading submatrix with a negative eigenvalue. For a
+/// periodic matrix, the row is the first with a negative diagonal entry, or the last row. Also the errors of [`eigenvalues_below`].
 ///
 /// # Examples
 /// ```
@@ -264,7 +276,7 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
         return Ok(());
     }
     if b.is_periodic() {
-        // The band of the last row is as wide as the matrix: leading minors are too dear.
+        // The corner makes the band of the last row as wide as the matrix, so leading minors are too expensive.
         let negative = (0..b.order()).find(|i| b.lower_entry(*i, *i).re() < <M::Scalar as Scalar>::Real::ZERO);
         return Err(Error::NotDefinite { row: negative.unwrap_or(b.order() - 1) });
     }
@@ -274,7 +286,7 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
         let entry = if inside { b.lower_entry(i, j) } else { M::Scalar::ZERO };
         if conj { entry.conj() } else { entry }
     };
-    // Minors of leading rows, of which some have negative eigenvalues.
+    // Bisection for the first leading submatrix with a negative eigenvalue.
     let width = b.half_width().min(b.order().saturating_sub(1));
     let negatives = |n: usize| {
         in_range(|scale: <M::Scalar as Scalar>::Real| {
@@ -290,7 +302,7 @@ pub fn check_definite<M: HermitianBand>(b: &M) -> Result<()> {
     Err(Error::NotDefinite { row: some - 1 })
 }
 
-/// The order of the rows of a periodic matrix in which it is a band: blocks from both ends in turn.
+/// The order of the rows in which a periodic matrix is a band: blocks from both ends in turn.
 #[derive(Debug, Clone, Copy)]
 struct Ring {
     n: usize,
@@ -298,7 +310,7 @@ struct Ring {
 }
 
 impl Ring {
-    /// The row at a place.
+    /// The row at a place of the order.
     fn row(self, place: usize) -> usize {
         let (turn, inside) = (place / self.block, place % self.block);
         let blocks = self.n / self.block;
@@ -307,10 +319,10 @@ impl Ring {
     }
 }
 
-/// Entries beside the diagonal, or rows of a block, up to which elimination is by rows.
+/// The largest number of diagonals on each side, or of rows per block, for elimination by rows.
 const NARROW: usize = 16;
 
-/// A − σB, times a number.
+/// A − σB, times the scale.
 struct ShiftedPencil<'a, M: HermitianBand> {
     a: &'a M,
     b: Option<&'a M>,
@@ -332,16 +344,19 @@ impl<M: HermitianBand> ShiftedPencil<'_, M> {
     }
 }
 
-/// The number of sign changes in the sequence of leading minors. `None` if numbers overflow.
+/// Counts the sign changes in the sequence of leading minors. The result is `None` if numbers overflow.
+///
+/// Elimination with row exchanges keeps each leading minor up to its sign. Earlier pivot rows eliminate each new row. If the new row has the
+/// larger entry, it replaces the pivot row, which changes the sign.
 struct SignChanges<'a, T> {
     n: usize,
-    /// Entries beside the diagonal.
+    /// The number of diagonals on each side.
     width: usize,
     entry: HermitianEntry<'a, T>,
 }
 
 impl<T: Scalar> SignChanges<'_, T> {
-    /// Columns i − width … i + 2·width of row i; what is outside of the matrix or of the band is 0. The diagonal is real.
+    /// Copy columns i − width … i + 2·width of row i. Entries outside the matrix or the band are 0. The diagonal entry is real.
     fn load(&self, i: usize, row: &mut [T]) {
         row.fill(T::ZERO);
         for j in i.saturating_sub(self.width)..(i + self.width + 1).min(self.n) {
@@ -356,10 +371,10 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Result<Option<usize>> {
         let across = 2 * self.width + 1;
-        // Pivot rows k, from column k on, in place k modulo width + 1.
+        // Pivot row k, from column k on, is at place k modulo (width + 1).
         let mut pivots = zeroed((self.width + 1).saturating_mul(across))?;
         let mut row = zeroed(self.width + across)?;
-        // The sign of the last minor; a number of modulus 1 whose imaginary part is rounding.
+        // The sign of the last minor: a number of modulus 1 whose imaginary part is a rounding error.
         let mut sign = T::ONE;
         let (mut changes, mut largest) = (0, T::Real::ZERO);
         for i in 0..self.n {
@@ -377,12 +392,13 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
             sign = unit(sign * unit(pivot[0]));
             changes += usize::from((sign.re() < T::Real::ZERO) != (before < T::Real::ZERO));
         }
-        // What is not finite leaves no sign.
+        // If a number overflowed, the sign is not finite.
         Ok(Scalar::is_finite(sign).then_some(changes))
     }
 }
 
-/// Eliminates the first entry of `own` by that of `pivot`, which is the larger one afterwards: what the sign of the minor is multiplied by.
+/// Eliminate the first entry of `own` with `pivot`. If `own` has the larger first entry, the rows change places. Returns the factor for
+/// the sign of the minor.
 #[inline(always)]
 fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], own: &mut [T]) -> T {
     let mut change = T::ONE;
@@ -396,15 +412,15 @@ fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], own: &mut [T]
     change
 }
 
-/// x / |x|
+/// The unit number x / |x|.
 #[inline(always)]
 fn unit<T: Scalar>(x: T) -> T {
-    // The first step keeps |x| from overflow.
+    // The first division prevents overflow in |x|.
     let near = T::from_parts(x.re() / x.abs1(), x.im() / x.abs1());
     near.scale(T::Real::ONE / Scalar::abs(near))
 }
 
-/// The pivot, or ε² of the largest entry (or 1) in place of zero.
+/// Replace a zero pivot by ε² times the largest entry, or by ε² if all entries are zero.
 #[inline(always)]
 fn nonzero<T: Scalar>(pivot: T, largest: T::Real) -> T {
     if pivot.abs1() > T::Real::ZERO {

@@ -1,4 +1,4 @@
-//! All eigenvalues of a Hermitian matrix or pencil in an interval, by counts and shift-and-invert.
+//! All eigenvalues of a Hermitian matrix or pencil in an interval, by eigenvalue counts and shift-and-invert.
 
 use crate::inertia::{HermitianBand, check_definite, eigenvalues_below};
 use crate::matrices::{FoundNearest, ShiftableMatrix, eigenvalue_size};
@@ -10,27 +10,27 @@ use bandsolve::memory::{collected, more, zeroed};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
-/// Eigenvalues that one shift is for.
+/// The maximum number of eigenvalues per shift.
 const MOST: usize = 40;
 
-/// Parts that are no wider than so many roundings of their ends are not cut.
+/// The smallest width of a part that can be cut, in units of ε times its larger end.
 const LEAST_WIDTH: f64 = (1 << 19) as f64;
 
-/// The smallest tolerance, in roundings, where the interval has several parts.
+/// The largest tolerance if the interval has several parts, in units of ε.
 const TIGHT: f64 = 4096.0;
 
-/// Rounding of eigenvalues and of counts, times ε and the size of eigenvalues.
+/// Rounding errors of eigenvalues and counts, in units of ε times the size of the largest eigenvalues.
 const ROUNDING: f64 = 64.0;
 
-/// A part of the interval, and how many eigenvalues it holds.
+/// A part of the interval, with the number of its eigenvalues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct IntervalPart {
     ends: [f64; 2],
-    /// Eigenvalues below the ends.
+    /// The number of eigenvalues below each end.
     below: [usize; 2],
-    /// Eigenvalues outside, within rounding of either end.
+    /// The number of eigenvalues outside, within rounding errors of each end.
     beside: [usize; 2],
-    /// How far outside of either end values may be: between these and the next eigenvalue is a gap. None, if no gap is known.
+    /// How far outside of each end these eigenvalues can be. Farther outside, there is a gap without eigenvalues. `None` if no gap is known.
     reach: Option<[f64; 2]>,
 }
 
@@ -47,13 +47,14 @@ impl IntervalPart {
         self.ends[0] + 0.5 * self.width()
     }
 
-    /// With the eigenvalues outside that are within about `rounding` of the ends, and others that these cannot be told from.
+    /// Set `beside` and `reach`. An eigenvalue outside counts if it is within approximately `rounding` of an end, or has no gap to one that
+    /// counts.
     fn with_neighbours(self, rounding: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Self> {
         let beside = |end: f64, inside: usize, side: f64| -> Result<(usize, Option<f64>)> {
             let mut there = 0;
             for times in [1.0, 4.0, 16.0, 64.0] {
                 let more = below(end + side * times * rounding)?.abs_diff(inside);
-                // None is between a quarter of this distance and all of it.
+                // No eigenvalue lies between a quarter of this distance and the whole distance.
                 if more == there && times > 1.0 {
                     return Ok((there, Some(0.5 * times * rounding)));
                 }
@@ -67,8 +68,10 @@ impl IntervalPart {
         Ok(Self { beside: [low.0, high.0], reach, ..self })
     }
 
-    /// The places of eigenvalues that are inside, of the found ones nearest to the middle, rising: those that come after as many as are
-    /// beside the lower end. If not [all of these](Self::holds) were found, those that are inside as numbers.
+    /// The indices of the found eigenvalues inside this part, in ascending order of the eigenvalues.
+    ///
+    /// If the part [`holds`](Self::holds) all found eigenvalues, the indices follow from the counts, and rounding errors do not matter.
+    /// Otherwise they follow from comparisons with the ends.
     fn places_inside<T: Scalar>(&self, found: &HermitianEigen<T>) -> Vec<usize> {
         let mut places: Vec<usize> = (0..found.values.len()).collect();
         places.sort_by(|i, j| found.offsets[*i].total_cmp(&found.offsets[*j]));
@@ -81,22 +84,22 @@ impl IntervalPart {
         places
     }
 
-    /// Eigenvalues inside and beside the ends.
+    /// The number of eigenvalues inside and beside the ends.
     fn around(&self) -> usize {
         self.count() + self.beside[0] + self.beside[1]
     }
 
-    /// Whether those that were found are all inside or beside the ends: as many, and none beyond the gaps outside.
+    /// Whether the found eigenvalues are exactly the ones inside and beside the ends: their number agrees, and none is beyond the gaps.
     fn holds<T: Scalar>(&self, found: &HermitianEigen<T>) -> bool {
         let Some([low, high]) = self.reach else { return false };
         let near = |value: &f64| self.ends[0] - low <= *value && *value <= self.ends[1] + high;
         found.values.len() == self.around() && found.values.iter().all(near)
     }
 
-    /// Two parts, cut near the middle where no eigenvalue is close; `None` if there is no such place, or the part is too small to be cut.
+    /// Cut the part near its middle, at a place without close eigenvalues. `None` if no place is found, or if the part is too narrow.
     fn cut(&self, epsilon: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Option<[Self; 2]>> {
         let (middle, width) = (self.middle(), self.width());
-        // The distance from eigenvalues that is looked for is then a few roundings.
+        // In a narrower part, the gap at the cut would be only a few rounding errors wide.
         if width <= LEAST_WIDTH * epsilon * self.ends[0].abs().max(self.ends[1].abs()) {
             return Ok(None);
         }
@@ -127,7 +130,9 @@ impl IntervalPart {
     }
 }
 
-/// Parts of at most [`MOST`] eigenvalues where that is possible, in order; none that is empty. `epsilon`: the rounding of counts.
+/// Cut the interval into parts of at most [`MOST`] eigenvalues if possible. Returns the non-empty parts in ascending order.
+///
+/// `epsilon` is the relative rounding error of the counts.
 fn parts(whole: IntervalPart, epsilon: f64, below: &impl Fn(f64) -> Result<usize>) -> Result<Vec<IntervalPart>> {
     let (mut open, mut done) = (vec![whole], Vec::new());
     while let Some(part) = open.pop() {
@@ -142,21 +147,21 @@ fn parts(whole: IntervalPart, epsilon: f64, below: &impl Fn(f64) -> Result<usize
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// All eigenvalues of a Hermitian matrix or pencil in low ≤ λ < high, rising.
+    /// Find all eigenpairs of a Hermitian matrix or pencil with low ≤ λ < high, in ascending order.
     ///
-    /// Counts of eigenvalues below both ends say how many there are; where these are many, the interval is cut between eigenvalues. In
-    /// each part the eigenvalues nearest to its middle are found by shift-and-invert, with a tolerance of at most 10⁻¹² if there are several
-    /// parts. Where they are not as many inside as were counted, what is missing is looked for. An eigenvalue at an end, within
-    /// rounding, may be taken or not; those that are taken are inside, as numbers. Offsets are λ − (low + high)/2. How many and which eigenvalues the solver was made for is of no
-    /// meaning here.
+    /// Eigenvalue counts at both ends give the number of eigenvalues. The function cuts an interval with more than 40 eigenvalues into parts. In
+    /// each part, shift-and-invert finds the eigenvalues nearest to the middle. If there are several parts, the tolerance is at most 4096·ε, which
+    /// is 10⁻¹² in double precision. If fewer eigenvalues are found than counted, the search continues.
+    ///
+    /// If an eigenvalue is within rounding errors of an end, the result may contain it or not. All returned values satisfy low ≤ λ < high. Offsets
+    /// are λ − (low + high)/2. The function ignores k and [`which`](Self::which).
     ///
     /// # Cost
-    /// Six counts or more; a factorisation and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
+    /// At least six eigenvalue counts. Each part with k ≤ 40 eigenvalues costs one factorization and approximately 2·k + 6 solves.
     ///
     /// # Errors
-    /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, [`NotDefinite`](bandsolve::Error::NotDefinite) if B has negative
-    /// eigenvalues, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
-    /// [`eigenvalues_below`].
+    /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is NaN or infinite, [`NotDefinite`](bandsolve::Error::NotDefinite) if B has
+    /// negative eigenvalues, and the errors of [`hermitian_nearest`](Self::hermitian_nearest) and [`eigenvalues_below`].
     ///
     /// # Examples
     /// ```
@@ -186,7 +191,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
             report: nothing(whole.count()),
         };
         let parts = parts(whole, epsilon, &below)?;
-        // Vectors of different parts are as orthogonal as their residuals are small.
+        // The inner products of vectors from different parts are bounded by their residuals only.
         let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
         for part in parts {
             let found = Self { tol, ..*self }.between((a, b), part, &below)?;
@@ -196,7 +201,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         Ok(all)
     }
 
-    /// The eigenvalues of one part: those nearest to its middle, as many as were counted.
+    /// Find the eigenvalues of one part: the nearest to its middle, as many as counted.
     fn between<M>(
         &self,
         (a, b): (&M, Option<&M>),
@@ -208,13 +213,12 @@ impl<T: Scalar> EigenSolver<'_, T> {
     {
         let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
         let mut found = solver.hermitian_around(a, b, part.middle())?;
-        // As many as were counted, with orthogonal vectors: no other count is needed.
+        // If the number agrees with the counts, the search needs no counts of its own, because the vectors are orthogonal.
         if !found.converged() || !part.holds(&found) {
             found = solver.count(below).hermitian_around(a, b, part.middle())?;
         }
         let (places, all) = (part.places_inside(&found), part.holds(&found));
         found.select(&places, a.rows())?;
-        // The largest number below the upper end.
         let last = part.ends[1].next_down();
         if all {
             found.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
@@ -243,7 +247,7 @@ fn nothing(wanted: usize) -> EigenReport {
 }
 
 impl<T: Scalar> HermitianEigen<T> {
-    /// Adds what was found in the next part, rising, with offsets from a target that is `moved` less.
+    /// Append the result of the next part in ascending order. `moved` is the middle of that part minus the target of the offsets.
     fn append(&mut self, part: Self, moved: f64, n: usize) -> Result<()> {
         let mut order: Vec<usize> = (0..part.values.len()).collect();
         order.sort_by(|i, j| part.offsets[*i].total_cmp(&part.offsets[*j]));
@@ -267,7 +271,7 @@ impl<T: Scalar> HermitianEigen<T> {
     }
 }
 
-/// ‖A·x‖/‖x‖ of a random vector.
+/// ‖A·x‖/‖x‖ for a random vector x.
 fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
     let x: Vec<M::Scalar> = collected((0..a.rows()).map(|i| narrow(Complex64::from(unit(1, i as u64)))))?;
     let mut image = zeroed(a.rows())?;
@@ -276,7 +280,7 @@ fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
     Ok(if x > 0.0 { image / x } else { 0.0 })
 }
 
-/// The largest |xᵢᴴ·B·xⱼ| of vectors i < j: those of different parts are orthogonal by their eigenvalues alone.
+/// The largest |xᵢᴴ·B·xⱼ| of vectors i < j. The search does not orthogonalize vectors of different parts against each other.
 fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
     let n = found.vectors.len().checked_div(found.values.len()).unwrap_or(0);
     let (mut image, mut largest) = (zeroed(n)?, 0.0_f64);
@@ -299,7 +303,7 @@ mod tests {
 
     #[test]
     fn an_eigenvalue_outside_is_not_taken_for_one_inside() {
-        // 0.5 twice, and one outside at the distance 1, in roundings of 1/1000.
+        // 0.5 twice, and an eigenvalue outside at the distance 1.
         let values = [-1.0, 0.5, 0.5, 3.0];
         let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
         let known = |values: &[f64]| HermitianEigen {
@@ -317,7 +321,7 @@ mod tests {
                 assert_eq!(part.places_inside(&other), [0]);
             }
         }
-        // Without a gap up to 64 roundings nothing is certain.
+        // Without a gap within 64 rounding errors, the part does not hold the eigenvalues.
         let crowd: Vec<f64> =
             [0.5, 1.0, 3.0, 10.0, 30.0].map(|times| -0.001 * times).into_iter().chain([0.5]).collect();
         let below = |shift: f64| Ok(crowd.iter().filter(|value| **value < shift).count());

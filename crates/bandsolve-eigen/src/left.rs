@@ -1,4 +1,4 @@
-//! Left eigenvectors, as those of the adjoint problem.
+//! Left eigenvectors, computed from the adjoint problem.
 
 use crate::krylov_schur::residuals_of;
 use crate::problem::{EigenProblem, Inverted, Which};
@@ -9,10 +9,10 @@ use bandsolve::memory::reserved;
 use bandsolve::vectors::agree_on;
 use bandsolve::{Complex64, LinearOperator, Op, Result, Scalar};
 
-/// Condition of an eigenvalue up to which its left vector is sound.
+/// The largest condition number of an eigenvalue for which the residual of its left vector must be acceptable.
 const CONDITION: f64 = 32.0;
 
-/// Aᴴ.
+/// The operator Aᴴ.
 struct AdjointOperator<'a, T: Scalar>(&'a dyn LinearOperator<T>);
 
 impl<T: Scalar> LinearOperator<T> for AdjointOperator<'_, T> {
@@ -34,17 +34,19 @@ impl<T: Scalar> LinearOperator<T> for AdjointOperator<'_, T> {
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// The left eigenvectors y that belong to eigenvalues which [`general`](Self::general) has found: yᴴ·A = λ·yᴴ·B.
+    /// Find left eigenvectors y with `yᴴ·A = λ·yᴴ·B`, for eigenvalues λ that [`general`](Self::general) found.
     ///
-    /// They are those of the adjoint problem Aᴴ·y = λ̄·Bᴴ·y, found by the same method. Values, offsets and their order are those of
-    /// `found`; residuals are ‖Aᴴy − λ̄Bᴴy‖₂ / ((‖A‖ + |λ|·‖B‖)·‖y‖₂), ‖y‖₂ = 1. Of equal eigenvalues some basis is found, not that
-    /// which is dual to the right vectors.
+    /// Pass the result of `general` as `found`. The function solves the adjoint problem `Aᴴ·y = λ̄·Bᴴ·y` by the same method. Values, offsets
+    /// and their order are equal to those in `found`. The vectors have ‖y‖₂ = 1. The residuals are
+    /// `‖Aᴴ·y − λ̄·Bᴴ·y‖₂ / ((‖A‖ + |λ|·‖B‖)·‖y‖₂)`. For equal eigenvalues, the left vectors are a basis, but they are not biorthogonal to the
+    /// right vectors.
     ///
     /// # Cost
-    /// Another search, with two vectors more.
+    /// One more search, for k + 2 eigenvalues.
     ///
     /// # Errors
-    /// As [`general`](Self::general), and [`Unsupported`](bandsolve::Error::Unsupported) for operators that do not know their adjoints.
+    /// The errors of [`general`](Self::general). [`Unsupported`](bandsolve::Error::Unsupported) if an operator does not implement products
+    /// with its adjoint.
     ///
     /// # Examples
     /// ```
@@ -79,7 +81,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let wanted = found.values.len();
         let mut total = [problem.a.rows() as f64];
         self.communicator.sum(&mut total);
-        // Two more: an equal or conjugate value may take the place of one that is wanted.
+        // Request two more, because an equal or conjugate value may come before a wanted one.
         let k = if wanted > 0 { (wanted + 2).min(total[0] as usize) } else { 0 };
         let which = if T::COMPLEX { self.which.of_conjugates() } else { self.which };
         let ncv = self.ncv.map(|ncv| ncv + 2);
@@ -99,7 +101,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         left.values.truncate(count);
         left.offsets.truncate(count);
         let conjugates: Vec<Complex64> = left.offsets.iter().map(Complex64::conj).collect();
-        // λ is that of `found`: it errs by the residual of a right vector times the condition of λ.
+        // λ comes from `found`. Its error is the residual of the right vector times the condition number of λ.
         let solver = Self { tol: CONDITION * self.limit(total[0]), ..*self };
         left.report = residuals_of(&solver, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
         left.report.wanted = wanted;
@@ -111,7 +113,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
 }
 
 impl Which {
-    /// The same of conjugates.
+    /// The same selection for the conjugates of the eigenvalues.
     fn of_conjugates(self) -> Self {
         match self {
             Self::LargestImaginary => Self::SmallestImaginary,

@@ -1,4 +1,4 @@
-//! The library's matrices: their products, A − σB, and the eigenvalues nearest to a target by one call.
+//! Products and shifted inverses of the library's matrices, and the search for the eigenvalues nearest to a target.
 
 use crate::krylov_schur::{NEAR, PRODUCT};
 use crate::problem::{EigenProblem, Which};
@@ -12,9 +12,10 @@ use bandsolve::{
     Scalar, Shape, Tridiagonal,
 };
 
-/// A matrix for [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`]: it can multiply, and factor A − σB.
+/// A matrix that can be multiplied by a vector, and for which A − σB can be factored.
 ///
-/// The matrices of this library and matrices distributed over several processes implement this trait.
+/// [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`] accept such matrices. The matrices of this library and matrices
+/// distributed over several processes implement this trait.
 ///
 /// # Examples
 /// ```
@@ -29,38 +30,45 @@ use bandsolve::{
 pub trait ShiftableMatrix: Sync + Sized {
     /// The number type.
     type Scalar: Scalar;
-    /// (A − σB)⁻¹.
+    /// The operator (A − σB)⁻¹.
     type ShiftedInverse: LinearOperator<Self::Scalar>;
-    /// Number of rows; of a matrix that several processes hold, of those on this one.
+    /// The number of rows. For a distributed matrix, the number of rows on this process.
     fn rows(&self) -> usize;
-    /// y = A·x.
+    /// Compute y = A·x.
     ///
     /// # Errors
-    /// [`Error::Shape`] if lengths do not fit.
+    /// [`Error::Shape`] if the length of x or y differs from the number of rows.
     fn multiply(&self, x: &[Self::Scalar], y: &mut [Self::Scalar]) -> Result<()>;
-    /// y = Aᴴ·x.
+    /// Compute y = Aᴴ·x.
+    ///
+    /// The default implementation returns [`Error::Unsupported`].
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply), and [`Error::Unsupported`] where only A·x is known.
+    /// As [`multiply`](Self::multiply). [`Error::Unsupported`] if the matrix implements A·x only.
     fn multiply_adjoint(&self, _x: &[Self::Scalar], _y: &mut [Self::Scalar]) -> Result<()> {
-        Err(Error::Unsupported { method: "multiply_adjoint", what: "adjoints of this matrix" })
+        Err(Error::Unsupported {
+            method: "multiply_adjoint",
+            what: "problems with Aᴴ: this matrix implements A·x only",
+        })
     }
-    /// `Err(NotDefinite)` if this matrix, as the B of a Hermitian pencil, is known not to be positive definite. By default nothing is known
-    /// beforehand, and the search sees negative xᴴ·B·x alone.
+    /// Check that this matrix can be the B of a Hermitian pencil.
+    ///
+    /// The default implementation checks nothing. The search then fails only if a vector with xᴴ·B·x < 0 occurs.
     ///
     /// # Errors
-    /// [`Error::NotDefinite`], and those of counting eigenvalues.
+    /// [`Error::NotDefinite`] if the matrix is not positive definite, and the errors of [`eigenvalues_below`](crate::eigenvalues_below).
     fn check_definite(&self) -> Result<()> {
         Ok(())
     }
-    /// (A − σB)⁻¹ by factors; B = I without one.
+    /// Factor A − σB. Without B, factor A − σI.
     ///
     /// # Errors
-    /// [`Error::Shape`] if A and B have not the same shape, [`Error::NotFinite`] if an entry is not finite, and those of factoring.
+    /// [`Error::Shape`] if the shapes of A and B differ, [`Error::NotFinite`] if an entry is NaN or infinite, and the errors of the
+    /// factorization, such as [`Error::Singular`].
     fn shifted_inverse(&self, sigma: Self::Scalar, b: Option<&Self>) -> Result<Self::ShiftedInverse>;
 }
 
-/// A⁻¹ as an operator, from factors that own A.
+/// The operator A⁻¹, from factors that own A.
 ///
 /// # Examples
 /// ```
@@ -73,12 +81,12 @@ pub trait ShiftableMatrix: Sync + Sized {
 /// ```
 pub type OwnedInverse<M> = Inverse<<M as Factorize>::OwningFactor>;
 
-/// A⁻¹ by the method that a plan takes.
+/// Factor a matrix by the method that [`Plan`] chooses.
 fn invert<M: Factorize>(shape: Shape, a: M) -> Result<OwnedInverse<M>> {
     Plan::new(shape).factor_owned(a).map(Inverse)
 }
 
-/// A matrix of the library as an operator.
+/// The operator of a matrix of the library.
 ///
 /// # Examples
 /// ```
@@ -120,14 +128,15 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
     }
 }
 
-/// Rows of a block, if block diagonals hold the entries of a band of n rows in fewer places than the band, with `width` entries on either
-/// side of the diagonal; `fits` says whether all entries are in neighbouring blocks of a size.
+/// The block size for which a block tridiagonal matrix stores fewer entries than the band, if there is one.
 ///
-/// A band of 2·b − 1 diagonals on either side costs about 8·b² operations a row, with exchanges more, blocks of b rows about 5·b².
+/// The band has n rows and `width` diagonals on each side. `fits(b)` says whether all entries lie in the diagonal blocks of b rows and
+/// their neighbours. A band with 2·b − 1 diagonals on each side costs approximately 8·b² flops per row, and more with row exchanges. Blocks of
+/// b rows cost approximately 5·b² flops per row.
 ///
 /// # Examples
 /// ```
-/// // A full block tridiagonal matrix in blocks of 10 rows has 19 entries on either side.
+/// // A block tridiagonal matrix with full blocks of 10 rows has 19 diagonals on each side.
 /// assert_eq!(bandsolve_eigen::block_rows(100, 19, |block| *block == 10), Some(10));
 /// assert_eq!(bandsolve_eigen::block_rows(100, 19, |_| false), None);
 /// ```
@@ -136,26 +145,42 @@ pub fn block_rows(n: usize, width: usize, fits: impl FnMut(&usize) -> bool) -> O
     sizes.take(4).find(fits)
 }
 
-/// `Err(Shape)` unless both vectors have length n.
+/// Check that both vectors have length n.
 fn check_lengths<T>(n: usize, x: &[T], y: &[T]) -> Result<()> {
     let wrong = [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != n);
     wrong.map_or(Ok(()), |(what, got)| Err(Error::Shape { what, expected: n, got }))
 }
 
-/// Σ conj(a_i)·x_i on their common length.
+/// Σ conj(a_i)·x_i over the shorter of the two lengths.
 fn adjoint_dot<T: Scalar>(a: &[T], x: &[T]) -> T {
     a.iter().zip(x).fold(T::ZERO, |sum, (a, x)| sum + a.conj() * *x)
 }
 
-/// `Err(Shape)` unless both matrices are of one shape.
-fn same_shape(a: Shape, b: Option<Shape>) -> Result<()> {
-    match b {
-        Some(b) if b != a => Err(Error::Shape { what: "B, which is not of A's shape,", expected: a.n(), got: b.n() }),
-        _ => Ok(()),
-    }
+/// The sizes of a shape, each with its name in an error about B.
+fn sizes(shape: Shape) -> [(&'static str, usize); 3] {
+    let corners = |periodic: bool| ("the list of corners of B", if periodic { 2 } else { 0 });
+    let [second, third] = match shape {
+        Shape::Tridiagonal { periodic, .. } => [corners(periodic), corners(periodic)],
+        Shape::Banded { lower, upper, .. } => {
+            [("the band of B below the diagonal", lower), ("the band of B above the diagonal", upper)]
+        }
+        Shape::BlockTridiagonal { block, periodic, .. } => [("a block of B", block), corners(periodic)],
+        _ => [("B", shape.n()); 2],
+    };
+    [("B", shape.n()), second, third]
 }
 
-/// An array beside the diagonal with all its `len` elements: the first or last may have been left out.
+/// Check that A and B have the same shape.
+///
+/// # Errors
+/// [`Error::Shape`] with the first size that differs.
+fn same_shape(a: Shape, b: Option<Shape>) -> Result<()> {
+    let Some(b) = b else { return Ok(()) };
+    let differing = sizes(a).into_iter().zip(sizes(b)).find(|(of_a, of_b)| of_a != of_b);
+    differing.map_or(Ok(()), |((what, expected), (_, got))| Err(Error::Shape { what, expected, got }))
+}
+
+/// Copy an off-diagonal array to `len` elements. Callers may omit the first or the last element or block, which then becomes zero.
 fn whole<T: Scalar>(beside: &[T], len: usize, at_end: bool) -> Result<Vec<T>> {
     let mut all = zeroed(len)?;
     let missing = len - beside.len();
@@ -278,7 +303,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
                 if open && !self.is_periodic() {
                     continue;
                 }
-                // `sub` has all blocks or begins with that of block row 1.
+                // `sub` begins with block row 0 or block row 1.
                 let missing = if which == 0 { count - arrays[0].len() / (b * b) } else { 0 };
                 let block = &arrays[which][(row - missing) * b * b..][..b * b];
                 let to = &mut y[column * b..][..b];
@@ -316,50 +341,52 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
     }
 }
 
-/// How far a shift is moved that is an eigenvalue, of matrices with eigenvalues of this size; again four times as far. An eigenvalue at the
-/// distance δ from the shift leaves those at the distance d an error of about ε·d²/δ.
+/// How far to move a shift that is an eigenvalue. Each further move is four times as far. `size` is the size of the largest eigenvalues.
+///
+/// If an eigenvalue has the distance δ from the shift, eigenvalues at the distance d have errors of approximately ε·d²/δ. A larger δ reduces
+/// these errors.
 fn moved_by<T: Scalar>(moves: usize, size: f64) -> f64 {
-    // 2⁻²⁰ in double precision, 2⁻⁹ in single.
+    // 2⁻²⁰ in double precision, 2⁻⁹ in single precision.
     let exponent = if size_of::<T::Real>() == size_of::<f64>() { -20 } else { -9 };
     let size = if size > 0.0 { size } else { 1.0 };
     size * f64::exp2(f64::from(exponent)) * 4_f64.powi(moves as i32)
 }
 
-/// Times that a shift is moved.
+/// The maximum number of moves of a shift.
 const MOVES: usize = 4;
 
-/// Eigenvalues that are looked for around a moved shift, beside those that are wanted.
+/// The number of additional eigenvalues to request near a moved shift.
 const BESIDE: usize = 2;
 
-/// Times that the number of these is doubled, until those nearest to the caller's target are certainly among them.
+/// The maximum number of times that a search near a moved shift doubles the number of requested eigenvalues.
 const DOUBLINGS: usize = 6;
 
-/// Rounding of eigenvalues and of counts, times ε and the size of eigenvalues.
+/// Rounding errors of eigenvalues and counts, in units of ε times the size of the largest eigenvalues.
 const ROUNDING: f64 = 64.0;
 
-/// What [`EigenSolver::nearest`] finds.
+/// The result of [`EigenSolver::nearest`].
 pub(crate) trait FoundNearest: Sized {
-    /// λ − σ.
+    /// The offsets λ − σ.
     fn offsets(&self) -> Vec<Complex64>;
     fn report(&self) -> &EigenReport;
     fn report_mut(&mut self) -> &mut EigenReport;
-    /// Offsets from another target.
+    /// Add a number to all offsets.
     fn relate(&mut self, moved_by: Complex64);
-    /// These pairs alone, in this order.
+    /// Keep only the pairs at these places, in this order. Vectors have n numbers.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; nothing is changed then.
+    /// [`Error::OutOfMemory`]. The pairs are then unchanged.
     fn select(&mut self, places: &[usize], n: usize) -> Result<()>;
 }
 
-/// The parts of `all` at these places, `len` numbers each.
+/// Copy the pieces of `all` at these places. Each piece has `len` numbers.
 fn parts<V: Copy>(all: &[V], places: &[usize], len: usize) -> Result<Vec<V>> {
     let mut some = reserved(places.len() * len)?;
     places.iter().for_each(|place| some.extend_from_slice(&all[place * len..][..len]));
     Ok(some)
 }
 
-/// Keeps the pairs at these places, with vectors of n numbers.
+/// Keep only the pairs at these places. Vectors have n numbers.
 fn select_pairs<V: Copy, X: Copy>(
     (values, offsets): (&mut Vec<V>, &mut Vec<V>),
     vectors: &mut Vec<X>,
@@ -416,7 +443,7 @@ impl FoundNearest for GeneralEigen {
     }
 }
 
-/// The caller's target, and the shift that is solved with.
+/// The caller's target, and the shift of the solves.
 #[derive(Debug, Clone, Copy)]
 struct MovedTarget<T> {
     target: Complex64,
@@ -424,22 +451,42 @@ struct MovedTarget<T> {
 }
 
 impl<T: Scalar> MovedTarget<T> {
-    /// σ less the target.
+    /// σ minus the target.
     fn by(&self) -> Complex64 {
         widen(self.sigma) - self.target
     }
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, by shift-and-invert.
+    /// Find the k eigenpairs of a Hermitian matrix or pencil that are nearest to a target.
     ///
-    /// A target that is an eigenvalue, so that A − σB is singular, is moved for the solves, by about 10⁻⁶ of ‖A‖ (in single precision
-    /// 2·10⁻³). More eigenvalues are then looked for, until those nearest to the caller's target are certainly among them. If their residuals
-    /// are large, or rounding hides which of them are nearest, the shift is moved by a tenth of the distance of the last one. Offsets, order
-    /// and counts are those of the caller's target.
+    /// The function factors A − σB with the target as σ, and applies shift-and-invert. Without B, it solves A·x = λ·x. To find only eigenvalues
+    /// above or below the target, set [`which`](Self::which) to `LargestReal` or `SmallestReal`.
+    ///
+    /// If the target is an eigenvalue, A − σB is singular. The function then moves σ by approximately 10⁻⁶·‖A‖ (2·10⁻³·‖A‖ in single precision).
+    /// It requests more eigenvalues until the k nearest to the caller's target are certainly among them. If residuals are large, or if rounding
+    /// errors hide which eigenvalues are nearest, the function moves σ by a tenth of the distance of the last one. Offsets, order and counts
+    /// always refer to the caller's target.
+    ///
+    /// # Cost
+    /// One factorization of A − σB, and one solve per vector of the Krylov space. Each moved shift costs another factorization and search.
     ///
     /// # Errors
-    /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] or [`Error::NotConverged`] where moving did not help.
+    /// The errors of [`hermitian`](Self::hermitian). [`Error::NotDefinite`] if B is not positive definite. [`Error::Singular`] or
+    /// [`Error::NotConverged`] if all moved shifts fail, too.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::EigenSolver;
+    /// // λ = 2 − 2·cos(π·k/101), and λ/2 with B = 2·I.
+    /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+    /// let b = Tridiagonal::from_vecs(vec![0.0; 100], vec![2.0; 100], vec![0.0; 100], false)?;
+    /// let plain = EigenSolver::new(2).hermitian_nearest(&a, None, 1.0)?;
+    /// let pencil = EigenSolver::new(2).hermitian_nearest(&a, Some(&b), 0.5)?;
+    /// assert!(plain.values.iter().zip(&pencil.values).all(|(plain, pencil)| (plain - 2.0 * pencil).abs() < 1e-12));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn hermitian_nearest<M>(&self, a: &M, b: Option<&M>, target: f64) -> Result<HermitianEigen<T>>
     where
         M: ShiftableMatrix<Scalar = T>,
@@ -449,7 +496,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         self.hermitian_around(a, b, target)
     }
 
-    /// As [`hermitian_nearest`](Self::hermitian_nearest), of a B that is known to be definite.
+    /// Do the same as [`hermitian_nearest`](Self::hermitian_nearest), for a B that is known to be positive definite.
     pub(crate) fn hermitian_around<M>(&self, a: &M, b: Option<&M>, target: f64) -> Result<HermitianEigen<T>>
     where
         M: ShiftableMatrix<Scalar = T>,
@@ -458,11 +505,28 @@ impl<T: Scalar> EigenSolver<'_, T> {
         self.nearest((a, b), Complex64::from(target), &search)
     }
 
-    /// The eigenvalues of a matrix or pencil that are nearest to a target, by shift-and-invert. A target that is an eigenvalue is moved as by
-    /// [`hermitian_nearest`](Self::hermitian_nearest).
+    /// Find the k eigenpairs of any matrix or pencil that are nearest to a target.
+    ///
+    /// The function factors A − σB with the target as σ, and applies shift-and-invert. If the target is an eigenvalue, the function moves σ as
+    /// [`hermitian_nearest`](Self::hermitian_nearest) does. Offsets and order refer to the caller's target.
+    ///
+    /// # Cost
+    /// As [`hermitian_nearest`](Self::hermitian_nearest).
     ///
     /// # Errors
-    /// As [`hermitian_nearest`](Self::hermitian_nearest).
+    /// The errors of [`general`](Self::general). [`Error::Singular`] or [`Error::NotConverged`] if all moved shifts fail, too.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::EigenSolver;
+    /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
+    /// let found = EigenSolver::new(2).general_nearest(&a, None, 7.2)?;
+    /// assert!(found.converged() && (found.values[0] - 7.0).norm() < 1e-6 && (found.values[1] - 8.0).norm() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn general_nearest<M>(&self, a: &M, b: Option<&M>, target: T) -> Result<GeneralEigen>
     where
         M: ShiftableMatrix<Scalar = T>,
@@ -493,7 +557,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
                 self.around_moved(matrices, shift, search)
             };
             let step = match found {
-                // (Numbers that are not finite come of solves with a matrix that is singular but for rounding.)
+                // If A − σB is singular up to rounding errors, solves can overflow.
                 Err(Error::Singular { .. } | Error::NotConverged { .. } | Error::NotFinite { array: PRODUCT, .. })
                     if moves < MOVES =>
                 {
@@ -506,14 +570,14 @@ impl<T: Scalar> EigenSolver<'_, T> {
                     _ => return Ok(found),
                 },
             };
-            // Eigenvalues on the side that is wanted stay there.
+            // Move the shift away from the wanted side, so that wanted eigenvalues stay on that side.
             let step = if self.which == Which::LargestReal { -step } else { step };
             shift.sigma = narrow(target + step);
             moves += 1;
         }
     }
 
-    /// The eigenvalues nearest to the shift, with offsets from the target.
+    /// Find the eigenvalues nearest to the shift. Offsets refer to the target.
     fn around<M, R: FoundNearest>(
         &self,
         (a, b): (&M, Option<&M>),
@@ -532,9 +596,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
         Ok(found)
     }
 
-    /// The eigenvalues nearest to the target, from those nearest to a shift that was moved away from it.
+    /// Find the eigenvalues nearest to the target τ, by a search around the moved shift σ.
     ///
-    /// Where all within the distance R from the shift were found, so were all within R − |σ − τ| from the target τ.
+    /// If a search finds all eigenvalues within the distance R of σ, it finds all within R − |σ − τ| of τ.
     fn around_moved<M, R: FoundNearest>(
         &self,
         matrices: (&M, Option<&M>),
@@ -550,7 +614,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let (total, mut doubled) = (total[0] as usize, 0);
         let mut wanted = self.k.saturating_add(BESIDE).min(total);
         loop {
-            // Residuals are judged of the chosen pairs alone.
+            // Only the residuals of the chosen pairs decide on the ending, below.
             let solver = Self { k: wanted, judged: false, inner: Some(self.tol / 64.0), ..*self };
             let mut found = solver.around(matrices, shift, search)?;
             let offsets = found.offsets();
@@ -568,7 +632,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
                 let limit = self.limit(total as f64);
                 report.ending = match report.residuals.iter().all(|residual| *residual <= limit) {
                     false => EigenEnding::LargeResiduals,
-                    // What was found beside the chosen ones does not matter where counts prove these.
+                    // If counts prove the chosen pairs complete, the ending of the larger search does not matter.
                     true if proved && all => EigenEnding::Converged,
                     true if report.ending == EigenEnding::Converged && !certain => EigenEnding::RestartLimit,
                     true => report.ending,
@@ -580,8 +644,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
         }
     }
 
-    /// Whether no eigenvalue that was not found can be wanted more than the chosen ones. Pairs that were found are those nearest to the
-    /// shift.
+    /// Whether every eigenvalue that the search has not found comes after the chosen ones in the requested order.
+    ///
+    /// This follows because the search found the eigenvalues nearest to the shift.
     fn is_certain(&self, shift: MovedTarget<T>, (offsets, chosen): (&[Complex64], &[usize]), rounding: f64) -> bool {
         let by = shift.by();
         let reach = offsets.iter().map(|offset| (offset - by).norm()).fold(0.0, f64::max);
@@ -592,7 +657,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
             Which::LargestMagnitude => last + by.norm() <= reach + rounding,
             Which::LargestReal => beside(1.0) >= self.k,
             Which::SmallestReal => beside(-1.0) >= self.k,
-            // Those at the target are wanted as the nearest above it. One below it says that none is left out between it and the shift.
+            // Eigenvalues at the target count as the nearest above it. One found below the target proves that none is missing between
+            // it and the shift.
             Which::BothEnds => {
                 let above = beside(1.0);
                 above >= self.k.div_ceil(2) && offsets.len() - above >= (self.k / 2).max(1)
@@ -601,8 +667,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         }
     }
 
-    /// Whether counts prove that no eigenvalue is nearer to a target, by more than the tolerance, than the last of the chosen ones, which was
-    /// not found.
+    /// Whether counts prove that the chosen eigenvalues are the nearest to the target, up to the tolerance. `None` without counts.
     fn counted_around(
         &self,
         target: Complex64,
@@ -611,7 +676,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     ) -> Result<Option<bool>> {
         let (Some(below), Which::LargestMagnitude) = (self.count, self.which) else { return Ok(None) };
         let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
-        // Not at the eigenvalue itself, which is known to the tolerance; a second place, should another one be at the first.
+        // Count beside the last eigenvalue, which is known only to the tolerance. Count at a second place if the first count fails: another
+        // eigenvalue may lie at the first place.
         for times in [1.0, 2.0] {
             let radius = last - times * (self.tol * last).max(rounding);
             if radius <= 0.0 {
@@ -626,7 +692,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         Ok(Some(false))
     }
 
-    /// A number of the size of ‖A‖: the largest entry of A·e, added up over the processes; e: ones.
+    /// An estimate of ‖A‖: the largest entry of A·e, summed over the processes, with e = (1, …, 1).
     fn size_of<M: ShiftableMatrix<Scalar = T>>(&self, a: &M) -> Result<f64> {
         let vectors = || Ok((allocate(a.rows(), T::ONE)?, zeroed(a.rows())?));
         let (ones, mut image) = agree_on(self.communicator, vectors())?;
@@ -637,10 +703,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
     }
 }
 
-/// A search with a number of eigenvalues for a problem.
+/// A function that runs a search for a problem.
 type Searcher<'s, T, R> = dyn Fn(&EigenSolver<'_, T>, &EigenProblem<'_, T>) -> Result<R> + 's;
 
-/// How far to move the shift, if an eigenvalue is so near to it that rounding hides the others.
+/// How far to move the shift. `None` unless an eigenvalue is so near to the shift that the others are inaccurate.
 fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usize) -> Option<f64> {
     let offsets = found.offsets();
     let nearest = offsets.iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));
@@ -650,21 +716,21 @@ fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usiz
     if nearest <= 1e3 * epsilon * size {
         return Some(moved_by::<T>(moves, size));
     }
-    // By a part of the distance of the last one that is wanted, errors are a few roundings.
+    // At a fixed fraction of the distance of the last wanted eigenvalue, errors are a few rounding errors.
     let moved = 1.0 + 0.3 * moves as f64;
     let inexact = report.ending == EigenEnding::LargeResiduals
         || report.ending == EigenEnding::Incomplete && report.complete == Some(false);
     (inexact && nearest < NEAR * moved * farthest).then_some(2.0 * NEAR * moved * farthest)
 }
 
-/// A number of the size of the largest eigenvalues, of ‖A‖ and ‖B‖.
+/// An estimate of the largest eigenvalue modulus, from ‖A‖ and ‖B‖.
 pub(crate) fn eigenvalue_size([of_a, of_b]: [f64; 2]) -> f64 {
     if of_b > 0.0 { of_a / of_b } else { of_a }
 }
 
 impl Which {
-    /// The places of eigenvalues, those that are wanted most first, of which λ − τ is known: by 1/(λ − τ). One that is zero up to rounding is
-    /// wanted as the nearest on either side.
+    /// The indices of the offsets λ − τ, in the requested order of 1/(λ − τ). An offset that is zero up to rounding errors comes first, as the
+    /// nearest on each side.
     fn order_of_offsets(self, offsets: &[Complex64], real: bool, rounding: f64) -> Vec<usize> {
         let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.norm()));
         let theta = |offset: &Complex64| match offset.norm() > rounding.max(1e-150 * largest) {

@@ -39,7 +39,7 @@ pub enum Which {
     LargestImaginary,
     /// Smallest imaginary part. For real matrices, smallest modulus of the imaginary part.
     SmallestImaginary,
-    /// Half from each end of the real axis. If the number is odd, one more from the upper end.
+    /// Half of them from each end of the real axis. If k is odd, one more from the upper end.
     BothEnds,
 }
 
@@ -59,7 +59,7 @@ impl Display for Which {
     }
 }
 
-/// The names in ARPACK and SciPy.
+/// Abbreviations from ARPACK and SciPy.
 const LETTERS: [(&str, Which); 9] = [
     ("LM", Which::LargestMagnitude),
     ("SM", Which::SmallestMagnitude),
@@ -78,12 +78,12 @@ impl FromStr for Which {
     /// Parse a name such as `largest-magnitude`, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA` or `BE`.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
-        found.ok_or_else(|| format!("no such choice `{text}`; there are: {}", NAMES.map(|(name, _)| name).join(", ")))
+        found.ok_or_else(|| format!("unknown name `{text}`; choose one of: {}", NAMES.map(|(name, _)| name).join(", ")))
     }
 }
 
 impl Which {
-    /// The sort key of a value: values with larger keys come first. `real`: conjugates get the same key.
+    /// The sort key of a value. Values with larger keys come first. If `real`, conjugates have the same key.
     pub(crate) fn key(self, value: &Complex64, real: bool) -> f64 {
         match self {
             Self::LargestMagnitude => value.norm(),
@@ -97,14 +97,14 @@ impl Which {
         }
     }
 
-    /// The indices of the values in the requested order, after `taken` others. `real`: conjugates get the same key.
+    /// The indices of the values in the requested order, after `taken` others. If `real`, conjugates have the same key.
     pub(crate) fn order(self, values: &[Complex64], real: bool, taken: usize) -> Vec<usize> {
         let key = |value: &Complex64| self.key(value, real);
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| key(&values[*j]).total_cmp(&key(&values[*i])));
         if self == Self::BothEnds {
             let (n, falling) = (order.len(), order.clone());
-            // The upper and the lower end in turn.
+            // Alternate between the upper and the lower end.
             let (mut upper, mut lower) = (0..n, (0..n).rev());
             let turn = |k: usize| if (k + taken).is_multiple_of(2) { upper.next() } else { lower.next() };
             order = (0..n).filter_map(turn).map(|k| falling[k]).collect();
@@ -124,7 +124,7 @@ pub(crate) enum Inverted<'a, T: Scalar> {
     Mass(&'a dyn LinearOperator<T>),
 }
 
-/// An eigenvalue problem A·x = λ·x or A·x = λ·B·x.
+/// An eigenvalue problem A·x = λ·x or A·x = λ·B·x, with the operator of the search.
 ///
 /// The problem needs only products with A and B, and solves with an inverse. Pass factors as [`Inverse`](bandsolve::Inverse), or an
 /// iterative solver. The tolerance of an iterative solver must be smaller than that of the eigenvalues.
@@ -152,30 +152,98 @@ pub struct EigenProblem<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> EigenProblem<'a, T> {
-    /// The problem A·x = λ·x.
+    /// Make the problem A·x = λ·x.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn new(a: &'a dyn LinearOperator<T>) -> Self {
         Self { a, b: None, inverse: None }
     }
 
     /// Set B of A·x = λ·B·x. The problem then also needs an inverse of A − σB or of B.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let b = Tridiagonal::from_vecs(vec![0.0; 30], vec![2.0; 30], vec![0.0; 30], false)?; // B = 2·I: λ = 1/2, 1, …, 15
+    /// let inverse = a.shifted_inverse(3.1, Some(&b))?; // (A − 3.1·B)⁻¹
+    /// let (a, b) = (MatrixOperator(&a), MatrixOperator(&b));
+    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).shifted(3.1, &inverse))?;
+    /// assert!((found.values[0] - 3.0).abs() < 1e-12);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn mass(self, b: &'a dyn LinearOperator<T>) -> Self {
         Self { b: Some(b), ..self }
     }
 
-    /// Use shift-and-invert. `inverse` is (A − σB)⁻¹.
+    /// Use shift-and-invert, to find the eigenvalues nearest to σ. `inverse` is (A − σB)⁻¹.
+    ///
+    /// The operator is (A − σB)⁻¹·B. Its eigenvalues are θ = 1/(λ − σ).
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?; // λ = 1, …, 30
+    /// let inverse = a.shifted_inverse(7.2, None)?; // (A − 7.2·I)⁻¹
+    /// let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)).shifted(7.2, &inverse))?;
+    /// assert!((found.values[0] - 7.0).abs() < 1e-12 && (found.offsets[1] - 0.8).abs() < 1e-12);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn shifted(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Shifted(sigma, inverse)), ..self }
     }
 
     /// Use the Cayley transform. `inverse` is (A − σB)⁻¹ with σ ≠ 0.
     ///
-    /// The operator is (A − σB)⁻¹(A + σB) = I + 2σ·(A − σB)⁻¹B. Its eigenvalues are ν = (λ + σ)/(λ − σ), which are negative for λ between
+    /// The operator is (A − σB)⁻¹·(A + σB) = I + 2σ·(A − σB)⁻¹·B. Its eigenvalues are ν = (λ + σ)/(λ − σ), which are negative for λ between
     /// −σ and σ.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?; // λ = 1, …, 30
+    /// let inverse = a.shifted_inverse(7.2, None)?; // (A − 7.2·I)⁻¹
+    /// let a = MatrixOperator(&a);
+    /// let problem = EigenProblem::new(&a).cayley(7.2, &inverse);
+    /// // The most negative ν belongs to the nearest λ below σ.
+    /// let found = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&problem)?;
+    /// assert!((found.values[0] - 7.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn cayley(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Cayley(sigma, inverse)), ..self }
     }
 
-    /// Use B⁻¹·A, without a shift. `inverse` is B⁻¹.
+    /// Use the operator B⁻¹·A, without a shift. `inverse` is B⁻¹. Its eigenvalues are the λ of A·x = λ·B·x.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let b = Tridiagonal::from_vecs(vec![0.0; 30], vec![2.0; 30], vec![0.0; 30], false)?; // B = 2·I: λ = 1/2, 1, …, 15
+    /// let inverse = b.shifted_inverse(0.0, None)?; // B⁻¹
+    /// let (a, b) = (MatrixOperator(&a), MatrixOperator(&b));
+    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).mass_inverse(&inverse))?;
+    /// assert!((found.values[0] - 15.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn mass_inverse(self, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Mass(inverse)), ..self }
     }
@@ -210,17 +278,19 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
             return Err(Error::NotFinite { array: "shift", index: 0 });
         }
         match (self.b, self.inverse) {
-            (Some(_), None) => {
-                Err(Error::Unsupported { method: "eigenvalues", what: "a pencil A x = λ B x without an inverse" })
-            }
-            (None, Some(Inverted::Mass(_))) => {
-                Err(Error::Unsupported { method: "eigenvalues", what: "an inverse of B without B" })
-            }
+            (Some(_), None) => Err(Error::Unsupported {
+                method: "Krylov-Schur",
+                what: "A·x = λ·B·x without an inverse: set the inverse of A − σB or of B",
+            }),
+            (None, Some(Inverted::Mass(_))) => Err(Error::Unsupported {
+                method: "Krylov-Schur",
+                what: "problems that have an inverse of B but no B: set B",
+            }),
             _ => Ok(()),
         }
     }
 
-    /// Scratch memory for products and solves.
+    /// The scratch memory for products and solves.
     pub(crate) fn scratch(&self) -> StackReq {
         let inverse = match self.inverse {
             Some(Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse)) => {
@@ -231,7 +301,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         self.a.apply_scratch().or(inverse).or(self.b.map_or(StackReq::EMPTY, |b| b.apply_scratch()))
     }
 
-    /// w = OP·v for the operator OP of the search. `bv` is B·v if known; `spare` is a scratch vector.
+    /// Compute w = OP·v for the operator OP of the search. `bv` is B·v if known, and `spare` is a scratch vector.
     pub(crate) fn transform(
         &self,
         (v, bv): (&[T], Option<&[T]>),
@@ -254,7 +324,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         }
     }
 
-    /// w = inverse·B·v.
+    /// Compute w = inverse·B·v.
     fn solve(
         &self,
         inverse: &dyn LinearOperator<T>,
@@ -272,7 +342,7 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         }
     }
 
-    /// λ − σ for an eigenvalue θ of the operator; λ without a shift.
+    /// λ − σ for an eigenvalue θ of the operator. Without a shift, λ.
     pub(crate) fn offset(&self, theta: Complex64) -> Complex64 {
         match self.inverse {
             Some(Inverted::Shifted(..)) => 1.0 / theta,

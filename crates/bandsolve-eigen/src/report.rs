@@ -95,7 +95,7 @@ pub struct EigenReport {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[must_use = "fewer eigenvalues may have been found than were asked for"]
+#[must_use = "the search may have found fewer eigenvalues than requested"]
 #[non_exhaustive]
 pub struct HermitianEigen<T> {
     /// The eigenvalues λ.
@@ -122,7 +122,7 @@ pub struct HermitianEigen<T> {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[must_use = "fewer eigenvalues may have been found than were asked for"]
+#[must_use = "the search may have found fewer eigenvalues than requested"]
 #[non_exhaustive]
 pub struct GeneralEigen {
     /// The eigenvalues λ. For a real matrix, complex λ come in conjugate pairs. Only the last λ may lack its conjugate.
@@ -137,6 +137,15 @@ pub struct GeneralEigen {
 
 impl<T> HermitianEigen<T> {
     /// Whether the search ended with [`EigenEnding::Converged`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::EigenSolver;
+    /// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0])?; // λ = 1, 3
+    /// assert!(EigenSolver::new(1).hermitian_nearest(&a, None, 2.9)?.converged());
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }
@@ -144,6 +153,15 @@ impl<T> HermitianEigen<T> {
 
 impl GeneralEigen {
     /// Whether the search ended with [`EigenEnding::Converged`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::EigenSolver;
+    /// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0])?; // λ = 1, 3
+    /// assert!(EigenSolver::new(1).general_nearest(&a, None, 2.9)?.converged());
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn converged(&self) -> bool {
         self.report.ending == EigenEnding::Converged
     }

@@ -1,22 +1,25 @@
-//! The settings of a search, and its public functions.
+//! The settings of a search, and the functions that start one.
 
 use crate::krylov_schur::{FindGeneral, FindHermitian};
 use crate::problem::{EigenProblem, Which};
 use crate::report::{GeneralEigen, HermitianEigen};
 use bandsolve::{Alone, Communicator, Result, Scalar};
 
-/// A search for some eigenvalues by the Krylov–Schur method, and when it ends.
+/// The settings of a search for k eigenvalues of A·x = λ·x or A·x = λ·B·x by the Krylov–Schur method.
 ///
-/// The space grows to `ncv` vectors; then the part of it that holds the wanted eigenvalues is kept, and it grows again. A pair (θ, x)
-/// of the operator OP is found when ‖OP·x − θ·x‖ ≤ tol·|θ|. Residuals of A·x = λ·B·x are computed from x in the end. If one is above
-/// tol, the search is repeated with a smaller tolerance for OP. If that does not help, the ending is
+/// The search works with an operator OP: A, B⁻¹·A, (A − σB)⁻¹·B or a Cayley transform, see [`EigenProblem`]. OP has the eigenvectors x of
+/// the problem, and its eigenvalues θ are functions of λ. The search builds a Krylov space of at most `ncv` vectors. It then keeps the part
+/// of the space that contains the wanted eigenvectors, and extends the space again (a restart).
+///
+/// A pair (θ, x) has converged if ‖OP·x − θ·x‖ ≤ tol·|θ|. At the end, the search computes the residuals of A·x = λ·B·x from x. If a residual
+/// exceeds `tol`, the search runs again with a smaller tolerance for OP. If a residual is still too large, the ending is
 /// [`LargeResiduals`](crate::EigenEnding::LargeResiduals).
 ///
-/// The result is the same for any number of threads.
+/// Results are the same for any number of threads.
 ///
 /// # Cost
-/// A product with the operator and about 8·n·ncv flops for every vector; n·(2·m + 3) numbers, of Hermitian pencils twice as many, where m is
-/// ncv, for a second look at least k + 16.
+/// Each vector of the Krylov space costs one product with OP and approximately 8·n·ncv flops. The memory is n·(2·m + 3) numbers, or twice as
+/// many for a Hermitian pencil. Here m is `ncv`, and at least k + 16 during a [second look](Self::second_look).
 ///
 /// # Source
 /// G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002); K. Wu, H. Simon,
@@ -26,7 +29,7 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// ```
 /// use bandsolve::Tridiagonal;
 /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
-/// // Eigenvalues 2 − 2·cos(π·k/51): the two largest.
+/// // The two largest eigenvalues of λ = 2 − 2·cos(π·k/51).
 /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
 /// let found = EigenSolver::new(2).which(Which::LargestReal).tol(1e-10).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
 /// let exact = |k: f64| 2.0 - 2.0 * (core::f64::consts::PI * k / 51.0).cos();
@@ -47,11 +50,11 @@ pub struct EigenSolver<'c, T: Scalar> {
     pub(crate) communicator: &'c dyn Communicator,
     pub(crate) count: Option<EigenvaluesBelow<'c>>,
     pub(crate) second_look: bool,
-    /// The tolerance of the search itself, where it is smaller than `tol`, which is that of the residuals.
+    /// The tolerance for OP, if it differs from `tol`. The residuals of A·x = λ·B·x always refer to `tol`.
     pub(crate) inner: Option<f64>,
-    /// Whether residuals decide on the ending.
+    /// Whether large residuals change the ending.
     pub(crate) judged: bool,
-    /// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector, once they are known.
+    /// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ for a random vector x. `None` before they have been computed.
     pub(crate) probed: Option<[f64; 2]>,
 }
 
@@ -71,6 +74,18 @@ pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
 
 impl<T: Scalar> EigenSolver<'static, T> {
     /// Start the settings of a search for k eigenvalues. k is at most the number of rows.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// // By default, the search finds the eigenvalues of largest magnitude.
+    /// assert!((found.values[0] - 30.0).abs() < 1e-6 && (found.values[1] - 29.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn new(k: usize) -> Self {
         Self {
             k,
@@ -92,28 +107,95 @@ impl<T: Scalar> EigenSolver<'static, T> {
 }
 
 impl<'c, T: Scalar> EigenSolver<'c, T> {
-    /// Set which eigenvalues of the operator to find. Default: largest magnitude, which with a shift means nearest to the shift.
+    /// Set which eigenvalues θ of the operator to find. Default: largest magnitude.
+    ///
+    /// With shift-and-invert, θ = 1/(λ − σ). The default then finds the λ nearest to σ.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((found.values[0] - 1.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn which(self, which: Which) -> Self {
         Self { which, ..self }
     }
 
-    /// Set the maximum dimension of the Krylov space, from k + 2 to n. Default: max(2·k + 6, 16).
+    /// Set the maximum dimension of the Krylov space. Default: max(2·k + 6, 16).
+    ///
+    /// The search uses k + 2 if `ncv` is smaller, and n if `ncv` is larger. A larger space needs more memory and fewer restarts.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(2).ncv(30).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert_eq!(found.report.restarts, 0); // the space contains all vectors
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn ncv(self, ncv: usize) -> Self {
         Self { ncv: Some(ncv), ..self }
     }
 
-    /// The part of |θ| that ‖OP·x − θ·x‖ may have, and the largest residual of A·x = λ·B·x. Default: 10⁻⁸. Rounding is allowed for:
-    /// 4ε, and residuals of 32·ε·√n.
+    /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 10⁻⁸.
+    ///
+    /// A pair has converged if `‖OP·x − θ·x‖ ≤ tol·|θ|`. The residuals `‖A·x − λ·B·x‖ / ((‖A‖ + |λ|·‖B‖)·‖x‖)` of the result are then at most
+    /// `tol`. Rounding errors limit both: the search never asks for less than 4ε·|θ|, nor for residuals below 32·ε·√n.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(2).tol(1e-4).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(found.report.residuals.iter().all(|residual| *residual <= 1e-4));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn tol(self, tol: f64) -> Self {
         Self { tol, ..self }
     }
 
-    /// Set the maximum number of restarts of the search and of each [second look](Self::second_look). Default: 1000.
+    /// Set the maximum number of restarts, of the search and of each [second look](Self::second_look). Default: 1000.
+    ///
+    /// If the search reaches the limit, the ending is [`RestartLimit`](crate::EigenEnding::RestartLimit), and the result contains the pairs
+    /// that have converged.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(4).max_restarts(50).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(found.converged() && found.report.restarts <= 50);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn max_restarts(self, restarts: usize) -> Self {
         Self { max_restarts: restarts, ..self }
     }
 
-    /// Set the start vector. Default: a random vector, which also replaces a zero vector.
+    /// Set the start vector of n numbers. Default: a random vector, which also replaces a zero vector.
+    ///
+    /// A vector near the wanted eigenvectors can save restarts.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let start = vec![1.0; 30];
+    /// let found = EigenSolver::new(1).start(&start).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn start<'d>(self, start: &'d [T]) -> EigenSolver<'d, T>
     where
         'c: 'd,
@@ -122,16 +204,54 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     }
 
     /// Set the seed of the random vectors. Default: 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let operator = MatrixOperator(&a);
+    /// let problem = EigenProblem::new(&operator);
+    /// // The same seed gives the same results.
+    /// assert_eq!(EigenSolver::new(1).seed(7).hermitian(&problem)?, EigenSolver::new(1).seed(7).hermitian(&problem)?);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Set ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ of the search.
+    /// Set ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ and ‖B·x‖₂/‖x‖₂ of the search.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(1).norms(30.0, 1.0).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert_eq!(found.report.norms, [30.0, 1.0]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn norms(self, a: f64, b: f64) -> Self {
         Self { norms: Some([a, b]), ..self }
     }
 
-    /// Set the processes that share the vectors. Default: this process only.
+    /// Set the processes that share the rows of the vectors. Default: this process only.
+    ///
+    /// Each process passes its rows. All processes must call the search with the same settings.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::{Alone, Tridiagonal};
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// // `Alone` is the communicator of a single process. The crate `bandsolve-mpi` has one for MPI.
+    /// let found = EigenSolver::new(1).communicator(&Alone).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn communicator<'d>(self, communicator: &'d dyn Communicator) -> EigenSolver<'d, T>
     where
         'c: 'd,
@@ -139,9 +259,26 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { communicator, ..self }
     }
 
-    /// Counts of eigenvalues, of Hermitian problems: they prove that the set found is complete, instead of a
-    /// [second look](Self::second_look), and what is missing is looked for. They have a meaning for the eigenvalues nearest to a shift, and
-    /// without a shift for those at an end of the spectrum and those of largest or smallest magnitude. Default: none.
+    /// Set a function that counts eigenvalues, for Hermitian problems. Default: none.
+    ///
+    /// `below(σ)` returns the number of eigenvalues below σ, such as [`eigenvalues_below`](crate::eigenvalues_below). If the counts prove that
+    /// the search found all wanted eigenvalues, the search needs no [second look](Self::second_look), and
+    /// [`complete`](crate::EigenReport::complete) is `Some(true)`. If the counts show that one is missing, the search continues.
+    ///
+    /// Counts apply to the eigenvalues nearest to a shift. Without a shift, they apply to the largest and smallest eigenvalues, by value or by
+    /// magnitude. The search does not use them in other cases, nor in [`general`](Self::general).
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenSolver, eigenvalues_below};
+    /// // λ = 2 − 2·cos(π·k/101)
+    /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+    /// let below = |shift| eigenvalues_below(&a, None, shift);
+    /// let found = EigenSolver::new(3).count(&below).hermitian_nearest(&a, None, 1.0)?;
+    /// assert_eq!(found.report.complete, Some(true));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn count<'d>(self, below: EigenvaluesBelow<'d>) -> EigenSolver<'d, T>
     where
         'c: 'd,
@@ -149,35 +286,90 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         EigenSolver { count: Some(below), ..self }
     }
 
-    /// Whether the search looks again, with a random vector orthogonal to what it has found, for eigenvalues that the start had nothing
-    /// of: one of several equal eigenvalues is all that a Krylov space has. A look that finds nothing proves that nothing is missing, but
-    /// with a probability of about 10⁻⁸. A look that takes [`max_restarts`](Self::max_restarts) restarts, or ten times as many products as the
-    /// search and more than 1000, stops: the ending is [`Incomplete`](crate::EigenEnding::Incomplete). Counts that prove the set complete take its place.
+    /// Set whether the search looks for missing eigenvalues before it ends. Default: true.
     ///
-    /// Without a second look and without counts, equal eigenvalues may be missed. Default: true.
+    /// A Krylov space contains only one vector for several equal eigenvalues. The start vector may also have no component along an
+    /// eigenvector. A second look therefore searches from a random vector that is orthogonal to all vectors found. If the look finds a wanted
+    /// eigenvalue, the search looks again. If the look finds none, the probability that one is missing is approximately 10⁻⁸.
+    ///
+    /// A look stops after [`max_restarts`](Self::max_restarts) restarts, or after ten times as many products as the search needed (at least
+    /// 1000). The ending is then [`Incomplete`](crate::EigenEnding::Incomplete). Counts that prove the set complete replace the look, see
+    /// [`count`](Self::count). Without looks and without counts, copies of equal eigenvalues can be missing.
     ///
     /// # Cost
-    /// Usually fewer products than the search itself; the search for the next eigenvalue where that has nearly the same modulus. One more look for
-    /// every copy of a multiple eigenvalue.
+    /// A look usually needs fewer products than the search. It can need as many products as a search for k + 1 eigenvalues, if eigenvalues k and
+    /// k + 1 have nearly the same modulus. Each copy of a multiple eigenvalue costs one more look.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// // λ = 1, 1, 2, 2, …, 15, 15
+    /// let diag: Vec<f64> = (0..30).map(|i| f64::from(i / 2 + 1)).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
+    /// let found = EigenSolver::new(2).second_look(true).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(found.converged() && found.values.iter().all(|value| (value - 15.0).abs() < 1e-6));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn second_look(self, second_look: bool) -> Self {
         Self { second_look, ..self }
     }
 
-    /// Eigenvalues of a Hermitian problem: A = Aᴴ, B positive definite, σ real.
+    /// Find eigenpairs of a Hermitian problem.
+    ///
+    /// The problem is A·x = λ·x or A·x = λ·B·x with A = Aᴴ, B = Bᴴ positive definite and a real shift. If the search finds fewer eigenvalues than
+    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
+    ///
+    /// # Cost
+    /// See [`EigenSolver`].
     ///
     /// # Errors
-    /// [`Error::Shape`](bandsolve::Error::Shape) if sizes do not fit or k is above the number of rows, [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start, the
-    /// shift or a product is not finite, [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if xᴴ·B·x < 0 was seen,
-    /// [`Error::Unsupported`](bandsolve::Error::Unsupported) for a pencil without an inverse, and those of the operators. To find fewer
-    /// than wanted is no error, but an [`EigenEnding`](crate::EigenEnding).
+    /// - [`Error::Shape`](bandsolve::Error::Shape) if the sizes of the operators or of the start vector differ, or if k exceeds the number of
+    ///   rows.
+    /// - [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start vector, the shift or a product contains NaN or infinity.
+    /// - [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if a vector with xᴴ·B·x < 0 occurs.
+    /// - [`Error::Unsupported`](bandsolve::Error::Unsupported) for a pencil without an inverse, an inverse of B without B, or a tolerance
+    ///   outside 0 ≤ tol < 1.
+    /// - [`Error::NotConverged`](bandsolve::Error::NotConverged) if the eigenvalues of the small projected matrix cannot be computed.
+    /// - [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), and the errors of the operators.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
+    /// // λ = 2 − 2·cos(π·k/51)
+    /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
+    /// let found = EigenSolver::new(3).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// // Two from the upper end, one from the lower end.
+    /// assert!(found.converged() && found.values.iter().filter(|value| **value > 2.0).count() == 2);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn hermitian(&self, problem: &EigenProblem<'_, T>) -> Result<HermitianEigen<T>> {
         T::by_type::<FindHermitian<'_>>((*self, *problem))
     }
 
-    /// Eigenvalues of any problem. Real matrices are reduced in real arithmetic; vectors are complex.
+    /// Find eigenpairs of any problem.
+    ///
+    /// For real matrices, the search uses real arithmetic. Eigenvalues and eigenvectors are complex. If the search finds fewer eigenvalues than
+    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
+    ///
+    /// # Cost
+    /// See [`EigenSolver`].
     ///
     /// # Errors
-    /// As [`hermitian`](Self::hermitian).
+    /// The errors of [`hermitian`](Self::hermitian), except `NotDefinite`.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
+    /// let found = EigenSolver::new(2).general(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(found.converged() && (found.values[0] - 30.0).norm() < 1e-6 && (found.values[1] - 29.0).norm() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {
         T::by_type::<FindGeneral<'_>>((*self, *problem))
     }

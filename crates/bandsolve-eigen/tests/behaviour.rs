@@ -1,4 +1,4 @@
-//! Edges: multiple eigenvalues, shifts on eigenvalues, small and degenerate problems, general matrices.
+//! Special cases: multiple eigenvalues, shifts at eigenvalues, small and degenerate problems, general matrices.
 
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Result, Scalar, Tridiagonal};
@@ -48,7 +48,7 @@ fn ends_of_a_spectrum_without_a_shift() {
 
 #[test]
 fn a_shift_on_an_eigenvalue() {
-    // Exactly so: the eigenvalues of a diagonal matrix; and one that is one up to rounding.
+    // For a diagonal matrix, the shift is an exact eigenvalue. For the second difference, it is an eigenvalue up to rounding errors.
     let a = diagonal(&(0..50).map(f64::from).collect::<Vec<_>>());
     let found = EigenSolver::new(3).hermitian_nearest(&a, None, 20.0).unwrap();
     assert!(found.converged() && found.offsets[0].abs() < 1e-12, "{found:?}");
@@ -76,7 +76,7 @@ fn small_and_degenerate_problems() {
         let found = EigenSolver::new(0).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
         assert!(found.values.is_empty() && found.converged());
     }
-    // More than there are.
+    // k exceeds the number of eigenvalues.
     let identity = diagonal(&vec![1.0; 100]);
     for k in [101, 1 << 40, usize::MAX] {
         let solver = EigenSolver::new(k);
@@ -114,7 +114,7 @@ fn starts_that_are_zero_invariant_or_not_finite() {
     assert!(EigenSolver::new(1).general(&EigenProblem::new(&MatrixOperator(&nan))).is_err());
 }
 
-/// Eigenvalues with these multiplicities, in the order of their distance from 0.
+/// Make eigenvalues with these multiplicities, in the order of their distance from 0.
 fn clustered() -> Vec<f64> {
     let mut values: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i)).collect();
     values.extend([1.0, 1.0, 1.0, -1.5, 2.0, 2.0 + 1e-9, 2.0 + 2e-9, 3.0]);
@@ -144,7 +144,7 @@ fn counts_find_what_is_missing() {
         let found = solver.hermitian(&EigenProblem::new(&MatrixOperator(&a))).unwrap();
         assert_eq!((found.converged(), found.report.complete), (true, Some(true)), "{which} {found:?}");
     }
-    // Counts that are wrong are not believed for ever.
+    // With wrong counts, the search ends.
     let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
     let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&a, None, 0.0).unwrap();
     assert_eq!(found.report.complete, Some(false));
@@ -166,7 +166,7 @@ fn clusters_of_two_to_twenty_are_complete() {
             }
         }
     }
-    // 12 glued Wilkinson matrices: the largest eigenvalue 24 times.
+    // 12 glued Wilkinson matrices, whose largest eigenvalue occurs 24 times.
     let (mut diag, mut off) = (Vec::new(), Vec::new());
     for _ in 0..12 {
         diag.extend((0..21).map(|k| f64::from(k - 10).abs()));
@@ -184,7 +184,7 @@ fn clusters_of_two_to_twenty_are_complete() {
     }
 }
 
-/// The eigenvalues of a matrix by the general search with a space as large as the matrix.
+/// Compute all eigenvalues by the general search, with a Krylov space as large as the matrix.
 fn all(a: &Banded<'_, f64>) -> Vec<Complex64> {
     let n = a.n();
     EigenSolver::new(n).ncv(n).general(&EigenProblem::new(&MatrixOperator(a))).unwrap().values
@@ -215,7 +215,7 @@ fn general_matrices_real_and_complex() {
         };
         assert!(error < 1e-6, "{which} {error}");
     }
-    // Nearest to a complex target, as complex numbers; the pencil (A, 2·I) has half the eigenvalues.
+    // A complex target needs complex matrices. The eigenvalues of the pencil (A, 2·I) are half as large.
     let complex: Vec<Complex64> = bands.iter().map(|a| Complex64::from(*a)).collect();
     let target = Complex64::new(0.3, 0.4);
     let c = Banded::from_vec(n, lower, upper, complex).unwrap();
@@ -279,7 +279,7 @@ fn one_negative_eigenvalue_of_b_is_refused() {
 
 #[test]
 fn a_periodic_b_is_refused_without_wide_minors() {
-    // Its leading minors would take 10¹² numbers.
+    // The leading minors would need 10¹² numbers.
     let n = 1_000_000;
     let ring = |diag: f64| Tridiagonal::from_vecs(vec![-1.0; n], vec![diag; n], vec![-1.0; n], true).unwrap();
     assert_eq!(bandsolve_eigen::check_definite(&ring(1.0)), Err(Error::NotDefinite { row: n - 1 }));
@@ -307,7 +307,7 @@ fn intervals_do_not_take_eigenvalues_outside_for_copies_inside() {
     assert!(right || found.report.complete != Some(true), "{:?}", found.values);
 }
 
-/// An operator that claims to be the inverse of a matrix, and is not.
+/// An operator that is not the inverse of the matrix.
 struct Wrong(usize);
 
 impl LinearOperator<f64> for Wrong {
@@ -361,7 +361,7 @@ fn intervals_are_complete() {
         assert!(found.report.orthogonality < 1e-10, "{low} {high} {:?}", found.report.orthogonality);
     }
     assert!(EigenSolver::new(0).hermitian_between(&a, None, (f64::NAN, 1.0)).is_err());
-    // Three times each, in a pencil with B = 2: clusters are not torn.
+    // Triple eigenvalues of a pencil with B = 2·I. Cuts of the interval do not separate equal eigenvalues.
     let values: Vec<f64> = (0..120).map(|i| f64::from(i / 3)).collect();
     let (a, b) = (diagonal(&values), diagonal(&[2.0; 120]));
     let found = EigenSolver::new(0).hermitian_between(&a, Some(&b), (-0.25, 16.25)).unwrap();
@@ -370,7 +370,7 @@ fn intervals_are_complete() {
     assert!(found.report.orthogonality < 1e-10);
 }
 
-/// yᴴ·A = λ·yᴴ, entry by entry: products with columns of A.
+/// Check yᴴ·A = λ·yᴴ for each entry, by products with columns of A.
 fn check_left<M: ShiftableMatrix<Scalar = T>, T: Scalar<Real = f64>>(a: &M, target: T) {
     let (n, operator) = (a.rows(), MatrixOperator(a));
     let inverse = a.shifted_inverse(target, None).unwrap();
@@ -408,7 +408,7 @@ fn left_vectors_of_all_matrices() {
     check_left(&Banded::from_vec(n, 2, 1, complex).unwrap(), Complex64::new(0.2, 0.1));
 }
 
-/// A diagonal matrix whose eigenvalues nearest to 0 are others than those nearest to 10⁻⁶ of its norm.
+/// Make a diagonal matrix for which the eigenvalues nearest to 0 differ from those nearest to 10⁻⁶ times its norm.
 fn asymmetric(near: [f64; 3]) -> (Tridiagonal<'static, f64>, Vec<f64>) {
     let values: Vec<f64> = near.into_iter().chain((0..40).map(|i| 50.0 + 50.0 * f64::from(i) / 39.0)).collect();
     (diagonal(&values), values)
@@ -434,7 +434,7 @@ fn a_moved_shift_answers_for_the_target() {
         for (k, expected) in near[..2].iter().enumerate() {
             assert!((found.values[k] - expected).norm() < 1e-12, "{near:?}: {:?}", found.values);
         }
-        // On one side of the target, which belongs to both.
+        // An eigenvalue at the target belongs to both sides.
         for (which, side) in [(Which::LargestReal, 1.0), (Which::SmallestReal, -1.0)] {
             let found = EigenSolver::new(1).which(which).hermitian_nearest(&a, None, 0.0).unwrap();
             assert!(found.values[0].abs() < 1e-12, "{which}: {:?}", found.values);
@@ -444,7 +444,7 @@ fn a_moved_shift_answers_for_the_target() {
             assert!((side * found.values[1] - next).abs() < 1e-12, "{which} {near:?}: {:?}", found.values);
         }
     }
-    // In single precision the shift moves farther.
+    // In single precision, the shift moves farther.
     let values: Vec<f32> = [0.0, -1.0, 1.01].into_iter().chain((0..40).map(|i| 50.0 + i as f32)).collect();
     let found = EigenSolver::new(2).hermitian_nearest(&diagonal(&values), None, 0.0).unwrap();
     assert!(found.converged() && found.values[0].abs() < 1e-4 && (found.values[1] + 1.0).abs() < 1e-4, "{found:?}");
@@ -473,7 +473,7 @@ fn single_precision_is_verified() {
     for seed in 0..40 {
         let (n, mut random) = (60, Random::new(seed));
         let numbers: Vec<f32> = random.uniform_vec(n * (2 * n - 1), -1.0, 1.0).iter().map(|x| *x as f32).collect();
-        // As if it were Hermitian.
+        // The matrix is not Hermitian.
         let a = Banded::from_vec(n, n - 1, n - 1, numbers).unwrap();
         for which in [Which::LargestMagnitude, Which::LargestReal] {
             let solver = EigenSolver::new(4).which(which).tol(0.0).max_restarts(200);
@@ -482,7 +482,7 @@ fn single_precision_is_verified() {
             assert!(!found.converged() || largest < 1e-3, "{seed} {which}: {:?}", found.report);
         }
     }
-    // The spectrum of a matrix that is Hermitian is found, with residuals that rounding explains.
+    // For a Hermitian matrix, rounding errors explain the residuals.
     let n = 400;
     let single = Tridiagonal::from_vecs(vec![-1.0_f32; n], vec![2.0; n], vec![-1.0; n], false).unwrap();
     for target in [0.0, 1.0, 3.99] {
@@ -491,7 +491,7 @@ fn single_precision_is_verified() {
         let found = EigenSolver::new(4).tol(0.0).general_nearest(&single, None, target as f32).unwrap();
         assert!(found.converged() && found.report.residuals.iter().all(|r| *r < 1e-4), "{:?}", found.report);
     }
-    // An inverse that is none.
+    // This operator is not the inverse.
     let operator = MatrixOperator(&single);
     let zero = single.shifted_inverse(-3.0, None).unwrap();
     let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&operator).shifted(0.1, &zero)).unwrap();
@@ -500,7 +500,7 @@ fn single_precision_is_verified() {
 
 #[test]
 fn residuals_are_what_was_asked_for_beside_a_large_entry() {
-    // ‖A‖₂ = 10⁶ is far more than a random vector shows of it.
+    // ‖A‖₂ = 10⁶ is much larger than the estimate from a random vector.
     let n = 4000;
     let mut diag: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
     diag[7] = 1e6;
@@ -545,7 +545,7 @@ fn problems_of_any_size_are_scaled() {
         );
         assert_eq!(found.report.complete, Some(true));
         assert!(found.report.orthogonality < 1e-13);
-        // A pencil of two small or large matrices has usual eigenvalues.
+        // If A and B are both very small or very large, the eigenvalues have ordinary size.
         let found = EigenSolver::new(3).hermitian_nearest(&a, Some(&b), 5.0 / 4.0).unwrap();
         assert!(
             found.converged() && (0..3).all(|k| close(4.0 * found.values[k], n - k, 1.0)),

@@ -1,4 +1,4 @@
-//! Every allocation that grows with a matrix fails once, at every door: each call ends with an answer or with `OutOfMemory`.
+//! Each allocation that grows with the matrix fails once. Every call must return a result or `OutOfMemory`.
 
 use bandsolve::{Banded, BlockTridiagonal, Tridiagonal};
 use bandsolve_eigen::{
@@ -10,12 +10,13 @@ use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
 #[global_allocator]
 static MEMORY: WatchedMemory = WatchedMemory;
 
-/// Rows, eigenvalues, and bytes: vectors and projected matrices are larger, lists with a number for each eigenvalue are smaller.
+/// Rows, eigenvalues, and the size in bytes of the allocations that fail. Vectors and projected matrices are larger, and lists with one
+/// number per eigenvalue are smaller.
 const N: usize = 1200;
 const K: usize = 20;
 const BYTES: usize = 6000;
 
-/// One test: while an allocation is to fail, no other test makes any.
+/// This is one test, so that no other test allocates memory while an allocation must fail.
 #[test]
 fn every_allocation_may_fail() {
     tridiagonal();
@@ -25,7 +26,7 @@ fn every_allocation_may_fail() {
     intervals();
 }
 
-/// Matrices in one piece, in many, and with eigenvalues in clusters: Wilkinson's, glued.
+/// Make a matrix with one block, with many blocks, or with clusters of eigenvalues (glued Wilkinson matrices).
 fn symmetric(n: usize, kind: usize) -> [Vec<f64>; 2] {
     let height = |i: usize| if kind == 2 { (i as f64 % 21.0 - 10.0).abs() } else { (i % 7) as f64 };
     let coupling = |i: usize| match kind {
@@ -52,7 +53,7 @@ fn tridiagonal() {
     }
 }
 
-/// A band that is definite up to its last row.
+/// Make a band matrix that is positive definite except for its last row.
 fn band(n: usize, width: usize, last: f64) -> Banded<'static, f64> {
     let leading = 2 * width + 1;
     let entry = |place: usize| match (place % leading == width, place / leading == n - 1) {
@@ -71,7 +72,7 @@ fn counts() {
     assert!(fail_each("definite", BYTES, || check_definite(&wide)) > 4);
 }
 
-/// 2 − 2·cos, but with a drift, which makes it general.
+/// The second difference with a drift term, which makes the matrix general.
 fn line(drift: f64) -> Tridiagonal<'static, f64> {
     let diag = (0..N).map(|i| 2.0 + (i % 3) as f64).collect();
     Tridiagonal::from_vecs(vec![-1.0 - drift; N], diag, vec![-1.0 + drift; N], false).unwrap()
@@ -93,7 +94,7 @@ fn searches() {
 
 fn nearest() {
     let (hermitian, general, solver) = (line(0.0), line(0.3), EigenSolver::new(K).max_restarts(4));
-    // A target that is an eigenvalue is moved.
+    // The target is an eigenvalue, so the search moves the shift.
     let identity = Tridiagonal::from_vecs(vec![0.0; N], vec![1.0; N], vec![0.0; N], false).unwrap();
     for target in [1.0, 2.5] {
         assert!(fail_each("tridiagonal", BYTES, || solver.hermitian_nearest(&hermitian, Some(&identity), target)) > 8);

@@ -1,11 +1,11 @@
-//! The radiative transfer operator beside numbers of SLEPc and dense algebra.
+//! Eigenvalues of the radiative transfer operator, compared with SLEPc and dense solvers.
 
 use bandsolve::{Banded, BlockTridiagonal};
 use bandsolve_eigen::{EigenSolver, eigenvalues_below};
 use bandsolve_gallery::radiative::{ALBEDO, RadiativeSlab};
 use serde_json::Value;
 
-/// A file of golden numbers; `None`, with a word, where they are not beside the checkout.
+/// Read a file of reference values. If the file does not exist, print a message and return `None`.
 fn golden(file: &str) -> Option<Value> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
@@ -21,8 +21,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|value| value.as_f64().expect("a number")).collect()
 }
 
-/// ‖A‖₂ ≤ 0.75 and A − ϖI is known to ε: a gap has an error of a few ε·‖A‖, beside that of the golden number, which was found
-/// likewise.
+/// ‖A‖₂ ≤ 0.75, and A − ϖI has relative errors of ε. So a gap has an error of a few ε·‖A‖, and the reference value has an error of the
+/// same size.
 fn check(offsets: &[f64], gaps: &[f64], name: &str) {
     assert_eq!(offsets.len(), gaps.len(), "{name}");
     for (offset, gap) in offsets.iter().zip(gaps) {
@@ -53,10 +53,11 @@ fn eigenvalues_nearest_to_the_albedo() {
     }
 }
 
-/// ∬ E₁(|τ − τ′|) over a cell of each of two places, by E₃: exact enough at this distance of the nodes from one another. By columns.
+/// The integrals ∬ E₁(|τ − τ′|) over all pairs of cells, by E₃, in column-major order. The nodes are far enough from each other that
+/// cancellation is harmless.
 fn cells(nodes: &[f64]) -> Vec<f64> {
     let n = nodes.len() - 1;
-    // E₃ of all distances of two nodes i ≤ j.
+    // E₃ of the distances of all nodes i ≤ j.
     let mut e3 = vec![0.0; (n + 1) * (n + 1)];
     for j in 0..=n {
         (0..=j).for_each(|i| e3[i + j * (n + 1)] = exponential_integral(nodes[j] - nodes[i]));
@@ -71,9 +72,9 @@ fn cells(nodes: &[f64]) -> Vec<f64> {
     (0..n * n).map(|at| cell(at % n, at / n)).collect()
 }
 
-/// E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ by the double exponential rule.
+/// Compute E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ by the double exponential rule.
 fn exponential_integral(x: f64) -> f64 {
-    // Terms of exp(−x/μ) with μ < 1 that vanish.
+    // All terms exp(−x/μ) with μ < 1 underflow.
     if x > 700.0 {
         return 0.0;
     }
@@ -95,10 +96,10 @@ fn eigenvalues_on_a_grid_that_is_not_uniform() {
         let nodes: Vec<f64> = (0..=n).map(node).collect();
         let width = |i: usize| nodes[i + 1] - nodes[i];
         let kernel: Vec<f64> = cells(&nodes).iter().map(|cell| ALBEDO / 2.0 * cell).collect();
-        // As a matrix that is not symmetric, a_ij = k_ij/h_i: one block, whose neighbours are zero.
+        // As a non-symmetric matrix with the entries a_ij = k_ij/h_i, in one block with zero neighbours.
         let general: Vec<f64> = (0..n * n).map(|at| kernel[at] / width(at % n)).collect();
         for (key, at) in [("A00", 0), ("A10", 1), ("A01", n)] {
-            // A cell is a difference of four E₃ of at most 1/2, each known to a few ε.
+            // A cell is a difference of four values E₃ ≤ 1/2, each with an error of a few ε.
             let allowed = 16.0 * f64::EPSILON / (kernel[at] / (ALBEDO / 2.0));
             let error = (general[at] / case[key].as_f64().unwrap() - 1.0).abs();
             assert!(error < allowed, "{n} {key}: {error} {allowed}");

@@ -1,11 +1,11 @@
-//! Counts of eigenvalues below shifts, beside eigenvalues of dense matrices and known ones.
+//! Eigenvalue counts, compared with the eigenvalues of dense matrices and with known eigenvalues.
 
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, RealScalar, Scalar, Tridiagonal};
 use bandsolve_eigen::{EigenSolver, HermitianBand, ShiftableMatrix, check_definite, eigenvalues_below};
 use bandsolve_gallery::random::Random;
 use std::f64::consts::PI;
 
-/// Eigenvalues of a Hermitian matrix, twice each: Jacobi's method for the real symmetric matrix of its parts.
+/// The eigenvalues of a Hermitian matrix, each twice, by the Jacobi method for the real symmetric matrix of its real and imaginary parts.
 fn doubled_eigenvalues<M: HermitianBand<Scalar: Scalar<Real = f64>>>(a: &M) -> Vec<f64> {
     let (n, width) = (a.order(), a.half_width());
     let mut dense = vec![vec![0.0; 2 * n]; 2 * n];
@@ -44,7 +44,7 @@ fn jacobi(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     values
 }
 
-/// Between all eigenvalues, and beyond, the counts are right.
+/// Check the counts between all eigenvalues, and beyond them.
 fn check<M: HermitianBand<Scalar: Scalar<Real = f64>>>(name: &str, a: &M) {
     let values = doubled_eigenvalues(a);
     let shifts = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
@@ -67,7 +67,7 @@ fn counts_are_those_of_dense_eigenvalues() {
         check("complex", &Tridiagonal::new(&sub, &complex(&diag, 0.0), &sup).expect("a matrix"));
     }
     for (n, width) in [(1, 0), (9, 0), (20, 2), (30, 5), (6, 5)] {
-        // The lower triangle is what is read.
+        // The count must read only the lower triangle.
         let bands = random.uniform_vec(n * (2 * width + 1), -1.0, 1.0);
         check("banded", &Banded::new(n, width, width, &bands).expect("a matrix"));
         let bands: Vec<_> = bands.iter().map(|re| Complex64::new(*re, random.uniform(-1.0, 1.0))).collect();
@@ -81,7 +81,7 @@ fn counts_are_those_of_dense_eigenvalues() {
     }
 }
 
-/// −Δ on a square of m × m nodes, minus 4 on the diagonal: many eigenvalues are equal, and all leading minors at 0 may vanish.
+/// The matrix −Δ on a square of m × m nodes, minus 4·I. Many eigenvalues are equal, and leading minors at 0 can be zero.
 fn laplacian(m: usize) -> BlockTridiagonal<'static, f64> {
     let square = |entry: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
         let block: Vec<f64> = (0..m * m).map(|k| entry(k / m, k % m)).collect();
@@ -92,8 +92,7 @@ fn laplacian(m: usize) -> BlockTridiagonal<'static, f64> {
     BlockTridiagonal::from_vecs(m, [identity.clone(), diag, identity], false).expect("a matrix")
 }
 
-/// Blocks and bands that are eliminated by fronts: random ones, and such whose diagonal blocks are singular or zero, so that columns
-/// wait.
+/// Blocks and bands that use fronts. Some are random. Others have singular or zero diagonal blocks, so that columns wait.
 #[test]
 fn wide_matrices_are_counted_by_fronts() {
     let mut random = Random::new(2);
@@ -103,9 +102,9 @@ fn wide_matrices_are_counted_by_fronts() {
             let mut arrays = [(); 3].map(|()| random.uniform_vec(rows * square, -1.0, 1.0));
             match case {
                 1 => arrays[1].fill(0.0),
-                // Rank one.
+                // Diagonal blocks of rank one.
                 2 => arrays[1].iter_mut().for_each(|x| *x = 1.0),
-                // Tiny pivots, which must not be divided by.
+                // Tiny diagonal entries, which must not be pivots.
                 3 => arrays[1].iter_mut().for_each(|x| *x *= 1e-12),
                 _ => (),
             }
@@ -123,7 +122,7 @@ fn wide_matrices_are_counted_by_fronts() {
     }
 }
 
-/// The other elimination takes over where fronts overflow.
+/// If fronts overflow, elimination by rows counts.
 #[test]
 fn huge_and_tiny_wide_matrices_are_counted() {
     let (n, width) = (60, 20);
@@ -152,7 +151,7 @@ fn count_laplacian(m: usize) {
         let expected = values.iter().filter(|value| **value < shift).count();
         assert_eq!(eigenvalues_below(&a, None, shift), Ok(expected), "{shift}");
     }
-    // At 0 there are m of them, which may count or not.
+    // m eigenvalues are at 0, and may count or not.
     let negative = values.iter().filter(|value| **value < -1e-9).count();
     let count = eigenvalues_below(&a, None, 0.0).expect("a count");
     assert!((negative..=negative + m).contains(&count), "{count}");
@@ -161,7 +160,7 @@ fn count_laplacian(m: usize) {
 #[test]
 fn shifts_on_eigenvalues_of_minors_do_no_harm() {
     let n = 41;
-    // Every other leading minor is zero at 0, which is an eigenvalue for odd n.
+    // At 0, every second leading minor is zero, and 0 is an eigenvalue if n is odd.
     for (size, allowed) in [(n, 20..=21), (n - 1, 20..=20)] {
         let a = Tridiagonal::from_vecs(vec![1.0; size], vec![0.0; size], vec![1.0; size], false).expect("a matrix");
         assert!(allowed.contains(&eigenvalues_below(&a, None, 0.0).expect("a count")));
@@ -187,7 +186,7 @@ fn pencils_are_counted() {
     }
 }
 
-/// The lower triangle of a Hermitian matrix with corners, as dense entries: what a product with unit vectors shows.
+/// The dense lower triangle of a Hermitian matrix with corners, from products with unit vectors.
 fn check_periodic<M: HermitianBand<Scalar = Complex64> + ShiftableMatrix<Scalar = Complex64>>(name: &str, a: &M) {
     let n = a.order();
     let mut dense = vec![vec![0.0; 2 * n]; 2 * n];
@@ -263,7 +262,7 @@ fn shifts_beyond_single_precision_are_above_or_below_all() {
     assert!(found.is_err() || found.is_ok_and(|found| found.values.len() == 9), "the interval holds nine");
 }
 
-/// A full Hermitian matrix with the eigenvalues −2·large and, n − 1 times, large: large·(I − 3·v·vᵀ), v = (1, …, 1)/√n.
+/// The full Hermitian matrix large·(I − 3·v·vᵀ) with v = (1, …, 1)/√n. Its eigenvalues are −2·large, and n − 1 times large.
 fn reflected<T: Scalar>(n: usize, large: f64) -> Banded<'static, T> {
     let (leading, of) = (2 * n - 1, |x: f64| T::from_real(RealScalar::from_f64(x)));
     let mut bands = vec![T::ZERO; n * leading];
@@ -276,7 +275,7 @@ fn reflected<T: Scalar>(n: usize, large: f64) -> Banded<'static, T> {
     Banded::from_vec(n, n - 1, n - 1, bands).unwrap()
 }
 
-/// Differences with the shift, and sums in the elimination, that are beyond the largest number.
+/// Differences with the shift, and sums in the elimination, exceed the largest number.
 fn check_largest<T: Scalar>(largest: f64) {
     let of = |x: f64| T::from_real(RealScalar::from_f64(x * largest));
     let diagonal = |values: &[f64]| {
@@ -290,7 +289,7 @@ fn check_largest<T: Scalar>(largest: f64) {
     let found = EigenSolver::new(0).hermitian_between(&a, None, (0.0, 0.18 * largest)).unwrap();
     assert_eq!((found.values.len(), found.report.complete), (2, Some(true)));
     assert_eq!(check_definite(&diagonal(&[0.9, 0.9, -0.9])), Err(Error::NotDefinite { row: 2 }));
-    // (−0.75·√2, 0.75·√2) of two rows.
+    // Two rows, with the eigenvalues ±0.75·√2.
     let off = vec![of(0.75); 2];
     let two = Tridiagonal::from_vecs(off.clone(), vec![of(0.75), of(-0.75)], off, false).unwrap();
     assert_eq!(eigenvalues_below(&two, None, 0.0), Ok(1));

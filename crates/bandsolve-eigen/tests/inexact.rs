@@ -1,4 +1,4 @@
-//! Shift-and-invert whose solves are iterations: a Krylov method with a preconditioner in the place of factors.
+//! Shift-and-invert with iterative solves: a preconditioned Krylov method instead of factors.
 
 use bandsolve::Error;
 use bandsolve_eigen::{EigenProblem, EigenSolver, HermitianEigen};
@@ -7,12 +7,12 @@ use core::f64::consts::PI;
 
 type Matrix = Csr<'static, f64, u32>;
 
-/// −u_xx − ε·u_yy on n × n nodes, by rows, with ε = 0.01.
+/// The matrix of −u_xx − ε·u_yy on n × n nodes with ε = 0.01, in row-major order.
 fn anisotropic(n: usize) -> Matrix {
     nine_point([[0.0, -0.01, 0.0], [-1.0, 2.02, -1.0], [0.0, -0.01, 0.0]], (n, n))
 }
 
-/// Its eigenvalues less σ, those nearest to σ first.
+/// The offsets λ − σ of all eigenvalues, nearest to σ first.
 fn exact_offsets(n: usize, sigma: f64) -> Vec<f64> {
     let line = |k: usize| 4.0 * (PI * k as f64 / (2 * (n + 1)) as f64).sin().powi(2);
     let mut all: Vec<f64> = (0..n * n).map(|k| line(1 + k / n) + 0.01 * line(1 + k % n) - sigma).collect();
@@ -20,7 +20,7 @@ fn exact_offsets(n: usize, sigma: f64) -> Vec<f64> {
     all
 }
 
-/// The k eigenvalues of (A, B) nearest to σ, and the iterations of a solve.
+/// Find the k eigenvalues of (A, B) nearest to σ. Also returns the number of iterations per solve.
 fn nearest(
     matrices: (&Matrix, Option<&Matrix>),
     (k, sigma): (usize, f64),
@@ -29,7 +29,7 @@ fn nearest(
     nearest_to(1e-8, matrices, (k, sigma), solver)
 }
 
-/// The same to another tolerance than the default.
+/// Do the same with another tolerance.
 fn nearest_to(
     tol: f64,
     (a, b): (&Matrix, Option<&Matrix>),
@@ -48,7 +48,7 @@ fn nearest_to(
     Ok((found, iterations))
 }
 
-/// The largest error of offsets, relative to each.
+/// The largest relative error of the offsets.
 fn error_of(found: &HermitianEigen<f64>, exact: &[f64]) -> f64 {
     found.offsets.iter().zip(exact).map(|(found, exact)| ((found - exact) / exact).abs()).fold(0.0, f64::max)
 }
@@ -71,7 +71,7 @@ fn smallest_of_an_anisotropic_grid() {
 
 #[test]
 fn inside_a_spectrum() {
-    // A − σI is indefinite: conjugate gradients are not for it.
+    // A − σI is indefinite, so conjugate gradients do not apply.
     let (a, sigma) = (anisotropic(60), 0.011);
     let (found, _) = nearest((&a, None), (5, sigma), KrylovSolver::new(GMRES).rtol(1e-10)).unwrap();
     let error = error_of(&found, &exact_offsets(60, sigma));
@@ -80,7 +80,7 @@ fn inside_a_spectrum() {
 
 #[test]
 fn a_pencil() {
-    // B = 2: eigenvalues are halved.
+    // With B = 2·I, eigenvalues are half as large.
     let (n, sigma) = (60, -0.001);
     let two: Vec<_> = (0..n * n).map(|i| (i, i, 2.0)).collect();
     let (a, b) = (anisotropic(n), Matrix::from_triplets(n * n, n * n, &two).unwrap());
@@ -94,12 +94,12 @@ fn errors_of_solves_are_those_of_offsets() {
     let a = anisotropic(100);
     let exact = exact_offsets(100, 0.0);
     for rtol in [1e-4_f64, 1e-6, 1e-8, 1e-10] {
-        // A solve with a unit vector that leaves a residual of rtol disturbs A·x = λ·x by up to rtol·|λ − σ| = rtol·‖A‖/2000.
+        // A solve with a unit vector and a residual of rtol perturbs A·x = λ·x by at most rtol·|λ − σ| = rtol·‖A‖/2000.
         let (asked, solver) = ((1e-2 * rtol).max(1e-8), KrylovSolver::new(CG).rtol(rtol));
         let (found, _) = nearest_to(asked, (&a, None), (3, 0.0), solver).unwrap();
         assert!(found.converged() && error_of(&found, &exact) < rtol, "{rtol}: {found:?}");
     }
-    // A tolerance below what rounding allows: then residuals of the size of rounding will do.
+    // If the tolerance is below the rounding errors, residuals of the size of rounding errors are accepted.
     let (found, _) = nearest((&a, None), (3, 0.0), KrylovSolver::new(CG).rtol(1e-16)).unwrap();
     assert!(found.converged() && error_of(&found, &exact) < 1e-11, "{found:?}");
 }
@@ -110,7 +110,7 @@ fn solves_that_are_no_solves_are_told() {
     let few = KrylovSolver::new(CG).rtol(1e-10).max_iterations(2);
     let error = nearest((&a, None), (3, 0.0), few).unwrap_err();
     assert!(matches!(error, Error::NotConverged { backward_error, .. } if backward_error > 1e-10), "{error}");
-    // An operator that is not the inverse at all: the residuals say so.
+    // This operator is not the inverse, so the residuals are large.
     let wrong = a.shifted(-1.0, None).unwrap();
     let m = Preconditioner::new(&wrong, "amg-lines".parse().expect("a name"), &Default::default()).unwrap();
     let inverse = KrylovInverse::new(KrylovSolver::new(CG).rtol(1e-10), &wrong, Some(&m)).unwrap();

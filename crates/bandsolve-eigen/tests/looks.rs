@@ -1,4 +1,4 @@
-//! Second looks: equal eigenvalues are all found, or the report does not say that the search has converged.
+//! Second looks: the search finds all equal eigenvalues, or reports that it has not converged.
 
 use bandsolve::{Banded, RealScalar, Scalar, Tridiagonal};
 use bandsolve_eigen::{
@@ -7,7 +7,7 @@ use bandsolve_eigen::{
 use bandsolve_gallery::Random;
 use core::f64::consts::PI;
 
-/// I − (S + Sᵀ)/2 with the cyclic shift S, and its eigenvalues 1 − cos(2π·j/n), rising: all but one or two are double.
+/// The matrix I − (S + Sᵀ)/2 with the cyclic shift S, and its eigenvalues 1 − cos(2π·j/n) in ascending order. All but one or two are double.
 fn ring<T: Scalar>(n: usize) -> (Tridiagonal<'static, T>, Vec<f64>) {
     let number = |x: f64| T::from_real(T::Real::from_f64(x));
     let beside = vec![number(-0.5); n];
@@ -16,7 +16,7 @@ fn ring<T: Scalar>(n: usize) -> (Tridiagonal<'static, T>, Vec<f64>) {
     (Tridiagonal::from_vecs(beside.clone(), vec![number(1.0); n], beside, true).unwrap(), exact)
 }
 
-/// Six times the same symmetric band of 12 rows, and its eigenvalues, rising.
+/// A block diagonal matrix with six copies of a symmetric band of 12 rows, and its eigenvalues in ascending order.
 fn six_blocks(seed: u64) -> (Banded<'static, f64>, Vec<f64>) {
     let (rows, width) = (12, 2);
     let (n, leading) = (6 * rows, 2 * width + 1);
@@ -34,7 +34,7 @@ fn six_blocks(seed: u64) -> (Banded<'static, f64>, Vec<f64>) {
         }
         Banded::from_vec(blocks * rows, width, width, bands).unwrap()
     };
-    // The eigenvalues of one block, by bisection of counts.
+    // Compute the eigenvalues of one copy by bisection with counts.
     let (one, mut exact) = (band(1), Vec::new());
     for k in 0..rows {
         let (mut low, mut high) = (-6.0, 6.0);
@@ -48,7 +48,7 @@ fn six_blocks(seed: u64) -> (Banded<'static, f64>, Vec<f64>) {
     (band(6), exact)
 }
 
-/// Values, rising, are those expected, to a tolerance.
+/// Check that the sorted values agree with the expected ones up to a tolerance.
 fn check(values: impl IntoIterator<Item = f64>, expected: &[f64], (report, tol): (&EigenReport, f64), what: &str) {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -57,7 +57,7 @@ fn check(values: impl IntoIterator<Item = f64>, expected: &[f64], (report, tol):
     assert!(values.len() == expected.len() && same, "{what}: {values:?}, expected {expected:?}");
 }
 
-/// Both ends of a ring for k = 1 to 9, by both searches.
+/// Find eigenvalues at both ends of the spectrum of a ring for k = 1 to 9, by both searches.
 fn check_ring<T: Scalar>(n: usize, tol: f64) {
     let (a, exact) = ring::<T>(n);
     let operator = MatrixOperator(&a);
@@ -66,7 +66,7 @@ fn check_ring<T: Scalar>(n: usize, tol: f64) {
         for (which, expected) in [(Which::SmallestReal, &exact[..k]), (Which::LargestReal, &exact[n - k..])] {
             let (what, solver) = (format!("{n} {k} {which}"), EigenSolver::new(k).which(which).ncv(40).tol(tol));
             let found = solver.hermitian(&problem).unwrap();
-            // A residual of tol·|λ| bounds the error; of λ = 0 rounding of a few products, n·ε.
+            // A residual of tol·|λ| bounds the error. For λ = 0, the bound is n·ε, the rounding errors of a few products.
             let allowed = 2.0 * tol + 4.0 * n as f64 * T::Real::EPSILON.to_f64();
             check(found.values.iter().copied(), expected, (&found.report, allowed), &what);
             let found = solver.general(&problem).unwrap();
@@ -94,7 +94,7 @@ fn rings_in_single_precision() {
     }
 }
 
-/// Eigenvalues nearest to a number, rising.
+/// The eigenvalues nearest to a number, in ascending order.
 fn nearest(exact: &[f64], k: usize, sigma: f64) -> Vec<f64> {
     let mut values = exact.to_vec();
     values.sort_by(|a, b| (a - sigma).abs().total_cmp(&(b - sigma).abs()));
@@ -112,7 +112,7 @@ fn six_equal_blocks_at_the_ends_and_near_targets() {
         let below = |shift: f64| eigenvalues_below(&a, None, shift);
         for k in [1, 4, 6, 7, 13] {
             let what = format!("seed {seed}, k {k}");
-            // Errors of residuals of 1e-10·|λ| with |λ| ≤ 5, and of bisection.
+            // The error is due to residuals of 1e-10·|λ| with |λ| ≤ 5, and to bisection.
             let tol = 1e-9;
             let solver = EigenSolver::new(k).tol(1e-10).seed(seed);
             let found = solver.which(Which::LargestReal).hermitian(&problem).unwrap();
@@ -149,7 +149,7 @@ fn diagonal<T: Scalar>(values: &[f64]) -> Tridiagonal<'static, T> {
 
 #[test]
 fn clusters_and_many_copies() {
-    // 2 forty times, and a cluster that is narrower than what a Krylov space tells apart in few steps.
+    // Forty copies of 2, and a cluster that a Krylov space cannot resolve in a few steps.
     let mut values: Vec<f64> = (0..100).map(|i| f64::from(i) / 100.0).collect();
     values.extend([2.0; 40]);
     values.extend([3.0, 3.0 - 1e-6, 3.0 - 1e-6, 3.0 - 2e-6]);
@@ -166,7 +166,7 @@ fn clusters_and_many_copies() {
     }
 }
 
-/// Counts in single precision: their margins are those of the type.
+/// Counts in single precision, with the error margins of the type.
 #[test]
 fn counts_in_single_precision() {
     let mut values: Vec<f64> = (0..60).map(|i| 3.0 + f64::from(i)).collect();
@@ -178,7 +178,7 @@ fn counts_in_single_precision() {
             let solver = EigenSolver::new(k).tol(1e-5).seed(seed).count(&below as EigenvaluesBelow<'_>);
             let found = solver.hermitian_nearest(&a, None, target).unwrap();
             let near = nearest(&values, k, target);
-            // A residual of 1e-5·|θ| is an error of at most 1e-5 of the distance from the target, of less than 3.
+            // A residual of 1e-5·|θ| causes an error of at most 1e-5 times the distance from the target, which is less than 3.
             check(found.values.iter().copied(), &near, (&found.report, 1e-4), &format!("{k} {target} {seed}"));
             assert_eq!(found.report.complete, Some(true), "{k} {target} {seed}");
         }
@@ -187,7 +187,7 @@ fn counts_in_single_precision() {
 
 #[test]
 fn looks_that_reach_a_limit_are_said() {
-    // The search ends at once with the eigenvector that it begins with; a look has to find that all others are smaller, by next to nothing.
+    // The search ends immediately, because it starts with the eigenvector. A look must prove that all others are smaller, by tiny differences.
     let mut values: Vec<f64> = (0..2000).map(|i| 1.0 - 1e-7 * f64::from(i)).collect();
     values[0] = 1.0 + 1e-6;
     let a = diagonal::<f64>(&values);
@@ -200,13 +200,13 @@ fn looks_that_reach_a_limit_are_said() {
     assert!(!found.converged() && found.report.ending.to_string() == "may be incomplete");
     let found = solver.general(&EigenProblem::new(&operator)).unwrap();
     assert_eq!(found.report.ending, EigenEnding::Incomplete);
-    // Without second looks the report says that the search has converged. The documentation says how little that means.
+    // Without second looks, the ending is `Converged`, although eigenvalues can be missing.
     assert!(solver.second_look(false).hermitian(&EigenProblem::new(&operator)).unwrap().converged());
-    // Counts are enough.
+    // Counts prove the result without a look.
     let below = |shift: f64| eigenvalues_below(&a, None, shift);
     let found = solver.count(&below).hermitian(&EigenProblem::new(&operator)).unwrap();
     assert_eq!((found.converged(), found.report.complete), (true, Some(true)));
-    // And counts that say that something is missing are not overruled.
+    // If counts show a missing eigenvalue, the ending is `Incomplete`, even if looks find nothing.
     let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
     let few = diagonal::<f64>(&(1..60).map(f64::from).collect::<Vec<_>>());
     let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&few, None, 0.0).unwrap();

@@ -1,11 +1,12 @@
-//! Multiple eigenvalues of matrices that are not symmetric: an answer without a hole, from any start.
+//! Multiple eigenvalues of non-symmetric matrices: no eigenvalue is missing, for any start vector.
 
 use bandsolve::{Complex64, Tridiagonal};
 use bandsolve_eigen::{EigenProblem, EigenSolver, GeneralEigen, MatrixOperator, Which};
 use bandsolve_gallery::Random;
 
-/// A matrix in two parts of the same entries, each with a block (0 −2; 2 0) first, then numbers that rise to 1, weakly coupled above the diagonal:
-/// the eigenvalues ±2i, 1, … twice each, none defective.
+/// Make a matrix with two equal parts, which has the eigenvalues ±2i, 1, … twice each, none defective.
+///
+/// Each part begins with the block (0 −2; 2 0). Diagonal entries that increase to 1 follow, with weak coupling above the diagonal.
 fn twice(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     let sup = Random::new(seed).uniform_vec(n, -5e-3, 5e-3);
     let mut arrays = [vec![], vec![], vec![]];
@@ -30,7 +31,7 @@ fn check(found: &GeneralEigen, expected: &[Complex64], what: &str) {
     assert!(found.report.residuals.iter().all(|residual| *residual < 1e-7), "{what}: {:?}", found.report.residuals);
 }
 
-/// The rank of two vectors of norm 1, as the part of the second that is not along the first.
+/// The norm of the component of the second vector that is orthogonal to the first. Both vectors have norm 1.
 fn apart(found: &GeneralEigen, n: usize, (i, j): (usize, usize)) -> f64 {
     let (x, y) = (&found.vectors[i * n..][..n], &found.vectors[j * n..][..n]);
     let dot: Complex64 = x.iter().zip(y).map(|(x, y)| x.conj() * y).sum();
@@ -45,7 +46,7 @@ fn conjugate_pairs_twice_each() {
         let solver = EigenSolver::new(4).seed(seed);
         let found = solver.general(&EigenProblem::new(&operator)).unwrap();
         check(&found, &[twoi, twoi, twoi.conj(), twoi.conj()], &format!("seed {seed}"));
-        // Equal values have different vectors.
+        // Equal values must have different vectors.
         let equal: Vec<usize> = (0..4).filter(|k| found.values[*k].im > 0.0).collect();
         assert!(apart(&found, 80, (equal[0], equal[1])) > 0.1, "seed {seed}");
         let found = EigenSolver::new(3).seed(seed).which(Which::LargestReal).ncv(25);
@@ -77,7 +78,7 @@ fn nearest_to_a_target_twice_each() {
 
 #[test]
 fn defective_values_and_the_identity_end() {
-    // A Jordan block of three rows of 5, and one of two.
+    // Two Jordan blocks for the eigenvalue 5, with three rows and with two rows.
     let n = 60;
     let mut diag: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
     let mut sup = vec![0.0; n];

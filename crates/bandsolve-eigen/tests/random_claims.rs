@@ -1,4 +1,4 @@
-//! Claims about random matrices with known eigenvalues: what is converged, complete or in an interval is so.
+//! Random matrices with known eigenvalues: results that are reported as converged or complete must be correct.
 
 use bandsolve::{Banded, Scalar};
 use bandsolve_eigen::{
@@ -6,18 +6,18 @@ use bandsolve_eigen::{
 };
 use bandsolve_gallery::Random;
 
-/// Random cases of each test.
+/// The number of random cases per test.
 const CASES: u64 = 150;
 
-/// Random intervals of each number type.
+/// The number of random intervals per number type.
 const INTERVALS: u64 = 600;
 
-/// A whole number from 0 to below n.
+/// A random integer from 0 to n − 1.
 fn below(random: &mut Random, n: usize) -> usize {
     (random.uniform(0.0, n as f64) as usize).min(n - 1)
 }
 
-/// Eigenvalues that are near each other, equal, symmetric to a target or far from it: what a moved shift confuses.
+/// Make eigenvalues that are difficult for a moved shift: close, equal, symmetric to a target, or far from it.
 fn spectrum(random: &mut Random) -> Vec<f64> {
     let n = 4 + below(random, 30);
     let base: Vec<f64> = (0..1 + below(random, 6)).map(|_| below(random, 9) as f64 - 4.0).collect();
@@ -37,7 +37,7 @@ fn spectrum(random: &mut Random) -> Vec<f64> {
     (0..n).map(|_| value(random)).collect()
 }
 
-/// A diagonal matrix as a band, or one with the same eigenvalues, up to rounding, that is full: (I − 2·v·vᵀ)·D·(I − 2·v·vᵀ).
+/// Make the diagonal matrix D as a band, or the full matrix (I − 2·v·vᵀ)·D·(I − 2·v·vᵀ), which has the same eigenvalues.
 fn matrix<T: Scalar>(values: &[f64], full: bool, random: &mut Random) -> Banded<'static, T> {
     let n = values.len();
     let of = |x: f64| T::from_real(bandsolve::RealScalar::from_f64(x));
@@ -60,7 +60,7 @@ fn matrix<T: Scalar>(values: &[f64], full: bool, random: &mut Random) -> Banded<
     Banded::from_vec(n, n - 1, n - 1, bands).unwrap()
 }
 
-/// Whether the found values are eigenvalues, each as often as it is one.
+/// Whether the found values are eigenvalues, and none occurs more often than its multiplicity.
 fn are_eigenvalues(found: &[f64], values: &[f64], allowed: f64) -> bool {
     let mut left = values.to_vec();
     found.iter().all(|found| {
@@ -122,7 +122,7 @@ fn nearest_are_nearest<T: Scalar>(seed: u64, precision: f64) -> (usize, usize) {
 fn what_is_complete_is_nearest() {
     let (complete, moved) = nearest_are_nearest::<f64>(1, 1e-9);
     println!("double precision: {complete} of {CASES} complete, {moved} at an eigenvalue");
-    // The error of what cannot be solved, or an honest "not complete", is for targets that no moved shift serves: less than one in ten.
+    // At most one case in ten may fail or be incomplete, because no moved shift works for its target.
     assert!(complete > CASES as usize * 9 / 10);
     let (complete, moved) = nearest_are_nearest::<f32>(2, 1e-3);
     println!("single precision: {complete} of {CASES} complete, {moved} at an eigenvalue");
@@ -144,7 +144,7 @@ fn general_problems_are_answered_for_the_target() {
         assert!(are_eigenvalues(&own, &values, allowed), "{case}: {target} {values:?} {own:?}");
         if found.converged() {
             converged += 1;
-            // Equal eigenvalues may be missing, others not.
+            // Only copies of equal eigenvalues may be missing.
             let mut distinct = values.clone();
             distinct.sort_by(f64::total_cmp);
             distinct.dedup_by(|a, b| (*a - *b).abs() <= allowed);
@@ -159,13 +159,13 @@ fn general_problems_are_answered_for_the_target() {
     assert!(converged > CASES as usize * 8 / 10);
 }
 
-/// The same numbers in the precision of the type, as the matrix has them.
+/// Round numbers to the precision of the matrix.
 fn rounded<T: Scalar>(values: &[f64]) -> Vec<f64> {
     let of = |x: &f64| bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::from_f64(*x));
     values.iter().map(of).collect()
 }
 
-/// Random intervals, of which some end a few roundings beside an eigenvalue: how many were proved complete.
+/// Test random intervals, some of which end a few rounding errors away from an eigenvalue. Returns how many results are complete.
 fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
     let (mut random, epsilon) =
         (Random::new(seed), bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::EPSILON));
@@ -175,7 +175,7 @@ fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
         let (n, full) = (values.len(), below(&mut random, 2) == 0);
         let a = matrix::<T>(&values, full, &mut random);
         let norm = values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
-        // What the library takes for rounding, of numbers of this size.
+        // The library estimates rounding errors from this size.
         let size = (values.iter().map(|value| value * value).sum::<f64>() / n as f64).sqrt();
         let mut end = || {
             let value = values[below(&mut random, n)];
@@ -197,7 +197,7 @@ fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
         assert!(are_eigenvalues(&found.values, &values, allowed), "{}", what());
         if found.report.complete == Some(true) {
             complete += 1;
-            // Entries of a full matrix are sums of four products, which moves eigenvalues by 8·n·ε·‖A‖ at most; ends are rounded to the type.
+            // Entries of a full matrix are sums of four products. Their rounding errors move eigenvalues by at most 8·n·ε·‖A‖. Ends are rounded to the type.
             let rounding = if full { 8.0 * n as f64 * epsilon * norm } else { 0.0 }
                 + ends.0.abs().max(ends.1.abs()) * (epsilon - f64::EPSILON);
             let inside = |by: f64| -> Vec<f64> {
@@ -212,13 +212,13 @@ fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
 
 #[test]
 fn intervals_hold_what_is_inside() {
-    // Residuals of 32·ε·√n of ‖A‖ + |λ| and less.
+    // Residuals are at most 32·ε·√n, relative to ‖A‖ + |λ|.
     let (double, single) = (intervals_hold::<f64>(4, 1e-12), intervals_hold::<f32>(7, 5e-5));
     println!("intervals: {double} and, in single precision, {single} of {INTERVALS} complete");
     assert!(double.min(single) > INTERVALS as usize * 9 / 10);
 }
 
-/// ‖A·x − λ·x‖ / ((‖A‖_F + |λ|)·‖x‖) in double precision.
+/// Compute ‖A·x − λ·x‖ / ((‖A‖_F + |λ|)·‖x‖) in double precision.
 fn residual(a: &Banded<'_, f32>, value: f64, x: &[f32]) -> f64 {
     let (n, mut sum, mut norm, mut entries) = (x.len(), 0.0, 0.0, 0.0);
     for i in 0..n {
@@ -258,7 +258,7 @@ fn single_precision_converges_with_small_residuals() {
         *if symmetric { &mut hermitian } else { &mut others } += 1;
         for (value, x) in found.values.iter().zip(found.vectors.chunks_exact(n)) {
             let residual = residual(&a, *value, x);
-            // 32·ε·√n of the norm that was seen, which is at most ‖A‖.
+            // The limit is 32·ε·√n times the estimated norm, which is at most ‖A‖.
             assert!(residual <= 33.0 * f64::from(f32::EPSILON) * (n as f64).sqrt(), "{case}: {residual} {symmetric}");
         }
     }
@@ -294,7 +294,7 @@ fn tridiagonal_intervals_are_consistent() {
     }
 }
 
-/// An eigenvalue just beside the target leaves the others, in solves, errors of the size of the difference of their distances.
+/// An eigenvalue very near to the target causes errors in the other eigenvalues, as large as the differences of their distances.
 #[test]
 fn what_rounding_hides_is_not_proved_to_be_nearest() {
     let mut values = [0.0, 0.5, 1.0, -0.5, 0.75].repeat(6);
@@ -302,7 +302,7 @@ fn what_rounding_hides_is_not_proved_to_be_nearest() {
     let a = matrix::<f64>(&values, false, &mut Random::new(0));
     let (count, tol) = (|shift: f64| eigenvalues_below(&a, None, shift), 1e-10);
     for seed in 0..40 {
-        // The six zeros are nearer than each 0.5, by twice this.
+        // The six zeros are nearer than the copies of 0.5, by twice this number.
         let by = 10_f64.powf(-7.0 - 0.05 * seed as f64);
         let target = 0.25 - by;
         for k in [3, 5, 7, 9] {

@@ -1,11 +1,11 @@
-//! Eigenvalues of symmetric tridiagonal matrices, beside counts in double-double and known ones.
+//! Eigenvalues of symmetric tridiagonal matrices, compared with counts in double-double arithmetic and with known eigenvalues.
 
 use bandsolve::Error;
 use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
 use bandsolve_gallery::random::Random;
 use bandsolve_gallery::wide::{Double, Wide};
 
-/// diag and off.
+/// The arrays `diag` and `off`.
 type Entries = (Vec<f64>, Vec<f64>);
 
 fn random(n: usize, seed: u64) -> Entries {
@@ -14,12 +14,12 @@ fn random(n: usize, seed: u64) -> Entries {
     (numbers(n), numbers(n.saturating_sub(1)))
 }
 
-/// Wilkinson's W₂ₘ₊₁⁺: its large eigenvalues come in pairs, which agree to many digits.
+/// The Wilkinson matrix W₂ₘ₊₁⁺. Its large eigenvalues form pairs that agree to many digits.
 fn wilkinson(m: usize) -> Entries {
     ((0..=2 * m).map(|k| (k as f64 - m as f64).abs()).collect(), vec![1.0; 2 * m])
 }
 
-/// Copies of W₂₁⁺, coupled by `glue`.
+/// Copies of the Wilkinson matrix W₂₁⁺, coupled by `glue`.
 fn glued(copies: usize, glue: f64) -> Entries {
     let (diag, off) = wilkinson(10);
     let mut all: Entries = Default::default();
@@ -39,7 +39,7 @@ fn eigenvalues((diag, off): &Entries, range: EigenvalueRange) -> Vec<f64> {
     SymmetricTridiagonal::new(diag, off).and_then(|t| t.eigenvalues(range)).expect("eigenvalues")
 }
 
-/// Eigenvalues below σ, in double-double.
+/// Count the eigenvalues below σ in double-double arithmetic.
 fn count((diag, off): &Entries, shift: f64) -> usize {
     let mut pivot = Double::new(1.0);
     let mut below = 0;
@@ -55,7 +55,7 @@ fn count((diag, off): &Entries, shift: f64) -> usize {
     below
 }
 
-/// Each eigenvalue is within a few roundings of the norm of the one with its number.
+/// Check that each eigenvalue differs from the exact one with the same index by a few rounding errors of the norm.
 fn check(name: &str, entries: &Entries) {
     let values = all(entries);
     assert_eq!(values.len(), entries.0.len(), "{name}");
@@ -95,7 +95,7 @@ fn extreme_sizes_scale() {
         let close = |a: &f64, b: &f64| (a / by - b).abs() <= 1e-15;
         assert!(found.iter().zip(&values).all(|(a, b)| close(a, b)), "2^{exponent}");
     }
-    // Parts that do not know each other keep their own accuracy.
+    // Uncoupled blocks of very different size keep their relative accuracy.
     let values = all(&(vec![1e150, 1e150, 1e-150, 1e-150], vec![1e149, 0.0, 1e-151]));
     for (value, expected) in values.iter().zip([0.9e-150, 1.1e-150, 0.9e150, 1.1e150]) {
         assert!((value / expected - 1.0).abs() < 1e-14, "{value} {expected}");
@@ -146,13 +146,13 @@ fn ranges_are_parts_of_all() {
     }
 }
 
-/// Eigenvalues of a matrix of integers that are at most σ, exactly, and whether σ is one: minors are integers.
+/// Count the eigenvalues λ ≤ σ of an integer matrix exactly, with integer minors. Also returns whether σ is an eigenvalue.
 fn exact_count(diag: &[i64], off: &[i64], shift: i64) -> (usize, bool) {
     let (mut last, mut now, mut negative, mut count) = (0_i128, 1_i128, false, 0);
     for (k, d) in diag.iter().enumerate() {
         let coupling = if k > 0 { i128::from(off[k - 1]) } else { 0 };
         if k > 0 && coupling == 0 {
-            // A matrix of its own: minors begin anew.
+            // An uncoupled block begins here, so the minors start again.
             (last, now, negative) = (0, 1, false);
         }
         let next = i128::from(d - shift) * now - coupling * coupling * last;
@@ -165,7 +165,7 @@ fn exact_count(diag: &[i64], off: &[i64], shift: i64) -> (usize, bool) {
 
 #[test]
 fn intervals_are_half_open_at_exact_eigenvalues() {
-    // 1 and 3.
+    // The eigenvalues are 1 and 3.
     let two = (vec![2.0, 2.0], vec![-1.0]);
     for (ends, expected) in [
         ((1.0, 3.0), &[3.0][..]),
@@ -176,7 +176,7 @@ fn intervals_are_half_open_at_exact_eigenvalues() {
     ] {
         assert_eq!(eigenvalues(&two, EigenvalueRange::Interval(ends.0, ends.1)), expected, "{ends:?}");
     }
-    // Intervals between integers, of matrices of integers: counts are exact.
+    // For integer matrices and intervals with integer ends, counts are exact.
     let mut rng = Random::new(9);
     let mut at_an_end = 0;
     for case in 0..400 {
@@ -204,7 +204,7 @@ fn intervals_are_half_open_at_exact_eigenvalues() {
 
 #[test]
 fn intervals_that_follow_have_each_eigenvalue_once() {
-    // Ends are computed eigenvalues, so each end is within rounding of an eigenvalue.
+    // The ends are computed eigenvalues, so each end is within rounding errors of an eigenvalue.
     for entries in [random(60, 6), glued(3, 1e-13), wilkinson(10), (vec![0.0; 31], vec![1.0; 30])] {
         let mut ends = all(&entries);
         ends.dedup();
@@ -241,7 +241,7 @@ fn bad_input_is_refused() {
     assert_eq!(t.eigenvalues_below(f64::NAN), not_finite("shift", 0));
 }
 
-/// Residuals and orthogonality, each in roundings of ‖T‖ times n and of 1 times n.
+/// Check the residuals in units of n·ε·‖T‖, and the orthogonality in units of n·ε.
 fn check_vectors(name: &str, entries: &Entries) {
     let (diag, off) = entries;
     let n = diag.len();
@@ -309,7 +309,7 @@ fn eigenvectors_of_many_matrices_are_orthogonal() {
 
 #[test]
 fn eigenvalues_beyond_the_range_of_numbers_are_an_error() {
-    // 1.75e308 + 1.4e308·cos(θ): half of them are above 1.8e308.
+    // The eigenvalues are 1.75e308 + 1.4e308·cos(θ). Half of them exceed the largest number, which is approximately 1.8e308.
     let (diag, off) = (vec![1.75e308; 300], vec![-7e307; 299]);
     let matrix = SymmetricTridiagonal::new(&diag, &off).unwrap();
     for result in [matrix.eigenvalues(EigenvalueRange::All).err(), matrix.eigenpairs(EigenvalueRange::All).err()] {

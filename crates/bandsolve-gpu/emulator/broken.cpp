@@ -1,9 +1,9 @@
-// Kernels with a bug each, which the emulator has to find.
+// Kernels with one bug each, which the emulator must detect.
 #include "emulator.hpp"
 
 #include "../kernels/port.cuh"
 
-// Every thread hands a number to its neighbour, without waiting for it.
+// Every thread passes a number to its neighbor, without a barrier unless `wait` is set.
 extern "C" __global__ void no_barrier(const u32* in, u32* out, int wait) {
   SHARED_BYTES(memory);
   u32* shared = reinterpret_cast<u32*>(memory);
@@ -13,14 +13,14 @@ extern "C" __global__ void no_barrier(const u32* in, u32* out, int wait) {
   out[t] = shared[(t + 1) % n];
 }
 
-// Not all threads come to the barrier.
+// Not all threads reach the barrier.
 extern "C" __global__ void divergent_barrier(u32* out) {
   if (threadIdx.x < 7) return;
   __syncthreads();
   out[threadIdx.x] = 1;
 }
 
-// Threads come to different barriers.
+// Threads reach different barriers.
 extern "C" __global__ void two_barriers(u32* out) {
   if (threadIdx.x % 2 == 0) {
     __syncthreads();
@@ -39,7 +39,7 @@ extern "C" __global__ void beyond_shared_memory(u32* out, u32 words) {
 
 extern "C" __global__ void absent_lane(u32* out) { out[threadIdx.x] = __shfl_sync(0xffffffffu, threadIdx.x, 20); }
 
-// Lanes of one warp at different operations.
+// Lanes of one warp reach different operations.
 extern "C" __global__ void torn_warp(u32* out) {
   u32 v = threadIdx.x;
   if (v % 32 < 16) {
@@ -50,7 +50,7 @@ extern "C" __global__ void torn_warp(u32* out) {
   out[threadIdx.x] = v;
 }
 
-// Waits for what no thread ever does.
+// A thread waits for an event that never occurs.
 extern "C" __global__ void waits_for_nobody(u32* out) {
   while (load_acquire(out) == 0) spin_pause();
 }

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// Saves the registers that a function must keep on the stack, stores the stack pointer at `save`, and goes on at `to`. (By a jump:
-// processors expect that a function returns to where it was called.)
+// Store the registers that a function must preserve on the stack, store the stack pointer at `save`, and continue at
+// `to`. (The switch is a jump, because processors predict that a function returns to its caller.)
 #if defined(__x86_64__)
 asm(R"(
 .text
@@ -80,7 +80,7 @@ static const size_t RETURN = 11;
 namespace emulator {
 
 static const int WARP = 32;
-// Not a power of two: the ends of the stacks, which are what is used, would fall on the same few lines of the caches.
+// Not a power of two. Otherwise the ends of the stacks, which are the part in use, would share a few cache lines.
 static const size_t STACK = (64 << 10) + 17 * 64;
 
 struct Block {
@@ -133,7 +133,7 @@ static void prepare(Thread& t) {
   t.line = 0;
 }
 
-// Memory that ends, or begins, at a page that nobody may touch.
+// Memory that ends or begins at a protected page.
 struct Pages {
   unsigned char* all = nullptr;
   size_t length = 0;
@@ -144,10 +144,10 @@ struct Pages {
     length = room + 2 * page;
     all = (unsigned char*)mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED || (room && mprotect(all + page, room, PROT_READ | PROT_WRITE))) {
-      fprintf(stderr, "emulator: no memory for %zu bytes\n", bytes);
+      fprintf(stderr, "emulator: cannot allocate %zu bytes\n", bytes);
       abort();
     }
-    // What was never written is NaN, in every type.
+    // Memory that was never written is NaN, in every type.
     if (fill) memset(all + page, 0xff, room);
     first = all + page + (at_end ? (room - bytes) & ~(size_t)15 : 0);
   }
@@ -155,13 +155,13 @@ struct Pages {
   ~Pages() { munmap(all, length); }
 };
 
-// Shared memory that ends or begins where nothing may be touched, in turns.
+// Shared memory, alternately with a protected page after its end or before its beginning.
 struct Shared {
   Pages ending, beginning;
   explicit Shared(size_t bytes) : ending(bytes, true, false), beginning(bytes, false, false) {}
 };
 
-// The memory of a resident block. Every thread of the host keeps it from launch to launch.
+// The memory of a resident block. Every host thread keeps this memory for later launches.
 struct Room {
   size_t threads = 0;
   std::unique_ptr<Pages> stacks;
@@ -177,10 +177,10 @@ struct Room {
 };
 static thread_local std::vector<Room> rooms;
 
-// Memory out of bounds; or, where undefined behaviour is looked for (-fsanitize=undefined), an instruction that stands for it.
+// Handle a memory access out of bounds, or the trap instruction of -fsanitize=undefined.
 static void stopped(int signal, siginfo_t* info, void*) {
   char text[256];
-  const char* what = signal == SIGSEGV ? "memory out of bounds" : "undefined behaviour";
+  const char* what = signal == SIGSEGV ? "memory access out of bounds" : "undefined behavior";
   const int n = snprintf(text, sizeof text, "kernel %s: %s at %p (block %u, thread %u)\n", kernel, what, info->si_addr, block ? block->index.x : 0, current ? current->index.x : 0);
   if (write(2, text, (size_t)n) < 0) _exit(2);
   _exit(134);
@@ -205,7 +205,7 @@ struct Order {
   }
 };
 
-// Lets some threads of a block run until each waits; returns whether any did.
+// Run some threads of a block until each of them waits. Returns whether any thread ran.
 static bool run(Block& b, const int* numbers, int count) {
   bool ran = false;
   for (int k = 0; k < count; ++k) {
@@ -218,7 +218,7 @@ static bool run(Block& b, const int* numbers, int count) {
   return ran;
 }
 
-// Lets a warp go on whose lanes have met; `false` if they have not.
+// Release a warp if all of its lanes wait. Returns false if some do not.
 static bool release_warp(Thread* warp) {
   const int lanes = warp->lanes;
   int gone = 0, waiting = 0, line = 0;
@@ -235,18 +235,18 @@ static bool release_warp(Thread* warp) {
   if (!waiting || waiting + gone < lanes) return false;
   current = warp;
   if (gone) fail("an operation of the warp after some of its lanes returned");
-  if (!same) fail("lanes of a warp are at different operations");
+  if (!same) fail("lanes of a warp wait at different operations");
   for (int i = 0; i < lanes; ++i) warp[i].wait = Wait::Nothing;
   return true;
 }
 
-// What became of a block.
+// The result of a round for a block.
 struct Round {
   bool ran, moved, done;
 };
 
-// Lets the threads of a block run until all wait for more than their warp, or spin: warp after warp, or, where their order is random,
-// all mixed. Then lets them go on if all are at a barrier.
+// Run the threads of a block until all of them wait for the block, or spin. Warps run one after the other; in random
+// order, all threads are mixed. Then release the threads if all of them are at a barrier.
 static Round round(Block& b, Order& order) {
   Round result = {};
   const int n = (int)b.threads.size();
@@ -280,7 +280,7 @@ static Round round(Block& b, Order& order) {
     }
     result.moved = true;
   } else if (waiting && waiting + returned == n) {
-    fail("threads wait for one another at different barriers");
+    fail("threads wait for each other at different barriers");
   }
   result.done = returned == n;
   return result;
@@ -352,7 +352,7 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
       }
     }
     idle = moved ? 0 : idle + ran;
-    if (idle > o.patience) fail("threads spin without end");
+    if (idle > o.patience) fail("threads spin forever");
   }
   block = nullptr;
   current = nullptr;
@@ -363,7 +363,7 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
 
 }  // namespace emulator
 
-// Runs a kernel; 1 if there is none of this name.
+// Run a kernel. Returns 1 if no kernel has this name.
 extern "C" int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
                                u64 seed, u32 resident) {
   const emulator::Options options{order, seed, resident, 1 << 14};
@@ -375,7 +375,8 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
   return 1;
 }
 
-// Memory of the device: `at_end` it ends, up to 15 bytes, where nothing may be touched, else it begins there.
+// Allocate device memory. If `at_end`, a protected page begins at most 15 bytes after its end; otherwise one ends at
+// its beginning.
 extern "C" void* emulator_allocate(size_t bytes, int at_end, void** first) {
   auto* pages = new emulator::Pages(bytes, at_end != 0);
   *first = pages->first;

@@ -1,6 +1,10 @@
-// The CUDA model of a thread block on the CPU: every thread is a fiber, warps and blocks meet at barriers, and what would be
-// undefined on a card ends the program with a message: barriers that not all threads reach, shuffles with lanes that are not
-// there, threads that wait for ever, and (by pages that nobody may touch) memory out of bounds.
+// The CUDA model of thread blocks on the CPU. Every thread is a fiber. Warps and blocks wait at barriers.
+//
+// Errors that are undefined on a GPU end the program with a message:
+// - barriers that not all threads reach,
+// - shuffles with lanes that do not exist,
+// - endless waiting,
+// - memory accesses out of bounds, which protected pages detect.
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -19,36 +23,36 @@ struct Dim {
   u32 x, y, z;
 };
 
-/// What a fiber waits for.
+/// The barrier at which a fiber waits.
 enum class Wait : unsigned char { Nothing, Warp, Block };
 
-/// A value on its way from lane to lane.
+/// A value that a lane passes to other lanes.
 struct Slot {
   unsigned char bytes[32];
 };
 
 struct alignas(64) Thread {
   void* stack_pointer;
-  /// The first thread of its warp, how many these are, and its own number among them.
+  /// The first thread of the warp, the number of lanes, and the number of this lane.
   Thread* warp;
   int lanes, lane;
-  /// Where in the source it waits.
+  /// The line of the source where the thread waits.
   int line;
   Wait wait;
   bool returned;
-  /// The slot for the next value.
+  /// The index of the slot for the next value.
   bool turn;
   Dim index;
   unsigned char* stack;
-  /// Two, in turns: a lane writes the next value while others still read the last one.
+  /// Two slots, used alternately: a lane writes the next value while others still read the last one.
   Slot slots[2];
 };
 
 struct Block;
 
-/// Of this thread of the host, at an address that is known when the program is loaded.
+/// A variable of the host thread, at an address that is known when the program is loaded.
 #define OWN __thread __attribute__((tls_model("initial-exec")))
-/// The block and the thread that run, and the stack of what lets them run.
+/// The current block and thread, and the stack of the scheduler that runs them.
 extern OWN Block* block;
 extern OWN Thread* current;
 extern OWN void* scheduler;
@@ -60,7 +64,7 @@ unsigned char* shared_memory();
 [[noreturn]] void fail(const char* message);
 extern "C" void emulator_switch(void** save, void* to);
 
-/// Lets other threads run.
+/// Let other threads run.
 inline void yield() { emulator_switch(&current->stack_pointer, scheduler); }
 
 inline void wait(Wait what, int line) {
@@ -69,9 +73,9 @@ inline void wait(Wait what, int line) {
   yield();
 }
 
-/// Hands a value to the other lanes of the warp; returns which slot it stands in.
+/// Pass a value to the other lanes of the warp. Returns the index of its slot.
 template <class T> inline bool hand_out(T value, int line) {
-  static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "a value that fits a slot");
+  static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "the value must fit in a slot");
   const bool turn = current->turn;
   current->turn = !turn;
   memcpy(current->slots[turn].bytes, &value, sizeof value);
@@ -79,7 +83,7 @@ template <class T> inline bool hand_out(T value, int line) {
   return turn;
 }
 
-/// What a lane handed out.
+/// The value that a lane passed.
 template <class T> inline T handed(int lane, bool turn) {
   T value;
   memcpy(&value, current->warp[lane].slots[turn].bytes, sizeof value);
@@ -88,7 +92,7 @@ template <class T> inline T handed(int lane, bool turn) {
 
 template <class T> inline T exchange(T value, int source, int line) {
   const bool turn = hand_out(value, line);
-  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that is not there");
+  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that does not exist");
   return handed<T>(source, turn);
 }
 
@@ -103,15 +107,15 @@ struct Options {
   // 0 forward, 1 reverse, 2 random.
   int order;
   u64 seed;
-  // Blocks that run at a time.
+  // Number of blocks that run at the same time.
   u32 resident;
-  // Rounds in which only waiting threads run, before they are taken for stuck.
+  // Number of rounds in which only waiting threads may run, before they count as stuck.
   u64 patience;
 };
 
 void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o);
 
-// Arguments as cuLaunchKernel takes them: the i-th pointer points to the i-th argument.
+// Arguments in the form of cuLaunchKernel: pointer i points to argument i.
 template <class... A> struct Call {
   void (*kernel)(A...);
   void** arguments;
@@ -131,7 +135,7 @@ static void start(const char* name, void (*kernel)(A...), const u32* grid, const
 
 }  // namespace emulator
 
-// Runs a kernel of one number type, or one that is broken; 1 if there is none of this name.
+// Run a kernel of one number type, or a broken one. Returns 1 if no kernel has this name.
 #define EMULATOR_LAUNCH(family) EMULATOR_FAMILY(family)
 #define EMULATOR_FAMILY(family)                                                                                         \
   extern "C" int emulator_##family(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, \
@@ -164,7 +168,7 @@ EMULATOR_LAUNCH(broken);
 #define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
 
 template <class To, class From> inline To same_bits(From from) {
-  static_assert(sizeof(To) == sizeof(From), "as many bits");
+  static_assert(sizeof(To) == sizeof(From), "both types must have the same size");
   To to;
   memcpy(&to, &from, sizeof to);
   return to;

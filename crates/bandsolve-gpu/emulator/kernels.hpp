@@ -1,5 +1,5 @@
-// The kernels of one number type as functions of the host. Compiled for each type, with INSTANCES: the lines of instances.h that are
-// for it, and TYPE: its name.
+// The kernels of one number type as host functions. This file is compiled for each type with two macros. INSTANCES: a
+// file with the lines of instances.h for this type. TYPE: the name of the type.
 #include "emulator.hpp"
 
 #include "../kernels/kernels.cu"

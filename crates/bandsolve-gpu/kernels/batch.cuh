@@ -1,11 +1,12 @@
-// Batches of tridiagonal systems, one a thread: elimination with row exchanges down, substitution up.
+// Batches of tridiagonal systems with one thread per system: downward elimination with row exchanges, then upward
+// substitution.
 #pragma once
 #include "rpts.cuh"
 
-// Rows between the places where what is carried is kept.
+// Number of rows between two stored carried equations.
 #define CHUNK 16
 
-// Rows of a chunk in shared memory, a column a thread.
+// The rows of a chunk in shared memory, with one column per thread.
 template <class T> struct Chunk {
   T* first;
 
@@ -15,12 +16,12 @@ template <class T> struct Chunk {
   }
 };
 
-// What is carried: near·x_j + next·x_{j+1} = rhs.
+// The carried equation: near·x_j + next·x_{j+1} = rhs.
 template <class T> struct Equation {
   T near, next, rhs;
 };
 
-// Eliminates x_{j−1} between what is carried and row j; returns whether row j was the pivot row.
+// Eliminate x_{j−1} between the carried equation and row j. Returns whether row j was the pivot row.
 template <class T> __device__ __forceinline__ bool eliminate(Equation<T>& carried, const T (&r)[3], T d, const Rule& rule) {
   T v[2][4] = {{carried.near, carried.next, T{}, carried.rhs}, {r[0], r[1], r[2], d}};
   const bool swap = eliminate_columns<1, 1>(v, rule);
@@ -28,8 +29,10 @@ template <class T> __device__ __forceinline__ bool eliminate(Equation<T>& carrie
   return swap;
 }
 
-// Solves systems whose rows lie side by side. What is carried is kept every CHUNK rows (in `kept`, three numbers), so that on
-// the way up a chunk can be eliminated again: rows are read twice, and nothing else is written but x.
+// Solve systems of an interleaved batch.
+//
+// The carried equation is stored in `kept` every CHUNK rows (three numbers). The upward pass eliminates each chunk
+// again from this equation. Rows are therefore read twice, and only `kept` and x are written.
 template <class T>
 __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>& source, const Columns<const T>& rhs,
                                             const Columns<T>& out, T* kept, const Peaks<T>& peaks, const Rule& rule) {
@@ -42,7 +45,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
   const T* const given = rhs.of(cut, system, column).first;
   T* const x = out.of(cut, system, column).first;
   const size_t step = cut.row_step, all = (size_t)cut.systems * cut.columns;
-  // The largest entry of rows that are not scaled.
+  // The rank of the largest entry, for rows that are not scaled.
   u32 entry = 0;
   const auto load = [&](u32 j, T(&r)[3], T& d) {
     own.row(cut, j, 0, r);
@@ -88,6 +91,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
       chunk.at(Chunk<T>::RHS, s) = carried.rhs;
       below |= (u32)eliminate(carried, r, d, rule) << s;
     }
+    // x_j = (rhs − next·x_{j+1} − second·x_{j+2}) / near, from the pivot row of x_j
     for (u32 s = rows; s > 0; --s) {
       const u32 at = s - 1;
       const bool swapped = below >> at & 1;
@@ -115,7 +119,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
   }
 }
 
-// Solves systems of up to 61 rows that lie one after the other: as partitions between two unknowns that are zero. `cut` has the
+// Solve consecutive systems of up to 61 rows. Each system is a partition between two zero unknowns. `cut` contains the
 // systems as partitions.
 template <class T>
 __device__ __forceinline__ void alone(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,

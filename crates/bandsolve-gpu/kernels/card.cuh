@@ -1,24 +1,24 @@
-// A system that fits the shared memory of the whole card, in one launch: its rows are read once and stay where they are while
-// the coarse system is solved, and x is written once.
+// Solve a system that fits in the shared memory of the whole GPU in one launch. Its rows are read once, and remain in
+// shared memory while the coarse system is solved. x is written once.
 #pragma once
 #include "rpts.cuh"
 
 #define MOST_LEVELS 5
 
-// All levels: how they are cut, the coarse systems below them, what is found out about each.
+// All levels: their cuts, the coarse systems below them, and the measurements of each level.
 template <class T> struct Card {
   u32 levels;
-  // Numbers of shared memory before those of the coarse levels.
+  // Number of values in shared memory before those of the coarse levels.
   u32 before;
-  // How many blocks of threads have come to a barrier, zero at the launch.
+  // The number of thread blocks that reached a barrier. It is zero at the launch.
   u32* arrived;
   Cut cuts[MOST_LEVELS];
   Coarse<T> below[MOST_LEVELS];
   Peaks<T> peaks[MOST_LEVELS];
 };
 
-// All blocks of threads meet, for the `number`-th time; all of them run at the same time. What each has written before, all see
-// after.
+// A barrier of all thread blocks, the `number`-th of the launch. All blocks must run at the same time. After the
+// barrier, each block sees all earlier writes of the others.
 __device__ __forceinline__ void meet(u32* arrived, u32 number) {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -69,7 +69,8 @@ __device__ __forceinline__ void card(const Card<T>& all, const Source& source, c
     const Columns<const T> d = {system.d.first, system.d.step}, y = {all.below[l].d.first, all.below[l].d.step};
     const Task task = task_of<1>(cut, blockIdx.x);
     const Tile<T, B, 1> tile(rest, cut.m, task.span.count);
-    // Still there from the way down, unless pivot rows have taken the place of rows, or a level lies over it: loaded again.
+    // The rows of the downward pass may have been overwritten, by pivot rows or by another level. They are then loaded
+    // again.
     stage(tile, cut, task, bands, d, rule.scale_rows);
     __syncthreads();
     substitute_tile(tile, cut, task, bands, d, y, system.d, all.peaks[l + 1], all.peaks[l], rule);

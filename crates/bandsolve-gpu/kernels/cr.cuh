@@ -1,11 +1,13 @@
-// Cyclic reduction in shared memory, and parallel cyclic reduction as soon as there is a thread for every row that is left: for the
-// systems of a batch, and inside of the partitions of SPIKE. Rows are not exchanged.
+// Cyclic reduction in shared memory, followed by parallel cyclic reduction as soon as there is one thread for every
+// remaining row.
+//
+// It solves systems of a batch, and the inner systems of SPIKE partitions. Rows are not exchanged.
 //
 // Source: Chang, thesis, 2.1.3 and 3.3.3.
 #pragma once
 #include "rpts.cuh"
 
-// Rows of a system in shared memory, with R right-hand sides, which become solutions.
+// The rows of a system in shared memory, with R right-hand sides. The solutions replace the right-hand sides.
 template <class T, int R> struct Lines {
   T* first;
   u32 size;
@@ -28,7 +30,7 @@ template <class T, int R> struct Line {
     lines.c(i) = c;
     UNROLL for (int r = 0; r < R; ++r) lines.d(r, i) = d[r];
   }
-  // Eliminates the neighbours before and after, if they are there.
+  // Eliminate the previous neighbor i and the next neighbor j, if they exist: row ← row − (a/b_i)·row_i − (c/b_j)·row_j.
   __device__ __forceinline__ void reduce(const Lines<T, R>& lines, bool before, u32 i, bool after, u32 j) {
     if (before) {
       const T f = negate(times(a, reciprocal(lines.b(i))));
@@ -45,10 +47,10 @@ template <class T, int R> struct Line {
   }
 };
 
-// Solves; all threads of a block take part. Returns the least rank of what pivots have become, of the rows of this thread.
+// Solve with all threads of a block. Returns the smallest rank of the pivots in the rows of this thread.
 template <class T, int R> __device__ __forceinline__ u32 solve_lines(const Lines<T, R>& lines, u32 n) {
   u32 least = ~0u;
-  // Rows that are left are `stride` apart, the first of them at stride − 1.
+  // The remaining rows have the distance `stride`. The first of them is row stride − 1.
   u32 stride = 1;
   while (n / stride > blockDim.x) {
     const u32 half = stride;
@@ -78,6 +80,7 @@ template <class T, int R> __device__ __forceinline__ u32 solve_lines(const Lines
     UNROLL for (int c = 0; c < R; ++c) lines.d(c, i) = times(lines.d(c, i), r);
   }
   __syncthreads();
+  // x_j = (d_j − a_j·x_{j−half} − c_j·x_{j+half}) / b_j
   for (u32 half = stride / 2; half > 0; half /= 2) {
     for (u32 j = half - 1 + threadIdx.x * 2 * half; j < n; j += blockDim.x * 2 * half) {
       const bool before = j >= half, after = j + half < n;
@@ -94,12 +97,12 @@ template <class T, int R> __device__ __forceinline__ u32 solve_lines(const Lines
   return least;
 }
 
-// Notes a system if so little was left of a pivot. Of rows that are not scaled nothing but zeros is known to be little.
+// Report a system if a pivot vanished. If rows are not scaled, only zero pivots count as vanishing.
 template <class T> __device__ __forceinline__ void judge(u32 least, const Rule& rule, u32 system) {
   if (least <= (rule.scale_rows ? NOTHING<typename Of<T>::Real> : 0)) suspect(rule.suspects, system);
 }
 
-// A row of a system of the matrix, scaled.
+// A scaled row of a system.
 template <class T> struct RowOf {
   T r[3], d;
 
@@ -111,7 +114,8 @@ template <class T> struct RowOf {
   }
 };
 
-// Writes x of the rows first … first + count − 1, with those beside them and a lower bound of ‖x‖∞, and raises the peaks.
+// Write x of the rows first … first + count − 1, and raise the peaks. The arguments include the neighboring unknowns
+// and a lower bound of ‖x‖∞.
 template <class T, class X>
 __device__ __forceinline__ void put_rows(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, T* out, u32 first, u32 count,
                                          const X& x, typename Of<T>::Real x_max, const Peaks<T>& peaks, u32 column,
@@ -134,7 +138,7 @@ __device__ __forceinline__ void put_rows(const Cut& cut, const Blocks<T, 1>& sou
   peaks.raise(peaks.rhs + column, most);
 }
 
-// Solves the systems of a contiguous batch, each by a block of threads.
+// Solve the systems of a contiguous batch, with one thread block per system.
 template <class T>
 __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
                                        const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
@@ -155,7 +159,7 @@ __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& sourc
   }
   __syncthreads();
   judge<T>(smaller(least, solve_lines(lines, cut.n)), rule, system);
-  // The largest |x|: of each thread's rows, of the warps, of all.
+  // The largest |x|: of each thread's rows, then of each warp, then of all.
   R* const of_warps = reinterpret_cast<R*>(lines.first + 4 * cut.n);
   R x_max = R(0);
   for (u32 i = threadIdx.x; i < cut.n; i += blockDim.x) x_max = larger_bits(x_max, absolute(lines.d(0, i)));
@@ -168,7 +172,8 @@ __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& sourc
            rule.scale_rows);
 }
 
-// Rows of the inside of a partition; what couples it with its ends is left out. Returns the least rank of the pivots of this thread.
+// Load the inner rows of a partition without their couplings to its ends. Returns the smallest rank of this thread's
+// pivots.
 template <class T, int R>
 __device__ __forceinline__ u32 stage_inside(const Lines<T, R>& lines, const Cut& cut, const Blocks<T, 1>& source, const T* rhs,
                                             u32 first, u32 rows, bool scale_rows) {
@@ -190,8 +195,10 @@ __device__ __forceinline__ u32 stage_inside(const Lines<T, R>& lines, const Cut&
   return least;
 }
 
-// SPIKE: a partition a block of threads. Of the inside x = y − w·x_first − v·x_last; put into the rows at the ends, this leaves two
-// equations a partition.
+// SPIKE with one thread block per partition.
+//
+// The inner unknowns are x = y − w·x_first − v·x_last. Inserted into the rows at the ends, they give two equations per
+// partition.
 template <class T>
 __device__ __forceinline__ void spike_reduce(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
                                              const Coarse<T>& coarse, const Rule& rule) {

@@ -1,5 +1,5 @@
-// Numbers, real and complex. Every operation says how it rounds: nothing is fused but by fma_add, so that the CPU can do the
-// same, bit for bit.
+// Real and complex numbers. The rounding of every operation is explicit, and only fma_add is fused. A CPU can therefore
+// compute the same results, bit for bit.
 #pragma once
 #include "port.cuh"
 
@@ -16,7 +16,7 @@ template <class R> struct Of<Complex<R>> {
   static constexpr bool COMPLEX = true;
 };
 
-// Bits of a real number: its exponent field, and the numbers that stand for nothing.
+// The bits of a real number: its exponent field, the guard, and the limit for vanishing numbers.
 template <class R> struct Bits;
 template <> struct Bits<float> {
   typedef u32 Word;
@@ -32,17 +32,17 @@ template <class R> __device__ __forceinline__ R power_of_two(int exponent) {
   return of_bits((typename Bits<R>::Word)(exponent + Bits<R>::BIAS) << Bits<R>::MANTISSA);
 }
 
-// A power of two that brings a number into [1, 2), as far as there is one.
+// The power of two that brings a number into [1, 2), as far as it exists.
 template <class R> __device__ __forceinline__ R equilibrate(R largest) {
   const int field = (int)(bits_of(largest) >> Bits<R>::MANTISSA) & Bits<R>::EXPONENT_MAX;
   const int scale = 2 * Bits<R>::BIAS - field;
   const int most = Bits<R>::EXPONENT_MAX - 1;
-  // Zero, and what is not finite, stays what it is.
+  // Zero and non-finite numbers do not change.
   if (largest == R(0)) return R(1);
   return of_bits((typename Bits<R>::Word)(scale < 1 ? 1 : scale > most ? most : scale) << Bits<R>::MANTISSA);
 }
 
-// a·b + c in one rounding.
+// a·b + c, rounded once.
 __device__ __forceinline__ float fma_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double fma_add(double a, double b, double c) { return fma(a, b, c); }
 template <class R> __device__ __forceinline__ Complex<R> fma_add(Complex<R> a, Complex<R> b, Complex<R> c) {
@@ -95,14 +95,14 @@ template <class R> __device__ __forceinline__ R absolute(Complex<R> a) {
   return root(fma_add(re, re, im * im)) * (R(1) / by);
 }
 
-// 1/a; a zero has a huge reciprocal, but a finite one.
+// 1/a. For a = 0, the result is very large, but finite.
 template <class R> __device__ __forceinline__ R reciprocal_of_real(R a) {
   return R(1) / (a == R(0) ? power_of_two<R>(Bits<R>::GUARD) : a);
 }
 __device__ __forceinline__ float reciprocal(float a) { return reciprocal_of_real(a); }
 __device__ __forceinline__ double reciprocal(double a) { return reciprocal_of_real(a); }
 template <class R> __device__ __forceinline__ Complex<R> reciprocal(Complex<R> a) {
-  // The larger part is brought near 1 first: its square would leave the range.
+  // Scale the larger part to approximately 1 first, because its square could overflow or underflow.
   const R by = equilibrate(modulus(a.re) > modulus(a.im) ? modulus(a.re) : modulus(a.im));
   const Complex<R> near = scale(a, by);
   const R norm = fma_add(near.re, near.re, near.im * near.im);
@@ -110,10 +110,11 @@ template <class R> __device__ __forceinline__ Complex<R> reciprocal(Complex<R> a
   return {near.re * factor, -near.im * factor};
 }
 
-// The upper bits of a modulus, which grow with it: sizes are compared by them, one operation for every type of number.
+// The upper bits of a modulus, which increase with the modulus. Sizes are compared by rank, with one operation for
+// every number type.
 __device__ __forceinline__ u32 rank(float a) { return bits_of(a) & 0x7fffffffu; }
 __device__ __forceinline__ u32 rank(double a) { return (u32)(bits_of(a) >> 32) & 0x7fffffffu; }
-// Of the larger part.
+// The rank of the larger part.
 template <class R> __device__ __forceinline__ u32 rank(Complex<R> a) { return rank(a.re) > rank(a.im) ? rank(a.re) : rank(a.im); }
 
 template <class T> __device__ __forceinline__ T select(bool condition, T a, T b) { return condition ? a : b; }
@@ -123,8 +124,9 @@ template <class T> __device__ __forceinline__ T smaller(T a, T b) { return b < a
 
 template <class R> __device__ __forceinline__ R larger_bits(R a, R b) { return bits_of(b) > bits_of(a) ? b : a; }
 
-// |rest| / (sum·‖x‖ + |d|), with a residual, a row's sum of moduli, a lower bound of ‖x‖∞ and a right-hand side. As bad as it can be
-// where the row is empty, and where the quotient could not be trusted at the ends of the range.
+// |rest| / (sum·‖x‖ + |d|), with a residual, a row's sum of moduli, a lower bound of ‖x‖∞ and a right-hand side. The
+// error is the largest possible one if the row is empty, or if the quotient is not reliable at the ends of the exponent
+// range.
 template <class T, class R> __device__ __forceinline__ R backward_error(T rest, R sum, R x_max, T d) {
   constexpr int TINY = 2 * Bits<R>::MANTISSA - Bits<R>::BIAS;
   const R size = fma_add(sum, x_max, absolute(d));

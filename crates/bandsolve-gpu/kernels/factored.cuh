@@ -1,21 +1,26 @@
-// Factors of a block tridiagonal matrix, kept: what elimination has done is done again to right-hand sides alone, bit for bit
-// what reduce and substitute do with matrix and right-hand sides together.
+// Solves with stored factors of a block tridiagonal matrix.
+//
+// The steps of the elimination are repeated for the right-hand sides only. The results are the same as those of
+// `reduce` and `substitute` with matrix and right-hand sides, bit for bit.
 //
 // Source: Klein 2.6.10.
 #pragma once
 #include "rpts.cuh"
 
-// Factors of the partitions of one level. Numbers of one kind of the partitions of a block of threads stand side by side, so
-// that they are read straight into registers: number k of partition `lane` of the slot for block row j of a span is at
-// ((span·(m + 1) + j)·count + k)·lanes + lane.
+// The factors of the partitions of one level.
+//
+// Numbers of the same kind are adjacent for the partitions of a thread block, so that threads read them directly into
+// registers. Number k of partition `lane` in the slot of block row j of a span is at ((span·(m + 1) + j)·count +
+// k)·lanes + lane.
 template <class T> struct Factors {
-  // Of each block row what its step downwards (0) and upwards (1) did: factors, and exchanges.
+  // For each block row, the downward (0) and the upward (1) step: factors and row exchanges.
   T* steps;
   u32* swaps;
-  // The pivot rows of its unknowns: upper triangle with reciprocal diagonal, and what multiplies the two next blocks.
+  // The pivot rows of each block row's unknowns: upper triangle with reciprocal diagonal, and coefficients of the two
+  // next blocks.
   T* pivots;
-  // Blocks of the rows at the ends of a partition: a of the second row, next before the last step, b and c of the last, b and
-  // a of the first.
+  // Blocks of the rows at the ends of a partition, in this order: a of the second row, `next` before the last step, b
+  // and c of the last row, b and a of the first row.
   T* ends;
   // The power of two that scales each row.
   typename Of<T>::Real* scales;
@@ -67,7 +72,7 @@ template <class T, int B> struct Own {
       }
     }
   }
-  // Solves the triangular system of a slot; the first B rows of v become the solution.
+  // Solve the triangular system of a slot. The solution replaces the first B rows of v.
   template <int ROWS, int R> __device__ __forceinline__ void solve_triangle(u32 slot, T (&v)[ROWS][R]) const {
     T u[Sizes<B>::TRIANGLE];
     UNROLL for (int k = 0; k < Sizes<B>::TRIANGLE; ++k) u[k] = factors.pivots[at(slot, Sizes<B>::PIVOTS, k)];
@@ -82,7 +87,7 @@ template <class T, int B> struct Own {
   }
 };
 
-// Factors the partitions of a level; the coarse matrix is that which `reduce` leaves.
+// Factor the partitions of a level. The coarse matrix is the same as that of `reduce`.
 template <class T, int B, class Source>
 __device__ __forceinline__ void factor(const Cut& cut, const Source& source, const Coarse<T>& coarse, const Factors<T>& factors,
                                        const Rule& rule) {
@@ -103,7 +108,7 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
   const bool down = warp == 0;
   const u32 p = task.span.first + lane, rows = rows_of(cut, p), at = lane * tile.pitch, end = at + rows - 1;
   Carried<T, B, 1> carried = begin_sweep(tile, at, rows, down);
-  // As `solve_inside` will find it, and `reduce`.
+  // The same tests as in `solve_inside` and `reduce`.
   u32 least = least_equation<true>(carried);
   T v[2 * B][Panel<B, 1, true>::WIDTH], second[2 * B][B];
   for (u32 j = 2; j < rows; ++j) {
@@ -139,7 +144,7 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
       }
     }
     if (rows > 2) {
-      // The unknowns after the first follow from the first row as well.
+      // The unknowns after the first ones also follow from the first row.
       Record<T, Sizes<B>::STEPS> record;
       eliminate_columns<B, B>(second, rule, record);
       least = smaller(least, least_pivot<B>(second));
@@ -160,7 +165,7 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
   }
 }
 
-// Right-hand sides of the partitions of a block in shared memory, which become solutions.
+// The right-hand sides of the partitions of a thread block in shared memory. The solutions replace them.
 template <class T, int B, int R> struct Vectors {
   static constexpr bool HAS_ROWS = false;
   T* first;
@@ -192,8 +197,8 @@ __device__ __forceinline__ void stage(const Vectors<T, B, R>& tile, const Cut& c
   }
 }
 
-// One step of an elimination, done again to right-hand sides: those carried, and those of the block row at `place`; v takes
-// those of the pivot rows.
+// Repeat one step of an elimination for right-hand sides: the carried ones, and those of the block row at `place`. v
+// receives those of the pivot rows.
 template <class T, int B, int R>
 __device__ __forceinline__ void repeat_step(const Own<T, B>& own, u32 slot, int direction, const Vectors<T, B, R>& tile,
                                             u32 place, T (&carried)[B][R], T (&v)[2 * B][R]) {
@@ -209,7 +214,7 @@ __device__ __forceinline__ void repeat_step(const Own<T, B>& own, u32 slot, int 
   }
 }
 
-// The coarse right-hand sides, with factors.
+// Compute the coarse right-hand sides with stored factors.
 template <class T, int B, int R>
 __device__ __forceinline__ void reduce_factored(const Cut& cut, const Columns<const T>& rhs, const Columns<T>& coarse,
                                                 const Factors<T>& factors) {
@@ -240,7 +245,7 @@ __device__ __forceinline__ void reduce_factored(const Cut& cut, const Columns<co
   }
 }
 
-// sums − block·x, a block at one of the ends of the partition.
+// sums − block·x, for a block at one of the ends of the partition.
 template <class T, int B, int R>
 __device__ __forceinline__ void subtract_end(const Own<T, B>& own, End which, const T (&x)[B][R], T* sums) {
   UNROLL for (int r = 0; r < B; ++r) {
@@ -251,7 +256,7 @@ __device__ __forceinline__ void subtract_end(const Own<T, B>& own, End which, co
   }
 }
 
-// Solves for the inside of a partition with known ends, with factors.
+// Solve for the inner unknowns of a partition with known ends and stored factors.
 template <class T, int B, int R>
 __device__ __forceinline__ void solve_inside_factored(const Own<T, B>& own, const Vectors<T, B, R>& tile, u32 at, u32 rows,
                                                       const Ends<T, B, R>& ends) {
@@ -319,7 +324,7 @@ __device__ __forceinline__ void solve_inside_factored(const Own<T, B>& own, cons
   }
 }
 
-// x from the solution y of the coarse system, with factors; `source` is for the residuals.
+// Compute x from the solution y of the coarse system with stored factors. `source` is used for the residuals.
 template <class T, int B, int R, class Source>
 __device__ __forceinline__ void substitute_factored(const Cut& cut, const Source& source, const Columns<const T>& rhs,
                                                     const Columns<const T>& y, const Columns<T>& out,

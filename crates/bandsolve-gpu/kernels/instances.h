@@ -1,5 +1,5 @@
-// Instances of the kernels: name_B_R, with `band` for banded matrices and `interleaved` for interleaved batches in memory, `sparse` for
-// sparse right-hand sides.
+// Instances of the kernels: name_B_R. The suffix `band` stands for banded matrices in memory, `interleaved` for
+// interleaved batches, and `sparse` for sparse right-hand sides.
 RPTS(f32_1_1, float, 1, 1, Columns<const float>, Blocks<float, 1>)
 RPTS(f64_1_1, double, 1, 1, Columns<const double>, Blocks<double, 1>)
 RPTS(c32_1_1, Complex<float>, 1, 1, Columns<const Complex<float>>, Blocks<Complex<float>, 1>)

@@ -1,4 +1,5 @@
-// The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
+// The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and a form of the matrix in
+// memory (Source).
 #include "batch.cuh"
 #include "card.cuh"
 #include "cr.cuh"

@@ -2,58 +2,58 @@
 #pragma once
 #include "element.cuh"
 
-// Whether a row is exchanged with the one that was eliminated before: never; if its candidate for the pivot is larger; if a pivot
-// of two rows begins (scalars only: else as LARGER); in any case.
+// Whether a row is exchanged with the previously eliminated one: never, if its pivot candidate is larger, if a 2×2
+// pivot begins (scalars only; blocks use LARGER), or always.
 enum Exchange { NEVER, LARGER, DIAGONAL, FORCED };
 
-// How pivots are chosen: by exchanges; from rows that are scaled or not; candidates up to `noise` count as zero. And where it is
-// noted, a bit a system, that next to nothing was left to choose from; null: nowhere.
+// The choice of pivots: the exchanges, whether rows are scaled, and `noise`, up to which candidates count as zero.
+// `suspects` receives one bit for each system in which all pivot candidates vanished. It can be null.
 struct Rule {
   int exchange, scale_rows;
   double noise;
   u32* suspects;
 };
 
-// The rank up to which pivots, and equations, are next to nothing, where `most` is that of the largest entry: they may be zeros that
-// were rounded. Rows that are scaled need not be looked at: 2^NO_PIVOT.
+// The rank up to which pivots and equations count as vanishing, because they may be rounded zeros. `most` is the rank
+// of the largest entry. Scaled rows use 2^NO_PIVOT without this computation.
 template <class R> __device__ __forceinline__ u32 nothing_up_to(u32 most) {
   constexpr u32 ONE = 1u << (Bits<R>::MANTISSA % 32), DOWN = (u32)-Bits<R>::NO_PIVOT * ONE;
   return most > DOWN ? most - DOWN : 0;
 }
 template <class R> constexpr u32 NOTHING = (u32)(Bits<R>::BIAS + Bits<R>::NO_PIVOT) << (Bits<R>::MANTISSA % 32);
 
-// Notes that next to nothing was left of a pivot or an equation of a system: it may be singular, which the host finds out.
+// Report that a pivot or an equation of a system vanished. The host then checks whether the system is singular.
 __device__ __forceinline__ void suspect(u32* suspects, u32 system) {
   if (suspects) atomicOr(suspects + system / 32, 1u << (system % 32));
 }
 
-// The largest rank of some numbers.
+// The largest rank of several numbers.
 template <int N, class T> __device__ __forceinline__ u32 largest_rank(const T (&v)[N]) {
   u32 most = 0;
   UNROLL for (int k = 0; k < N; ++k) most = larger(most, rank(v[k]));
   return most;
 }
 
-// The least rank of the first K pivots of an elimination.
+// The smallest rank of the first K pivots of an elimination.
 template <int K, int ROWS, int W, class T> __device__ __forceinline__ u32 least_pivot(const T (&v)[ROWS][W]) {
   u32 least = rank(v[0][0]);
   UNROLL for (int k = 1; k < K; ++k) least = smaller(least, rank(v[k][k]));
   return least;
 }
 
-// The rule where the equations of both sides of a cut meet, and no pivot of two rows can begin.
+// The rule where the equations from both sides meet, so that no 2×2 pivot can begin.
 __device__ __forceinline__ Rule at_cut(Rule rule) {
   rule.exchange = rule.exchange == DIAGONAL ? LARGER : rule.exchange;
   return rule;
 }
 
-// A candidate for a pivot.
+// A pivot candidate, or zero if it is noise.
 template <class T> __device__ __forceinline__ T denoised(T v, const Rule& rule) {
   return select(rule.noise > 0 && modulus(v) <= typename Of<T>::Real(rule.noise), T{}, v);
 }
 
-// What an elimination did, to be done again to other columns: which rows were exchanged, a bit a comparison, and what was
-// subtracted. `Forget` keeps nothing.
+// The record of an elimination, for its repetition on other columns: one bit per comparison for the row exchanges, and
+// the factors. `Forget` stores nothing.
 struct Forget {
   template <class T> __device__ __forceinline__ void keep(int, bool, T) {}
 };
@@ -66,8 +66,9 @@ template <class T, int N> struct Record {
   }
 };
 
-// Eliminates the first K columns of ROWS rows: row k becomes the pivot row of column k, chosen from all rows that are left, or
-// if rows are not exchanged from those of its own block of B. Returns whether the last exchange that was possible took place.
+// Eliminate the first K columns of ROWS rows. Row k becomes the pivot row of column k. It is chosen from all remaining
+// rows, or from its own block of B rows if rows are not exchanged. Returns whether the last possible exchange took
+// place.
 template <int K, int B, int ROWS, int W, class T, class Keep>
 __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule, Keep& record) {
   bool swap = false;
@@ -103,10 +104,10 @@ __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& r
   return eliminate_columns<K, B>(v, rule, nothing);
 }
 
-// Comparisons, and factors, of the elimination of K columns of ROWS rows.
+// Number of comparisons, and of factors, in the elimination of K columns of ROWS rows.
 __host__ __device__ constexpr int steps(int K, int ROWS) { return K * (ROWS - 1) - K * (K - 1) / 2; }
 
-// Does to R columns what `eliminate_columns` has done.
+// Apply the recorded steps of `eliminate_columns` to R columns.
 template <int K, int ROWS, int R, class T>
 __device__ __forceinline__ void repeat_elimination(T (&v)[ROWS][R], const Record<T, steps(K, ROWS)>& record) {
   int before = 0;
@@ -126,8 +127,8 @@ __device__ __forceinline__ void repeat_elimination(T (&v)[ROWS][R], const Record
   }
 }
 
-// Solves the triangular system of the first N columns of the first N rows; the right-hand sides, in the last R columns, become
-// the solutions.
+// Solve the triangular system of the first N columns of the first N rows. The solutions replace the right-hand sides,
+// which are the last R columns.
 template <int N, int R, int ROWS, int W, class T> __device__ __forceinline__ void back_substitute(T (&v)[ROWS][W]) {
   UNROLL for (int k = N - 1; k >= 0; --k) {
     const T r = reciprocal(v[k][k]);

@@ -1,4 +1,4 @@
-// All that the kernels need of the machine. CUDA: thin. EMULATOR: the model of a thread block on the CPU.
+// The interface between the kernels and the machine. CUDA: a thin layer. EMULATOR: thread blocks on the CPU.
 #pragma once
 
 #ifdef EMULATOR
@@ -14,7 +14,7 @@ __device__ __forceinline__ u32 bits_of(float v) { return __float_as_uint(v); }
 __device__ __forceinline__ u64 bits_of(double v) { return (u64)__double_as_longlong(v); }
 __device__ __forceinline__ float of_bits(u32 v) { return __uint_as_float(v); }
 __device__ __forceinline__ double of_bits(u64 v) { return __longlong_as_double((long long)v); }
-// What another block of threads has written with release, and all that it wrote before.
+// Read a word that another thread block wrote with release, so that all of its earlier writes are visible.
 __device__ __forceinline__ u32 load_acquire(const u32* p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -23,6 +23,6 @@ __device__ __forceinline__ u32 load_acquire(const u32* p) {
 __device__ __forceinline__ void store_release(u32* p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
-// In a loop that waits for another block of threads.
+// Pause in a loop that waits for another thread block.
 __device__ __forceinline__ void spin_pause() { __nanosleep(20); }
 #endif

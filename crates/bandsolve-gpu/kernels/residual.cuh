@@ -2,11 +2,11 @@
 #pragma once
 #include "rpts.cuh"
 
-// A sum and what rounding has taken from it.
+// A sum and its rounding error.
 template <class R> struct Exact {
   R sum, rest;
 
-  // Subtracts a product.
+  // Subtract a product.
   __device__ __forceinline__ void subtract(R a, R x) {
     const R p = a * x, error = fma_add(a, x, -p);
     const R s = sum - p, back = s - sum;
@@ -35,8 +35,8 @@ template <class R> struct Rest<Complex<R>> {
   __device__ __forceinline__ Complex<R> value() const { return {re.value(), im.value()}; }
 };
 
-// The row, column and system of a thread where a block of threads is for one column: of the columns of all systems, one after
-// the other.
+// The row, column and system of a thread, in kernels whose thread blocks belong to one column each. Columns are counted
+// over all systems.
 struct Spot {
   u32 row, column;
 };
@@ -46,13 +46,13 @@ __device__ __forceinline__ Spot spot_of(const Cut& cut) {
   return {blockIdx.x % blocks * blockDim.x + threadIdx.x, blockIdx.x / blocks};
 }
 
-// A row of a matrix, scaled, with its right-hand side and what is left of that without A·x.
+// A scaled row of a matrix with its right-hand side and its residual.
 template <class T, int B> struct Left {
   typedef typename Of<T>::Real Real;
   T v[3 * B], d, rest;
   Real entries = Real(0), by;
 
-  // Row r of block row i; `values` are x, and `given` the right-hand sides, of one column of one system.
+  // Row r of block row i. `values` is x and `given` the right-hand side, for one column of one system.
   template <class Source>
   __device__ __forceinline__ Left(const Cut& cut, const Source& source, const T* given, const T* values, u32 i, u32 r) {
     source.row(cut, i, r, v);
@@ -73,7 +73,8 @@ template <class T, int B> struct Left {
   __device__ __forceinline__ Real error(Real x_max) const { return backward_error(rest, entries, x_max, d); }
 };
 
-// rest ← d − A·x, if it is wanted, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from `peaks.size`, in `peaks.gap`.
+// rest ← d − A·x, if `rest` is wanted. Raises `peaks.gap` to the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from
+// `peaks.size`.
 template <class T, int B, class Source>
 __device__ __forceinline__ void residual(const Cut& cut, const Source& source, const Columns<const T>& rhs,
                                          const Columns<const T>& x, const Columns<T>& rest, const Peaks<T>& peaks) {
@@ -93,7 +94,7 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
   peaks.raise(peaks.rhs + spot.column, most);
 }
 
-// x ← x + dx; raises `peaks.size` to the largest |x|.
+// x ← x + dx. Raises `peaks.size` to the largest |x|.
 template <class T>
 __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& dx, const Columns<T>& x, const Peaks<T>& peaks) {
   typedef typename Of<T>::Real Real;
@@ -109,9 +110,11 @@ __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& 
   peaks.raise(peaks.size + spot.column, largest);
 }
 
-// Mends windows of block rows, a block of threads each: what their equations lack is solved for with the unknowns outside as they
-// are, pivots being chosen over the window as a whole, and added to x. `windows` are columns of all systems and first block rows;
-// `window` is how all of them are cut. Their rows and the rows beside them are measured and noted again.
+// Repair windows of block rows, with one thread block per window.
+//
+// Each window is solved for its residual, with all unknowns outside fixed and with pivots from the whole window. The
+// solution is added to x. `windows` contains columns (counted over all systems) and first block rows; `window` is the
+// cut of every window. The errors of its rows and of the neighboring rows are measured again.
 template <class T, int B, class Source>
 __device__ __forceinline__ void mend(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& x,
                                      const u32* windows, const Cut& window, const Peaks<T>& peaks, const Rule& rule) {
@@ -149,7 +152,7 @@ __device__ __forceinline__ void mend(const Cut& cut, const Source& source, const
     const size_t row = (size_t)first * B + k;
     if (row >= cut.rows) continue;
     const T dx = top.tile.x((int)(k % B), 0, top.place(k / B));
-    // Of a singular window there is none.
+    // A singular window has no solution.
     if (!(modulus(dx) < power_of_two<Real>(Bits<Real>::BIAS))) continue;
     T& value = values[row * cut.row_step];
     const Real half = scale(x_max, Real(0.5));
@@ -158,7 +161,8 @@ __device__ __forceinline__ void mend(const Cut& cut, const Source& source, const
   }
   if (changed) atomicMax(peaks.bad + 1, 1u);
   __syncthreads();
-  // The block rows beside the window see its unknowns too, round the corner if the matrix is periodic.
+  // The equations of the neighboring block rows contain unknowns of the window. In a periodic matrix, the first and
+  // last rows are neighbors.
   Real gap = Real(0);
   for (u32 k = threadIdx.x; k < (window.n + 2) * B; k += blockDim.x) {
     const bool before = first == 0 && k < B, after = first + window.n == cut.n && k >= (window.n + 1) * B;

@@ -1,23 +1,24 @@
-// RPTS: partitions of a block tridiagonal system, one a thread, staged through shared memory.
+// RPTS: partitions of a block tridiagonal system, one per thread, staged through shared memory.
 //
-// `reduce` eliminates the inside of each partition from both ends and leaves equations between first and last unknowns of
-// neighbouring partitions; `substitute` eliminates again with known ends and solves for the inside; `finish` does all of it for
-// systems that fit a block of threads. Rows are scaled by powers of two, pivot rows chosen by selection, so that no thread
-// takes another way than its neighbours.
+// `reduce` eliminates the inner unknowns of each partition from both ends. The remaining equations couple the first and
+// last unknowns of neighboring partitions. `substitute` eliminates again with known ends, and solves for the inner
+// unknowns. `finish` does both for systems that fit in one thread block. Rows are scaled by powers of two. Pivot rows
+// are chosen by selection, so that threads do not diverge.
 //
 // Source: Klein 2.5 and 2.6.
 #pragma once
 #include "system.cuh"
 
-// What is left of the equations of a partition on the way: spike·x₀ + near·x_j + next·x_{j+1} = rhs.
+// The carried equations of a partition: spike·x₀ + near·x_j + next·x_{j+1} = rhs.
 template <class T, int B, int R> struct Carried {
   T spike[B][B], near[B][B], next[B][B], rhs[B][R];
-  // The pivot row before was the row that came: with diagonal pivoting, this is the second row of a pivot of two.
+  // Whether the previous pivot row was the new row. With diagonal pivoting, the current row is then the second one of a
+  // 2×2 pivot.
   bool taken = false;
 };
 
-// Whether a pivot of two rows begins: the row (a, b, c) is then the pivot row of the first unknown, and for the second there is no
-// choice. So nothing is divided by a small `near`. Source: Chang, thesis, chapter 3.
+// Whether a 2×2 pivot begins. The row (a, b, c) is then the pivot row of the first unknown, and the second has no
+// choice. No division by a small `near` occurs. Source: Chang, thesis, chapter 3.
 template <class T> __device__ __forceinline__ bool begins_pair(T near, T next, T a, T b, T c, bool taken) {
   typedef typename Of<T>::Real R;
   const R kappa = R(0.618033988749894848);
@@ -25,13 +26,13 @@ template <class T> __device__ __forceinline__ bool begins_pair(T near, T next, T
   return !taken && modulus(a) * modulus(next) * kappa > modulus(near) * sigma;
 }
 
-// Columns of a panel: x_{j−1}, x_j, x_{j+1}, x₀ where spikes are carried along, right-hand sides.
+// The columns of a panel: x_{j−1}, x_j, x_{j+1}, x₀ if spikes are carried, and right-hand sides.
 template <int B, int R, bool SPIKE> struct Panel {
   static constexpr int RHS = (SPIKE ? 4 : 3) * B, WIDTH = RHS + R;
 };
 
-// Eliminates x_{j−1} between what is carried (rows 0 … B − 1 of v) and block row j (the rows after them) at `place`; the pivot
-// rows are left in v. Returns whether the last pivot row is of block row j.
+// Eliminate x_{j−1} between the carried equations (rows 0 … B − 1 of v) and block row j at `place` (the other rows).
+// The pivot rows remain in v. Returns whether the last pivot row is from block row j.
 template <bool SPIKE, class T, int B, int R, class Keep>
 __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<T, B, R>& tile, u32 place, bool down,
                                           const Rule& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH], Keep& record) {
@@ -71,7 +72,7 @@ __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<
   return swap;
 }
 
-// The block row with which a sweep through a partition of `rows` block rows at `at` begins.
+// The block row with which a sweep begins, for a partition of `rows` block rows at `at`.
 template <class T, int B, int R>
 __device__ __forceinline__ Carried<T, B, R> begin_sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down) {
   const u32 second = rows > 1 ? 1 : 0, begin = at + (down ? second : rows - 1 - second);
@@ -87,8 +88,8 @@ __device__ __forceinline__ Carried<T, B, R> begin_sweep(const Tile<T, B, R>& til
   return carried;
 }
 
-// Eliminates the inside of a partition, downwards or upwards; what is left couples the unknowns at the end with those at the
-// beginning (spike) and with the neighbouring partition (next).
+// Eliminate the inner unknowns of a partition, downwards or upwards. The remaining equations couple the unknowns at the
+// end with those at the beginning (spike) and with the neighboring partition (next).
 template <class T, int B, int R>
 __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Rule& rule) {
   Carried<T, B, R> carried = begin_sweep(tile, at, rows, down);
@@ -100,7 +101,7 @@ __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32
   return carried;
 }
 
-// The rank up to which pivots and equations of a partition are next to nothing.
+// The rank up to which pivots and equations of a partition count as vanishing.
 template <class T, int B, int R>
 __device__ __forceinline__ u32 nothing_in(const Tile<T, B, R>& tile, u32 at, u32 rows, const Rule& rule) {
   typedef typename Of<T>::Real Real;
@@ -112,7 +113,7 @@ __device__ __forceinline__ u32 nothing_in(const Tile<T, B, R>& tile, u32 at, u32
   return nothing_up_to<Real>(most);
 }
 
-// The least rank of what is left of equations.
+// The smallest rank of the remaining equations.
 template <bool SPIKE, class T, int B, int R> __device__ __forceinline__ u32 least_equation(const Carried<T, B, R>& left) {
   u32 least = ~0u;
   UNROLL for (int r = 0; r < B; ++r) {
@@ -122,7 +123,7 @@ template <bool SPIKE, class T, int B, int R> __device__ __forceinline__ u32 leas
   return least;
 }
 
-// Block row `row` of the coarse system: what a sweep has left.
+// Block row `row` of the coarse system: the result of a sweep.
 template <class T, int B, int R> struct CoarseRow {
   T v[B][3 * B + R];
 
@@ -138,7 +139,7 @@ template <class T, int B, int R> struct CoarseRow {
   }
 };
 
-// Unknowns beside and at the ends of a partition.
+// The unknowns next to a partition and at its ends.
 template <class T, int B, int R> struct Ends {
   T before[B][R], first[B][R], last[B][R], after[B][R];
 };
@@ -150,7 +151,8 @@ __device__ __forceinline__ T without(const Tile<T, B, R>& tile, int which, int r
   return sum;
 }
 
-// Keeps the pivot rows of x_j, which stands at `place`: of scalars what was carried before, since the other candidate is kept anyway.
+// Store the pivot rows of x_j at `place`. For scalars, store the previous carried equation, because the other candidate
+// is already stored.
 template <class T, int B, int R>
 __device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const Carried<T, B, R>& before,
                                      const T (&v)[2 * B][Panel<B, R, false>::WIDTH], const Rule& rule) {
@@ -166,7 +168,7 @@ __device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const
   }
 }
 
-// The rows that x_j at `place` follows from, given the two blocks of unknowns after it: coefficients and right-hand sides.
+// The rows that determine x_j at `place`, given the next two blocks of unknowns: coefficients and right-hand sides.
 template <class T, int B, int R>
 __device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool below, const T (&value)[B][R],
                                      const T (&later)[B][R], T (&v)[2 * B][B + R]) {
@@ -188,8 +190,8 @@ __device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool 
   }
 }
 
-// Solves for the inside of a partition with known ends; in the end x in the tile holds the solution, ends included. Returns whether
-// next to nothing was left of a pivot or of the equation carried along.
+// Solve for the inner unknowns of a partition with known ends. At the end, x in the tile contains the solution,
+// including the ends. Returns whether a pivot or a carried equation vanished.
 template <class T, int B, int R>
 __device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
                                              const Rule& rule) {
@@ -209,7 +211,7 @@ __device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, 
         carried.rhs[r][c] = without(tile, 0, r, at + 1, ends.first, c, tile.rhs(r, c, at + 1));
       }
     }
-    // The first equation may hold nothing but what is known.
+    // The first equation may contain only known unknowns.
     least = least_equation<true>(carried);
     for (u32 j = 2; j + 1 < rows; ++j) {
       const Carried<T, B, R> before = carried;
@@ -219,7 +221,7 @@ __device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, 
       keep(tile, at + j - 1, before, v, rule);
       least = smaller(least, least_equation<false>(carried));
     }
-    // The unknowns before the last follow from what is carried and from the last row.
+    // The unknowns before the last ones follow from the carried equations and from the last row.
     T v[2 * B][B + R], value[B][R], later[B][R];
     UNROLL for (int r = 0; r < B; ++r) {
       UNROLL for (int s = 0; s < B; ++s) {
@@ -238,7 +240,7 @@ __device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, 
     for (u32 j = rows - 2; j >= 1; --j) {
       if (j < rows - 2) kept(tile, at + j, below >> j & 1, value, later, v);
       if (j == 1) {
-        // Those after the first may follow from the first row as well.
+        // The unknowns after the first ones may also follow from the first row.
         UNROLL for (int r = 0; r < B; ++r) {
           UNROLL for (int s = 0; s < B; ++s) v[B + r][s] = tile.block(2, r, s, at);
           UNROLL for (int c = 0; c < R; ++c) {
@@ -273,7 +275,8 @@ template <class T> struct Coarse {
   Columns<T> d;
 };
 
-// The coarse equations of the partitions of a block: block row 2p of the first, block row 2p + 1 of the last unknowns.
+// The coarse equations of the partitions of a thread block: block row 2p for the first unknowns, block row 2p + 1 for
+// the last ones.
 template <class T, int B, int R>
 __device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Coarse<T>& coarse,
                                             const Rule& rule) {
@@ -299,7 +302,7 @@ __device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut
   }
 }
 
-// The coarse system, of all partitions.
+// Compute the coarse system of all partitions.
 template <class T, int B, int R, class Source, class Rhs>
 __device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Rhs& rhs, const Coarse<T>& coarse,
                                        const Rule& rule) {
@@ -311,8 +314,8 @@ __device__ __forceinline__ void reduce(const Cut& cut, const Source& source, con
   reduce_tile(tile, cut, task, coarse, rule);
 }
 
-// The largest of the numbers of a warp, none negative, in every lane; all lanes take part. Bits of such numbers grow with
-// them, and NaN is larger than all.
+// The largest number of a warp, in every lane. The numbers must not be negative, and all lanes must take part. The bits
+// of such numbers increase with the numbers, and NaN is larger than all others.
 template <class R> __device__ __forceinline__ R warp_peak(R v) {
   for (u32 by = LANES / 2; by > 0; by /= 2) {
     const R other = __shfl_xor_sync(0xffffffffu, v, by);
@@ -321,20 +324,21 @@ template <class R> __device__ __forceinline__ R warp_peak(R v) {
   return v;
 }
 
-// What is found out about a solution: largest backward error, largest |x| and largest |right-hand side| of scaled rows, as bits,
-// for each column of each system; and bad rows.
+// The measurements of a solution, for each column of each system: the largest backward error, the largest |x|, and the
+// largest |right-hand side| of scaled rows, as bits. In addition, a list of inaccurate rows.
 template <class T> struct Peaks {
   typedef typename Of<T>::Real R;
   typedef typename Bits<R>::Word Word;
   Word *gap, *size, *rhs;
-  // How many rows have an error above `limit`, and whether the largest |x| was changed since; null: nothing is listed.
+  // The number of rows with an error above `limit`, and whether the repair changed the largest |x|. Null: no list.
   u32* bad;
-  // Their columns and numbers, as many as there is room for.
+  // The columns and numbers of these rows, as many as there is room for.
   u32* rows;
   double limit;
   u32 room;
 
-  // What counts of the backward error of a row: nothing if it is listed, to be mended.
+  // The backward error of a row as it counts for the column: zero if the row is in the list, because it will be
+  // repaired.
   __device__ __forceinline__ R noted(R error, u32 column, u32 row) const {
     if (!bad || !(error > R(limit) && error < R(1))) return error;
     const u32 k = atomicAdd(bad, 1u);
@@ -344,22 +348,22 @@ template <class T> struct Peaks {
     return R(0);
   }
 
-  // All lanes of a warp take part.
+  // All lanes of a warp must take part.
   __device__ __forceinline__ static void raise(Word* at, R v) {
     v = warp_peak(v);
     if (threadIdx.x % LANES == 0) atomicMax(at, bits_of(v));
   }
 };
 
-// The backward error of a scalar row, with the largest |x| that is known.
+// The backward error of a scalar row, relative to the largest known |x|.
 template <class T>
 __device__ __forceinline__ typename Of<T>::Real gap_of(const T (&r)[3], T d, T before, T x, T after, typename Of<T>::Real x_max) {
   const T rest = fma_add(negate(r[2]), after, fma_add(negate(r[1]), x, fma_add(negate(r[0]), before, d)));
   return backward_error(rest, absolute(r[0]) + absolute(r[1]) + absolute(r[2]), x_max, d);
 }
 
-// Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
-// only writes x.
+// Write x, and compute the largest |residual| / (Σ|a|·‖x‖ + |d|) with `x_max`, lower bounds of ‖x‖∞. Without
+// `peaks.gap`, only write x.
 template <class T, int B, int R, class Source, class Rhs, class Tile>
 __device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
                                     const Columns<T>& out, const typename Of<T>::Real (&x_max)[R],
@@ -418,8 +422,8 @@ __device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task
   }
 }
 
-// The unknowns beside and at the ends of a partition, from the solution y of the coarse system; those beside it also for the
-// residuals.
+// The unknowns next to a partition and at its ends, from the solution y of the coarse system. Those next to it are also
+// stored for the residuals.
 template <class T, int B, int R, class Tile>
 __device__ __forceinline__ Ends<T, B, R> ends_of(const Tile& tile, const Cut& cut, const Task& task, u32 lane,
                                                  const Columns<const T>& y) {
@@ -461,8 +465,8 @@ __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, co
   put<T, B>(tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
 }
 
-// x from the solution y of the coarse system, for the partitions of a block that were staged. `peaks` are raised; before this,
-// `coarse_peaks.size` are the largest |y|.
+// Compute x from the solution y of the coarse system, for the staged partitions of a thread block. Raises `peaks`.
+// `coarse_peaks.size` must contain the largest |y|.
 template <class T, int B, int R, class Source, class Rhs>
 __device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
                                                 const Rhs& rhs, const Columns<const T>& y, const Columns<T>& out,
@@ -477,7 +481,7 @@ __device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const
   put_knowing<T, B, R>(tile, cut, task, source, rhs, out, coarse_peaks, peaks, rule);
 }
 
-// The same for all partitions.
+// Compute x from the solution y of the coarse system, for all partitions.
 template <class T, int B, int R, class Source, class Rhs>
 __device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<const T>& y,
                                            const Columns<T>& out, const Peaks<T>& coarse_peaks, const Peaks<T>& peaks,
@@ -490,11 +494,12 @@ __device__ __forceinline__ void substitute(const Cut& cut, const Source& source,
   substitute_tile(tile, cut, task, source, rhs, y, out, coarse_peaks, peaks, rule);
 }
 
-// Block rows of a system that is one partition on chip, and of a partition of the systems between that and the first.
+// Maximum block rows of a system that is one partition on chip, and block rows per partition on the other levels on
+// chip.
 #define ALONE 16
 #define DEEPER_ROWS 8
 
-// The coarse system of a system that is solved on chip. In the end there are two block rows, of one partition.
+// The coarse system of a system on chip. The last one has two block rows in one partition.
 __device__ __forceinline__ Cut deeper(Cut cut) {
   cut.n = 2 * cut.partitions;
   cut.m = cut.n <= ALONE ? cut.n : DEEPER_ROWS;
@@ -502,7 +507,7 @@ __device__ __forceinline__ Cut deeper(Cut cut) {
   return cut;
 }
 
-// A level of a system on chip: the first is number 0.
+// A level of a system on chip. The first level has number 0.
 template <class T, int B, int R> struct Level {
   Cut cut;
   Tile<T, B, R> tile;
@@ -516,7 +521,7 @@ template <class T, int B, int R> struct Level {
   __device__ __forceinline__ u32 place(u32 row) const { return place_of(cut, {0, cut.partitions}, tile.pitch, row).at; }
 };
 
-// Reduces a level: each partition's two block rows, scaled, are rows of the next.
+// Reduce a level. The two scaled block rows of each partition become rows of the next level.
 template <class T, int B, int R>
 __device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
                                                const Rule& rule) {
@@ -537,8 +542,8 @@ __device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, cons
   }
 }
 
-// Solves the last of the levels, two block rows that are each other's neighbours on either side; `single`: they stand for the
-// same unknowns. Returns whether a pivot was next to nothing.
+// Solve the last level: two block rows that are neighbors on both sides. With `single`, both rows belong to the same
+// unknowns. Returns whether a pivot vanished.
 template <class T, int B, int R>
 __device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool single, const Rule& rule) {
   T v[2 * B][2 * B + R];
@@ -567,7 +572,7 @@ __device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool singl
   return least_pivot<2 * B>(v) <= nothing;
 }
 
-// Solves for the inside of the partitions of a level whose coarse system is solved.
+// Solve for the inner unknowns of the partitions of a level whose coarse system is solved.
 template <class T, int B, int R>
 __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
                                                    const Rule& rule) {
@@ -583,7 +588,7 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
       ends.first[r][c] = next.tile.x(r, c, places[1]);
       ends.last[r][c] = next.tile.x(r, c, places[2]);
       ends.after[r][c] = after ? next.tile.x(r, c, places[3]) : T{};
-      // For the residuals.
+      // These unknowns are needed for the residuals.
       level.tile.end(0, r, c, lane) = ends.before[r][c];
       level.tile.end(1, r, c, lane) = ends.after[r][c];
     }
@@ -592,7 +597,7 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
   if (nothing) suspect(rule.suspects, system);
 }
 
-// Solves a system of up to 32 partitions by one block of threads, on chip, whose rows are staged there. Source: Klein 2.6.8.
+// Solve a system of up to 32 partitions on chip with one thread block. The rows must be staged. Source: Klein 2.6.8.
 template <class T, int B, int R>
 __device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 system, const Rule& rule) {
   u32 levels = 1;
@@ -611,7 +616,7 @@ __device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 sy
   }
 }
 
-// Solves such a system, and writes x.
+// Solve a system on chip, and write x.
 template <class T, int B, int R, class Source, class Rhs>
 __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
                                           const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
@@ -619,7 +624,7 @@ __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task
   stage(top.tile, cut, task, source, rhs, rule.scale_rows);
   __syncthreads();
   solve_on_chip<T, B, R>(numbers, cut, task.system, rule);
-  // The unknowns of the coarse system are among those of the system.
+  // The unknowns of the coarse system are unknowns of the system.
   typename Of<T>::Real x_max[R] = {};
   const Level<T, B, R> next(cut, numbers, 1);
   for (u32 i = 0; i < next.cut.n; ++i) {
@@ -631,7 +636,7 @@ __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task
   put<T, B>(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
 }
 
-// Such systems, each by a block of threads.
+// Solve systems on chip, with one thread block per system.
 template <class T, int B, int R, class Source, class Rhs>
 __device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<T>& out,
                                        const Peaks<T>& peaks, const Rule& rule) {

@@ -1,16 +1,19 @@
-// Linear recurrences over all rows of a system, in one pass: thread blocks take tiles of rows in order, and tell the tiles after
-// theirs what they do to the state that goes from row to row. And by them LU without pivoting (CF-LU) and parallel diagonal
-// pivoting, whose pivots are quotients of leading minors: one kernel for pivots and the way down, one for the way up.
+// Linear recurrences over all rows of a system, in one pass.
 //
-// Source: Chang, thesis, chapter 4. There a tile looks back over as many tiles as it has to; here over those of its group of 32,
-// so that what is computed does not depend on who was fast.
+// Thread blocks process tiles of rows in order. Each tile passes on how it changes the state that goes from row to row
+// (its transfer). These recurrences implement LU without pivoting (CF-LU) and parallel diagonal pivoting, whose pivots
+// are quotients of leading minors. One kernel computes the pivots and the downward pass, another one the upward pass.
+//
+// Source: Chang, thesis, chapter 4. There, a tile looks back over a number of tiles that depends on timing. Here, it
+// looks back over the tiles of its group of 32, so that results do not depend on timing.
 #pragma once
 #include "rpts.cuh"
 
-// Tiles of a group.
+// Tiles per group.
 #define GROUP 32
 
-// A tile: threads of its block, rows of a thread (as many as fill 64 bytes with a number each, 8 at most), rows.
+// The sizes of a tile: threads per block, rows per thread (as many as fill 64 bytes with one number each, at most 8),
+// and rows.
 template <class T> struct Tiling {
   static constexpr u32 THREADS = 128, ROWS = sizeof(T) > 8 ? 64 / sizeof(T) : 8, TILE = THREADS * ROWS;
 };
@@ -22,7 +25,7 @@ template <class R> __device__ __forceinline__ Complex<R> shuffle(Complex<R> v, u
   return {shuffle(v.re, lane), shuffle(v.im, lane)};
 }
 
-// Some numbers.
+// Several numbers.
 template <class T, int N> struct Numbers {
   T v[N];
 };
@@ -31,8 +34,10 @@ template <class T, int N> __device__ __forceinline__ Numbers<T, N> shuffle(Numbe
   return numbers;
 }
 
-// What tiles tell one another about a recurrence. Flags are zero until what they belong to is written: of every tile its transfer,
-// then what leaves it, then of every group the state that enters it; numbers in the same order.
+// The messages between tiles about a recurrence.
+//
+// There are flags for the transfer of every tile, for the state that leaves it, and for the state that enters every
+// group. A flag is zero until its numbers are written. The numbers have the same order.
 template <class N> struct Messages {
   u32* flags;
   N* numbers;
@@ -52,24 +57,28 @@ template <int COUNT, class N> __device__ __forceinline__ Numbers<N, COUNT> hear(
   return what;
 }
 
-// What the threads of a block tell one another: transfers of warps, states that leave threads and the one that enters the tile,
-// the minors of the last row of each thread, and which tile is theirs.
+// Shared memory of the threads of a block:
+// - the transfers of warps (`totals`),
+// - the states that leave threads, and the state that enters the tile (`states`),
+// - the minors of the last row of each thread, and the number of the tile.
 template <class T> struct Desk {
   static constexpr u32 THREADS = Tiling<T>::THREADS;
   T totals[THREADS / 32 * 4], states[(THREADS + 1) * 2];
   Numbers<T, 2> minors[THREADS];
   u32 tile;
 
-  // Tiles are taken in order, so that those waited for are at work.
+  // Tiles are taken in order, so that all tiles on which this one waits are in progress.
   __device__ __forceinline__ void take(u32* ticket) {
     if (threadIdx.x == 0) tile = atomicAdd(ticket, 1u);
     __syncthreads();
   }
 };
 
-// Runs a recurrence over the rows of all tiles; returns the state that enters the rows of this thread. An operation has: the transfer
-// of no rows, one row longer, of two parts (`nothing`, `extend`, `compose`); what a transfer makes of a state, and what a row does
-// (`apply`, `step`); the state before the first row (`begin`).
+// Run a recurrence over the rows of all tiles. Returns the state that enters the rows of this thread.
+//
+// An operation defines the transfer of no rows (`nothing`), of one more row (`extend`), and of two parts (`compose`).
+// It also defines the effect of a transfer (`apply`) and of a row (`step`) on a state, and the state before the first
+// row (`begin`).
 template <class Operation, class T, int ROWS>
 __device__ __forceinline__ typename Operation::State scan(const typename Operation::Row (&rows)[ROWS],
                                                           const Messages<typename Operation::Number>& messages, Desk<T>& desk) {
@@ -87,7 +96,7 @@ __device__ __forceinline__ typename Operation::State scan(const typename Operati
   State* const states = reinterpret_cast<State*>(desk.states);
   Transfer own = Operation::nothing();
   UNROLL for (int k = 0; k < ROWS; ++k) own = Operation::extend(own, rows[k]);
-  // Transfers of the threads before this one: within the warp, then of the warps before.
+  // The transfers of the threads before this one: within the warp, then of the previous warps.
   for (u32 by = 1; by < 32; by *= 2) {
     const Transfer before = shuffle(own, lane >= by ? lane - by : 0);
     if (lane >= by) own = Operation::compose(before, own);
@@ -115,7 +124,8 @@ __device__ __forceinline__ typename Operation::State scan(const typename Operati
     }
   }
   __syncthreads();
-  // What leaves the rows of each thread, by the rows themselves, is what enters those of the next: transfers are rounded otherwise.
+  // The state after the rows of each thread enters the next thread. Transfers are not used here, because they are
+  // rounded differently.
   State state = Operation::apply(enter, states[THREADS]);
   UNROLL for (int k = 0; k < ROWS; ++k) state = Operation::step(state, rows[k]);
   states[t] = state;
@@ -146,7 +156,7 @@ template <class T> struct Affine {
   __device__ __forceinline__ static State begin() { return {{T{}}}; }
 };
 
-// Leading minors θ_i = b_i·θ_{i−1} − a_i·c_{i−1}·θ_{i−2} of scaled rows; only quotients of two in a row count.
+// Leading minors θ_i = b_i·θ_{i−1} − a_i·c_{i−1}·θ_{i−2} of scaled rows. Only quotients of consecutive minors are used.
 template <class T> struct Minors {
   typedef typename Of<T>::Real R;
   static constexpr int TRANSFER = 4, STATE = 2;
@@ -163,7 +173,7 @@ template <class T> struct Minors {
     UNROLL for (int k = 0; k < N; ++k) m.v[k] = scale(m.v[k], by);
     return m;
   }
-  // Divided by the larger of the two, equal quotients are equal bits.
+  // Division by the larger of the two: equal quotients then have equal bits.
   __device__ __forceinline__ static State normal(T newest, T before) {
     const T r = reciprocal(modulus(before) > modulus(newest) ? before : newest);
     return {{times(newest, r), times(before, r)}};
@@ -186,8 +196,10 @@ template <class T> struct Minors {
   __device__ __forceinline__ static State begin() { return {{one<T>(), T{}}}; }
 };
 
-// Pivots of two rows begin where they would, and not in the row before. States and transfers are bits: whether one begins; and for
-// both answers of the row before, the answer of the last row.
+// The rows in which 2×2 pivots begin: where the criterion is met, and no pivot begins in the previous row.
+//
+// States and transfers are bits. A state tells whether a pivot begins. A transfer contains the answer of the last row
+// for both possible answers of the row before the first.
 struct Pairs {
   static constexpr int TRANSFER = 1, STATE = 1;
   typedef u32 Number;
@@ -204,9 +216,12 @@ struct Pairs {
   __device__ __forceinline__ static State begin() { return {{0}}; }
 };
 
-// Numbers of the rows of a tile in shared memory, COUNT arrays of them, with the two rows after the tile and the one before it, which
-// comes last. Neighbouring threads load and store neighbouring rows, and then have rows of their own, one after the other: so that
-// they meet in no bank either way, a place stays free after as many as there are banks, and parts of complex numbers are apart.
+// The numbers of the rows of a tile in shared memory, in COUNT arrays. Each array has two rows after the tile, and one
+// row before it, which is stored last.
+//
+// Neighboring threads load and store neighboring rows, but each thread then processes consecutive rows. Two measures
+// avoid bank conflicts in both cases. One place is free after each group of as many places as there are banks. Real and
+// imaginary parts are separate.
 template <class T, int COUNT> struct Staged {
   typedef typename Of<T>::Real R;
   static constexpr u32 TILE = Tiling<T>::TILE, ROWS = Tiling<T>::ROWS, PLACES = TILE + 3, BANKS = 128 / sizeof(R);
@@ -231,18 +246,18 @@ template <class T, int COUNT> struct Staged {
       first[which * SIZE + place + place / BANKS] = v;
     }
   }
-  // Where row k of this thread is, from −1 to ROWS + 1.
+  // The index of row k of this thread, with k from −1 to ROWS + 1.
   __device__ __forceinline__ static u32 own(int k) { return threadIdx.x == 0 && k < 0 ? PLACES - 1 : threadIdx.x * ROWS + k; }
 };
 
-// Scaled rows of a tile with a right-hand side; zero outside of the matrix.
+// The scaled rows of a tile with one right-hand side. They are zero outside the matrix.
 template <class T> struct ScaledRows : Staged<T, 4> {
   typedef Staged<T, 4> Base;
   enum Which { A, B, C, D };
 
   __device__ __forceinline__ explicit ScaledRows(Desk<T>& desk) : Base(desk) {}
   __device__ __forceinline__ void load(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, u32 i, u32 place) const {
-    // Loads that wait for no condition are under way together.
+    // Loads without conditions can be in progress at the same time.
     const bool inside = i < cut.n;
     const u32 near = inside ? i : cut.n - 1;
     T r[3], d = rhs[near];
@@ -251,7 +266,7 @@ template <class T> struct ScaledRows : Staged<T, 4> {
     UNROLL for (int k = 0; k < 3; ++k) Base::put(k, place, select(inside, scale(r[k], by), T{}));
     Base::put(D, place, select(inside, scale(d, by), T{}));
   }
-  // All threads together; `first`: the first row of the tile.
+  // Load with all threads. `first` is the first row of the tile.
   __device__ __forceinline__ void load(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, u32 first) const {
     const u32 t = threadIdx.x;
     UNROLL for (u32 k = 0; k < Base::ROWS; ++k) {
@@ -264,7 +279,7 @@ template <class T> struct ScaledRows : Staged<T, 4> {
   __device__ __forceinline__ T b(int k) const { return Base::get(B, Base::own(k)); }
   __device__ __forceinline__ T c(int k) const { return Base::get(C, Base::own(k)); }
   __device__ __forceinline__ T d(int k) const { return Base::get(D, Base::own(k)); }
-  // Whether a pivot of two rows would begin in row k, with its minors.
+  // Whether the criterion for a 2×2 pivot that begins in row k is met, given the minors of row k.
   __device__ __forceinline__ u32 would(int k, const Numbers<T, 2>& minors) const {
     typedef typename Of<T>::Real R;
     const R next = modulus(a(k + 1)), own = modulus(c(k));
@@ -272,14 +287,16 @@ template <class T> struct ScaledRows : Staged<T, 4> {
     const R kappa = R(0.618033988749894848) * (next * own);
     return sigma * modulus(minors.v[0]) < kappa * modulus(minors.v[1]);
   }
-  // θ_{k+1}, up to the factor that the minors of row k have.
+  // θ_{k+1}, up to the common factor of the minors of row k.
   __device__ __forceinline__ T minor_after(int k, const Numbers<T, 2>& minors) const {
     return fma_add(b(k + 1), minors.v[0], times(negate(times(a(k + 1), c(k))), minors.v[1]));
   }
 };
 
-// What goes down: a right-hand side; y, factors of the way up, and bits of rows that are the second of a pivot, a byte a thread; a
-// ticket, messages of the recurrences, and the minors of the last row of every tile.
+// The arguments of the downward pass:
+// - a right-hand side,
+// - y, the factors of the upward pass, and bits for the second rows of 2×2 pivots (one byte per thread),
+// - a ticket, the messages of the recurrences, and the minors of the last row of every tile.
 template <class T> struct Down {
   const T* rhs;
   T *y, *factors;
@@ -291,7 +308,7 @@ template <class T> struct Down {
   u32* suspects;
 };
 
-// The minors of the rows of a thread: θ_k and θ_{k−1} up to a factor.
+// The minors θ_k and θ_{k−1} of the rows of a thread, up to a common factor.
 template <class T, int ROWS>
 __device__ __forceinline__ void find_minors(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
                                             Numbers<T, 2> (&minors)[ROWS]) {
@@ -301,7 +318,8 @@ __device__ __forceinline__ void find_minors(const ScaledRows<T>& row, const Down
   UNROLL for (int k = 0; k < ROWS; ++k) minors[k] = state = Minors<T>::step(state, rows[k]);
 }
 
-// θ_{k−1} and θ_k over θ_{k+1}: 1/Δ and b̂/Δ of a pivot that begins in row k; over θ_k they are the reciprocal of a pivot, and 1.
+// θ_{k−1} and θ_k divided by θ_{k+1}: 1/Δ and b̂/Δ of a 2×2 pivot that begins in row k. Divided by θ_k, they are the
+// reciprocal of a 1×1 pivot, and 1.
 template <class T> struct Quotients {
   T older, newer;
 
@@ -312,8 +330,8 @@ template <class T> struct Quotients {
   }
 };
 
-// Finds where pivots of two rows begin: bit k + 1 for row k, bit 0 for the row before. If one begins there, `before` becomes the minors
-// of that row: both rows divide by the same determinant.
+// Determine where 2×2 pivots begin: bit k + 1 for row k, bit 0 for the previous row. If a pivot begins in the previous
+// row, `before` becomes the minors of that row, because both rows divide by the same determinant.
 template <class T, int ROWS>
 __device__ __forceinline__ u32 find_pairs(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
                                           const Numbers<T, 2> (&minors)[ROWS], Numbers<T, 2>& before) {
@@ -335,7 +353,7 @@ __device__ __forceinline__ u32 find_pairs(const ScaledRows<T>& row, const Down<T
   return begins;
 }
 
-// Writes what the way up needs, through the places of a and b, which no thread needs any more once all have come here.
+// Write the data of the upward pass, through the places of a and b. All threads must have finished with a and b.
 template <class T, int ROWS>
 __device__ __forceinline__ void store(const Cut& cut, const ScaledRows<T>& row, const Down<T>& out, u32 first,
                                       const T (&factors)[ROWS], const T (&y)[ROWS]) {
@@ -353,11 +371,12 @@ __device__ __forceinline__ void store(const Cut& cut, const ScaledRows<T>& row, 
   }
 }
 
-// Pivots, y, and what the way up multiplies the x below with. With s = θ_{i−1}/θ_i, a pivot by itself has
+// Compute the pivots, y, and the factors with which the upward pass multiplies the x below. With s = θ_{i−1}/θ_i, a 1×1
+// pivot gives
 //   y_i = s·(d_i − a_i·y_{i−1}),  x_i = y_i − s·c_i·x_{i+1} .
-// Of a pivot of two rows the second has, with what the first hands on, r = d_{i−1} − a_{i−1}·y_{i−2},
-//   y_i = (b̂·d_i − a_i·r)/Δ,  x_i = y_i − b̂·c_i/Δ·x_{i+1} ,
-// and y and x of the first follow from r and the second row: x_{i−1} = (b_i·r − c_{i−1}·d_i)/Δ + c_{i−1}·c_i/Δ·x_{i+1}.
+// The first row of a 2×2 pivot passes on r = d_{i−1} − a_{i−1}·y_{i−2}, and the second row gives
+//   y_i = (b̂·d_i − a_i·r)/Δ,  x_i = y_i − b̂·c_i/Δ·x_{i+1} .
+// The values y and x of the first row follow from r and the second row: x_{i−1} = (b_i·r − c_{i−1}·d_i)/Δ + c_{i−1}·c_i/Δ·x_{i+1}.
 template <class T, bool PAIRS>
 __device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source, const Down<T>& out) {
   constexpr int ROWS = Tiling<T>::ROWS;
@@ -372,10 +391,11 @@ __device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source,
   u32 begins = 0;
   if constexpr (PAIRS) begins = find_pairs(row, out, desk, minors, before);
   Quotients<T> last(before, begins & 1 ? row.minor_after(-1, before) : one<T>());
-  // What multiplies right-hand sides; of the first of two rows 1/Δ.
+  // The factors of right-hand sides. For the first row of a 2×2 pivot, the factor is 1/Δ.
   T factor[ROWS];
   typename Affine<T>::Row rows[ROWS];
-  // Of two minors in a row the larger one is 1: pivots by themselves are not smaller than the first, Δ is that of scaled rows.
+  // The larger of two consecutive minors is 1. 1×1 pivots are therefore not smaller than the first minor, and Δ is that
+  // of scaled rows.
   u32 least = ~0u;
   const u32 inside = cut.n - desk.tile * Tiling<T>::TILE;
   UNROLL for (int k = 0; k < ROWS; ++k) {
@@ -401,7 +421,7 @@ __device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source,
   store(cut, row, out, desk.tile * Tiling<T>::TILE, factor, y);
 }
 
-// What goes up: what the way down has left (`seconds` only of pivots of two rows); x takes the place of y.
+// The arguments of the upward pass: the results of the downward pass (`seconds` only for 2×2 pivots). x replaces y.
 template <class T> struct Up {
   const T* factors;
   T* x;
@@ -410,8 +430,8 @@ template <class T> struct Up {
   Messages<T> backward;
 };
 
-// x_i = y_i + factor_i·(the x in which the pivot below begins), from the last row to the first; the second of two rows hands that
-// x on. Raises the largest |x|.
+// x_i = y_i + factor_i·(the x in which the pivot below begins), from the last row to the first. The second row of a 2×2
+// pivot passes this x on. Raises the largest |x|.
 template <class T> __device__ __forceinline__ void up(const Cut& cut, const Up<T>& in, const Peaks<T>& peaks, u32 column) {
   constexpr u32 THREADS = Tiling<T>::THREADS, ROWS = Tiling<T>::ROWS;
   SHARED_BYTES(memory);
@@ -419,7 +439,7 @@ template <class T> __device__ __forceinline__ void up(const Cut& cut, const Up<T
   const Staged<T, 2> staged(desk);
   enum { FACTOR, Y };
   desk.take(in.ticket);
-  // Rows before the first are numbers beyond the last.
+  // Rows before the first one have numbers beyond the last one.
   const u32 t = threadIdx.x, last = cut.n - 1 - desk.tile * Tiling<T>::TILE;
   UNROLL for (u32 k = 0; k < ROWS; ++k) {
     const u32 place = t + k * THREADS, i = last - place;

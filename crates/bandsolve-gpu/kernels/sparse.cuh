@@ -2,13 +2,13 @@
 #pragma once
 #include "rpts.cuh"
 
-// Columns of a sparse matrix, rows ascending: entries pointers[j] … pointers[j + 1] − 1 are those of column j.
+// The columns of a sparse matrix with ascending rows. Column j has the entries pointers[j] … pointers[j + 1] − 1.
 template <class T> struct Sparse {
   const T* values;
   const int *rows, *pointers;
 };
 
-// The first of the ascending numbers first … last − 1 that is not below a bound.
+// The index of the first of the ascending numbers first … last − 1 that is not below a bound.
 __device__ __forceinline__ u32 lower_bound(const int* numbers, u32 first, u32 last, u32 bound) {
   while (first < last) {
     const u32 middle = first + (last - first) / 2;
@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 lower_bound(const int* numbers, u32 first, u32 la
   return first;
 }
 
-// Right-hand sides are put into zeros; only then the rows, and what scales them, are loaded.
+// Set the right-hand sides to zero and add their entries. Then load the rows and scale them.
 template <class T, int R, class Source>
 __device__ __forceinline__ void stage(const Tile<T, 1, R>& tile, const Cut& cut, const Task& task, const Source& source,
                                       const Sparse<T>& rhs, bool scale_rows) {
@@ -53,8 +53,10 @@ __device__ __forceinline__ void stage(const Tile<T, 1, R>& tile, const Cut& cut,
   }
 }
 
-// Raises bad[0] to ~j for a pointer j that decreases, or leaves the entries there are; bad[1] to ~e for an entry whose row is not
-// in the matrix, or not after that of the entry before it in its column. A block of threads a column.
+// Check the structure, with one thread block per column.
+//
+// Raises bad[0] to ~j if pointer j decreases or exceeds the number of entries. Raises bad[1] to ~e if the row of entry
+// e is outside the matrix, or not after the row of the previous entry in its column.
 __device__ __forceinline__ void check(u32 rows, u32 entries, const int* row_indices, const int* pointers, u32* bad) {
   const u32 j = blockIdx.x, begin = (u32)pointers[j], end = (u32)pointers[j + 1];
   if (begin > end || end > entries || (j == 0 && begin != 0) || (j + 1 == gridDim.x && end != entries)) {
@@ -67,7 +69,7 @@ __device__ __forceinline__ void check(u32 rows, u32 entries, const int* row_indi
   }
 }
 
-// Writes the columns out, into zeros. A block of threads a column.
+// Write the columns to a dense array of zeros, with one thread block per column.
 template <class T> __device__ __forceinline__ void scatter(const Sparse<T>& rhs, const Columns<T>& out) {
   const u32 j = blockIdx.x;
   for (u32 e = (u32)rhs.pointers[j] + threadIdx.x; e < (u32)rhs.pointers[j + 1]; e += blockDim.x) {
@@ -75,8 +77,8 @@ template <class T> __device__ __forceinline__ void scatter(const Sparse<T>& rhs,
   }
 }
 
-// How many of the threads before this one, in a block, hold true, and how many in all; `counts` is shared, a word a warp. All
-// threads of the block take part.
+// The number of previous threads in the block for which a condition is true, and the number of all such threads.
+// `counts` is shared memory with one word per warp. All threads of the block must take part.
 struct Rank {
   u32 before, all;
 };
@@ -94,9 +96,13 @@ __device__ __forceinline__ Rank rank_of(bool holds, u32* counts) {
   return rank;
 }
 
-// The entries of largest modulus of columns of x, as many as the pointers of the result say, by rows; of equal ones those of
-// smaller rows. Their bits are looked at eight at a time, from the highest: a histogram of 256 bins tells in which bin the
-// last entry that is wanted is. A block of threads a column. Source: Klein 2.6.12; the ties are ours.
+// Select the entries of largest modulus in columns of x, with one thread block per column.
+//
+// The pointers of the result determine their number, and their rows ascend. Among entries of equal modulus, those in
+// rows with smaller numbers are selected. The bits of the moduli are examined in groups of eight, from the highest. In
+// each step, a histogram with 256 bins shows the bin of the last selected entry.
+//
+// Source: Klein 2.6.12, without the rule for equal moduli.
 template <class T>
 __device__ __forceinline__ void prune(u32 n, const Columns<const T>& x, const int* pointers, T* values, int* rows) {
   typedef typename Of<T>::Real R;
@@ -108,7 +114,7 @@ __device__ __forceinline__ void prune(u32 n, const Columns<const T>& x, const in
   const u32 first = (u32)pointers[blockIdx.x];
   u32 wanted = (u32)pointers[blockIdx.x + 1] - first;
   if (wanted == 0) return;
-  // Entries whose bits under the mask are larger than those of the prefix are taken, of equal ones as many as are wanted.
+  // Select all entries whose masked bits exceed the prefix, and as many equal ones as are still needed.
   Word prefix = 0, mask = 0;
   for (int shift = 8 * (int)sizeof(Word) - 8; shift >= 0; shift -= 8) {
     for (u32 b = threadIdx.x; b < 256; b += blockDim.x) histogram[b] = 0;

@@ -1,24 +1,27 @@
-// Systems in memory, how they are cut, and their rows in shared memory.
+// Systems in memory, their division into partitions, and their rows in shared memory.
 //
-// Block row i of B rows reads a_i·x_{i−1} + b_i·x_i + c_i·x_{i+1} = d_i; B = 1: a tridiagonal system.
+// Block row i has B rows: a_i·x_{i−1} + b_i·x_i + c_i·x_{i+1} = d_i. With B = 1, the system is tridiagonal.
 #pragma once
 #include "panel.cuh"
 
-// Threads of a warp; a block of threads has at most as many partitions.
+// Threads per warp, which is the maximum number of partitions of a thread block.
 #define LANES 32
 
-// A system, or several of one size one after the other, and how it is cut: `partitions` of m block rows each, the last of 2 to
-// m + 1 (of n, if there is but one), none of more than 64: one bit of a word for each pivot.
+// The size of a system, or of several consecutive systems of the same size, and its division into partitions.
+//
+// Each of the `partitions` has m block rows, and the last one has 2 to m + 1. (A single partition has n.) A partition
+// has at most 64 block rows, because each pivot needs one bit of a word.
 struct Cut {
-  // Block rows, and rows, of which the last block row may have fewer than others.
+  // Number of block rows, and number of rows. The last block row may be shorter than the others.
   u32 n, rows;
-  // Block rows of a partition, partitions in all and of a block of threads, whether the first and the last row are neighbours.
+  // Block rows per partition, partitions in total and per thread block, and whether the first and the last row are
+  // neighbors.
   u32 m, partitions, lanes, periodic;
-  // Right-hand sides of one system, and systems.
+  // Number of right-hand sides per system, and number of systems.
   u32 columns, systems;
-  // The first group of partitions that this launch is for, and how many there are.
+  // The first group of partitions in this launch, and the number of groups.
   u32 first, spans;
-  // From a system to the next in memory, and from a row to the next.
+  // Distance in memory from one system to the next, and from one row to the next.
   u32 system_step, row_step;
 };
 
@@ -26,15 +29,16 @@ __device__ __forceinline__ u32 rows_of(const Cut& cut, u32 partition) {
   return partition + 1 < cut.partitions ? cut.m : cut.n - partition * cut.m;
 }
 
-// Elements from one partition to the next in shared memory: odd, so that threads do not meet in a bank.
+// Distance between partitions in shared memory. An odd distance avoids bank conflicts between threads.
 __device__ __forceinline__ u32 pitch_of(u32 m) { return (m + 1) | 1; }
 
-// Partitions of a block of threads.
+// The partitions of a thread block.
 struct Span {
   u32 first, count;
 };
 
-// What a block of threads does: R right-hand sides of a span of a system. Neighbours have the same rows, which are then near.
+// The task of a thread block: R right-hand sides of a span of a system. Neighboring blocks have the same rows, which
+// are then in cache.
 struct Task {
   u32 system, column, columns;
   Span span;
@@ -47,10 +51,10 @@ template <int R> __device__ __forceinline__ Task task_of(const Cut& cut, u32 blo
           {first, cut.partitions - first < cut.lanes ? cut.partitions - first : cut.lanes}};
 }
 
-// Which matrix is meant: A, its transpose, or its conjugate transpose.
+// The operator: A, its transpose, or its conjugate transpose.
 enum Op { PLAIN, TRANSPOSE, CONJ_TRANSPOSE };
 
-// A block tridiagonal matrix: arrays of B × B blocks, each by columns.
+// A block tridiagonal matrix: arrays of B × B blocks in column-major order.
 template <class T, int B> struct Blocks {
   const T *a, *b, *c;
   int op;
@@ -75,8 +79,8 @@ template <class T, int B> struct Blocks {
   }
 };
 
-// A matrix with `lower` diagonals below and `upper` above the main one, none more than B: the entry in column i + k of row i is
-// at i·row_step + k·diagonal_step + origin. The last block row is filled up with rows of the identity.
+// A matrix with `lower` diagonals below and `upper` above the main one, at most B each. The entry in column i + k of
+// row i is at i·row_step + k·diagonal_step + origin. The last block row is padded with rows of the identity.
 template <class T, int B> struct Band {
   const T* entries;
   long long row_step, diagonal_step, origin;
@@ -97,7 +101,7 @@ template <class T, int B> struct Band {
   }
 };
 
-// The tridiagonal matrices of a batch whose rows lie side by side: row i of the first, of the second, …
+// The tridiagonal matrices of an interleaved batch: row i of the first one, of the second one, …
 template <class T> struct Interleaved {
   const T *a, *b, *c;
   int op;
@@ -116,18 +120,18 @@ template <class T> struct Interleaved {
   }
 };
 
-// Right-hand sides, or solutions, in columns.
+// Right-hand sides or solutions as columns.
 template <class T> struct Columns {
   T* first;
   unsigned long long step;
 
-  // Those of a system that begin with a column.
+  // The columns of a system from a given column on.
   __device__ __forceinline__ Columns of(const Cut& cut, u32 system, u32 column) const {
     return {first ? first + (size_t)system * cut.system_step + column * step : first, step};
   }
 };
 
-// A power of two that scales a row.
+// The power of two that scales a row.
 template <class T, int N> __device__ __forceinline__ typename Of<T>::Real row_scale(const T (&v)[N], bool rows) {
   typedef typename Of<T>::Real R;
   R most = R(0);
@@ -135,15 +139,17 @@ template <class T, int N> __device__ __forceinline__ typename Of<T>::Real row_sc
   return rows ? equilibrate(most) : R(1);
 }
 
-// The rows of the partitions of a block in shared memory, and what solving for them needs: planes of one number a block row.
+// The rows of the partitions of a thread block in shared memory, and further numbers for their solution. Each plane has
+// one number per block row.
 //
-// Scalars keep their rows, and what is carried on the way; of blocks the pivot rows replace the rows, x the right-hand sides.
+// For scalars, the rows remain, and the carried equations are stored separately. For blocks, pivot rows replace the
+// rows, and x replaces the right-hand sides.
 template <class T, int B, int R> struct Tile {
   static constexpr int ROWS = 3 * B * B + B * R;
   static constexpr int NEAR = ROWS, NEXT = NEAR + 1;
   static constexpr int X = B == 1 ? NEXT + 1 : 3 * B * B;
   static constexpr int PLANES = B == 1 ? X + R : ROWS;
-  // In the end the rows are still there.
+  // Whether the rows still exist at the end.
   static constexpr bool HAS_ROWS = B == 1;
 
   T* first;
@@ -152,24 +158,24 @@ template <class T, int B, int R> struct Tile {
   __device__ __forceinline__ Tile(T* memory, u32 m, u32 partitions)
       : first(memory), count(partitions), pitch(pitch_of(m)), size(pitch * partitions) {}
   __device__ __forceinline__ T& at(int plane, u32 place) const { return first[plane * size + place]; }
-  // Entry (r, s) of a block: 0: a, 1: b, 2: c.
+  // Entry (r, s) of block a (which = 0), b (1) or c (2).
   __device__ __forceinline__ T& block(int which, int r, int s, u32 place) const { return at((which * B + s) * B + r, place); }
   __device__ __forceinline__ T& rhs(int r, int column, u32 place) const { return at(3 * B * B + column * B + r, place); }
   __device__ __forceinline__ T& x(int r, int column, u32 place) const { return at(X + column * B + r, place); }
-  // Unknowns before (0) and after (1) a partition.
+  // The unknowns before (0) and after (1) a partition.
   __device__ __forceinline__ T& end(int side, int r, int column, u32 lane) const {
     return first[PLANES * size + ((side * R + column) * B + r) * count + lane];
   }
-  // The first number after all of this.
+  // The first number after the tile.
   __device__ __forceinline__ T* beyond() const { return first + PLANES * size + 2 * B * R * count; }
 };
 
-// Rows of the partitions of a span.
+// The number of block rows of the partitions of a span.
 __device__ __forceinline__ u32 rows_in(const Cut& cut, Span span) {
   return (span.count - 1) * cut.m + rows_of(cut, span.first + span.count - 1);
 }
 
-// Where a row of a span is: its partition, its place in it, and its place in the tile.
+// The position of a row of a span: its partition, its number in the partition, and its index in the tile.
 struct Place {
   u32 partition, j, at;
 };
@@ -179,7 +185,8 @@ __device__ __forceinline__ Place place_of(const Cut& cut, Span span, u32 pitch, 
   return {p, j, p * pitch + j};
 }
 
-// Loads the rows of the partitions, one after the other, all threads together; without right-hand sides, these are zero.
+// Load the rows of the partitions, one partition after the other, with all threads. Without right-hand sides, they are
+// set to zero.
 template <class T, int B, int R, class Source>
 __device__ __forceinline__ void stage(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
                                       const Columns<const T>& rhs, bool scale_rows) {

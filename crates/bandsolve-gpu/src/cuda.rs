@@ -1,4 +1,4 @@
-//! NVIDIA GPUs, through the library of the driver, which is opened at run time.
+//! NVIDIA GPUs, through the driver's library, which is loaded at run time.
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use crate::program;
@@ -24,33 +24,33 @@ fn failed(call: &'static str) -> impl Fn(DriverError) -> Error {
 
 pub(crate) struct Cuda {
     context: Arc<CudaContext>,
-    /// As NVRTC names it.
+    /// The architecture with NVRTC's name.
     architecture: String,
     limits: Limits,
     name: String,
-    /// All kernels, if they were compiled with this crate, and for this card.
+    /// All kernels, if they were compiled with this crate for this GPU.
     prebuilt: Option<sys::CUmodule>,
-    /// Kernels that were launched already.
+    /// The kernels that were launched before.
     kernels: Mutex<HashMap<String, Kernel>>,
 }
 
 struct Kernel {
-    /// Loaded for it.
+    /// The module that was loaded for this kernel.
     module: Option<sys::CUmodule>,
     function: sys::CUfunction,
 }
 
-// SAFETY: handles of a context may be used from any thread to which the context is bound, as all methods do first.
+// SAFETY: any thread may use the handles of a context after it binds the context, as all methods do first.
 unsafe impl Send for Cuda {}
-// SAFETY: as above; the driver locks for itself.
+// SAFETY: as above; the driver has its own locks.
 unsafe impl Sync for Cuda {}
 
 impl Cuda {
     pub fn open(number: usize) -> Result<Self> {
         let no_device = |reason: &str| Error::NoDevice { reason: reason.into() };
         let driver = |error: DriverError| Error::NoDevice { reason: error.to_string() };
-        // Without the library, calls into it would panic.
-        // SAFETY: only looks for the library.
+        // Without the library, calls of the driver would panic.
+        // SAFETY: the call only looks for the library.
         if !unsafe { sys::is_culib_present() } {
             return Err(no_device(
                 "the library of the NVIDIA driver (libcuda.so.1, nvcuda.dll) was not found; install the driver",
@@ -59,7 +59,7 @@ impl Cuda {
         let context = CudaContext::new(number).map_err(driver)?;
         context.bind_to_thread().map_err(driver)?;
         // Loading fails on a GPU for which the kernels were not built.
-        // SAFETY: a fat binary, as the compiler wrote it.
+        // SAFETY: this is a fat binary from the compiler.
         let load = |image: &[u8]| unsafe { result::module::load_data(image.as_ptr().cast()) }.ok();
         let prebuilt = program::PREBUILT.and_then(load);
         if prebuilt.is_none() && !program::compiler_is_present() {
@@ -87,14 +87,14 @@ impl Cuda {
             return Ok(kernel.function);
         }
         let own = if self.prebuilt.is_some() { None } else { Some(self.compile(name)?) };
-        let module = self.prebuilt.or(own).expect("one of them");
-        let c_name = CString::new(name).expect("a name without zeros");
+        let module = self.prebuilt.or(own).expect("a module was prebuilt or compiled");
+        let c_name = CString::new(name).expect("a kernel name has no zero bytes");
         // SAFETY: the module is loaded as long as `self` lives.
         let function =
             unsafe { result::module::get_function(module, c_name) }.map_err(failed("cuModuleGetFunction"))?;
         if self.limits.shared_per_block > USUAL_SHARED {
             let (which, limit) = (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self.limits.shared_per_block as i32);
-            // SAFETY: a function of our module.
+            // SAFETY: the function belongs to a loaded module.
             unsafe { result::function::set_function_attribute(function, which, limit) }
                 .map_err(failed("cuFuncSetAttribute"))?;
         }
@@ -104,8 +104,8 @@ impl Cuda {
 
     /// Compile and load a kernel.
     fn compile(&self, name: &str) -> Result<sys::CUmodule> {
-        let text = CString::new(program::compile(name, &self.architecture)?).expect("text without zeros");
-        // SAFETY: text of PTX that ends with a zero.
+        let text = CString::new(program::compile(name, &self.architecture)?).expect("PTX has no zero bytes");
+        // SAFETY: this is PTX text that ends with a zero byte.
         unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))
     }
 
@@ -119,14 +119,15 @@ impl Drop for Cuda {
         if self.bind().is_ok() {
             let kernels = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner);
             for module in kernels.values().filter_map(|kernel| kernel.module).chain(self.prebuilt) {
-                // SAFETY: loaded by `open` or `compile`, and nobody launches any more. What goes wrong now concerns nobody.
+                // SAFETY: `open` or `compile` loaded the module, and no more launches follow. Errors can no longer be
+                // reported.
                 _ = unsafe { result::module::unload(module) };
             }
         }
     }
 }
 
-/// An allocation, or a stream, of a context.
+/// An allocation or a stream of a context.
 struct Owned {
     context: Arc<CudaContext>,
     handle: u64,
@@ -136,7 +137,7 @@ struct Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: made by `allocate` or `new_stream`, and nobody uses it any more.
+            // SAFETY: `allocate` or `new_stream` made the handle, and it is no longer used.
             unsafe { (self.free)(self.handle) };
         }
     }
@@ -157,10 +158,10 @@ impl Backend for Cuda {
 
     fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         self.bind()?;
-        // SAFETY: memory of this size.
+        // SAFETY: this allocates memory of this size.
         let handle = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(failed("cuMemAlloc"))?;
         let free = |address| {
-            // SAFETY: allocated above. What goes wrong concerns nobody.
+            // SAFETY: the memory was allocated above. Errors can no longer be reported.
             _ = unsafe { result::free_sync(address) };
         };
         Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
@@ -171,7 +172,7 @@ impl Backend for Cuda {
         let made = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
         let handle = made.expose_provenance() as u64;
         let free = |handle| {
-            // SAFETY: made above. What goes wrong concerns nobody.
+            // SAFETY: the stream was created above. Errors can no longer be reported.
             _ = unsafe { result::stream::destroy(stream(handle)) };
         };
         Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
@@ -179,7 +180,7 @@ impl Backend for Cuda {
 
     fn synchronize(&self, handle: u64) -> Result<()> {
         self.bind()?;
-        // SAFETY: a stream of this context.
+        // SAFETY: the stream belongs to this context.
         unsafe { result::stream::synchronize(stream(handle)) }.map_err(failed("cuStreamSynchronize"))
     }
 
@@ -188,7 +189,7 @@ impl Backend for Cuda {
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
         let [begin, end] = [result::event::create(flags), result::event::create(flags)];
         let (begin, end) = (begin.map_err(failed("cuEventCreate"))?, end.map_err(failed("cuEventCreate"))?);
-        // SAFETY: events and a stream of this context; the events are destroyed when nothing waits for them any more.
+        // SAFETY: events and stream belong to this context. The events are destroyed when nothing waits for them.
         unsafe {
             let start = result::event::record(begin, stream(handle)).map_err(failed("cuEventRecord"));
             let worked = start.and_then(|()| work());
@@ -216,7 +217,7 @@ impl Backend for Cuda {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's promise; `from` is borrowed until the copy is done.
+        // SAFETY: the caller's promise; `from` is borrowed until the copy is complete.
         unsafe { result::memcpy_htod_async(address, from, stream(handle)) }.map_err(failed("cuMemcpyHtoDAsync"))?;
         self.synchronize(handle)
     }
@@ -226,7 +227,7 @@ impl Backend for Cuda {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's promise; `to` is borrowed until the copy is done.
+        // SAFETY: the caller's promise; `to` is borrowed until the copy is complete.
         unsafe { result::memcpy_dtoh_async(to, address, stream(handle)) }.map_err(failed("cuMemcpyDtoHAsync"))?;
         self.synchronize(handle)
     }
@@ -243,7 +244,7 @@ impl Backend for Cuda {
     fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize> {
         self.bind()?;
         let function = self.kernel(kernel)?;
-        // SAFETY: a function of one of our modules.
+        // SAFETY: the function belongs to a loaded module.
         unsafe { result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared) }
             .map(|blocks| blocks as usize)
             .map_err(failed("cuOccupancyMaxActiveBlocksPerMultiprocessor"))

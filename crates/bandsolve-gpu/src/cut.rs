@@ -1,70 +1,73 @@
-//! Partitions of systems, level by level.
+//! The division of systems into partitions, level by level.
 
 use crate::device::Limits;
 use bandsolve::{Error, Result};
 
 /// Threads of a warp: the maximum number of partitions of a thread block.
 const LANES: usize = 32;
-/// Threads of a block: two warps eliminate, all load and store.
+/// Threads per block: two warps eliminate, and all threads load and store.
 pub const THREADS: u32 = 128;
 /// Maximum number of rows of a partition: one bit of a word for each pivot.
 const LONGEST: usize = 64;
-/// Rows of a partition of systems that would leave multiprocessors idle with longer ones; the fewer, the more blocks of threads,
-/// and the more memory for what is left: 2/m of the system.
+/// Rows per partition of systems that would leave multiprocessors idle with longer partitions.
 ///
-/// Source: Klein 2.6.8, Algorithm 3.
+/// Fewer rows per partition mean more thread blocks, but also more memory for the coarse system: 2/m of the system.
+///
+/// # Source
+/// Klein 2.6.8, Algorithm 3.
 const SHORTER_ROWS: [usize; 2] = [23, 17];
-/// Rows of a partition on chip, from the second level on, and of a system that is one partition there (`rpts.cuh`).
+/// Rows of a partition on chip from the second level on, and maximum rows of a system with one partition on chip
+/// (`rpts.cuh`).
 const DEEPER_ROWS: usize = 8;
 const ALONE: usize = 16;
 /// Maximum number of thread blocks on a multiprocessor.
 const RESIDENT: usize = 2048 / THREADS as usize;
 
-/// A level of the recursion, as the kernels see it (`system.cuh`).
+/// A level of the recursion, in the form that the kernels use (`system.cuh`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct DeviceCut {
-    /// Block rows.
+    /// Number of block rows.
     pub n: u32,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Block rows of a partition.
+    /// Block rows per partition.
     pub m: u32,
     pub partitions: u32,
     /// Partitions per thread block.
     pub lanes: u32,
     pub periodic: u32,
-    /// Right-hand sides of a system.
+    /// Right-hand sides per system.
     pub columns: u32,
     pub systems: u32,
-    /// First block of threads of a system that a launch is for, and how many.
+    /// The first thread block of each system in a launch, and the number of thread blocks per system.
     pub first: u32,
     pub spans: u32,
-    /// From a system, and from a row, to the next in memory.
+    /// Distance in memory from one system to the next, and from one row to the next.
     pub system_step: u32,
     pub row_step: u32,
 }
 
 impl DeviceCut {
-    /// Two levels on chip end in one partition.
+    /// The coarse system of a level on chip. It is a single partition if it has at most [`ALONE`] block rows.
     fn deeper(self) -> Self {
         let n = 2 * self.partitions as usize;
         let m = if n <= ALONE { n } else { DEEPER_ROWS };
         Self { n: n as u32, m: m as u32, partitions: partitions(n, m) as u32, ..self }
     }
 
-    /// Columns of all systems.
+    /// The number of columns of all systems.
     pub fn all_columns(&self) -> usize {
         self.columns as usize * self.systems as usize
     }
 }
 
-/// Partitions of m rows, the last of 2 to m + 1.
+/// The number of partitions of m rows. The last one has 2 to m + 1 rows.
 fn partitions(n: usize, m: usize) -> usize {
     if n <= m { 1 } else { n / m + usize::from(n % m > 1) }
 }
 
-/// A kind of kernels: rows of a block, right-hand sides on chip, and bytes of a number.
+/// A kind of kernels: block size, number of right-hand sides on chip, and bytes of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelKind {
     pub block: usize,
@@ -73,25 +76,25 @@ pub struct KernelKind {
 }
 
 impl KernelKind {
-    /// Bytes of shared memory to reduce a level (`Tile` in `system.cuh`).
+    /// Bytes of shared memory for reducing a level (`Tile` in `system.cuh`).
     pub fn reduce_bytes(&self, cut: &DeviceCut) -> usize {
         self.bytes * self.plane(cut) * self.row_numbers()
     }
 
-    /// Bytes of shared memory to substitute in a level.
+    /// Bytes of shared memory for substitution in a level.
     pub fn substitute_bytes(&self, cut: &DeviceCut) -> usize {
         let kept = if self.block == 1 { 2 + self.on_chip } else { 0 };
         let lanes = cut.lanes.min(cut.partitions) as usize;
         self.bytes * (self.plane(cut) * (self.row_numbers() + kept) + 2 * self.block * self.on_chip * lanes)
     }
 
-    /// Bytes of shared memory for right-hand sides alone, where factors are kept.
+    /// Bytes of shared memory for right-hand sides only, if factors are stored.
     pub fn vector_bytes(&self, cut: &DeviceCut) -> usize {
         let lanes = cut.lanes.min(cut.partitions) as usize;
         self.bytes * self.block * self.on_chip * (self.plane(cut) + 2 * lanes)
     }
 
-    /// Bytes of shared memory to solve a system on chip.
+    /// Bytes of shared memory for solving a system on chip.
     pub fn finish_bytes(&self, cut: &DeviceCut) -> usize {
         let (mut cut, mut bytes) = (*cut, self.substitute_bytes(cut));
         while cut.partitions > 1 {
@@ -101,12 +104,13 @@ impl KernelKind {
         bytes + self.substitute_bytes(&cut.deeper())
     }
 
-    /// Bytes of shared memory to solve systems of a batch, each by a thread, between two rows of zeros.
+    /// Bytes of shared memory for the systems of a batch, each solved by one thread, between two rows of zeros.
     pub fn alone_bytes(&self, cut: &DeviceCut) -> usize {
         self.substitute_bytes(&DeviceCut { m: cut.m + 2, ..*cut })
     }
 
-    /// Threads of a block, and its bytes of shared memory, for interleaved batches: seven numbers a row of a chunk of 16.
+    /// Threads per block and bytes of shared memory for interleaved batches: seven numbers per row of a chunk of 16
+    /// rows.
     pub fn interleaved_block(&self, limits: &Limits) -> (u32, usize) {
         let bytes = |threads: u32| 7 * 16 * self.bytes * threads as usize;
         let threads = [THREADS, THREADS / 2].into_iter().find(|threads| bytes(*threads) <= limits.shared_per_block / 2);
@@ -114,12 +118,13 @@ impl KernelKind {
         (threads, bytes(threads))
     }
 
-    /// Numbers that solving an interleaved batch keeps (`batch.cuh`).
+    /// Number of intermediate results for solving an interleaved batch (`batch.cuh`).
     pub fn interleaved_kept(&self, cut: &DeviceCut) -> usize {
         3 * (cut.n as usize - 1).div_ceil(16) * cut.all_columns()
     }
 
-    /// Numbers of a plane of a tile: an odd number of places for every partition, with room for one row more.
+    /// Number of entries of a plane of a tile. Every partition has an odd number of entries, with room for one more
+    /// row.
     fn plane(&self, cut: &DeviceCut) -> usize {
         ((cut.m as usize + 1) | 1) * cut.lanes.min(cut.partitions) as usize
     }
@@ -129,7 +134,7 @@ impl KernelKind {
     }
 }
 
-/// A system before it is cut: block rows, rows, …
+/// A system before its division into partitions.
 #[derive(Debug, Clone, Copy)]
 pub struct UncutSystem {
     pub n: usize,
@@ -140,7 +145,7 @@ pub struct UncutSystem {
 }
 
 impl UncutSystem {
-    /// Whether its sizes fit the integers of the kernels.
+    /// Check that the sizes fit in the integers of the kernels.
     fn check(&self) -> Result<()> {
         match [self.rows * self.systems, self.columns * self.systems].into_iter().all(|count| count < 1 << 31) {
             true => Ok(()),
@@ -149,10 +154,10 @@ impl UncutSystem {
     }
 }
 
-/// Rows of the largest systems of a contiguous batch that are solved by a thread each.
+/// Maximum number of rows of systems in a contiguous batch that one thread each can solve.
 pub const ALONE_AT_MOST: usize = LONGEST - 3;
 
-/// A batch of systems that are solved by a thread each.
+/// A batch of systems, each solved by one thread.
 pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved: bool) -> Result<DeviceCut> {
     system.check()?;
     let (n, systems) = (system.n as u32, system.systems as u32);
@@ -175,22 +180,23 @@ pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved
     Ok([LANES, LANES / 2, LANES / 4].map(cut).into_iter().find(fits).unwrap_or_else(|| cut(1)))
 }
 
-/// Rows of a partition of SPIKE with cyclic reduction inside, where shared memory allows: eight rows a thread.
+/// Rows per partition of SPIKE with cyclic reduction, if there is enough shared memory: eight rows per thread.
 const SPIKE_ROWS: usize = 8 * THREADS as usize;
 
 impl KernelKind {
-    /// Bytes of shared memory for so many rows and right-hand sides of cyclic reduction (`Lines` in `cr.cuh`).
+    /// Bytes of shared memory for cyclic reduction with `rows` rows and `n_rhs` right-hand sides (`Lines` in `cr.cuh`).
     pub fn lines_bytes(&self, rows: usize, n_rhs: usize) -> usize {
         self.bytes * rows * (3 + n_rhs)
     }
 
-    /// The same to solve a system of a batch, and a word for each warp.
+    /// Bytes of shared memory for a system of a batch, including one word per warp.
     pub fn cyclic_bytes(&self, rows: usize) -> usize {
         self.lines_bytes(rows, 1) + self.bytes * THREADS as usize / LANES
     }
 }
 
-/// A window of block rows of a system that one thread solves: as many as a partition has at most, or as there is shared memory for.
+/// A window of block rows of a system that one thread solves. It has the maximum number of rows of a partition, or
+/// fewer if shared memory is too small.
 pub fn window(cut: &DeviceCut, kind: KernelKind, limits: &Limits) -> DeviceCut {
     let make = |most: usize| {
         let n = cut.n.min(most as u32);
@@ -214,7 +220,8 @@ pub fn window(cut: &DeviceCut, kind: KernelKind, limits: &Limits) -> DeviceCut {
     [LONGEST, LONGEST / 2].map(make).into_iter().find(fits).unwrap_or_else(|| make(LONGEST / 4))
 }
 
-/// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.
+/// Divide a system for SPIKE with cyclic reduction: one thread block per partition. The coarse system is divided as
+/// usual.
 pub fn spike_levels(
     system: UncutSystem,
     kind: KernelKind,
@@ -245,25 +252,26 @@ pub fn spike_levels(
     Ok([(first, one)].into_iter().chain(levels(below, kind, limits, rows)?).collect())
 }
 
-/// A level, and the kernels for it.
+/// A level and its kernels.
 pub type CutLevel = (DeviceCut, KernelKind);
 
-/// Rows of partitions: those asked for, and else those of large systems.
+/// Rows per partition: the requested number, and otherwise the number for large systems.
 #[derive(Debug, Clone, Copy)]
 pub struct PartitionRows {
     pub asked: Option<usize>,
     pub large: usize,
 }
 
-/// Cuts a system; the last level is solved on chip.
+/// Divide a system into partitions, level by level. The last level is solved on chip.
 ///
-/// The partitions do not depend on the number of right-hand sides, so x has the same bits for any number.
+/// The partitions do not depend on the number of right-hand sides. x is therefore the same for any number of them, bit
+/// for bit.
 pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<CutLevel>> {
     let one = KernelKind { on_chip: 1, ..kind };
     let cuts = cuts(system, one, limits, rows)?;
     let last = cuts.len() - 1;
     let level = |(k, cut): (usize, DeviceCut)| {
-        // Several right-hand sides at the same time, if they fit.
+        // Process several right-hand sides at the same time if they fit.
         let fits = |cut: &DeviceCut| match k == last {
             true => kind.finish_bytes(cut) <= limits.shared_per_block,
             false => kind.substitute_bytes(cut) <= room(limits),
@@ -279,8 +287,8 @@ pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: Part
     Ok(cuts.into_iter().enumerate().map(level).collect())
 }
 
-/// Shared memory that a block of threads may take: two of them on a multiprocessor at least, one computes while the other waits
-/// for memory.
+/// Shared memory that one thread block may use. A multiprocessor has room for at least two, so that one computes while
+/// the other waits for memory.
 fn room(limits: &Limits) -> usize {
     limits.shared_per_block.min(limits.shared_per_multiprocessor / 2)
 }
@@ -323,13 +331,14 @@ fn cuts(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionR
     }
 }
 
-/// Rows of a partition of a system that is solved on chip, if it is small enough.
+/// Rows per partition of a system that is small enough to be solved on chip.
 fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
     let m = if n <= ALONE { n } else { rows.unwrap_or(DEEPER_ROWS.max(n.div_ceil(LANES))) };
     (m < LONGEST && partitions(n, m) <= LANES).then_some(m)
 }
 
-/// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
+/// The longest partitions that use the whole device. If shared memory is too small, partitions are shorter, with fewer
+/// per thread block.
 fn choose(
     make: impl Fn(usize, usize) -> DeviceCut,
     kind: KernelKind,
@@ -391,7 +400,7 @@ mod tests {
             let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();
             assert!(4 * coarse * 100 <= 6 * 5 * (1 << 28), "{bytes}: {coarse}");
         }
-        // Small systems get shorter partitions, to fill the device.
+        // Small systems have shorter partitions, to use the whole device.
         let cuts = scalar(1 << 18, 8);
         assert_eq!(cuts[0].m, 17);
         let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();

@@ -118,7 +118,7 @@ pub(crate) trait Backend: Send + Sync {
 pub struct Device {
     machine: Arc<dyn Backend>,
     stream: Arc<HeldResource>,
-    /// Measured on this machine.
+    /// The sizes that were measured on this machine.
     tuning: Arc<DeviceTuning>,
 }
 
@@ -277,7 +277,7 @@ impl<T> Debug for DeviceVec<T> {
     }
 }
 
-/// First and length of a range of an array.
+/// The first element and the length of a range of an array.
 fn part(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
     let first = match range.start_bound() {
         Bound::Included(first) => *first,
@@ -289,7 +289,7 @@ fn part(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
         Bound::Excluded(end) => *end,
         Bound::Unbounded => len,
     };
-    assert!(first <= end && end <= len, "{first}..{end} is no part of an array of {len}");
+    assert!(first <= end && end <= len, "the range {first}..{end} is outside of an array of {len} elements");
     (first, end - first)
 }
 
@@ -399,7 +399,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     pub fn read(&self, to: &mut [T]) -> Result<()> {
         check_len("values", self.len, to.len())?;
         let (machine, stream) = (self.device.machine(), self.device.stream_handle());
-        // SAFETY: `len` numbers are there; writing them would need a borrow that excludes this one.
+        // SAFETY: the memory has `len` numbers. To write them, somebody would need a borrow that excludes this one.
         unsafe { machine.read(stream, self.address, bytemuck::cast_slice_mut(to)) }
     }
 }
@@ -452,19 +452,22 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         check_len("values", self.0.len, values.len())?;
         let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
-        // SAFETY: `len` numbers are there, and borrowed by us alone.
+        // SAFETY: the memory has `len` numbers, and this borrow is exclusive.
         unsafe { machine.write(stream, self.0.address, bytemuck::cast_slice(values)) }
     }
 
-    /// Copy elements of the same device.
+    /// Copy elements from an array on the same device.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths differ; [`Error::Device`].
+    ///
+    /// # Panics
+    /// If the arrays are on different devices.
     pub fn copy_from(&mut self, other: DeviceSlice<'_, T>) -> Result<()> {
         check_len("values", self.0.len, other.len)?;
-        assert!(self.0.device.same_as(other.device), "arrays of one device");
+        assert!(self.0.device.same_as(other.device), "both arrays must be on the same device");
         let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
-        // SAFETY: `len` numbers are in both; this one is borrowed by us alone.
+        // SAFETY: both arrays have `len` numbers, and the borrow of this one is exclusive.
         unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }
     }
 
@@ -474,7 +477,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// [`Error::Device`].
     pub fn clear(&mut self) -> Result<()> {
         let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
-        // SAFETY: `len` numbers are there, and borrowed by us alone.
+        // SAFETY: the memory has `len` numbers, and this borrow is exclusive.
         unsafe { machine.clear(stream, self.0.address, self.0.len * size_of::<T>()) }
     }
 }

@@ -6,7 +6,7 @@ use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_char, c_int, c_void};
 use std::ffi::CString;
 
-/// The order in which the threads of a block, and blocks, run.
+/// The order in which blocks, and the threads of a block, run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The first thread first.
@@ -14,7 +14,7 @@ pub enum Order {
     Forward,
     /// The last thread first.
     Reverse,
-    /// Any, another one each time.
+    /// A random order, which changes in every round.
     Random,
 }
 
@@ -64,17 +64,17 @@ unsafe extern "C" {
     fn emulator_free(pages: *mut c_void);
 }
 
-/// Pages of the emulator.
+/// Memory of the emulator.
 struct Pages(*mut c_void);
 
-// SAFETY: plain memory, which only `Backend`'s methods touch.
+// SAFETY: this is plain memory, which only the methods of `Backend` access.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: they come from `emulator_allocate`.
+        // SAFETY: `emulator_allocate` returned this pointer.
         unsafe { emulator_free(self.0) }
     }
 }
@@ -89,8 +89,8 @@ impl Backend for Emulator {
     }
 
     fn limits(&self) -> Limits {
-        // The shared memory of the smallest GPUs in use, so that tests cover smaller partitions. Few multiprocessors, so that small systems
-        // fill them.
+        // The shared memory of the smallest GPUs in use, so that tests include smaller partitions. The number of
+        // multiprocessors is small, so that small systems use all of them.
         let shared = 96 << 10;
         Limits {
             shared_per_block: shared,
@@ -102,8 +102,9 @@ impl Backend for Emulator {
 
     fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         let mut first = core::ptr::null_mut();
-        // The emulator detects access beyond the end, and every other time before the beginning.
-        // SAFETY: `first` may be written.
+        // The emulator detects accesses beyond the end. For half of all sizes, it detects accesses before the beginning
+        // instead.
+        // SAFETY: `first` is writable.
         let pages = Pages(unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) });
         Ok(HeldResource { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
     }
@@ -151,13 +152,13 @@ impl Backend for Emulator {
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
-        // Whatever that of the host is.
+        // The floating-point mode of the host does not matter.
         let _mode = Standard::enter();
-        let name = CString::new(launch.kernel).expect("a name without zeros");
+        let name = CString::new(launch.kernel).expect("a kernel name has no zero bytes");
         let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
         let Emulation { order, seed, resident, .. } = self.how;
         let resident = if launch.together { launch.blocks } else { resident };
-        // SAFETY: the caller's promise; grid and size are three numbers each.
+        // SAFETY: the caller's promise; grid and size have three numbers each.
         let missing = unsafe {
             let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
             emulator_launch(name.as_ptr(), grid, size, launch.shared, arguments, order as c_int, seed, resident)
@@ -173,7 +174,7 @@ mod tests {
     use crate::device::{Device, DeviceVec};
     use std::process::Command;
 
-    /// Runs a kernel of one block, whose arguments are arrays and then numbers.
+    /// Run a kernel with one block. Its arguments are arrays, followed by numbers.
     fn run(order: Order, kernel: &str, threads: u32, shared: usize, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
         let mut addresses: Vec<u64> = arrays.iter().map(|array| array.slice(..).address()).collect();
         let mut numbers = numbers.to_vec();
@@ -182,11 +183,11 @@ mod tests {
         arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
         let launch = Launch { kernel, blocks: 1, threads, shared, together: false, stream: 0 };
         let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
-        // SAFETY: as the kernels take them; what is wrong with the broken ones the emulator finds out.
+        // SAFETY: these are the kernels' arguments; the emulator detects the bugs of the broken kernels.
         unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();
     }
 
-    /// What the broken kernels do; called in a process of its own, which they end.
+    /// Run a broken kernel, in a separate process that the kernel ends.
     fn break_down(kernel: &str) {
         let device = Device::emulated(Emulation::default());
         let out = device.zeros::<u32>(64).unwrap();
@@ -209,11 +210,11 @@ mod tests {
         for (kernel, message) in [
             ("divergent_barrier", "__syncthreads() after some threads of the block returned"),
             ("two_barriers", "threads of a block are at different __syncthreads()"),
-            ("beyond_the_end", "memory out of bounds"),
-            ("beyond_shared_memory", "memory out of bounds"),
-            ("absent_lane", "shuffle from a lane that is not there"),
-            ("torn_warp", "lanes of a warp are at different operations"),
-            ("waits_for_nobody", "threads spin without end"),
+            ("beyond_the_end", "memory access out of bounds"),
+            ("beyond_shared_memory", "memory access out of bounds"),
+            ("absent_lane", "shuffle from a lane that does not exist"),
+            ("torn_warp", "lanes of a warp wait at different operations"),
+            ("waits_for_nobody", "threads spin forever"),
         ] {
             let name = "emulated::tests::bugs_end_the_program_with_a_message";
             let mut child = Command::new(std::env::current_exe().unwrap());

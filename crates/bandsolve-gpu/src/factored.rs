@@ -1,4 +1,4 @@
-//! Factors that are kept on the device.
+//! Factors that are stored on the device.
 
 use crate::cut::{DeviceCut, KernelKind};
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
@@ -6,7 +6,7 @@ use crate::matrix::DeviceMatrix;
 use crate::solver::{DeviceSolver, Pending};
 use bandsolve::{Report, Result};
 
-/// Factors of a level as the kernels see them (`factored.cuh`).
+/// The factors of a level in the form that the kernels use (`factored.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct FactorAddresses {
@@ -17,7 +17,7 @@ pub(crate) struct FactorAddresses {
     scales: u64,
 }
 
-/// Factors of a level, and their memory.
+/// The factors of a level, with their memory.
 #[derive(Debug)]
 pub(crate) struct LevelFactors<T: DeviceScalar> {
     steps: DeviceVec<T>,
@@ -31,7 +31,7 @@ impl<T: DeviceScalar> LevelFactors<T> {
     pub fn new(device: &Device, (cut, kind): &(DeviceCut, KernelKind)) -> Result<Self> {
         let b = kind.block;
         let partitions = cut.systems as usize * cut.spans as usize * cut.lanes as usize;
-        // A slot for each block row, and one more, as the last partition of a system may have.
+        // One slot per block row, and one more for the last partition of a system, which can be longer.
         let slots = partitions * (cut.m as usize + 1);
         Ok(Self {
             steps: device.zeros(slots * b * (3 * b - 1))?,

@@ -1,4 +1,4 @@
-//! Matrices and right-hand sides of the host, with the interface of `Factor`.
+//! Solves with a matrix in host memory and the interface of `Factor`.
 
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::matrix::DeviceMatrix;
@@ -11,27 +11,27 @@ use core::fmt::Debug;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A matrix of the host.
+/// A matrix in host memory.
 pub trait HostMatrix<T>: Debug + Send + Sync {
-    /// Its kind and size.
+    /// The kind and size of the matrix.
     fn shape(&self) -> Shape;
-    /// Its arrays on a device: three of full length, or one with its leading dimension.
+    /// Copy the arrays to a device: three arrays of full length, or one array and its leading dimension.
     ///
     /// # Errors
     /// [`Error::Device`].
     fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)>;
-    /// Its arrays sub, diag and sup, of full length; of a banded matrix there are none.
+    /// The arrays sub, diag and sup with full length. They are empty for a banded matrix.
     fn full_arrays(&self) -> [Cow<'_, [T]>; 3]
     where
         T: Clone;
-    /// Whether all entries are finite.
+    /// Check that all entries are finite.
     ///
     /// # Errors
     /// [`Error::NotFinite`].
     fn check_finite(&self) -> Result<()>;
 }
 
-/// Off-diagonals with a block of zeros where they have no entry.
+/// Add a block of zeros to the off-diagonals, where they have no entry.
 fn full<T: DeviceScalar>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
     let filled = |before: usize, array: &[T], after: usize| {
         [&vec![T::ZERO; before][..], array, &vec![T::ZERO; after]].concat().into()
@@ -102,7 +102,7 @@ impl<T, M: HostMatrix<T> + ?Sized> HostMatrix<T> for &M {
 ///
 /// Solutions meet the accuracy contract. On the same device, they are the same in every run, bit for bit.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// # #[cfg(feature = "emulator")] {
 /// use bandsolve::{Factor, Plan, Tridiagonal};
@@ -123,8 +123,9 @@ pub struct OnDevice<'m, T: DeviceScalar> {
     a: Arc<dyn HostMatrix<T> + 'm>,
     arrays: Vec<DeviceVec<T>>,
     leading: usize,
-    /// Solvers with memory for the right-hand sides of earlier solves. A solve takes one out and returns it, or creates another. A lock
-    /// during the solve could deadlock: a thread that waits inside the pivoted method may receive a second solve with the same factors.
+    /// A solver with memory for the right-hand sides of earlier solves. A solve takes the solver out and returns it, or
+    /// creates another. A lock during the solve could deadlock: a thread that waits inside the pivoted method may
+    /// receive a second solve with the same factors.
     solver: Mutex<Option<DeviceSolver<T>>>,
 }
 
@@ -191,7 +192,7 @@ impl<T: DeviceScalar> Factor<T> for OnDevice<'_, T> {
         *self.kept() = Some(solver);
         found.slice(..).read(x)?;
         if let Err(Error::NotFinite { .. }) = solved {
-            // Named as the caller knows it.
+            // Use the index in the caller's arrays.
             self.a.check_finite()?;
             let bad = rhs.iter().position(|value| !Scalar::is_finite(*value));
             return Err(Error::NotFinite { array: "rhs", index: bad.unwrap_or(0) });
@@ -211,7 +212,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
 
-    /// Waits, in the host's part of a solve, until another solve is done.
+    /// A matrix that, in the host's part of a solve, waits until another solve is complete.
     #[derive(Debug)]
     struct Waiting<'a> {
         a: Tridiagonal<'a, f64>,
@@ -232,7 +233,7 @@ mod tests {
         fn check_finite(&self) -> Result<()> {
             _ = self.inside.send(());
             let waited = self.done.lock().unwrap().recv_timeout(Duration::from_secs(20));
-            assert!(waited.is_ok(), "the other solve waits for this one");
+            assert!(waited.is_ok(), "the other solve must not wait for this one");
             Ok(())
         }
     }

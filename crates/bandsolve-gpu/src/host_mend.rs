@@ -8,14 +8,15 @@ use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Resul
 use bandsolve_kernel::arithmetic::Standard;
 use core::ops::Range;
 
-/// Block rows of a window on either side of a bad one.
+/// Number of block rows of a window on each side of an inaccurate row.
 const REACH: usize = 50;
-/// Rows that are measured beside a window.
+/// Number of rows next to a window whose error is measured too.
 const BESIDE: usize = 1;
 
-/// Solves windows around bad rows again, one after the other, for what their equations lack, the unknowns outside staying what
-/// they are. Returns the largest backward error of the rows that were touched, or `None` if they could not be made good. `block`:
-/// rows of a block, and whether the system is periodic; `x_max`: the largest |x|, or a lower bound of it.
+/// Repair x locally: solve windows around inaccurate rows again for the residual, with all other unknowns fixed.
+///
+/// Returns the largest backward error of all changed rows, or `None` if the repair failed. `block` is the block size,
+/// and whether the system is periodic. `x_max` is ‖x‖∞ or a lower bound of it.
 pub(crate) fn mend<T: DeviceScalar>(
     system: &Given<T>,
     block: (usize, bool),
@@ -33,7 +34,7 @@ pub(crate) fn mend<T: DeviceScalar>(
         }
         let window = i.saturating_sub(REACH)..(i + REACH + 1).min(n);
         match correct(system, block, window.clone(), x) {
-            // Errors are relative to the largest |x|, which has to stay what it is.
+            // Errors are relative to ‖x‖∞, so the repair must not change ‖x‖∞.
             Ok(change) if change <= x_max / 1024.0 => {}
             Ok(_) | Err(Error::Singular { .. }) => return Ok(None),
             Err(error) => return Err(error),
@@ -48,7 +49,7 @@ pub(crate) fn mend<T: DeviceScalar>(
     Ok(Some(worst))
 }
 
-/// What is left of d without A·x, in row r of block row i, and the sum of |a| there.
+/// The residual d − A·x in row r of block row i, and Σ|a| of this row.
 fn rest<T: DeviceScalar>(system: &Given<T>, (b, periodic): (usize, bool), i: usize, r: usize, x: &[T]) -> (T, f64) {
     let n = system.rhs.len() / b;
     let (mut sum, mut entries) = (system.rhs[i * b + r], 0.0);
@@ -74,7 +75,7 @@ fn error<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), i: usize, x: 
     largest(&(0..block.0).map(row).collect::<Vec<_>>())
 }
 
-/// Solves a window for what its equations lack, and adds that to x; returns the largest change.
+/// Solve a window for the residual, and add the solution to x. Returns the largest change.
 fn correct<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), window: Range<usize>, x: &mut [T]) -> Result<f64> {
     let b = block.0;
     let rhs: Vec<T> =

@@ -5,7 +5,7 @@ use crate::device::{Device, Launch};
 use bandsolve::Result;
 use core::ffi::c_void;
 
-/// Right-hand sides or solutions as the kernels see them (`system.cuh`): columns `step` numbers apart.
+/// Right-hand sides or solutions in the form that the kernels use (`system.cuh`): columns with the distance `step`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct DeviceColumns {
@@ -13,7 +13,7 @@ pub struct DeviceColumns {
     pub step: u64,
 }
 
-/// A coarse system as the kernels see it (`rpts.cuh`).
+/// A coarse system in the form that the kernels use (`rpts.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Coarse {
@@ -28,13 +28,14 @@ pub struct Peaks {
     pub gap: u64,
     pub size: u64,
     pub rhs: u64,
-    /// How many rows are bad, and whether the largest |x| was changed, 32 bits each; 0: nothing is listed.
+    /// Address of two 32-bit words: the number of inaccurate rows, and whether the repair changed the largest |x|. 0
+    /// means no list.
     pub bad: u64,
-    /// Columns and numbers of bad rows.
+    /// Address of the list: column and number of each inaccurate row.
     pub rows: u64,
-    /// The largest error that is not bad.
+    /// The largest error of an accurate row.
     pub limit: f64,
-    /// How many rows can be listed.
+    /// Maximum number of rows in the list.
     pub room: u32,
 }
 
@@ -42,10 +43,10 @@ impl Peaks {
     /// Kinds of peaks.
     pub const KINDS: usize = 3;
 
-    /// Nothing is found out.
+    /// No measurements.
     pub const NONE: Self = Self { gap: 0, size: 0, rhs: 0, bad: 0, rows: 0, limit: 0.0, room: 0 };
 
-    /// Where those of so many columns are, of so many bytes each.
+    /// The peaks of `columns` columns at an address, with `bytes` bytes per number.
     pub fn at(address: u64, columns: usize, bytes: usize) -> Self {
         let kind = |k: usize| address + (k * columns * bytes) as u64;
         Self { gap: kind(0), size: kind(1), rhs: kind(2), ..Self::NONE }
@@ -76,7 +77,7 @@ impl Arguments {
     pub fn with<A: Copy>(mut self, argument: A) -> Self {
         const { assert!(align_of::<A>() <= align_of::<u64>()) };
         let mut memory = vec![0_u64; size_of::<A>().div_ceil(8)].into_boxed_slice();
-        // SAFETY: so many bytes are there, aligned at least as the argument.
+        // SAFETY: the memory has this number of bytes, and at least the alignment of the argument.
         unsafe { memory.as_mut_ptr().cast::<A>().write(argument) };
         self.0.push(memory);
         self
@@ -103,7 +104,8 @@ impl Arguments {
     /// Run a kernel with a given number of blocks and threads.
     ///
     /// # Safety
-    /// They are the arguments of this kernel; what they point to is as large as it expects, and nobody uses it otherwise.
+    /// The arguments must be those of this kernel. The memory behind them must have the size that the kernel expects,
+    /// and must not be in use elsewhere.
     pub unsafe fn launch_blocks(self, device: &Device, kernel: &str, size: (usize, u32), shared: usize) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.run(device, kernel, size, shared, false) }

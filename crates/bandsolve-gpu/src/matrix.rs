@@ -13,15 +13,15 @@ pub struct DeviceMatrix<'a, T> {
 
 #[derive(Debug, Clone, Copy)]
 enum Storage<'a, T> {
-    /// sub, diag, sup
+    /// The arrays sub, diag and sup.
     Three([DeviceSlice<'a, T>; 3]),
-    /// LAPACK's: entry (i, j) at upper + i − j + j·leading.
+    /// LAPACK band storage: entry (i, j) is at upper + i − j + j·leading.
     DeviceColumns(DeviceSlice<'a, T>, usize),
-    /// Diagonals one after the other, from the lowest, n numbers each: entry (i, i + k) at (lower + k)·n + i.
+    /// Diagonals from the lowest to the highest, with n numbers each: entry (i, i + k) is at (lower + k)·n + i.
     Diagonals(DeviceSlice<'a, T>),
 }
 
-/// Blocks as the kernels see them (`system.cuh`).
+/// A block tridiagonal matrix in the form that the kernels use (`system.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Blocks {
@@ -29,7 +29,7 @@ pub(crate) struct Blocks {
     op: i32,
 }
 
-/// A band as the kernels see it.
+/// A banded matrix in the form that the kernels use.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct BandLayout {
@@ -42,11 +42,11 @@ pub(crate) struct BandLayout {
     conjugated: i32,
 }
 
-/// Either.
+/// A matrix in the form that the kernels use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MatrixSource {
     Blocks(Blocks),
-    /// A batch, interleaved.
+    /// An interleaved batch.
     Interleaved(Blocks),
     BandLayout(BandLayout),
 }
@@ -63,7 +63,7 @@ impl Blocks {
 }
 
 impl MatrixSource {
-    /// The arguments of a kernel after this one, and what the kernel's name ends with.
+    /// Add this matrix to the arguments of a kernel. Also returns the suffix of the kernel's name.
     pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
         match self {
             Self::Blocks(blocks) => (arguments.with(blocks), ""),
@@ -123,7 +123,7 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         self.op
     }
 
-    /// The matrix as the kernels see it, if the arrays fit the shape.
+    /// The matrix in the form that the kernels use, if its arrays match the shape.
     pub(crate) fn source(&self, shape: Shape) -> Result<MatrixSource> {
         match (self.storage, shape) {
             (
@@ -159,7 +159,7 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         }
     }
 
-    /// Entry (i, i + k) of A at i·row + k·diagonal + origin.
+    /// A band with entry (i, i + k) of A at i·row + k·diagonal + origin.
     fn band(&self, entries: DeviceSlice<'_, T>, steps: [usize; 3], [lower, upper]: [usize; 2]) -> MatrixSource {
         let [row, diagonal, origin] = steps.map(|step| step as i64);
         let (lower, upper) = (lower as i32, upper as i32);
@@ -176,7 +176,8 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         })
     }
 
-    /// Arrays as the host's matrices have them: three, or one in LAPACK's storage with its leading dimension.
+    /// Copy the arrays to the host in the host's form: three arrays, or one in LAPACK storage with its leading
+    /// dimension.
     pub(crate) fn download(&self, shape: Shape) -> Result<(Vec<Vec<T>>, usize)> {
         match (self.storage, shape) {
             (Storage::Three(arrays), _) => Ok((arrays.iter().map(DeviceSlice::download).collect::<Result<_>>()?, 0)),
@@ -194,7 +195,7 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
                 }
                 Ok((vec![bands], leading))
             }
-            (Storage::Diagonals(_), _) => unreachable!("source() has looked at the shape"),
+            (Storage::Diagonals(_), _) => unreachable!("`source` checked the shape"),
         }
     }
 }

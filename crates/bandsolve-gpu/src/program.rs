@@ -6,10 +6,10 @@ use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
-/// Bytes of the longest text that is taken from the disk; those of kernels are far shorter.
+/// Maximum bytes of a cached file. The text of a kernel is much shorter.
 const LONGEST: u64 = 1 << 26;
 
-/// The kernels and what they include, in the order in which they need one another.
+/// The kernels and their headers, in the order of their dependencies.
 const SOURCES: [&str; 13] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
@@ -26,10 +26,11 @@ const SOURCES: [&str; 13] = [
     include_str!("../kernels/kernels.cu"),
 ];
 
-/// A line for each family of kernels that are compiled together.
+/// One line for each family of kernels, which are compiled together.
 const INSTANCES: &str = include_str!("../kernels/instances.h");
 
-/// The line that makes a kernel, called as its template and its instance are: `reduce_f32_1_1`.
+/// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
+/// `reduce_f32_1_1`.
 fn instance(kernel: &str) -> Option<&'static str> {
     let suffix = &kernel[kernel.find('_')? + 1..];
     let family = match &kernel[..kernel.find('_')?] {
@@ -47,27 +48,27 @@ fn instance(kernel: &str) -> Option<&'static str> {
     INSTANCES.lines().find(|line| line.starts_with(&begins))
 }
 
-/// The text that makes a kernel, and with it those of its family.
+/// The source text of a kernel and its family.
 fn source(kernel: &str) -> Option<String> {
     let kept = |line: &&str| !line.starts_with("#include \"") && !line.starts_with("#pragma once");
     let text = SOURCES.iter().flat_map(|text| text.lines().filter(kept)).chain([instance(kernel)?]);
     Some(text.flat_map(|line| [line, "\n"]).collect())
 }
 
-/// All kernels, compiled where this crate was, if it was there that a compiler was named.
+/// All kernels, if a compiler was named when this crate was built.
 #[cfg(prebuilt)]
 pub const PREBUILT: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin")));
-/// All kernels, compiled where this crate was: it was not named a compiler.
+/// All kernels: none, because no compiler was named when this crate was built.
 #[cfg(not(prebuilt))]
 pub const PREBUILT: Option<&[u8]> = None;
 
-/// Whether NVRTC is there. Without it, calls into it would panic.
+/// Whether NVRTC exists. Without it, calls of NVRTC would panic.
 pub fn compiler_is_present() -> bool {
-    // SAFETY: only looks for the library.
+    // SAFETY: the call only looks for the library.
     unsafe { cudarc::nvrtc::sys::is_culib_present() }
 }
 
-/// Where the compiled text is kept: beside the file of [`Tuning`].
+/// The path of the cached text, in the directory of the file of [`Tuning`].
 fn kept_at(source: &str, architecture: &str) -> Option<PathBuf> {
     let number = |seed: u64| {
         let mut hasher = DefaultHasher::new();
@@ -77,21 +78,21 @@ fn kept_at(source: &str, architecture: &str) -> Option<PathBuf> {
     Some(Tuning::path()?.with_file_name("kernels").join(format!("{:016x}{:016x}.ptx", number(1), number(2))))
 }
 
-/// PTX of a kernel and its family, for an architecture as NVRTC names it: `compute_90`.
+/// The PTX of a kernel and its family for an architecture with NVRTC's name, such as `compute_90`.
 ///
 /// # Errors
-/// [`Error::Device`], if NVRTC does not compile it.
+/// [`Error::Device`] if NVRTC cannot compile the kernel.
 ///
 /// # Panics
-/// If there is no such kernel.
+/// If no kernel has this name.
 pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
-    let source = source(kernel).unwrap_or_else(|| panic!("no kernel is called {kernel}"));
+    let source = source(kernel).unwrap_or_else(|| panic!("no kernel has the name {kernel}"));
     let path = kept_at(&source, architecture);
     if let Some(text) = path.as_ref().and_then(|path| host::read_file(path, LONGEST).ok()) {
         return Ok(text);
     }
     let options = CompileOptions {
-        // Fused multiply-add only where the kernels call it.
+        // Use fused multiply-add only where the kernels call it.
         fmad: Some(false),
         options: vec!["--std=c++17".into(), format!("--gpu-architecture={architecture}")],
         ..Default::default()

@@ -1,4 +1,4 @@
-//! Recurrences over all rows of a system, each in one pass: first pivots and forward elimination, then back substitution.
+//! Recurrences over all rows of a system, in one pass each: pivots and forward elimination, then back substitution.
 
 use crate::cut::{DeviceCut, THREADS};
 use crate::device::{Device, DeviceScalar, DeviceVec};
@@ -6,19 +6,19 @@ use crate::launch::{Arguments, Peaks};
 use crate::matrix::Blocks;
 use bandsolve::Result;
 
-/// Tiles of a group (`scan.cuh`).
+/// Tiles per group (`scan.cuh`).
 const GROUP: usize = 32;
-/// Numbers of a transfer and of a state: of minors, of y and x, of pivots of two rows.
+/// Numbers of a transfer and of a state: for minors, for y and x, for 2×2 pivots.
 const MINORS: [usize; 2] = [4, 2];
 const AFFINE: [usize; 2] = [2, 1];
 const PAIRS: [usize; 2] = [1, 1];
 
-/// What tiles tell one another about a recurrence, as the kernels see it: flags and numbers.
+/// Messages between tiles about a recurrence, in the form that the kernels use: flags and numbers.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Messages([u64; 2]);
 
-/// What goes down, and what goes up, as the kernels see it.
+/// The arguments of the downward and of the upward pass, in the form that the kernels use.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Down {
@@ -44,31 +44,32 @@ struct Up {
     backward: Messages,
 }
 
-/// Memory for the recurrences of a system: what the way up needs beside y, and messages of tiles.
+/// Memory for the recurrences of a system: the data of the upward pass except y, and the messages of tiles.
 #[derive(Debug)]
 pub(crate) struct DeviceScan<T: DeviceScalar> {
     tiles: usize,
-    /// Pivots of one or two rows; else of one.
+    /// Whether pivots can be 2×2. Otherwise all pivots are 1×1.
     pairs: bool,
-    /// What multiplies the x below each row.
+    /// For each row, the factor of the x below it.
     factors: DeviceVec<T>,
-    /// Whether a row is the second of a pivot: a byte for the rows of a thread.
+    /// Whether a row is the second one of a 2×2 pivot: one byte for the rows of a thread.
     seconds: DeviceVec<u8>,
-    /// Tickets, and a flag for each message.
+    /// Tickets, and one flag per message.
     flags: DeviceVec<u32>,
     numbers: DeviceVec<T>,
     bits: DeviceVec<u32>,
 }
 
 impl<T: DeviceScalar> DeviceScan<T> {
-    /// Rows of a thread, and of a tile (`scan.cuh`).
+    /// Rows per thread, and per tile (`scan.cuh`).
     const ROWS: usize = if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 };
     const TILE: usize = Self::ROWS * THREADS as usize;
 
     pub fn new(device: &Device, n: usize, pairs: bool) -> Result<Self> {
         let tiles = n.div_ceil(Self::TILE);
         let (flags, numbers) = (Self::flags(tiles), |of| Self::numbers(tiles, of));
-        // Down: minors, y; up: x. Of pairs also the pivots and the last minors of tiles.
+        // Downwards: minors and y; upwards: x. 2×2 pivots also need messages about pivots, and the last minors of each
+        // tile.
         let (more_flags, last) = if pairs { (flags + tiles, 2 * tiles) } else { (0, 0) };
         Ok(Self {
             tiles,
@@ -81,12 +82,13 @@ impl<T: DeviceScalar> DeviceScan<T> {
         })
     }
 
-    /// Flags of a recurrence: transfers and states that leave, a tile each; states that enter, a group each.
+    /// Number of flags of a recurrence: two per tile, for transfers and for outgoing states, and one per group for
+    /// incoming states.
     fn flags(tiles: usize) -> usize {
         2 * tiles + tiles / GROUP + 1
     }
 
-    /// Numbers of its messages.
+    /// Number of values in the messages of a recurrence.
     fn numbers(tiles: usize, [transfer, state]: [usize; 2]) -> usize {
         tiles * (transfer + state) + (tiles / GROUP + 1) * state
     }
@@ -96,7 +98,8 @@ impl<T: DeviceScalar> DeviceScan<T> {
         (self.factors.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>() + self.seconds.len()
     }
 
-    /// Solves for one right-hand side; its largest |x| goes to `peaks`, and to `suspects` whether the system may be singular.
+    /// Solve for one right-hand side. The largest |x| goes to `peaks`. `suspects` receives a flag if the system may be
+    /// singular.
     pub fn solve(
         &mut self,
         device: &Device,
@@ -125,15 +128,18 @@ impl<T: DeviceScalar> DeviceScan<T> {
         self.run(device, "up", Arguments::new(cut).with(up).with(peaks).with(column), 2)
     }
 
-    /// Runs a kernel with so many numbers of each row in shared memory.
+    /// Run a kernel with `staged` numbers per row in shared memory.
     fn run(&self, device: &Device, kernel: &str, arguments: Arguments, staged: usize) -> Result<()> {
-        // Two rows after a tile and one before it; one place free after as many as there are banks.
+        // A tile has two rows after it and one before it. One place is free after each group of as many places as there
+        // are banks.
         let places = Self::TILE + 3;
         let rows = places + (places - 1) / (128 / T::REAL_BYTES);
-        // Transfers of warps, states of all threads and one more, minors of all threads; and the number of the tile.
+        // The transfers of warps, the states of all threads and one more, the minors of all threads, and the number of
+        // the tile.
         let desk = THREADS as usize / 32 * MINORS[0] + (2 * THREADS as usize + 1) * MINORS[1];
         let shared = (staged * rows + desk) * size_of::<T>() + 16;
-        // SAFETY: what the kernels take; the arrays are as long as the system has rows, messages as `new` has counted them.
+        // SAFETY: these are the kernel's arguments; the arrays have the length of the system, and `new` counted the
+        // messages.
         unsafe { arguments.launch(device, &format!("{kernel}_{}", T::NAME), self.tiles, shared) }
     }
 }

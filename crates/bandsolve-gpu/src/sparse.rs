@@ -25,7 +25,7 @@ pub struct DeviceCscMut<'a, T> {
     values: DeviceSliceMut<'a, T>,
 }
 
-/// Sparse columns as the kernels see them (`sparse.cuh`).
+/// Sparse columns in the form that the kernels use (`sparse.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Sparse {
@@ -34,7 +34,7 @@ pub(crate) struct Sparse {
     pointers: u64,
 }
 
-/// Right-hand sides as the kernels see them.
+/// Right-hand sides in the form that the kernels use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rhs {
     Dense(DeviceColumns),
@@ -42,7 +42,7 @@ pub(crate) enum Rhs {
 }
 
 impl Rhs {
-    /// The arguments of a kernel after this one, and what the kernel's name ends with.
+    /// Add these right-hand sides to the arguments of a kernel. Also returns the suffix of the kernel's name.
     pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
         match self {
             Self::Dense(columns) => (arguments.with(columns), ""),
@@ -51,7 +51,7 @@ impl Rhs {
     }
 }
 
-/// Maximum bytes of the solutions during the search for the largest entries.
+/// Maximum bytes of solutions from which the largest entries are selected at the same time.
 const ROOM: usize = 256 << 20;
 
 impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
@@ -80,13 +80,13 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
         Sparse { values, rows, pointers: self.column_pointers.address() }
     }
 
-    /// The same from a column on.
+    /// The columns from column `first` on.
     fn from(&self, first: usize) -> Sparse {
         let sparse = self.sparse();
         Sparse { pointers: sparse.pointers + (first * size_of::<i32>()) as u64, ..sparse }
     }
 
-    /// Whether pointers never decrease and rows ascend, inside of a matrix of so many rows.
+    /// Check that the pointers do not decrease, and that the rows of each column ascend and are below `rows`.
     fn check(&self, device: &Device, rows: usize) -> Result<()> {
         let bad = device.zeros::<u32>(2)?;
         let arguments = Arguments::default()
@@ -95,13 +95,14 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
             .with(self.row_indices.address())
             .with(self.column_pointers.address())
             .with(bad.slice(..).address());
-        // SAFETY: what the kernel takes: as many pointers as columns and one, as many rows as it is told.
+        // SAFETY: these are the kernel's arguments, with one more pointer than columns, and the given number of
+        // entries.
         unsafe { arguments.launch(device, &format!("check_{}", T::NAME), self.columns(), 0) }?;
         match *bad.download()? {
             [0, 0] => Ok(()),
             [0, entry] => Err(Error::Structure { array: "row_indices", index: !entry as usize }),
             [pointer, _] => Err(Error::Structure { array: "column_pointers", index: !pointer as usize + 1 }),
-            _ => unreachable!("two words"),
+            _ => unreachable!("the array has two words"),
         }
     }
 }
@@ -122,7 +123,7 @@ impl<'a, T: DeviceScalar> DeviceCscMut<'a, T> {
         Ok(Self { column_pointers, row_indices, values })
     }
 
-    /// Whether pointers never decrease, and no column has more entries than there are rows.
+    /// Check that the pointers do not decrease, and that no column has more than `rows` entries.
     fn check(&self, rows: usize) -> Result<()> {
         let pointers = self.column_pointers.download()?;
         let entries = self.values.as_slice().len();
@@ -161,17 +162,19 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.solve_columns(a, rhs, 0, x.into())
     }
 
-    /// Get the maximum number of columns that [`solve_pruned`](Self::solve_pruned) solves at the same time in a system of n
-    /// rows. A solver for this function needs memory for this many columns.
+    /// Get the maximum number of columns that [`solve_pruned`](Self::solve_pruned) solves at the same time in a system
+    /// of n rows.
+    ///
+    /// A solver for this function needs memory for this number of columns.
     pub fn pruned_together(n: usize) -> usize {
         (ROOM / size_of::<T>() / n.max(1)).max(1)
     }
 
     /// Solve op(A)·X = D for sparse right-hand sides D, and keep the entries of largest modulus in each column of X.
     ///
-    /// The column pointers of `x` determine the number of entries to keep. Rows ascend. Among entries of equal modulus, the
-    /// function keeps the ones in smaller rows. It solves as many columns at the same time as the solver has memory for, but at
-    /// most 256 MiB.
+    /// The column pointers of `x` determine the number of entries to keep. Rows ascend. Among entries of equal modulus,
+    /// the function keeps those in rows with smaller numbers. The function solves several columns at the same time.
+    /// Their number is limited by the memory of the solver, and by 256 MiB of solutions.
     ///
     /// # Errors
     /// As [`solve_sparse`](Self::solve_sparse). Errors in the column pointers of `x` name the array `x.column_pointers`.
@@ -202,7 +205,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
                 .with(x.values.as_slice().address())
                 .with(x.row_indices.as_slice().address());
             let words = 256 + THREADS as usize;
-            // SAFETY: what the kernel takes; the pointers were looked at.
+            // SAFETY: these are the kernel's arguments, and the pointers were checked.
             unsafe { arguments.launch(&device, &format!("prune_{}", T::NAME), columns, words * size_of::<u32>()) }?;
             match &mut done {
                 Some(done) => done.take(&report),
@@ -212,7 +215,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(done.unwrap_or_else(|| self.gathered(&[])))
     }
 
-    /// Solves for as many columns as x has, from the `first` on.
+    /// Solve for as many columns as x has, from column `first` on.
     fn solve_columns<'a>(
         &'a mut self,
         a: DeviceMatrix<'a, T>,
@@ -229,7 +232,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
         let columns = self.prepare(x.as_slice().len(), "x")?;
         let MatrixSource::Blocks(_) = a.source(self.shape())? else {
-            unreachable!("a tridiagonal matrix is one of blocks")
+            unreachable!("a tridiagonal matrix has the form `Blocks`")
         };
         let given = Rhs::Sparse(rhs.from(first));
         let errors = self.solve_unrepaired(a.source(self.shape())?, given, x.as_slice())?;
@@ -241,7 +244,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let dense = device.zeros::<T>(x.as_slice().len())?;
         let out = DeviceColumns { first: dense.slice(..).address(), step: self.shape().n() as u64 };
         let arguments = Arguments::default().with(rhs.from(first)).with(out);
-        // SAFETY: what the kernel takes; rows and pointers were looked at.
+        // SAFETY: these are the kernel's arguments, and rows and pointers were checked.
         unsafe { arguments.launch(&device, &format!("scatter_{}", T::NAME), columns, 0) }?;
         Pending::new(self, a, (&dense).into(), x)?.wait()
     }

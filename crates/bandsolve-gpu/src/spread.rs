@@ -30,12 +30,12 @@ struct OnOne<T: DeviceScalar> {
     peaks: DeviceVec<u8>,
 }
 
-/// A solver for tridiagonal and block tridiagonal systems of the host that do not fit in the memory of one device. It solves
-/// one right-hand side.
+/// A solver for large tridiagonal and block tridiagonal systems in host memory, with one right-hand side. The systems
+/// need not fit in the memory of one device.
 ///
-/// The first device solves the coarse system, which is 2/31 of the system. All other work runs in parts. Rows are copied to a
-/// device twice, once to reduce and once to substitute, unless each part has its own device. On one device, two streams overlap
-/// copies and computation. x is the same as from a [`DeviceSolver`], bit for bit.
+/// The first device solves the coarse system, which has 2/31 of the rows. All other work is done in parts. Each row is
+/// copied to a device twice, once for the reduction and once for the substitution, unless each part has its own device.
+/// On one device, two streams overlap copies and computation. x is the same as from a [`DeviceSolver`], bit for bit.
 ///
 /// # Cost
 /// Copies 8 numbers per row to the device (4 if each part has its own device), and one number back.
@@ -44,11 +44,11 @@ pub struct Spread<T: DeviceScalar> {
     plan: Plan,
     cut: DeviceCut,
     kind: KernelKind,
-    /// Blocks of threads of each part.
+    /// The thread blocks of each part.
     parts: Vec<Range<u32>>,
     slots: Vec<Slot<T>>,
     coarse: Vec<OnOne<T>>,
-    /// Solves the coarse system, on the first device.
+    /// The solver of the coarse system, on the first device.
     solver: DeviceSolver<T>,
 }
 
@@ -56,8 +56,8 @@ impl<T: DeviceScalar> Spread<T> {
     /// Distribute a system over devices, one part each. The plan options are those of [`DeviceSolver`].
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for other systems, and for systems that are small enough for one partition; [`Error::Device`] if
-    /// the memory cannot be allocated.
+    /// [`Error::Unsupported`] for other systems, and for systems that fit in one thread block; [`Error::Device`] if the
+    /// memory cannot be allocated.
     pub fn over(devices: &[Device], plan: &Plan) -> Result<Self> {
         let (cut, kind) = Self::cut(&devices[0], plan)?;
         let each = (cut.spans as usize).div_ceil(devices.len()) as u32;
@@ -75,17 +75,25 @@ impl<T: DeviceScalar> Spread<T> {
         Self::new(vec![device.stream()?, device.stream()?], vec![0, 0], plan, (cut, kind), each)
     }
 
-    /// The first level.
+    /// The partitions and kernels of the first level.
     fn cut(device: &Device, plan: &Plan) -> Result<(DeviceCut, KernelKind)> {
         let (block, n, periodic) = match plan.shape() {
             Shape::Tridiagonal { n, periodic } => (1, n, periodic),
             Shape::BlockTridiagonal { block_rows, block: block @ 1..=4, periodic } => (block, block_rows, periodic),
-            _ => return Err(Error::Unsupported { method: "rpts in parts", what: "systems of this kind" }),
+            _ => {
+                return Err(Error::Unsupported {
+                    method: plan.asked_method().name(),
+                    what: "systems of this kind in parts",
+                });
+            }
         };
         let system = UncutSystem { n, rows: n * block, periodic, columns: 1, systems: 1 };
         let kind = KernelKind { block, on_chip: 1, bytes: size_of::<T>() };
         if n == 0 {
-            return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
+            return Err(Error::Unsupported {
+                method: plan.asked_method().name(),
+                what: "systems without rows in parts",
+            });
         }
         let rows =
             cut::PartitionRows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
@@ -97,11 +105,11 @@ impl<T: DeviceScalar> Spread<T> {
         }
         match &*levels(system, kind, &device.limits(), rows)? {
             [_] => Err(Error::Unsupported {
-                method: "rpts in parts",
-                what: "systems that are small enough for one thread block",
+                method: plan.asked_method().name(),
+                what: "systems in parts that fit in one thread block; use `DeviceSolver`",
             }),
             [first, ..] => Ok(*first),
-            [] => unreachable!("there is a level at least"),
+            [] => unreachable!("there is at least one level"),
         }
     }
 
@@ -175,7 +183,7 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(report)
     }
 
-    /// Whether a pivot or an equation became very small on any device.
+    /// Whether a pivot or an equation nearly vanished on any device.
     fn may_be_singular(&self) -> Result<bool> {
         let mut suspect = !self.solver.suspects()?.is_empty();
         for slot in &self.slots {
@@ -184,7 +192,8 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(suspect)
     }
 
-    /// The backward error of x, if that is good, or could be made so by mending a few rows; and an upper bound of the reciprocal condition.
+    /// Check x, and repair it if necessary. Returns its backward error if this is accepted, and an upper bound of the
+    /// reciprocal condition number.
     fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<(f64, f64)>> {
         let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
         if !found.iter().all(Verdict::errors_are_good::<T>) {
@@ -204,7 +213,7 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(mended.map(|error| (error.max(largest(all)), found::rcond::<T>(rhs_max, x_max))))
     }
 
-    /// Every part has a slot of its own, in which it stays.
+    /// Whether every part has its own memory, and remains on its device.
     fn resident(&self) -> bool {
         self.parts.len() <= self.slots.len()
     }
@@ -258,7 +267,7 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(())
     }
 
-    /// Solves the parts, with the coarse solution known.
+    /// Solve the parts, with the coarse solution known.
     fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<()> {
         let last = self.parts.len();
         // The copy of one part overlaps the work on the next.
@@ -297,22 +306,22 @@ impl<T: DeviceScalar> Spread<T> {
         self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
     }
 
-    /// Rows of the coarse system.
+    /// The number of rows of the coarse system.
     fn rows_below(&self) -> u64 {
         2 * u64::from(self.cut.partitions) * self.kind.block as u64
     }
 
-    /// Block rows of a part.
+    /// The block rows of a part.
     fn rows(&self, part: usize) -> Range<usize> {
         rows_of(&self.cut, &self.parts[part])
     }
 
-    /// The cut, for the blocks of threads of a part.
+    /// The level with the thread blocks of a part.
     fn part(&self, k: usize) -> DeviceCut {
         DeviceCut { first: self.parts[k].start, spans: self.parts[k].len() as u32, ..self.cut }
     }
 
-    /// Copies the rows of a part to a slot.
+    /// Copy the rows of a part to a device.
     fn upload(&mut self, part: usize, slot: usize, system: &Given<T>) -> Result<()> {
         let (rows, b) = (self.rows(part), self.kind.block);
         let slot = &mut self.slots[slot].system;
@@ -322,7 +331,7 @@ impl<T: DeviceScalar> Spread<T> {
         slot.rhs.slice_mut(..rows.len() * b).write(&system.rhs[rows.start * b..rows.end * b])
     }
 
-    /// Matrix and right-hand sides of a slot, as if they began with the first row of the system.
+    /// The matrix and the right-hand sides of a part, with addresses shifted to the first row of the system.
     fn shifted(&self, part: usize, slot: usize) -> (Blocks, DeviceColumns) {
         let (first, b, slot) = (self.rows(part).start, self.kind.block, &self.slots[slot].system);
         let before = |numbers: usize| (first * numbers * size_of::<T>()) as u64;
@@ -336,18 +345,19 @@ impl<T: DeviceScalar> Spread<T> {
 
     fn launch(&self, kernel: &str, part: usize, slot: usize, arguments: Arguments, shared: usize) -> Result<()> {
         let name = format!("{kernel}_{}_{}_1", T::NAME, self.kind.block);
-        // SAFETY: what the kernel takes; of the shifted arrays it touches the rows of this part alone.
+        // SAFETY: these are the kernel's arguments. The kernel accesses only the rows of this part in the shifted
+        // arrays.
         unsafe { arguments.launch(&self.slots[slot].device, &name, self.parts[part].len(), shared) }
     }
 }
 
-/// A system of the host.
+/// A system in host memory.
 pub(crate) struct Given<'a, T: DeviceScalar> {
     pub bands: [std::borrow::Cow<'a, [T]>; 3],
     pub rhs: &'a [T],
 }
 
-/// Block rows of some blocks of threads.
+/// The block rows of some thread blocks.
 fn rows_of(cut: &DeviceCut, spans: &Range<u32>) -> Range<usize> {
     let row = |span: u32| if span >= cut.spans { cut.n as usize } else { (span * cut.lanes) as usize * cut.m as usize };
     row(spans.start)..row(spans.end)

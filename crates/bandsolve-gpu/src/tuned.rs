@@ -13,8 +13,10 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// Rows of a partition of large systems (15 to 63). Fewer rows mean less work on chip at the same time. More rows mean less
-    /// memory traffic for the coarse systems. The last bits of x depend on this size.
+    /// Rows of a partition of large systems (15 to 63).
+    ///
+    /// Fewer rows mean less work on chip at the same time. More rows mean less memory traffic for the coarse systems.
+    /// The last bits of x depend on this size.
     pub partition_rows: usize,
     /// Threads of a block: 64, 128 or 256.
     pub threads: u32,
@@ -40,7 +42,7 @@ const ON_CHIP: [usize; 4] = [1, 2, 4, 8];
 /// You may read, edit and delete the file. Without it, the built-in sizes apply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeviceTuning {
-    /// Device, number type, sizes.
+    /// Device, number type, and sizes.
     entries: Vec<(String, String, Sizes)>,
 }
 
@@ -63,7 +65,7 @@ impl DeviceTuning {
         }
     }
 
-    /// Write the file, whole or not at all, and return its path.
+    /// Write the file completely or not at all, and return its path.
     ///
     /// # Errors
     /// If the file cannot be written, or is a pipe or a device.
@@ -102,7 +104,7 @@ impl DeviceTuning {
     }
 }
 
-/// The fastest sizes: rows of a partition first, then threads, then right-hand sides.
+/// The fastest sizes. First the rows of a partition are chosen, then the threads, then the right-hand sides.
 fn fastest<T: DeviceScalar>(device: &Device, rows: usize) -> Result<Sizes> {
     let mut best = Sizes::default();
     let one = Bench::<T>::new(device, rows, 1)?;
@@ -131,7 +133,7 @@ impl<T: DeviceScalar> Bench<T> {
         Ok(Self { device: device.clone(), n_rhs, off, diag, rhs })
     }
 
-    /// The fastest of some sizes, by the median of five solves.
+    /// The fastest of several sizes, by the median time of five solves.
     fn pick<const N: usize>(&self, all: [Sizes; N]) -> Result<Sizes> {
         let n = self.off.len();
         let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs NVIDIA's compilers, from their Python packages, in a folder, and prints where they are. Needs python3 with venv; takes
-# 0.6 GB.
+# Install NVIDIA's compilers from their Python packages in a directory, and print their path. Needs python3 with venv, and 0.6 GB.
 set -euo pipefail
 folder=$1
 "$(dirname "$0")/../../../tests/packages.sh" "$folder/venv" nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 \

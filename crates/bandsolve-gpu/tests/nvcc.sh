@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compiles the kernels with NVIDIA's own compilers, from their Python packages: by nvcc for two generations of cards, where no
-# kernel for scalars may spill registers, and one family of each kind by NVRTC, as on a user's machine. Needs cargo and what
-# cuda.sh needs.
+# Compile the kernels with NVIDIA's compilers, which are installed from their Python packages. nvcc compiles for two generations
+# of GPUs, and no kernel for scalars may spill registers. NVRTC compiles one family of each kind, as on a user's machine. Needs
+# cargo and the requirements of cuda.sh.
 #
-# usage: nvcc.sh            all kernels, if they differ from those that were recorded; else those for scalars of one real
-#                           and one complex type, for one card
-#        nvcc.sh record     all kernels; then writes down which text of them was compiled, in nvcc.sha256
+# usage: nvcc.sh            compile all kernels if they differ from the recorded ones; otherwise compile those for scalars of one
+#                           real and one complex type, for one GPU
+#        nvcc.sh record     compile all kernels, then record the hash of their text in nvcc.sha256
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -20,18 +20,18 @@ if [ "${1:-}" != record ] && [ "$(cat "$record" 2>/dev/null)" = "$text" ]; then
     cards=(sm_90)
     types=(c64 f32)
     wanted='^[A-Z_]*\([fc](32|64)_1(_|,)'
-    echo "The kernels are those that all of were compiled: a sample of them."
+    echo "The kernels did not change since all of them were compiled. Compiling a sample."
 fi
 
 cuda=$("$here/tests/cuda.sh" "$work")
 
-# Every number type by itself, so that two compilers have something to do at a time.
+# Compile each number type separately, so that two compilers run at the same time.
 compile() {
     local card=$1 type=$2 said="$work/$1-$2"
     grep "($type" "$here/kernels/instances.h" | grep -E "$wanted" >"$said.h"
     "$cuda/bin/nvcc" -std=c++17 -arch="$card" --fmad=false -Xptxas -v -cubin -DINSTANCES="\"$said.h\"" -o "$said.cubin" \
         "$here/kernels/kernels.cu" >"$said" 2>&1 || { cat "$said"; echo "FAILED: $card, $type"; return 1; }
-    # Names, and what is spilled: of blocks of rows some may, of scalars (name_1…) none.
+    # Check the spilled registers of each kernel. Kernels for blocks may spill, kernels for scalars (name_1…) may not.
     awk -v card="$card" '/Compiling entry function/ { split($0, parts, "\047"); name = parts[2]; kernels++ }
         / bytes spill stores/ && !/ 0 bytes spill stores, 0 bytes spill loads/ {
             if (name ~ /_[fc](32|64)(_1(_|$)|$)/) { print "FAILED: " card ": " name " spills registers"; failed = 1 }
@@ -42,7 +42,7 @@ compile() {
 export -f compile
 export work here cuda wanted
 for card in "${cards[@]}"; do printf "$card %s\n" "${types[@]}"; done | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
-echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for ${cards[*]}, no register of a scalar kernel spilled"
+echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for ${cards[*]}, no scalar kernel spills registers"
 
 env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" "$here/../../tests/cargo.sh" test --quiet --lib -- nvrtc --nocapture |
     tee "$work/nvrtc"

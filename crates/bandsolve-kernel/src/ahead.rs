@@ -1,26 +1,27 @@
-//! Memory that will be needed soon.
+//! Prefetching of memory that later steps need.
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64;
 
-/// Some arrays, asked for part by part while something else is being done, so that they stand in the second-level cache when
-/// their turn comes. What is asked for in one go would be waited for: few lines of the cache can be under way.
+/// Several arrays that are prefetched into the second-level cache part by part, during other computations.
+///
+/// A processor can load only a few cache lines at the same time. It would wait if everything were prefetched at once.
 pub struct Ahead {
-    /// First byte and length.
+    /// Address of the first byte, and length in bytes.
     arrays: [(*const u8, usize); ARRAYS],
-    /// Lines of a part.
+    /// Number of cache lines of a part.
     part: usize,
-    /// What is next: array and byte.
+    /// The next position: array and byte.
     next: (usize, usize),
 }
 
-/// Arrays asked for at a time.
+/// Number of arrays that are prefetched at the same time.
 const ARRAYS: usize = 3;
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 impl Ahead {
-    /// Asks for these arrays in so many parts.
+    /// Prefetch these arrays in `parts` parts.
     #[inline(always)]
     pub fn new<T>(arrays: [&[T]; ARRAYS], parts: usize) -> Self {
         let arrays = arrays.map(|array| (array.as_ptr().cast::<u8>(), size_of_val(array)));
@@ -28,12 +29,12 @@ impl Ahead {
         Self { arrays, part: bytes.div_ceil(LINE * parts.max(1)), next: (0, 0) }
     }
 
-    /// Asks for nothing.
+    /// Prefetch nothing.
     pub fn nothing() -> Self {
         Self::new::<u8>([&[]; ARRAYS], 1)
     }
 
-    /// Asks for the next part, if there is more.
+    /// Prefetch the next part, if there is one.
     #[inline(always)]
     pub fn ask(&mut self) {
         let mut lines = self.part;
@@ -53,7 +54,7 @@ impl Ahead {
     }
 }
 
-/// Asks for the line of the cache at `p`; any address will do.
+/// Prefetch the cache line at `p`. Any address is allowed.
 #[inline(always)]
 pub fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -65,7 +66,7 @@ pub fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
-/// The same, but no nearer than the second-level cache.
+/// Prefetch the cache line at `p` into the second-level cache only. Any address is allowed.
 #[inline(always)]
 pub fn prefetch_second_level<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -89,7 +90,7 @@ mod tests {
                 let arrays = [&memory[..cuts[0]], &memory[cuts[0]..cuts[1]], &memory[cuts[1]..]];
                 let mut ahead = Ahead::new(arrays, parts);
                 (0..parts).for_each(|_| ahead.ask());
-                // Every array may end within a line.
+                // Every array can end within a line.
                 (0..ARRAYS).for_each(|_| ahead.ask());
                 assert_eq!(ahead.next, (ARRAYS, 0), "{cuts:?}, {parts} parts");
                 ahead.ask();

@@ -1,23 +1,26 @@
-//! The arithmetic that everything is computed in: rounded to nearest, subnormal numbers kept, no traps.
+//! The floating-point mode of all computations: round to nearest, keep subnormal numbers, no traps.
 //!
-//! A program can set other arithmetic for its threads, and what `-ffast-math` links into it does so unasked; threads hand it on
-//! to those that they start. Residuals of numbers that are flushed to zero would be zero, and answers would depend on who asks.
+//! A program can set another mode for its threads. Libraries that were built with `-ffast-math` do so without notice,
+//! and new threads inherit the mode. If subnormal numbers were flushed to zero, small residuals would be zero, and
+//! results would depend on the caller's mode.
 
 use core::marker::PhantomData;
 
-/// Standard arithmetic on this thread until it is dropped, when the thread gets back what it had before. Exceptions that were
-/// raised meanwhile (inexact, overflow, …) stay raised, as after any other function.
-#[must_use = "arithmetic is the standard one until this is dropped"]
+/// A guard that sets the standard floating-point mode on this thread. When it is dropped, the thread returns to its
+/// previous mode.
+///
+/// Exceptions that were raised meanwhile (inexact, overflow, …) remain raised, as after any other function.
+#[must_use = "the standard mode ends when this guard is dropped"]
 #[derive(Debug)]
 pub struct Standard {
-    /// The control word to go back to; `None` if it was the standard one.
+    /// The previous control word, or `None` if it was the standard one.
     before: Option<control::Word>,
-    /// Of this thread alone.
+    /// The guard belongs to one thread.
     _here: PhantomData<*const ()>,
 }
 
 impl Standard {
-    /// Reads the control word, and writes it where it is not the standard one.
+    /// Read the control word, and write it if it is not the standard one.
     #[inline]
     pub fn enter() -> Self {
         let word = control::get();
@@ -38,33 +41,33 @@ impl Drop for Standard {
     }
 }
 
-/// MXCSR: flags of exceptions in the lowest six bits, then what can be chosen.
+/// MXCSR: exception flags in the lowest six bits, then the mode.
 #[cfg(target_arch = "x86_64")]
 mod control {
     use core::arch::asm;
 
     pub type Word = u32;
     pub const CHOICES: Word = 0xffc0;
-    /// All exceptions masked.
+    /// All exceptions are masked.
     pub const STANDARD: Word = 0x1f80;
 
     #[inline]
     pub fn get() -> Word {
         let mut word = 0;
-        // SAFETY: writes four bytes to `word`.
+        // SAFETY: this writes four bytes to `word`.
         unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
         word
     }
 
     #[inline]
     pub fn set(word: Word) {
-        // SAFETY: no reserved bit is set: those of `word` come from the register. The compiler takes arithmetic to be the
-        // standard one; that of a caller who chose another is given back after everything that was computed here.
+        // SAFETY: no reserved bit is set, because those of `word` come from the register. The compiler assumes the
+        // standard mode. The caller's mode is restored after everything that was computed here.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
     }
 }
 
-/// FPCR; flags of exceptions are in a register of their own.
+/// FPCR. The exception flags are in a separate register.
 #[cfg(target_arch = "aarch64")]
 mod control {
     use core::arch::asm;
@@ -77,19 +80,19 @@ mod control {
     #[inline]
     pub fn get() -> Word {
         let word;
-        // SAFETY: reads a register.
+        // SAFETY: this reads a register.
         unsafe { asm!("mrs {}, fpcr", out(reg) word, options(nostack, preserves_flags)) };
         word
     }
 
     #[inline]
     pub fn set(word: Word) {
-        // SAFETY: no reserved bit is set: those of `word` come from the register. For the compiler see x86.
+        // SAFETY: no reserved bit is set, because those of `word` come from the register. For the compiler, see x86.
         unsafe { asm!("msr fpcr, {}", in(reg) word, options(nostack, preserves_flags)) };
     }
 }
 
-/// Other machines are taken at their word.
+/// Other machines are assumed to be in standard mode.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod control {
     pub type Word = u32;
@@ -114,7 +117,7 @@ mod tests {
     #[test]
     fn what_the_thread_had_comes_back() {
         let usual = get();
-        // Flush to zero, denormals are zero, the three other roundings, a trap for a division by zero.
+        // Flush to zero, denormals are zero, the three other rounding modes, and a trap for division by zero.
         for chosen in [usual | 0x8040, usual | 0x2000, usual | 0x4000, usual | 0x6000, usual & !0x0200] {
             set(chosen);
             let inside = {

@@ -1,4 +1,4 @@
-//! Blocks of columns of a band, eliminated with exchanges: panels of a few columns, triangles and products.
+//! Elimination of blocks of columns of a band with row exchanges, by panels, triangles and products.
 
 use crate::dense::Product;
 use crate::panel::{Panel, PanelResult, PivotRule, exchange_rows};
@@ -7,17 +7,18 @@ use crate::triangle::{SMALL, SmallSubstitution};
 use crate::view::{View, ViewMut};
 use crate::{Scalar, Simd, ahead::Ahead};
 
-/// How an update of columns is cut. The pieces are the same whether or not they run in parallel, and so is the result.
+/// How an update of columns is divided. The pieces, and so the results, are the same with and without parallelism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// Columns of a piece.
+    /// Number of columns of a piece.
     pub columns: usize,
-    /// Elements of an update from which pieces run on all threads.
+    /// Number of elements of an update from which pieces run on all threads.
     pub parallel_from: usize,
 }
 
 impl Pieces {
-    /// Calls `work` with the number of each piece of `count` columns of `rows` rows, `stride` apart, and its columns.
+    /// Divide `count` columns of `rows` rows with the distance `stride`, and call `work` with the number of each piece
+    /// and its columns.
     pub fn each<T: Send>(
         self,
         region: &mut [T],
@@ -32,19 +33,19 @@ impl Pieces {
     }
 }
 
-/// Columns of L as other columns need them.
+/// Columns of L and their row exchanges, for the update of other columns.
 #[derive(Clone, Copy)]
 pub struct Eliminated<'a, T> {
-    /// From the first pivot row on, with unit diagonal.
+    /// L from the first pivot row on, with unit diagonal.
     pub l: View<'a, T>,
-    /// One for each column.
+    /// One row exchange per column.
     pub exchange: &'a [u32],
     pub simd: Simd,
 }
 
 impl<T: Scalar> Eliminated<'_, T> {
-    /// Exchanges rows and eliminates in `count` columns that begin with the first pivot row, `stride` apart:
-    /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
+    /// Exchange rows and eliminate in `count` columns, which begin at the first pivot row and have the distance
+    /// `stride`: U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
     pub fn apply(&self, region: &mut [T], stride: usize, count: usize) {
         let (rows, width) = (self.l.nrows(), self.l.ncols());
         exchange_rows(region, stride, count, self.exchange);
@@ -56,7 +57,7 @@ impl<T: Scalar> Eliminated<'_, T> {
     }
 }
 
-/// x ← L⁻¹·x with ones on the diagonal of L.
+/// x ← L⁻¹·x with unit diagonal of L.
 pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_, T>) {
     for p in (0..l.ncols()).step_by(SMALL) {
         let w = SMALL.min(l.ncols() - p);
@@ -68,30 +69,30 @@ pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_
     }
 }
 
-/// A block of columns under elimination, with columns after it.
+/// A block of columns during elimination, followed by other columns.
 ///
-/// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`. Around the band there are
-/// as many diagonals of zeros as the block has columns, less one: blocks at its edges are rectangles.
+/// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`. Blocks at the
+/// edges of the band are rectangles. A block with w columns therefore needs w − 1 diagonals of zeros around the band.
 pub struct Block<'a, T: Scalar> {
-    /// The columns' elements, from the first diagonal one on.
+    /// The elements of the columns, from the first diagonal element on.
     pub region: &'a mut [T],
-    /// From column to column.
+    /// Distance between neighboring columns.
     pub stride: usize,
-    /// Rows of the matrix from the first of the block on.
+    /// Number of rows of the matrix, from the first row of the block on.
     pub rows: usize,
-    /// Elements below the diagonal.
+    /// Number of elements below the diagonal.
     pub lower: usize,
     /// 1/u_kk of the columns of the block.
     pub inverse: &'a mut [T],
-    /// In step k rows k and k + `exchange[k]` change places.
+    /// Step k exchanges the rows k and k + `exchange[k]`.
     pub exchange: &'a mut [u32],
-    /// How pivots are chosen.
+    /// The choice of pivots.
     pub rule: PivotRule<T::Real>,
     pub simd: Simd,
 }
 
 impl<T: Scalar> Block<'_, T> {
-    /// Eliminates the columns of the block and updates so many columns after it.
+    /// Eliminate the columns of the block, and update the `right` columns after it.
     pub fn eliminate(&mut self, right: usize, pieces: Pieces) -> PanelResult {
         let (mut found, width) = (PanelResult::default(), self.inverse.len());
         let alone = Pieces { parallel_from: usize::MAX, ..pieces };
@@ -107,7 +108,7 @@ impl<T: Scalar> Block<'_, T> {
         found
     }
 
-    /// Eliminates a few columns.
+    /// Eliminate the columns of a panel.
     fn panel(&mut self, p: usize, width: usize) -> PanelResult {
         let job = Panel {
             region: &mut self.region[p * (self.stride + 1)..],
@@ -127,7 +128,7 @@ impl<T: Scalar> Block<'_, T> {
         T::panel(self.simd, job)
     }
 
-    /// Applies the columns p … p + width − 1, eliminated, to the `count` columns after them.
+    /// Update `count` columns with the eliminated columns p … p + width − 1 to their left.
     fn apply(&mut self, (p, width): (usize, usize), count: usize, pieces: Pieces) {
         if count == 0 {
             return;

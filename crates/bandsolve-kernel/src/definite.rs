@@ -1,4 +1,4 @@
-//! A few columns of a Hermitian positive definite band, eliminated one after the other without exchanges.
+//! LDLᴴ factorization of a few columns of a Hermitian positive definite band, without row exchanges.
 
 use super::Job;
 use super::columns::Pieces;
@@ -9,33 +9,34 @@ use crate::Simd;
 use crate::scalar::{RealScalar, Scalar};
 use crate::view::{View, ViewMut};
 
-/// Columns of the lower triangle under elimination: what is left of A becomes L, with D in place of its ones.
+/// Columns of the lower triangle. The factorization replaces A by L, with D in place of the unit diagonal:
 ///
-/// $$ A = L\,D\,L^H,\qquad l_{ik} = a_{ik} / d_k,\qquad a_{ij} \leftarrow a_{ij} - a_{ik}\,\overline{a_{jk}} / d_k $$
+/// A = L·D·Lᴴ, l_ik = a_ik / d_k, a_ij ← a_ij − a_ik · conj(a_jk) / d_k.
 ///
 /// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`.
 pub struct Definite<'a, T: Scalar> {
-    /// The columns' elements, from the first diagonal one on.
+    /// The elements of the columns, from the first diagonal element on.
     pub region: &'a mut [T],
-    /// From column to column.
+    /// Distance between neighboring columns.
     pub stride: usize,
-    /// Rows of the matrix from the first column's on.
+    /// Number of rows of the matrix, from the first column's diagonal on.
     pub rows: usize,
-    /// Columns that are updated.
+    /// Number of columns that are updated.
     pub columns: usize,
-    /// Elements below the diagonal.
+    /// Number of elements below the diagonal.
     pub lower: usize,
-    /// Zeros after the last element of every column, and the same beyond the last row: with as many as [`padding`] says, all is done
-    /// by whole vectors, if numbers are real.
+    /// Number of zeros after the last element of every column, and beyond the last row. With [`padding`] zeros and real
+    /// numbers, all operations use whole vectors.
     pub zeros: usize,
-    /// 1/d of the columns that are eliminated.
+    /// 1/d of the eliminated columns.
     pub inverse: &'a mut [T],
 }
 
-/// Columns that are eliminated together, each updated with all before it at once.
+/// Number of columns of a panel. Each column of a panel is updated with all previous ones in one pass.
 const PANEL: usize = 8;
 
-/// Zeros after the last element of a column, of which vectors, blocks of so many columns and their panels reach some.
+/// Number of zeros needed after the last element of a column. Vectors, blocks of `block` columns and their panels
+/// access these zeros.
 pub fn padding<T: Scalar>(simd: Simd, block: usize) -> usize {
     let panel = if block > 1 { PANEL - 1 } else { 0 };
     if T::COMPLEX { block - 1 } else { (T::lanes(simd) - 1 + panel).max(block - 1) }
@@ -44,7 +45,7 @@ pub fn padding<T: Scalar>(simd: Simd, block: usize) -> usize {
 impl<T: Scalar> Job<T> for Definite<'_, T> {
     type Output = Option<usize>;
 
-    /// Returns the first column whose pivot is not a positive number, where elimination ends.
+    /// Returns the first column whose pivot is not a positive number. The elimination ends there.
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Option<usize> {
         let panel = self.columns == self.inverse.len() && self.columns <= PANEL;
@@ -60,15 +61,19 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
 }
 
 impl<T: Scalar> Definite<'_, T> {
-    /// Eliminates a panel that has no columns after it.
+    /// Eliminate a panel without columns after it.
     #[inline(always)]
     fn panel<V: Lanes<Real = T::Real>>(&mut self) -> Option<usize> {
         let (step, width, lower) = (self.stride + 1, self.inverse.len(), self.lower);
-        assert!(V::W + lower <= step && width * step <= self.region.len(), "whole vectors");
+        assert!(
+            V::W + lower <= step && width * step <= self.region.len(),
+            "a vector reaches beyond the band's elements"
+        );
         let first = self.region.as_mut_ptr().cast::<V::Real>();
         let mut pivots = [T::Real::ZERO; PANEL];
         for c in 0..width {
-            // SAFETY: real scalars are their own real type; the last vector of the last column was looked up.
+            // SAFETY: real scalars are their own real type, and the assertion checked the last vector of the last
+            // column.
             let inverse = unsafe {
                 match c {
                     0 => column::<V, 0>(first, (step, lower), &mut pivots),
@@ -89,7 +94,7 @@ impl<T: Scalar> Definite<'_, T> {
         None
     }
 
-    /// Eliminates column k; false if its pivot is not a positive number.
+    /// Eliminate column k. Returns false if its pivot is not a positive number.
     #[inline(always)]
     fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize) -> bool {
         let (step, height) = (self.stride + 1, (1 + self.lower).min(self.rows - k));
@@ -98,8 +103,12 @@ impl<T: Scalar> Definite<'_, T> {
         self.inverse[k] = T::from_real(inverse * lift);
         if !T::COMPLEX && self.zeros >= V::W - 1 {
             let count = self.lower.min(self.columns - k - 1);
-            assert!(V::W <= step - self.lower && (count + 1) * step <= column.len(), "whole vectors");
-            // SAFETY: real scalars are their own real type; the last vector of the last column was looked up.
+            assert!(
+                V::W <= step - self.lower && (count + 1) * step <= column.len(),
+                "a vector reaches beyond the band's elements"
+            );
+            // SAFETY: real scalars are their own real type, and the assertion checked the last vector of the last
+            // column.
             unsafe { whole_vectors::<V>(column.as_mut_ptr().cast(), (step, self.lower, count), [lift, inverse]) };
             return true;
         }
@@ -114,26 +123,28 @@ impl<T: Scalar> Definite<'_, T> {
     }
 }
 
-/// A factor and its product with it inverted, of a positive number: 1/d of one that is not normal would overflow.
+/// For a positive number, a factor and the reciprocal of its product with this factor. 1/d of a subnormal number would
+/// overflow.
 #[inline(always)]
 fn reciprocal<R: RealScalar>(pivot: R) -> Option<[R; 2]> {
     let lift = if pivot < R::MIN_POSITIVE { R::ONE / R::EPSILON } else { R::ONE };
     (pivot > R::ZERO && pivot <= R::MAX).then(|| [lift, R::ONE / (pivot * lift)])
 }
 
-/// Updates column C of a panel with those before it, whose `pivots` are known, and divides it by its own; returns 1/d, or `None` if
-/// that is not positive.
+/// Update column C of a panel with the previous ones, whose `pivots` are known, and divide it by its own pivot.
+///
+/// Returns 1/d, or `None` if d is not positive.
 ///
 /// # Safety
-/// `step` numbers of every column are readable and writable, and a vector that begins with one of the first `lower` + 1 of column C
-/// ends there.
+/// `step` numbers of every column are readable and writable. They contain each vector that begins with one of the first
+/// `lower` + 1 numbers of column C.
 #[inline(always)]
 unsafe fn column<V: Lanes, const C: usize>(
     first: *mut V::Real,
     (step, lower): (usize, usize),
     pivots: &mut [V::Real; PANEL],
 ) -> Option<V::Real> {
-    // SAFETY: the caller's promise; row r of column k stands r − k after its diagonal element.
+    // SAFETY: the caller's promise; row r of column k is r − k elements after its diagonal element.
     unsafe {
         let own = first.add(C * step);
         let (mut pivot, mut factors, mut columns) = (*own, [V::splat(V::Real::ZERO); C], [first.cast_const(); C]);
@@ -157,10 +168,11 @@ unsafe fn column<V: Lanes, const C: usize>(
     }
 }
 
-/// Subtracts a column from the `count` columns after it, then divides it by its pivot.
+/// Subtract a column from the `count` columns after it, then divide it by its pivot.
 ///
 /// # Safety
-/// `step` numbers of every column are readable and writable, and a vector that begins with one of the first `lower` + 1 ends there.
+/// `step` numbers of every column are readable and writable. They contain each vector that begins with one of the first
+/// `lower` + 1.
 #[inline(always)]
 unsafe fn whole_vectors<V: Lanes>(
     column: *mut V::Real,
@@ -184,10 +196,12 @@ unsafe fn whole_vectors<V: Lanes>(
     }
 }
 
-/// Eliminates a block of columns, panel by panel, and updates those after it that it reaches. Returns the first column of the block
-/// whose pivot is not a positive number, where elimination ends.
+/// Eliminate a block of columns panel by panel, and update the columns after it within its reach.
 ///
-/// What of a piece stands above the diagonal is written to. `u` is scratch: `lower` numbers for each column of the block.
+/// Returns the first column of the block whose pivot is not a positive number. The elimination ends there.
+///
+/// The elements of each piece above the diagonal are overwritten. `u` is scratch memory: `lower` numbers for each
+/// column of the block.
 pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T], pieces: Pieces) -> Option<usize> {
     let Definite { region, stride, rows, lower, zeros, inverse, .. } = job;
     let width = inverse.len();
@@ -207,8 +221,9 @@ pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T],
     None
 }
 
-/// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ for `count` columns after `width` eliminated ones, which reach `below` rows below their
-/// own: from the diagonal of each piece of columns down.
+/// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, for `count` columns after `width` eliminated ones.
+///
+/// The columns reach `below` rows below their own. Each piece of columns is updated from its diagonal down.
 fn update<T: Scalar>(
     simd: Simd,
     region: &mut [T],
@@ -242,7 +257,7 @@ mod tests {
     use super::*;
     use crate::{Complex64, Kernels};
 
-    /// (3 + i, j) of a Hermitian band that is dominant.
+    /// Entry (3 + i, j) of a diagonally dominant Hermitian band.
     fn entry(i: usize, j: usize) -> Complex64 {
         let wave = |by: f64| ((i * 7 + j * 3) as f64 * by).sin();
         if i == j { Complex64::new(20.0 + wave(0.3), 0.0) } else { Complex64::new(wave(0.7), wave(1.3)) }
@@ -275,7 +290,7 @@ mod tests {
                 };
                 for (i, j) in (0..n).flat_map(|j| (j..(j + lower + 1).min(n)).map(move |i| (i, j))) {
                     let sum: Complex64 = (0..=j).map(|k| l(i, k) * l(j, k).conj() / inverse[k]).sum();
-                    // At most 18 terms below 22, rounded some times each.
+                    // At most 18 terms below 22, each rounded several times.
                     assert!((sum - entry(i, j)).norm() <= 18.0 * 22.0 * 4.0 * f64::EPSILON, "{n} {lower} {i} {j}");
                 }
             }
@@ -288,7 +303,7 @@ mod tests {
             for simd in Simd::ALL.map(Simd::or_best) {
                 let column = |j: usize| (j..(j + lower + 1).min(n)).map(move |i| (i, j));
                 let [columns, blocks] = [1, block].map(|block| {
-                    // What products leave above the diagonal stands before it.
+                    // The products also write above the diagonal, so there is room before it.
                     let (above, stride) = (block, lower + padding::<f64>(simd, block) + block);
                     let index = |i: usize, j: usize| above + i + j * stride;
                     let mut region = vec![0.0; above + (n + 2) * stride + n];
@@ -317,7 +332,7 @@ mod tests {
                     }
                     (0..n).flat_map(column).map(|(i, j)| region[index(i, j)]).chain(inverse).collect::<Vec<_>>()
                 });
-                // At most 32 terms of at most 22, rounded in another order; pivots are above 10.
+                // At most 32 terms of at most 22, rounded in a different order. Pivots are above 10.
                 assert!(columns.iter().zip(&blocks).all(|(a, b)| (a - b).abs() <= 1e-12), "{n} {lower} {block}");
             }
         }
@@ -367,7 +382,7 @@ mod tests {
                     let column = |j: usize| (j..(j + lower + 1).min(n)).map(move |i| (i, j));
                     (0..n).flat_map(column).map(|(i, j)| region[index(i, j)]).collect::<Vec<_>>()
                 });
-                // Products are rounded before or after they are subtracted; pivots are above 10.
+                // Products are rounded before or after the subtraction. Pivots are above 10.
                 assert!(compact.iter().zip(&padded).all(|(a, b)| (a - b).abs() <= 1e-13), "{n} {lower}");
             }
         }

@@ -1,8 +1,9 @@
-//! Products of small dense blocks, in registers.
+//! Products of small dense blocks in registers.
 //!
-//! Blocks of a band are a few hundred numbers high and some dozen wide: too small for a general product, which would pack
-//! and dispatch for longer than it multiplies. A tile of C is kept in registers while A and B pass by. Every element is
-//! summed in the same order wherever tiles are cut, so results depend on the numbers and the instruction set only.
+//! Blocks of a band have a few hundred rows and a few dozen columns. A general product would spend more time on packing
+//! and dispatch than on multiplication. Here, a tile of C remains in registers while A and B are read. Every element is
+//! summed in the same order wherever tiles are cut. The results therefore depend only on the numbers and the
+//! instruction set.
 
 use super::Job;
 use super::lanes::Lanes;
@@ -12,7 +13,7 @@ use crate::view::{View, ViewMut};
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
 
-/// What becomes of C.
+/// The operation on C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Into {
     /// C ← C − A·B
@@ -23,10 +24,10 @@ enum Into {
     Product,
 }
 
-/// A product of matrices. Columns of B and C are contiguous, as are columns or rows of A.
+/// A product of matrices. The columns of B and C are contiguous, and so are the columns or the rows of A.
 ///
 /// # Cost
-/// 2 flops for each element of A and column of B, 8 of complex numbers.
+/// 2 flops for each element of A and column of B, or 8 for complex numbers.
 #[derive(Debug)]
 pub struct Product<'a, T: Scalar> {
     c: ViewMut<'a, T>,
@@ -52,15 +53,16 @@ impl<'a, T: Scalar> Product<'a, T> {
     }
 }
 
-/// Reals of a copy of some rows of A: with a few columns of B it fits the first-level cache, as does an A that is smaller.
+/// Number of reals of a copied part of A. With a few columns of B, it fits in the first-level cache. A smaller A fits
+/// without a copy.
 const COPIED: usize = 3072;
-/// Columns of C from which on rows of A are copied, since they are read so many times.
+/// Number of columns of C from which on rows of A are copied.
 const COPIED_FROM: usize = 16;
 
-/// Terms of sums from which on C is asked for before them.
+/// Number of terms of each sum from which on C is prefetched.
 const ASKED_FROM: usize = 16;
 
-/// Begins with a line of the cache.
+/// Memory that is aligned to a cache line.
 #[repr(align(64))]
 struct Aligned<T>(T);
 
@@ -70,10 +72,10 @@ impl<T: Scalar> Job<T> for Product<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) {
         let Product { mut c, a, b, into } = self;
         let (rows, depth, columns) = (c.nrows(), a.ncols(), c.ncols());
-        assert!(a.nrows() == rows && b.nrows() == depth && b.ncols() == columns, "factors fit");
-        assert!(b.row_stride() == 1, "contiguous columns");
+        assert!(a.nrows() == rows && b.nrows() == depth && b.ncols() == columns, "the sizes of A and B do not match C");
+        assert!(b.row_stride() == 1, "the columns of B must be contiguous");
         let by_columns = a.row_stride() == 1;
-        assert!(by_columns || a.column_stride() == 1, "contiguous columns or rows");
+        assert!(by_columns || a.column_stride() == 1, "the columns or the rows of A must be contiguous");
         if rows == 0 || columns == 0 {
             return;
         }
@@ -95,10 +97,10 @@ impl<T: Scalar> Job<T> for Product<'_, T> {
             columns,
             into,
         };
-        // SAFETY: scalars are one or two numbers of their real type; the views are those of three matrices of these sizes, of
-        // which C is borrowed mutably and so apart from the others.
+        // SAFETY: scalars are one or two numbers of their real type. The views are those of three matrices of these
+        // sizes, and C is borrowed mutably, so it does not overlap the others.
         unsafe {
-            // Not a `match` of both: then each type would be compiled for the other's case, too.
+            // Not a `match` of both, because each type would then be compiled for the other case too.
             if T::COMPLEX {
                 if by_columns { view.by_columns::<V, true>() } else { view.by_rows::<V, true>() }
             } else {
@@ -108,14 +110,16 @@ impl<T: Scalar> Job<T> for Product<'_, T> {
     }
 }
 
-/// Three matrices as pointers to real numbers: C (`rows` × `columns`), A (`rows` × `depth`), and B (`depth` × `columns`). Of complex
-/// numbers (`COMPLEX`) real and imaginary parts alternate; sizes count the numbers, strides the parts.
+/// Three matrices as pointers to real numbers: C (`rows` × `columns`), A (`rows` × `depth`), and B (`depth` ×
+/// `columns`).
+///
+/// With `COMPLEX`, real and imaginary parts alternate. Sizes count numbers, and strides count parts.
 #[derive(Clone, Copy)]
 struct Views<R> {
     c: *mut R,
     a: *const R,
     b: *const R,
-    /// Of C, A and B from column to column, or from row to row of A.
+    /// Column distances of C, A and B, or the row distance of A.
     strides: [usize; 3],
     rows: usize,
     depth: usize,
@@ -125,13 +129,13 @@ struct Views<R> {
 
 impl<R: RealScalar> Views<R> {
     /// # Safety
-    /// The pointers are those of matrices of the given sizes, columns of A being contiguous.
+    /// The pointers are those of matrices of the given sizes, and the columns of A are contiguous.
     #[inline(always)]
     unsafe fn by_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
         let mut copy = Aligned([MaybeUninit::<R>::uninit(); COPIED]);
         let (copy, parts) = (copy.0.as_mut_ptr().cast::<R>(), if COMPLEX { 2 } else { 1 });
-        // Rows of A are copied, so many as one or two tiles have, and taken by all columns before the next; if sums are long, in parts.
-        // Not for the widest vectors, whose tiles are so large that A is read seldom.
+        // Copy the rows of A for one or two tiles, and use them for all columns. Long sums are divided into parts. The
+        // widest vectors need no copy, because their tiles are so large that A is read rarely.
         let copied = !wide::<V>() && self.columns >= COPIED_FROM && self.rows * parts * self.depth > COPIED;
         let vectors = 4;
         let (height, terms) =
@@ -140,7 +144,7 @@ impl<R: RealScalar> Views<R> {
             let depth = terms.min(self.depth - k);
             for at in (0..self.rows * parts).step_by(height) {
                 let count = height.min(self.rows * parts - at);
-                // SAFETY: these rows and columns exist; the copy has room for `height` parts of `terms` columns.
+                // SAFETY: these rows and columns exist, and the copy has room for `height` parts of `terms` columns.
                 unsafe {
                     let a = self.a.add(k * self.strides[1] + at);
                     if copied {
@@ -178,10 +182,10 @@ impl<R: RealScalar> Views<R> {
         let mut column = 0;
         while column < self.columns {
             let left = self.columns - column;
-            // SAFETY: columns `column` … of C and B exist in these numbers, in all cases.
+            // SAFETY: the columns of C and B from `column` on exist in each case.
             column += unsafe {
                 if COMPLEX {
-                    // Sums take two vectors each.
+                    // Each sum takes two vectors.
                     match left {
                         4.. if wide::<V>() => self.columns_of::<V, 3, 4, COMPLEX>(column),
                         2.. => self.columns_of::<V, 2, 2, COMPLEX>(column),
@@ -201,7 +205,7 @@ impl<R: RealScalar> Views<R> {
         }
     }
 
-    /// N columns from `column` on, in tiles of M vectors; returns N.
+    /// N columns from `column` on, in tiles of M vectors. Returns N.
     ///
     /// # Safety
     /// As [`by_columns`](Self::by_columns), and C has these columns.
@@ -211,13 +215,13 @@ impl<R: RealScalar> Views<R> {
         column: usize,
     ) -> usize {
         let (mut at, height) = (0, if COMPLEX { 2 * self.rows } else { self.rows });
-        // SAFETY: rows of C and A exist in these numbers.
+        // SAFETY: these rows of C and A exist.
         unsafe {
             while at + M * V::W <= height {
                 self.tile::<V, M, N, true, COMPLEX>(at, V::W, column);
                 at += M * V::W;
             }
-            // One vector is too little to keep the processor busy.
+            // A single vector does not use the processor fully.
             if const { M > 2 && N > 1 } && at + 2 * V::W <= height {
                 self.tile::<V, 2, N, true, COMPLEX>(at, V::W, column);
                 at += 2 * V::W;
@@ -233,8 +237,8 @@ impl<R: RealScalar> Views<R> {
         N
     }
 
-    /// M vectors of N columns, the first beginning with part `at` of a column; the only vector is shortened to `count` parts
-    /// unless `FULL`.
+    /// M vectors of N columns. The first vector begins with part `at` of a column. Unless `FULL`, the only vector has
+    /// `count` parts.
     ///
     /// # Safety
     /// As [`by_columns`](Self::by_columns), and C has these rows and columns.
@@ -246,7 +250,7 @@ impl<R: RealScalar> Views<R> {
         column: usize,
     ) {
         let [c_stride, a_stride, b_stride] = self.strides;
-        // SAFETY: the caller's promise; a vector that is not full is loaded and stored with as many numbers as there are.
+        // SAFETY: the caller's promise; a partial vector is loaded and stored with its number of parts.
         unsafe {
             let (a, b) = (self.a.add(at), self.b.add(column * b_stride));
             if self.depth >= ASKED_FROM {
@@ -297,12 +301,12 @@ impl<R: RealScalar> Views<R> {
     }
 
     /// # Safety
-    /// The pointers are those of matrices of the given sizes, rows of A being contiguous.
+    /// The pointers are those of matrices of the given sizes, and the rows of A are contiguous.
     #[inline(always)]
     unsafe fn by_rows<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
         let mut column = 0;
         while column < self.columns {
-            // SAFETY: columns `column` … of C and B exist in these numbers, in all cases.
+            // SAFETY: the columns of C and B from `column` on exist in each case.
             column += unsafe {
                 if COMPLEX {
                     match self.columns - column {
@@ -321,7 +325,7 @@ impl<R: RealScalar> Views<R> {
         }
     }
 
-    /// N columns from `column` on, M rows at a time; returns N.
+    /// N columns from `column` on, M rows at a time. Returns N.
     ///
     /// # Safety
     /// As [`by_rows`](Self::by_rows), and C has these columns.
@@ -331,7 +335,7 @@ impl<R: RealScalar> Views<R> {
         column: usize,
     ) -> usize {
         let mut row = 0;
-        // SAFETY: rows `row` … of C exist in these numbers.
+        // SAFETY: the rows of C from `row` on exist.
         unsafe {
             while row + M <= self.rows {
                 self.dots::<V, M, N, COMPLEX>(row, column);
@@ -359,7 +363,7 @@ impl<R: RealScalar> Views<R> {
         let mut sum = [[V::splat(R::ZERO); M]; N];
         let mut crossed = [[V::splat(R::ZERO); M]; N];
         let length = if COMPLEX { 2 * self.depth } else { self.depth };
-        // SAFETY: the caller's promise; the last vectors are loaded with as many numbers as there are.
+        // SAFETY: the caller's promise; partial vectors are loaded with their number of entries.
         unsafe {
             let (a, b) = (self.a.add(row * a_stride), self.b.add(column * b_stride));
             let whole = length / V::W * V::W;
@@ -375,7 +379,7 @@ impl<R: RealScalar> Views<R> {
                 for m in 0..M {
                     if COMPLEX {
                         let place = self.c.add(2 * (row + m) + (column + n) * c_stride);
-                        // −(re re − im im), lane by lane
+                        // −(re re − im im), for each lane.
                         let real = -sum_of_lanes(sum[n][m] * alternating::<V>());
                         self.put(place, real);
                         self.put(place.add(1), sum_of_lanes(crossed[n][m]));
@@ -387,10 +391,10 @@ impl<R: RealScalar> Views<R> {
         }
     }
 
-    /// Makes a sum part of an element of C.
+    /// Combine a sum with an element of C.
     ///
     /// # Safety
-    /// The element is one of C.
+    /// The element belongs to C.
     #[inline(always)]
     unsafe fn put(&self, place: *mut R, sum: R) {
         // SAFETY: the caller's promise.
@@ -404,8 +408,9 @@ impl<R: RealScalar> Views<R> {
     }
 }
 
-/// Whether there are 32 registers for vectors, as there are with vectors of 64 bytes. Tiles leave one of 16 free: with none, compilers
-/// move sums about.
+/// Whether the processor has 32 vector registers, as with vectors of 64 bytes.
+///
+/// With 16 registers, tiles leave one of them free. Without a free one, compilers move sums between registers.
 #[inline(always)]
 const fn wide<V>() -> bool {
     size_of::<V>() == 64
@@ -423,7 +428,7 @@ mod tests {
     use super::super::{Complex32, Complex64, Simd};
     use super::*;
 
-    /// A view of the first `rows` rows of columns that are two rows higher.
+    /// A view of the first `rows` rows of columns with two more rows.
     fn view<T>(values: &[T], rows: usize, columns: usize) -> View<'_, T> {
         View::new(values, rows + 2, columns).rows(0..rows)
     }
@@ -449,7 +454,8 @@ mod tests {
                 }
                 let sum = (0..depth).fold(T::ZERO, |sum, k| sum + a[(i, k)] * b[k + j * (depth + 2)]);
                 let right = [c[place] - sum, c[place] + sum, sum][kind];
-                // Each of `depth` terms has parts below 2 and is rounded at most depth + 1 times, both here and there.
+                // Each of `depth` terms has parts below 2, and is rounded at most depth + 1 times, in both
+                // computations.
                 let limit = 4.0 * ((depth + 1) * (depth + 1)) as f64 * T::Real::EPSILON.to_f64();
                 assert!((result[place] - right).abs1().to_f64() <= limit, "{} {rows}×{depth}×{columns}", T::NAME);
             }

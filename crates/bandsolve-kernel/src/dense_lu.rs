@@ -1,11 +1,11 @@
-//! Steps of LU of one dense block with partial pivoting.
+//! The steps of an LU factorization of one dense block with partial pivoting.
 
 use super::Job;
 use super::lanes::Lanes;
 use crate::Scalar;
 use crate::scalar::reciprocal;
 
-/// One of the steps.
+/// A step of the factorization.
 pub enum Step<'a, T> {
     Eliminate(Eliminate<'a, T>),
     EliminatedRows(EliminatedRows<'a, T>),
@@ -24,8 +24,10 @@ impl<T: Scalar> Job<T> for Step<'_, T> {
     }
 }
 
-/// Eliminates a few columns of length n whose pivots are sought from rows `first`, `first` + 1, … on: column k exchanges
-/// rows `first + k` and `first + k + exchange[k]`, in these columns only.
+/// Eliminate columns of length n: l_ik = a_ik / u_kk, a_ij ← a_ij − l_ik·u_kj.
+///
+/// The pivot of column k is chosen from the rows `first + k` to n − 1. The rows `first + k` and
+/// `first + k + exchange[k]` are then exchanged, in these columns only.
 pub struct Eliminate<'a, T> {
     pub columns: &'a mut [T],
     pub n: usize,
@@ -60,7 +62,7 @@ impl<T: Scalar> Eliminate<'_, T> {
     }
 }
 
-/// U = L⁻¹·A for the rows of a few eliminated columns, in the columns `rest`.
+/// U = L⁻¹·A for the rows of the eliminated columns, in the columns `rest`.
 pub struct EliminatedRows<'a, T> {
     pub columns: &'a [T],
     pub n: usize,
@@ -83,7 +85,7 @@ impl<T: Scalar> EliminatedRows<'_, T> {
     }
 }
 
-/// Inverses of the w × w triangles that begin at `lu[0]`.
+/// Compute the inverses of the w × w triangles that begin at `lu[0]`.
 pub struct Invert<'a, T> {
     pub lu: &'a [T],
     pub n: usize,
@@ -114,7 +116,7 @@ impl<T: Scalar> Invert<'_, T> {
     }
 }
 
-/// y ← y − c·v, of one length.
+/// y ← y − c·v for vectors of the same length.
 #[inline(always)]
 fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     let y = &mut y[..v.len()];
@@ -123,7 +125,7 @@ fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     }
 }
 
-/// Index of the entry that is largest by |re| + |im|.
+/// The index of the entry with the largest |re| + |im|.
 #[inline(always)]
 fn pivot<T: Scalar>(column: &[T]) -> usize {
     let (mut best, mut at) = (column[0].abs1(), 0);

@@ -1,13 +1,13 @@
-//! One scalar in every lane: real, or complex with real and imaginary parts in vectors of their own.
+//! One scalar per lane: real, or complex with separate vectors for real and imaginary parts.
 
 use super::lanes::Lanes;
 use core::ops::{Add, Mul, Neg, Sub};
 
-/// A scalar in every lane of `V`; what the sweeps are written in.
+/// One scalar in every lane of `V`. The sweeps are written in terms of this trait.
 pub trait Element<V: Lanes>:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
 {
-    /// Vectors an element takes.
+    /// Number of vectors of an element.
     const REALS: usize;
 
     /// The same real number in every lane.
@@ -24,31 +24,31 @@ pub trait Element<V: Lanes>:
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
     /// b − self · a where the mask is set, else b.
     fn neg_mul_add_where(self, mask: V::Mask, a: Self, b: Self) -> Self;
-    /// Multiplies by real numbers.
+    /// self · by, with real numbers `by`.
     fn scale(self, by: V) -> Self;
     /// 1 / self
     fn recip(self) -> Self;
-    /// 1 / self, roughly but soon, and precisely ([`Lanes::recips`]).
+    /// 1 / self, first as a fast approximation and then precisely ([`Lanes::recips`]).
     fn recips(self) -> [Self; 2];
-    /// self · by + add, by real numbers.
+    /// self · by + add, with real numbers `by`.
     fn scale_add(self, by: V, add: Self) -> Self;
-    /// The element whose parts are `columns[0]` (and `columns[1]`).
+    /// The element with the parts `columns[0]` and, if complex, `columns[1]`.
     fn from_columns(columns: &[V]) -> Self;
-    /// Its parts.
+    /// The real and imaginary parts.
     fn columns(self) -> [V; 2];
     /// Complex conjugate.
     fn conj(self) -> Self;
-    /// |re| + |im|, by which pivots are compared.
+    /// |re| + |im|, the size by which pivots are compared.
     fn abs1(self) -> V;
-    /// Of two pivot candidates the larger, and whether that is `second`.
+    /// The larger of two pivot candidates, and whether it is `second`.
     fn pivot(first: Self, second: Self) -> (V::Mask, Self);
-    /// Bit by bit with a real number.
+    /// Bitwise AND of each part with a real number.
     fn and_bits(self, bits: V) -> Self;
-    /// The larger modulus, by [`abs1`](Self::abs1).
+    /// The larger modulus, measured by [`abs1`](Self::abs1).
     fn larger(a: Self, b: Self) -> V;
-    /// The smaller of a modulus, by [`abs1`](Self::abs1), and a number that is not negative.
+    /// The smaller of a modulus, measured by [`abs1`](Self::abs1), and a non-negative number.
     fn smaller(a: Self, b: V) -> V;
-    /// The largest of three by [`abs1`](Self::abs1).
+    /// The largest of three moduli, measured by [`abs1`](Self::abs1).
     fn largest(a: Self, b: Self, c: Self) -> V;
     /// A cheap lower bound of |z|, exact for real numbers.
     fn measure(self) -> V;
@@ -60,11 +60,11 @@ pub trait Element<V: Lanes>:
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// A real number a lane.
+/// One real number per lane.
 #[derive(Clone, Copy)]
 pub struct RealElement<V>(V);
 
-/// A complex number a lane.
+/// One complex number per lane.
 #[derive(Clone, Copy)]
 pub struct ComplexElement<V> {
     re: V,
@@ -326,7 +326,7 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn measure(self) -> V {
         let (re, im) = (self.re.abs(), self.im.abs());
-        // 1/√2 rounded down, so that it stays a lower bound.
+        // 1/√2 is rounded down, so that the result remains a lower bound.
         ((re + im) * V::splat(crate::RealScalar::from_f64(0.707))).max(re.max(im))
     }
     #[inline(always)]

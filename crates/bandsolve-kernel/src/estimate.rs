@@ -1,21 +1,24 @@
-//! The 1-norm of a matrix that is known by its products only.
+//! Estimate the 1-norm of a matrix from products with vectors.
 
 use crate::scalar::{RealScalar, Scalar};
 
-/// Most unit vectors that are tried; two are nearly always enough.
+/// Maximum number of unit vectors. Two are nearly always sufficient.
 const MAX_ROUNDS: usize = 5;
 
-/// A lower bound of ‖B‖₁, rarely less than a third of it. `apply(false, x)` replaces x by B·x, `apply(true, x)` by Bᴴ·x.
+/// A lower bound of ‖B‖₁, rarely less than a third of it.
 ///
-/// ‖B‖₁ is the largest ‖Bx‖₁ over ‖x‖₁ ≤ 1, found at a unit vector. From x = (1/n, …, 1/n) the estimator climbs:
-/// z = Bᴴ·sign(Bx) is the gradient, and its largest component names the unit vector to go to next. In the end a vector of
-/// alternating signs is tried, for matrices that are made so that the climb stands still. Infinite where a product is not finite.
+/// `apply(false, x)` replaces x by B·x, and `apply(true, x)` replaces it by Bᴴ·x. The result is infinite if a product
+/// is not finite.
+///
+/// ‖B‖₁ is the maximum of ‖Bx‖₁ over ‖x‖₁ ≤ 1, which is attained at a unit vector. The estimator starts at x = (1/n, …,
+/// 1/n) and ascends. Each step computes the gradient z = Bᴴ·sign(Bx), whose largest component determines the next unit
+/// vector. Finally, a vector of alternating signs is tried, for matrices that are constructed to stop the ascent.
 ///
 /// # Shapes
 /// `x` and `signs` are scratch of length n.
 ///
 /// # Cost
-/// At most 7 products with B and 5 with Bᴴ, mostly 3 and 2.
+/// At most 7 products with B and 5 with Bᴴ, usually 3 and 2.
 ///
 /// # Errors
 /// Those of `apply`.
@@ -23,6 +26,7 @@ const MAX_ROUNDS: usize = 5;
 /// # Source
 /// Higham, ACM TOMS 14 (1988) 381, algorithm 4.1, with the sign of a complex number y/|y|.
 ///
+/// # Examples
 /// ```
 /// let diagonal = [1.0, -7.0, 3.0];
 /// let times = |_, v: &mut [f64]| Ok::<_, ()>(v.iter_mut().zip(&diagonal).for_each(|(v, d)| *v *= d));
@@ -73,7 +77,7 @@ pub fn norm_1<T: Scalar, E>(
     Ok(estimate.max(finite(2.0 * sum_of_moduli(x) / (3.0 * n as f64))))
 }
 
-/// Infinite instead of NaN.
+/// The number, or infinity if it is NaN.
 fn finite(v: f64) -> f64 {
     if v.is_nan() { f64::INFINITY } else { v }
 }
@@ -82,13 +86,13 @@ fn sum_of_moduli<T: Scalar>(x: &[T]) -> f64 {
     x.iter().map(|v| Scalar::abs(*v).to_f64()).sum()
 }
 
-/// x/|x|, and 1 for 0 and for what is too small to be divided by.
+/// x/|x|, or 1 if x is 0 or too small to divide by.
 fn sign<T: Scalar>(x: T) -> T {
     let modulus = Scalar::abs(x);
     if modulus >= T::Real::MIN_POSITIVE { x.scale(T::Real::ONE / modulus) } else { T::ONE }
 }
 
-/// First of the largest moduli and its place; `None` if one is not finite.
+/// The index and the value of the first of the largest moduli. `None` if one is not finite.
 fn largest<T: Scalar>(z: &[T]) -> Option<(usize, f64)> {
     let mut best = (0, -1.0);
     for (i, v) in z.iter().enumerate() {
@@ -124,13 +128,13 @@ mod tests {
         assert_eq!(estimate(&[&[-3.0]]), 3.0);
         assert_eq!(estimate(&[&[1.0, 2.0], &[3.0, -4.0]]), 6.0);
         assert_eq!(estimate(&[&[0.0, 0.0], &[0.0, 0.0]]), 0.0);
-        // Columns that cancel in the start, and in every gradient: the climb ends at ½, the alternating vector
-        // (1, −3/2, 2) finds 2·6/9 of 2.
+        // The columns cancel at the start and in every gradient. The ascent ends at ½, and the alternating vector (1,
+        // −3/2, 2) gives 2·6/9 of 2.
         let found = estimate(&[&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.0], &[0.0, 0.0, 0.5]]);
         assert!((found - 4.0 / 3.0).abs() < 1e-15, "{found}");
     }
 
-    /// Numbers without a pattern in [−1, 1).
+    /// Pseudorandom numbers in [−1, 1).
     fn random(n: usize, seed: &mut u64) -> Vec<f64> {
         let mut next = || {
             *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -139,7 +143,7 @@ mod tests {
         (0..n).map(|_| next()).collect()
     }
 
-    /// Exact 1-norm and the estimate of a dense matrix.
+    /// The exact 1-norm of a dense matrix, and its estimate.
     fn both<T: Scalar<Real = f64>>(n: usize, entry: impl Fn(usize, usize) -> T) -> (f64, f64) {
         let product = |adjoint: bool, v: &mut [T]| {
             let entry = |i: usize, j: usize| if adjoint { Scalar::conj(entry(j, i)) } else { entry(i, j) };
@@ -163,7 +167,7 @@ mod tests {
                 assert!(estimate <= exact * (1.0 + 1e-13) && 3.0 * estimate >= exact, "{estimate} of {exact}");
             }
         }
-        // Entries that cancel for the first vector, which is all that a search from there would see.
+        // Entries that cancel for the first vector, which hides all of them from a search that starts there.
         let (exact, estimate) = both::<f64>(6, |i, j| if i == 0 { [1.0, -1.0][j % 2] } else { 0.0 });
         assert_eq!((exact, estimate), (1.0, 1.0));
     }

@@ -1,8 +1,9 @@
-//! Sums in twice the working precision, powers of two, and the largest of many errors: what residuals are measured with.
+//! Tools for residuals: sums in twice the working precision, powers of two, and the largest of many errors.
 
 use crate::{RealScalar, Scalar};
 
-/// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
+/// The running maximum of moduli, or NaN if one of them is NaN. Bits of non-negative numbers have the order of the
+/// numbers, with NaN as the largest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunningMaximum(u64);
 
@@ -17,12 +18,12 @@ impl RunningMaximum {
     }
 }
 
-/// ‖x‖∞, or the smallest normal number where that is larger, as `value · 2^exponent`: what is smaller is known to a part of that
-/// number, and no better.
+/// ‖x‖∞ as `value · 2^exponent`, or the smallest normal number if that is larger. Smaller numbers are known only with
+/// an absolute error of a fraction of the smallest normal number.
 pub struct ScaledNorm {
     pub value: f64,
     pub exponent: i32,
-    /// The product, not safe from overflow.
+    /// The product `value · 2^exponent`, which may overflow.
     pub plain: f64,
 }
 
@@ -44,24 +45,24 @@ impl ScaledNorm {
     }
 }
 
-/// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
+/// One row whose entries, x and d are multiplied by powers of two so that the largest ones are near 1.
 pub struct NormalizedRow {
     /// d − A·x, scaled by 2^−exponent.
     pub residual: [f64; 2],
-    /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
+    /// Σ|a_ij|·‖x‖∞ + |d|, with the same scale.
     pub size: f64,
     pub exponent: i32,
 }
 
 impl NormalizedRow {
-    /// From the scaled residual, the sum of the scaled row, and d.
+    /// The row with the given scaled residual, the sum of the scaled row, and d.
     #[inline(always)]
     pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &ScaledNorm), (d, exponent): (T, i32)) -> Self {
         let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
         Self { residual, size: row_sum * norm.value + modulus(d), exponent }
     }
 
-    /// The residual itself.
+    /// The residual without scaling.
     #[inline(always)]
     pub fn unscaled<T: Scalar>(&self) -> T {
         let [re, im] = self.residual.map(|v| T::Real::from_f64(ldexp(v, self.exponent)));
@@ -74,7 +75,7 @@ impl NormalizedRow {
         if error == 0.0 {
             0.0
         } else if self.size == f64::INFINITY {
-            // d is beyond A·x by more than the range of the type (or infinite, which is not for us to excuse).
+            // d exceeds A·x by more than the range of the type, or is infinite, which is an error.
             if self.residual.iter().any(|v| v.is_nan()) { f64::NAN } else { 1.0 }
         } else {
             error / self.size
@@ -82,7 +83,7 @@ impl NormalizedRow {
     }
 }
 
-/// A sum kept as an unevaluated pair, after Ogita, Rump & Oishi, *Accurate sum and dot product* (2005).
+/// A sum as an unevaluated pair, after Ogita, Rump & Oishi, *Accurate sum and dot product* (2005).
 #[derive(Clone, Copy)]
 pub struct Sum {
     high: f64,
@@ -94,7 +95,7 @@ impl Sum {
         Self { high, low: 0.0 }
     }
 
-    /// Adds a·b; compensated: with the rounding errors of the product and the sum. |a|, |b| ≤ 2¹⁰⁰.
+    /// Add a·b. With `COMPENSATED`, the rounding errors of the product and the sum are added too. |a|, |b| ≤ 2¹⁰⁰.
     #[inline(always)]
     pub fn add_product<const COMPENSATED: bool>(&mut self, a: f64, b: f64) {
         let product = a * b;
@@ -113,14 +114,14 @@ impl Sum {
     }
 }
 
-/// a·b − `product`, which is a·b rounded. After Dekker.
+/// The rounding error a·b − `product`, where `product` is a·b rounded. After Dekker.
 #[inline(always)]
 pub fn lost(a: f64, b: f64, product: f64) -> f64 {
     let ((a1, a2), (b1, b2)) = (split(a), split(b));
     a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 }
 
-/// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
+/// Veltkamp's splitting a = high + low with 26 bits each. Products of these parts are exact without FMA.
 #[inline(always)]
 fn split(a: f64) -> (f64, f64) {
     let c = 134_217_729.0 * a; // 2²⁷ + 1
@@ -128,13 +129,13 @@ fn split(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-/// Real and imaginary part in double precision, times a power of two.
+/// Real and imaginary part in double precision, multiplied by a power of two.
 #[inline(always)]
 pub fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
     [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
 }
 
-/// |z| for values that are nowhere near the limits of the type.
+/// |z| for values that are far from the limits of the type.
 #[inline(always)]
 pub fn modulus(z: [f64; 2]) -> f64 {
     if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }

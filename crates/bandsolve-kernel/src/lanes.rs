@@ -1,7 +1,7 @@
-//! Vectors of lanes: the few operations that the sweeps need, for every instruction set.
+//! Vectors of lanes: the operations that the sweeps need, for every instruction set.
 //!
-//! The methods of the x86 types are inlined into functions compiled for their instruction set (see `dispatch` in
-//! `mod.rs`); nothing else may call them.
+//! The methods of the x86 types are inlined into functions that are compiled for their instruction set (see `dispatch`
+//! in `lib.rs`). No other code may call them.
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
@@ -11,27 +11,27 @@ mod x86;
 use crate::RealScalar;
 use core::ops::{Add, Mul, Neg, Sub};
 
-// On x86-64 its own vectors are `portable`, and these what the tests compare them with.
+// On x86-64, `x86` has its own `Portable` vectors, and the tests compare them with these.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub use portable::Portable;
 #[cfg(target_arch = "x86_64")]
 pub use x86::{F32x4, F32x8, F32x16, F64x2, F64x4, F64x8};
 
-/// Lanes of the widest vector.
+/// The number of lanes of the widest vector.
 pub const MAX_LANES: usize = 16;
 
-/// `W` real numbers, one a lane.
+/// `W` real numbers, one per lane.
 pub trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> + 'static
 {
     /// `f32` or `f64`.
     type Real: RealScalar;
-    /// One truth value a lane.
+    /// One truth value per lane.
     type Mask: Copy;
-    /// Lanes.
+    /// The number of lanes.
     const W: usize;
 
-    /// Not chosen at run time?
+    /// Whether this vector type needs no detection of processor features at run time.
     const PORTABLE: bool;
 
     /// The same number in every lane.
@@ -42,7 +42,7 @@ pub trait Lanes:
     /// # Safety
     /// `p` points to `W` writable numbers.
     unsafe fn store(self, p: *mut Self::Real);
-    /// The first `count` ≤ W numbers; 0 in the other lanes.
+    /// Load the first `count` ≤ W numbers. The other lanes are 0.
     ///
     /// # Safety
     /// `p` points to `count` readable numbers.
@@ -55,7 +55,7 @@ pub trait Lanes:
             Self::load(lanes.as_ptr())
         }
     }
-    /// Stores the first `count` ≤ W lanes.
+    /// Store the first `count` ≤ W lanes.
     ///
     /// # Safety
     /// `p` points to `count` writable numbers.
@@ -70,22 +70,23 @@ pub trait Lanes:
     }
     /// 1 / self
     fn recip(self) -> Self;
-    /// 1 / self, roughly (to 2^−13) but soon, and to the last digit or two.
+    /// 1 / self twice: a fast approximation with a relative error of 2^−13, and a value that is correct to the last
+    /// digit or two.
     #[inline(always)]
     fn recips(self) -> [Self; 2] {
         [self.recip(); 2]
     }
-    /// self · a + b, fused where the machine can.
+    /// self · a + b, fused if the machine has the instruction.
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// √self
     fn sqrt(self) -> Self;
-    /// b − self · a, fused where the machine can.
+    /// b − self · a, fused if the machine has the instruction.
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
     /// |self|
     fn abs(self) -> Self;
-    /// The larger; `other` if either is NaN.
+    /// The larger of two numbers, or `other` if either is NaN.
     fn max(self, other: Self) -> Self;
-    /// The smaller; `other` if either is NaN.
+    /// The smaller of two numbers, or `other` if either is NaN.
     fn min(self, other: Self) -> Self;
     /// The larger modulus of the two.
     #[inline(always)]
@@ -97,15 +98,15 @@ pub trait Lanes:
     fn abs_min(self, other: Self) -> Self {
         self.abs().min(other.abs())
     }
-    /// Of two candidates the one with the larger modulus (either on a tie), and whether that is `other`.
+    /// The candidate with the larger modulus (either one if they are equal), and whether it is `other`.
     #[inline(always)]
     fn pivot(self, other: Self) -> (Self::Mask, Self) {
         let take = other.abs().gt(self.abs());
         (take, Self::select(take, other, self))
     }
-    /// self > other, false for NaN.
+    /// self > other. The result is false for NaN.
     fn gt(self, other: Self) -> Self::Mask;
-    /// Bit by bit.
+    /// Bitwise AND.
     fn and_bits(self, other: Self) -> Self;
     /// b − self · a where the mask is set, else b.
     #[inline(always)]
@@ -114,7 +115,7 @@ pub trait Lanes:
     }
     /// `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// [`RealScalar::equilibrate`] in every lane; `self` is not negative.
+    /// [`RealScalar::equilibrate`] in every lane. No lane may be negative.
     fn equilibrate(self) -> Self;
     /// [`RealScalar::normalizer`] in every lane.
     fn normalizer(self) -> Self;
@@ -123,7 +124,8 @@ pub trait Lanes:
     /// [`RealScalar::max_bits`] in every lane.
     fn max_bits(self, other: Self) -> Self;
 
-    /// Four neighbouring numbers of each of W rows, `stride` apart, transposed: vector k holds number k of every row.
+    /// Load four consecutive numbers of each of W rows with the distance `stride`, and transpose: vector k holds number
+    /// k of every row.
     ///
     /// # Safety
     /// `src` is readable for four numbers of every row.
@@ -135,31 +137,31 @@ pub trait Lanes:
     /// `dst` is writable for four numbers of every row.
     unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize);
 
-    /// The lanes of two vectors, alternating.
+    /// The lanes of two vectors, alternately.
     fn interleave(self, other: Self) -> [Self; 2];
-    /// Every lane with an even number changes places with the next.
+    /// Exchange each lane of even number with the next lane.
     fn swap_pairs(self) -> Self;
 
     /// Whether [`permute`](Self::permute) is one instruction.
     const PERMUTES: bool;
-    /// Which lane goes where.
+    /// A choice of lanes for [`permute`](Self::permute).
     type Index: Copy;
-    /// The first W numbers as lanes: below W those of one vector, from there on those of another.
+    /// A choice of lanes. Numbers below W select lanes of the first vector, and numbers from W on those of the second.
     fn index(lanes: &[u32; MAX_LANES]) -> Self::Index;
-    /// Lane k becomes lane `index[k]` of the two vectors.
+    /// The vector whose lane k is lane `index[k]` of the two vectors.
     fn permute(self, other: Self, index: Self::Index) -> Self;
-    /// The largest lane, in every lane, if none is NaN.
+    /// The largest lane, in every lane. No lane may be NaN.
     fn peak(self) -> Self;
-    /// The sum of all lanes, by halves, in every lane.
+    /// The sum of all lanes, in every lane. The lanes are summed by halves.
     fn total(self) -> Self;
     /// The first lane.
     fn first(self) -> Self::Real;
-    /// The lanes that equal the other's, one a bit.
+    /// A bit for each lane, which is set if both vectors are equal there.
     fn equal_bits(self, other: Self) -> u32;
-    /// The `count` ≤ W numbers before `end` as the last lanes; 0 in the others.
+    /// Load the `count` ≤ W numbers before `end` as the last lanes. The other lanes are 0.
     ///
     /// # Safety
-    /// So many numbers are readable.
+    /// `count` numbers before `end` are readable.
     #[inline(always)]
     unsafe fn load_last(end: *const Self::Real, count: usize) -> Self {
         let mut lanes = [<Self::Real as crate::Scalar>::ZERO; MAX_LANES];
@@ -170,10 +172,10 @@ pub trait Lanes:
         }
     }
 
-    /// Stores the last `count` ≤ W lanes before `end`.
+    /// Store the last `count` ≤ W lanes before `end`.
     ///
     /// # Safety
-    /// So many numbers are writable.
+    /// `count` numbers before `end` are writable.
     #[inline(always)]
     unsafe fn store_last(self, end: *mut Self::Real, count: usize) {
         let lanes = lanes_of(self);
@@ -181,7 +183,7 @@ pub trait Lanes:
         unsafe { core::ptr::copy_nonoverlapping(lanes.as_ptr().add(Self::W - count), end.sub(count), count) }
     }
 
-    /// Stores past the caches. `p` must be aligned to the vector's size.
+    /// Store the vector past the caches. `p` must be aligned to the size of the vector.
     ///
     /// # Safety
     /// As [`store`](Self::store), and aligned.
@@ -191,7 +193,7 @@ pub trait Lanes:
     }
 }
 
-/// The lanes of a vector, and as many zeros as are missing to [`MAX_LANES`].
+/// The lanes of a vector, followed by zeros up to [`MAX_LANES`] numbers.
 #[inline(always)]
 pub(crate) fn lanes_of<V: Lanes>(v: V) -> [V::Real; MAX_LANES] {
     let mut lanes = [<V::Real as crate::Scalar>::ZERO; MAX_LANES];
@@ -200,7 +202,7 @@ pub(crate) fn lanes_of<V: Lanes>(v: V) -> [V::Real; MAX_LANES] {
     lanes
 }
 
-/// The operations of [`Lanes`] that move numbers between lanes, through memory.
+/// The operations of [`Lanes`] that move numbers between lanes, implemented with loads and stores.
 macro_rules! through_memory {
     () => {
         const PERMUTES: bool = false;
@@ -216,7 +218,7 @@ macro_rules! through_memory {
                 let from = index[k] as usize;
                 out[k] = if from < Self::W { own[from] } else { other[from - Self::W] };
             }
-            // SAFETY: as many numbers as lanes.
+            // SAFETY: `out` has one number per lane.
             unsafe { Self::load(out.as_ptr()) }
         }
         #[inline(always)]

@@ -1,10 +1,13 @@
-//! What `bandsolve` computes with: the only SIMD and nearly all unsafe code of the library. It knows no plan, no method and no
-//! matrix but the normal forms in [`rows`]. Not meant to be used by itself: anything here may change with any release.
+//! The computational kernels of `bandsolve`: all SIMD code and nearly all unsafe code of the library.
 //!
-//! A *tile* is a handful of partitions, one a SIMD lane, copied from the caller's arrays and transposed so that row j of
-//! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
+//! Do not depend on this crate directly: any release may change it. The kernels work on the normal forms in [`rows`]
+//! and on bands. They do not know plans or methods.
+//!
+//! A *tile* is a group of partitions, one per SIMD lane. It is copied from the caller's arrays and transposed, so that
+//! row j of all its partitions is one vector. A *sweep* eliminates the rows of a tile in registers, and selects pivots
+//! without branches.
 
-// What is public here is so for the crate `bandsolve` alone.
+// Public items are public for the other crates of this workspace only.
 #![allow(missing_docs)]
 
 pub mod ahead;
@@ -61,7 +64,7 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Simd {
-    /// What the target is compiled for; works everywhere.
+    /// The instruction set that the target is compiled for. Every machine has it.
     Portable,
     /// AVX2 and FMA.
     Avx2,
@@ -70,11 +73,13 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// Every instruction set of this build, the widest last.
+    /// All instruction sets of this build, the widest last.
     pub const ALL: [Simd; 3] = [Simd::Portable, Simd::Avx2, Simd::Avx512];
 
-    /// The best that this machine has; the environment variable `BANDSOLVE_SIMD` (`portable`, `avx2`, `avx512`) chooses
-    /// another that it has.
+    /// Return the widest instruction set of this machine.
+    ///
+    /// The environment variable `BANDSOLVE_SIMD` (`portable`, `avx2`, `avx512`) selects another one. An unknown or
+    /// unavailable name has no effect.
     pub fn detect() -> Simd {
         static BEST: LazyLock<Simd> = LazyLock::new(|| {
             let asked = std::env::var("BANDSOLVE_SIMD").ok();
@@ -85,13 +90,13 @@ impl Simd {
         *BEST
     }
 
-    /// Whether this machine has it.
+    /// Whether this machine has the instruction set.
     pub fn is_available(self) -> bool {
         static BEST: LazyLock<Simd> = LazyLock::new(Simd::widest);
         self <= *BEST
     }
 
-    /// The widest that this machine has, with all that are narrower.
+    /// The widest instruction set of this machine. It has all narrower ones too.
     fn widest() -> Simd {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -103,12 +108,12 @@ impl Simd {
         Simd::Portable
     }
 
-    /// Itself if the machine has it, else the best that it has.
+    /// This instruction set if the machine has it, otherwise the result of [`detect`](Self::detect).
     pub fn or_best(self) -> Simd {
         if self.is_available() { self } else { Simd::detect() }
     }
 
-    /// The name used in reports and in `BANDSOLVE_SIMD`.
+    /// The name in reports and in `BANDSOLVE_SIMD`.
     pub fn name(self) -> &'static str {
         match self {
             Simd::Portable => "portable",
@@ -118,9 +123,9 @@ impl Simd {
     }
 }
 
-/// The vectors of a real type, and the constants that depend on its exponent range.
+/// The vector types of a real type, and the constants that depend on its exponent range.
 pub trait Machine: Sized {
-    /// Vectors of 128 bits, which x86-64 always has; elsewhere plain arrays.
+    /// Vectors of 128 bits on x86-64, where every processor has them. Plain arrays elsewhere.
     type Portable: Lanes<Real = Self>;
     /// 256-bit registers.
     #[cfg(target_arch = "x86_64")]
@@ -128,23 +133,29 @@ pub trait Machine: Sized {
     /// 512-bit registers.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Lanes<Real = Self>;
-    /// Added to pivots of rows whose largest entry is near 1: far below rounding, but enough that a zero pivot has a finite
-    /// reciprocal (as has its square). So much of the pivot is added to a spike, that it never becomes subnormal as it
-    /// decays, which would cost a hundred cycles an operation.
+    /// This number is added to pivots of rows whose largest entry is near 1.
+    ///
+    /// It is far below rounding, but a zero pivot becomes large enough that its reciprocal and the square of the
+    /// reciprocal are finite. The sweeps also add `GUARD` · pivot to a spike, so that a decaying spike never becomes
+    /// subnormal. Operations on subnormal numbers cost about a hundred cycles each.
     const GUARD: Self;
-    /// Added where rows are not scaled, to know the one of two numbers that stands for zero: so small that it disappears in
-    /// all others, and still so large that its products are normal numbers.
+    /// This number is added where rows are not scaled, to distinguish the one of two numbers that stands for zero.
+    ///
+    /// It is so small that it disappears in all other numbers, and so large that its products are normal numbers.
     const FAINT: Self;
-    /// An x so much larger than the scaled right-hand side comes from a pivot next to zero: `GUARD`^−0.6.
+    /// If x is larger than the scaled right-hand side by this factor, a pivot was nearly zero: `GUARD`^−0.6.
     const IMPLAUSIBLE: f64;
-    /// Pivots up to this size, in rows whose largest entry is near 1, may be zeros that were rounded: then the sequential method
-    /// decides. In random systems, where rows may be exchanged, the chance of one is about the square of it.
+    /// Pivots up to this size may be rounded zeros if the largest entry of each row is near 1. The sequential method
+    /// then solves the system.
+    ///
+    /// In random systems with row exchanges, the probability of such a pivot is approximately `NO_PIVOT`².
     const NO_PIVOT: f64;
-    /// Quantities between 1/`SAFE` and `SAFE` may be multiplied with one another.
+    /// Products of two quantities between 1/`SAFE` and `SAFE` do not overflow or underflow.
     const SAFE: Self;
     /// 1 / `SAFE`
     const TINY: Self;
-    /// self · a + b, in one rounding where the target has the instruction (elsewhere it would be a library call).
+    /// self · a + b, rounded once if the target has the instruction. Otherwise a fused operation would be a library
+    /// call.
     fn fused_if_fast(self, a: Self, b: Self) -> Self;
 }
 
@@ -184,82 +195,85 @@ macro_rules! machine {
 const fn exp2_f64(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
-// GUARD, FAINT, NO_PIVOT and SAFE: 2^−60, 2^−100, 2^−17, 2^50; 2^−500, 2^−1000, 2^−44, 2^400.
+// GUARD, FAINT, NO_PIVOT, SAFE: 2^−60, 2^−100, 2^−17, 2^50 for f32 and 2^−500, 2^−1000, 2^−44, 2^400 for f64.
 machine!(f32, u32, [4, F32x4], F32x8, F32x16, 60, 100, 17, 50);
 machine!(f64, u64, [2, F64x2], F64x4, F64x8, 500, 1000, 44, 400);
 
-/// The sweeps of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
-/// and once.
+/// The kernels of one number type.
+///
+/// A macro implements them for each type, without generics, so that this crate compiles them, and only once.
 pub trait Kernels: Sized {
-    /// Lanes of a vector.
+    /// The number of lanes of a vector.
     fn lanes(simd: Simd) -> usize;
-    /// Eliminates the inside of partitions.
+    /// Eliminate the inner unknowns of partitions.
     fn reduce(simd: Simd, job: run::Reduce<Self>) -> bool
     where
         Self: Scalar;
-    /// Solves for the inside of partitions.
+    /// Solve for the inner unknowns of partitions.
     fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::CheckResult; sweep::MAX_RHS]
     where
         Self: Scalar;
-    /// Reduces or substitutes partitions of block rows.
+    /// Reduce or substitute partitions of block rows.
     fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::CheckResult; sweep::MAX_RHS]
     where
         Self: Scalar;
-    /// Solves whole systems.
+    /// Solve whole systems, one per lane.
     fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> bool
     where
         Self: Scalar;
-    /// C ← C − A·B of small matrices.
+    /// Subtract a product of small matrices: C ← C − A·B.
     fn dense_product(simd: Simd, job: dense::Product<'_, Self>)
     where
         Self: Scalar;
-    /// Solves with a small triangle.
+    /// Solve with a small triangular matrix.
     fn substitute_small(simd: Simd, job: triangle::SmallSubstitution<'_, Self>)
     where
         Self: Scalar;
-    /// A step of LU of a dense block.
+    /// Compute one step of the LU factorization of a dense block.
     fn dense_lu(simd: Simd, job: dense_lu::Step<'_, Self>)
     where
         Self: Scalar;
-    /// Precise residuals of rows of a block row.
+    /// Compute residuals of the scalar rows of a block row in extended precision.
     fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::RunningMaximum
     where
         Self: Scalar;
-    /// Residuals of a banded system.
+    /// Compute residuals of a banded system.
     fn residual(simd: Simd, job: residual::Residual<'_, Self>)
     where
         Self: Scalar;
-    /// Takes columns of a band over.
+    /// Copy columns of a band into the working array.
     fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<Self::Real>
     where
         Self: Scalar;
-    /// Eliminates a few columns of a band.
+    /// Factor a panel of a band.
     fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::PanelResult
     where
         Self: Scalar;
-    /// Updates columns of a band by those to their left.
+    /// Update columns of a band with the panel to their left.
     fn update(simd: Simd, job: panel::Update<'_, Self>)
     where
         Self: Scalar;
-    /// Eliminates a few columns of a Hermitian positive definite band.
+    /// Factor a panel of a Hermitian positive definite band.
     fn definite(simd: Simd, job: definite::Definite<'_, Self>) -> Option<usize>
     where
         Self: Scalar;
-    /// A sweep through columns of a narrow band.
+    /// Sweep through the columns of a narrow band.
     fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>)
     where
         Self: Scalar;
-    /// The largest modulus in some columns.
+    /// Return the largest modulus in some columns.
     fn largest(simd: Simd, job: panel::Largest<'_, Self>) -> Self::Real
     where
         Self: Scalar;
 }
 
-/// Functions compiled for every instruction set. All that they are used with is compiled with the module that they stand in,
-/// and modules side by side.
+/// Define the functions that are compiled for every instruction set.
+///
+/// The compiler compiles all code of a job together with the module that contains the dispatcher, and compiles modules
+/// in parallel.
 macro_rules! dispatcher {
     () => {
-        /// Runs a job compiled for `simd`: the one place where the instruction set is chosen.
+        /// Run a job that is compiled for `simd`. Only this function chooses the instruction set.
         pub fn dispatch<T: Scalar, J: Job<T>>(simd: Simd, job: J) -> J::Output {
             match simd {
                 #[cfg(target_arch = "x86_64")]
@@ -293,7 +307,7 @@ dispatcher!();
 
 macro_rules! kernels {
     ($($module:ident: $t:ty),*) => {$(
-        /// The kernels of one type.
+        /// The kernels of one number type.
         mod $module {
             use super::*;
             impl Kernels for $t {
@@ -363,10 +377,12 @@ impl<T: Scalar> Job<T> for LanesJob {
     }
 }
 
-/// Work that is compiled once for every instruction set.
+/// A computation that is compiled once for every instruction set.
 pub trait Job<T: Scalar> {
-    /// Its result.
+    /// The result of the computation.
     type Output;
-    /// Does it with vectors of type `V`. Implementations are `#[inline(always)]`, as is all that they call in the loop.
+    /// Compute the result with vectors of type `V`.
+    ///
+    /// Implementations are `#[inline(always)]`, and so are all functions that they call in their loops.
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output;
 }

@@ -1,4 +1,4 @@
-//! Tiles whose lanes are whole systems: a batch solved in lockstep.
+//! Batches solved in lockstep: each lane of a tile is a whole system.
 
 use super::Job;
 use super::element::Element;
@@ -10,41 +10,41 @@ use super::work::TileSweep;
 use crate::Scalar;
 use core::ops::Range;
 
-/// Systems of `n` rows as they lie in memory, from the first one of a tile on: `tiles` full tiles of them.
+/// Systems of `n` rows in memory: `tiles` full tiles, from the first system of a tile on.
 #[derive(Clone, Copy)]
 pub struct Systems<'a, T> {
     /// sub, diag, sup, rhs
     pub arrays: [&'a [T]; 4],
     pub n: usize,
-    /// Scalars from one system to the next, and from one row to the next.
+    /// Distance in scalars from one system to the next, and from one row to the next.
     pub strides: Strides,
     pub tiles: usize,
 }
 
-/// An array that several threads write, each its own entries.
+/// An array that several threads write. No two threads write the same entry.
 pub struct Shared<'a, T> {
     base: *mut T,
     len: usize,
     array: core::marker::PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: the entries are plain numbers; who writes which is decided by the caller, who hands every system to one thread.
+// SAFETY: the entries are plain numbers, and the caller assigns every system to exactly one thread.
 unsafe impl<T: Scalar> Sync for Shared<'_, T> {}
 
 impl<'a, T: Scalar> Shared<'a, T> {
-    /// Borrows `all`.
+    /// Borrow the array `all`.
     pub fn new(all: &'a mut [T]) -> Self {
         Self { base: all.as_mut_ptr(), len: all.len(), array: core::marker::PhantomData }
     }
 
-    /// Writes entry `i`.
+    /// Write entry `i`.
     pub fn put(&self, i: usize, x: T) {
         assert!(i < self.len);
-        // SAFETY: inside the array, written by one thread only.
+        // SAFETY: inside the array, and only one thread writes this entry.
         unsafe { *self.base.add(i) = x }
     }
 
-    /// Reads entry `i`.
+    /// Read entry `i`.
     pub fn get(&self, i: usize) -> T {
         assert!(i < self.len);
         // SAFETY: inside the array.
@@ -53,10 +53,13 @@ impl<'a, T: Scalar> Shared<'a, T> {
 }
 
 impl<T: Scalar> Workspace<'_, T> {
-    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `found`: for every system the
-    /// largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless `verify`, no more
-    /// than the latter is found out. Returns whether [`Check::size_if_large`] has found a large x: then ‖x‖∞ of these systems is written,
-    /// too, and 0 of the others.
+    /// Solve systems that fill whole tiles. x goes to `out` from entry `first` on, in the same layout.
+    ///
+    /// `found` receives one value per system: the largest |residual| / scale. It is infinite if the residual cannot be
+    /// trusted, or if the system may be singular. Without `verify`, only the test for singularity is made.
+    ///
+    /// Returns whether [`Check::size_if_large`] found a large x. In this case, the function also writes ‖x‖∞ of these
+    /// systems, and 0 for the others.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
@@ -72,8 +75,9 @@ impl<T: Scalar> Workspace<'_, T> {
         self.solve_at(arrays, (n, strides, tiles), (how, conj), (found, verify), out.base.wrapping_add(first))
     }
 
-    /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
-    /// k of system s < `count`.
+    /// Solve fewer systems than a tile holds. Scalars are read and written one at a time.
+    ///
+    /// `at(k, s, i)` is entry i of array k of system s, with s < `count`.
     pub fn solve_few(
         &mut self,
         (n, count): (usize, usize),
@@ -93,7 +97,7 @@ impl<T: Scalar> Workspace<'_, T> {
             *copied = copy.as_mut_ptr();
         }
         let mut all = [[T::Real::ZERO; super::lanes::MAX_LANES]; 2];
-        // x replaces the right-hand sides, which are staged before it is written.
+        // x replaces the right-hand sides, which are staged before x is written.
         let large = self.solve_at(
             copies.map(|copy| copy.cast_const()),
             (n, Strides::contiguous(n), 1),
@@ -111,7 +115,7 @@ impl<T: Scalar> Workspace<'_, T> {
         large
     }
 
-    /// Solves `tiles` full tiles, all of whose entries are readable, writable at `out`.
+    /// Solve `tiles` full tiles. All their entries are readable, and writable at `out`.
     fn solve_at(
         &mut self,
         arrays: [*const T; 4],
@@ -136,14 +140,14 @@ impl<T: Scalar> Workspace<'_, T> {
 
 pub struct Lockstep<T: Scalar> {
     run: Run<T>,
-    /// Of tiles and pivot rows.
+    /// The memory of the tiles and of the pivot rows.
     memory: [*mut T::Real; 2],
-    /// Tiles that are staged together.
+    /// The number of tiles that are staged as a group.
     together: usize,
     how: SweepOptions<T::Real>,
     verify: bool,
     out: *mut T,
-    /// Of every system: its gap, and its x where that is large.
+    /// For every system: its largest |residual| / scale, and ‖x‖∞ if it is large.
     found: [*mut T::Real; 2],
 }
 
@@ -186,12 +190,12 @@ impl<T: Scalar> Lockstep<T> {
         large
     }
 
-    /// Keeps the sizes of tile `t`; those of the others are zero unless some were kept `before`.
+    /// Store the sizes of x of tile `t`. The sizes of all other systems are zero, unless some were stored `before`.
     #[cold]
     #[inline(never)]
     fn keep_sizes(&self, t: usize, sizes: &[T::Real], before: bool) {
         let (to, lanes) = (self.found[1], sizes.len());
-        // SAFETY: `solve_at` has checked that there is room for the sizes of all tiles.
+        // SAFETY: `solve_at` checked that there is room for the sizes of all tiles.
         unsafe {
             if !before {
                 (0..self.run.tiles * lanes).for_each(|k| *to.add(k) = T::Real::ZERO);
@@ -200,7 +204,7 @@ impl<T: Scalar> Lockstep<T> {
         }
     }
 
-    /// The place of tile `t`.
+    /// The sweep of tile `t` with its memory.
     #[inline(always)]
     fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> TileSweep<V, 1, RULE, true> {
         let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
@@ -208,11 +212,11 @@ impl<T: Scalar> Lockstep<T> {
         TileSweep::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
     }
 
-    /// Stages neighbouring tiles row by row: what stands together in memory is read together.
+    /// Stage neighboring tiles row by row, so that adjacent memory is read consecutively.
     #[inline(always)]
     fn stage<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
         let (m, scaled) = (self.run.m, self.how.scaling == Scaling::Rows);
-        // SAFETY: `solve_at` has checked all arrays, and there is memory for so many tiles.
+        // SAFETY: `solve_at` checked all arrays, and there is memory for this number of tiles.
         unsafe {
             for j in (0..m).step_by(BLOCK) {
                 for t in tiles.clone() {
@@ -234,11 +238,11 @@ impl<T: Scalar> Lockstep<T> {
         }
     }
 
-    /// Writes x of neighbouring tiles in the same way.
+    /// Write x of neighboring tiles row by row.
     #[inline(always)]
     fn write<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
         let to = |t: usize| ([self.out.wrapping_add(t * self.run.step)], self.run.plain.strides);
-        // SAFETY: `solve_at` has checked all arrays.
+        // SAFETY: `solve_at` checked all arrays.
         unsafe {
             for j in (0..self.run.m).step_by(BLOCK) {
                 for t in tiles.clone() {
@@ -251,7 +255,7 @@ impl<T: Scalar> Lockstep<T> {
         }
     }
 
-    /// Solves the systems of tile `t`; returns the sizes of x that are large.
+    /// Solve the systems of tile `t`. Returns the sizes of x that are large.
     #[inline(always)]
     fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(
         &self,
@@ -262,7 +266,7 @@ impl<T: Scalar> Lockstep<T> {
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
         let around = PartitionEnds { before: zero, first: zero, last: zero, after: zero };
         let (mut checks, mut least) = ([Check::new(T::Real::ZERO)], Least::new());
-        // SAFETY: `solve_at` has checked all arrays.
+        // SAFETY: `solve_at` checked all arrays.
         unsafe {
             let chain = work.eliminate::<T>(&self.run, (t, scaling), &zero, &mut least);
             let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };

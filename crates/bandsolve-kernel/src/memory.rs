@@ -1,4 +1,4 @@
-//! Large arrays.
+//! Allocation of large arrays.
 
 use bytemuck::Pod;
 use core::marker::PhantomData;
@@ -6,10 +6,10 @@ use core::ops::{Deref, DerefMut};
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Arrays from this size on ask for huge pages.
+/// Arrays of at least this number of bytes request huge pages.
 const HUGE: usize = 4 << 20;
 
-/// `n` zeros, `None` if there is no memory. Pages become real when they are first written, by the thread that writes them.
+/// `n` zeros, or `None` if there is not enough memory. The thread that first writes a page makes the system provide it.
 pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
     let layout = Layout::array::<T>(n).ok()?;
     if layout.size() == 0 {
@@ -27,7 +27,8 @@ pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
     Some(unsafe { Vec::from_raw_parts(memory.cast::<T>(), n, n) })
 }
 
-/// Faults one page in two megabytes instead of in four kilobytes, where the system does so on request only.
+/// Request huge pages if the system provides them on request only. There is then one page fault per 2 MiB instead of
+/// one per 4 KiB.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
     use core::ffi::{c_int, c_void};
@@ -38,32 +39,34 @@ fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
     const HUGE_PAGES: c_int = 14;
     let skip = memory.align_offset(PAGE);
     let length = bytes.saturating_sub(skip) / PAGE * PAGE;
-    // SAFETY: whole pages inside of our array; the advice changes nothing but how they are backed.
+    // SAFETY: these are whole pages inside the new array, and the advice changes only how the system provides them.
     _ = unsafe { madvise(memory.wrapping_add(skip).cast(), length, HUGE_PAGES) };
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn ask_for_huge_pages(_memory: *mut u8, _bytes: usize) {}
 
-/// Words of a line of the cache.
+/// Words per cache line.
 const LINE: usize = 8;
 
-/// Arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared, by the system page by
-/// page if it is large. Clones share what is kept.
+/// A pool of arrays that are no longer used, for reuse with the same size.
+///
+/// New memory must be cleared; for large arrays the system clears it page by page. Clones share the pool.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPool(Arc<Mutex<Vec<Vec<u64>>>>);
 
 impl PartialEq for MemoryPool {
-    /// What is kept makes no difference.
+    /// Pools are always equal, because their contents do not affect results.
     fn eq(&self, _: &MemoryPool) -> bool {
         true
     }
 }
 
 impl MemoryPool {
-    /// Arrays that are kept at most: four for each part of a band and of its coarse system, and those of a fallback.
+    /// Maximum number of arrays in the pool: four for each part of a band and of its coarse system, and those of a
+    /// fallback.
     const MOST: usize = 64;
-    /// Smaller ones the allocator keeps by itself, and clears soon enough.
+    /// Smallest array in the pool, in words. For smaller ones, the allocator is fast enough.
     const LEAST: usize = 1 << 12;
 
     fn take(&self, words: usize) -> Option<Vec<u64>> {
@@ -80,12 +83,13 @@ impl MemoryPool {
     }
 }
 
-/// An array that begins with a line of the cache, and goes back to a pool.
+/// An array that is aligned to a cache line, and returns its memory to a pool.
 #[derive(Debug)]
 pub struct Array<T> {
-    /// Up to a line longer than needed: asked for a line's alignment, the allocator would clear even what is zero already.
+    /// Up to one cache line longer than needed. If the allocator had to align memory, it would also clear pages that
+    /// are already zero.
     words: Vec<u64>,
-    /// Words before the first line.
+    /// Number of words before the first cache line.
     skipped: usize,
     len: usize,
     pool: Option<MemoryPool>,
@@ -93,7 +97,7 @@ pub struct Array<T> {
 }
 
 impl<T: Pod> Array<T> {
-    /// `len` numbers, whatever they are; `None` if there is no memory.
+    /// An array of `len` numbers with arbitrary values, or `None` if there is not enough memory.
     pub fn new(len: usize, pool: Option<&MemoryPool>) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
         let words = bytes.div_ceil(LINE * size_of::<u64>()) * LINE + LINE - 1;
@@ -149,7 +153,7 @@ mod tests {
         drop(array);
         assert!(Array::<f64>::new(large + 8, Some(&pool)).unwrap()[0] == 0.0);
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
-        // Small ones, and too many, are given back.
+        // Small arrays are freed, and so are arrays that exceed the capacity of the pool.
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
         let many: Vec<_> = (0..80).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
         drop(many);

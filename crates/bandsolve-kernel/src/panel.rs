@@ -1,4 +1,4 @@
-//! A few columns of a band, eliminated one after the other.
+//! Elimination of a panel: a few columns of a band, one after the other.
 
 use super::Job;
 use super::ahead::Ahead;
@@ -11,56 +11,56 @@ use crate::scalar::{RealScalar, Scalar, reciprocal};
 use crate::view::{View, ViewMut};
 use core::ops::Range;
 
-/// How pivots are chosen.
+/// The choice of pivots.
 #[derive(Debug, Clone, Copy)]
 pub struct PivotRule<R> {
     /// Whether rows may be exchanged.
     pub exchange: bool,
-    /// Whether a pivot that is too small beside its column is made larger, where rows may not be exchanged.
+    /// Whether a pivot that is too small compared with its column is enlarged, if rows may not be exchanged.
     pub boost: bool,
-    /// Candidates of at most this modulus count as zero.
+    /// Candidates up to this modulus count as zero.
     pub noise: R,
 }
 
-/// Columns under elimination.
+/// Columns during elimination.
 ///
 /// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`.
 pub struct Panel<'a, T: Scalar> {
-    /// The columns' elements, from the first diagonal one on.
+    /// The elements of the columns, from the first diagonal element on.
     pub region: &'a mut [T],
-    /// From column to column.
+    /// Distance between neighboring columns.
     pub stride: usize,
-    /// Rows of the matrix from the first of the panel on.
+    /// Number of rows of the matrix, from the first row of the panel on.
     pub rows: usize,
-    /// Columns that are updated.
+    /// Number of columns that are updated.
     pub columns: usize,
-    /// Elements below the diagonal.
+    /// Number of elements below the diagonal.
     pub lower: usize,
-    /// Columns to the right that a row reaches.
+    /// Number of columns to the right that a row reaches.
     pub fill: usize,
-    /// The same before rows are exchanged.
+    /// Number of columns to the right that a row reaches before exchanges.
     pub upper: usize,
-    /// Columns of the window in registers that may eliminate, if one may: what reaches further than so many less `lower` up
-    /// is zero at first.
+    /// Number of columns of the window in registers, if a window may be used. Entries of the region are initially zero
+    /// above the first `window` − `lower` superdiagonals.
     pub window: Option<usize>,
-    /// Whether exchanges reach back to the first column of the panel.
+    /// Whether exchanges extend back to the first column of the panel.
     pub reach_back: bool,
-    /// 1/u_kk of the columns that are eliminated.
+    /// 1/u_kk of the eliminated columns.
     pub inverse: &'a mut [T],
-    /// In step k rows k and k + `exchange[k]` change places.
+    /// Step k exchanges the rows k and k + `exchange[k]`.
     pub exchange: &'a mut [u32],
-    /// How pivots are chosen.
+    /// The choice of pivots.
     pub rule: PivotRule<T::Real>,
-    /// What is asked for meanwhile, column by column.
+    /// Memory that is prefetched column by column.
     pub ahead: Ahead,
 }
 
-/// What was found on the way.
+/// The result of a panel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PanelResult {
     /// First column without a pivot.
     pub singular: Option<usize>,
-    /// Pivots that were made larger.
+    /// Number of enlarged pivots.
     pub boosted: usize,
 }
 
@@ -88,7 +88,7 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
 }
 
 impl<T: Scalar> Panel<'_, T> {
-    /// Eliminates as many columns as a window of N columns in registers reaches, and returns their number.
+    /// Eliminate as many columns as a window of N columns in registers allows. Returns their number.
     #[inline(always)]
     fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, found: &mut PanelResult) -> usize {
         let rule = self.rule.exchange && !self.reach_back && self.rule.noise == T::Real::ZERO;
@@ -98,20 +98,23 @@ impl<T: Scalar> Panel<'_, T> {
             return 0;
         }
         let last = (count - 1) * (self.stride + 1) + self.lower + N * self.stride;
-        assert!(last < self.region.len(), "the band's elements");
+        assert!(last < self.region.len(), "the window reaches beyond the band's elements");
         let place = BandColumns { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
         let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
-        // SAFETY: real scalars are their own real type; the last element of the last new row and column was looked up.
+        // SAFETY: real scalars are their own real type, and the assertion checked the last element of the last new row
+        // and column.
         found.singular =
             unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count], &mut self.ahead) };
         count
     }
 
-    /// Eliminates column k, and updates those to its right up to number `reach`, the last that the rows so far have entries in.
+    /// Eliminate column k, and update the columns to its right: l_ik = a_ik / u_kk, a_ij ← a_ij − l_ik·u_kj.
+    ///
+    /// Columns are updated up to number `reach`, the last one in which the previous rows have entries.
     #[inline(always)]
     fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, found: &mut PanelResult) {
         let (diagonal, height) = (k * (self.stride + 1), (1 + self.lower).min(self.rows - k));
-        // Without columns to the right a column may be higher than it is far to the next.
+        // Without columns to the right, a column may be longer than the distance to the next column.
         let next = (diagonal + self.stride.max(height)).min(self.region.len());
         let (left, right) = self.region.split_at_mut(next);
         let (earlier, column) = left.split_at_mut(diagonal);
@@ -122,7 +125,7 @@ impl<T: Scalar> Panel<'_, T> {
         if column[0] == T::ZERO {
             found.singular = found.singular.or(Some(k));
         }
-        // 1/u of a number that is not normal would overflow.
+        // 1/u of a subnormal number would overflow.
         let tiny = column[0].abs1() < T::Real::MIN_POSITIVE;
         let lift = if tiny { T::Real::ONE / T::Real::EPSILON } else { T::Real::ONE };
         let inverse = reciprocal(column[0].scale(lift));
@@ -143,10 +146,10 @@ impl<T: Scalar> Panel<'_, T> {
     }
 }
 
-/// Exchanges rows 0 and q of a column and eliminates with the multipliers.
+/// Exchange rows 0 and q of a column, and eliminate with the multipliers.
 #[inline(always)]
 fn update<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], multipliers: &[T], q: usize) {
-    // What was in row 0 is put in place afterwards: a vector that was just written in part would have to wait.
+    // The entry of row 0 is written last. A load of a vector that was just partly written would have to wait.
     let (top, u) = (column[0], column[q]);
     subtract_multiple::<V, T>(&mut column[1..], u, multipliers);
     if q > 0 {
@@ -155,7 +158,7 @@ fn update<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], multipliers: &[
     column[0] = u;
 }
 
-/// The place of the pivot in a column that begins at the diagonal, and how many (0 or 1) had to be made larger.
+/// The row of the pivot in a column that begins at the diagonal, and the number (0 or 1) of enlarged pivots.
 #[inline(always)]
 fn choose<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], rule: PivotRule<T::Real>) -> (usize, usize) {
     if rule.noise > T::Real::ZERO {
@@ -176,32 +179,32 @@ fn choose<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], rule: PivotRule
     (0, 1)
 }
 
-/// Columns that follow the elimination of columns to their left, block by block.
+/// Columns that are updated block by block with the eliminated columns to their left.
 pub struct Update<'a, T: Scalar> {
-    /// Elements of L and U, element (i, j) in place `origin` + i + j·`stride`.
+    /// The elements of L and U. Element (i, j) is at `origin` + i + j·`stride`.
     pub elements: &'a mut [T],
     pub origin: usize,
     pub stride: usize,
-    /// Rows of the matrix.
+    /// Number of rows of the matrix.
     pub rows: usize,
-    /// Elements below the diagonal.
+    /// Number of elements below the diagonal.
     pub lower: usize,
-    /// Columns to the right that a row reaches.
+    /// Number of columns to the right that a row reaches.
     pub fill: usize,
-    /// Columns that were eliminated together.
+    /// Number of columns of an eliminated block.
     pub block: usize,
-    /// The columns that follow, at most a block.
+    /// The columns to update, at most one block.
     pub columns: Range<usize>,
-    /// Pivots that have been eliminated.
+    /// Number of eliminated pivots.
     pub pivots: usize,
-    /// In step k rows k and k + `exchange[k]` change places.
+    /// Step k exchanges the rows k and k + `exchange[k]`.
     pub exchange: &'a [u32],
-    /// What is asked for meanwhile, in [`parts`](Self::parts).
+    /// Memory that is prefetched in [`parts`](Self::parts).
     pub ahead: Ahead,
 }
 
 impl<T: Scalar> Update<'_, T> {
-    /// How many times something may be asked for in between: where columns follow a band of `fill` diagonals, `block` at a time.
+    /// Number of parts for prefetching, for updates with a band of `fill` diagonals, `block` columns at a time.
     pub fn parts(fill: usize, block: usize) -> usize {
         (fill.div_ceil(block) + 1) * (block.div_ceil(SMALL) + 1)
     }
@@ -213,7 +216,7 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) {
         let Self { elements, origin, stride, lower, fill, block, columns, mut ahead, .. } = self;
         let at = |i: usize, j: usize| origin + i + j * stride;
-        // Below the last column of L that is needed nothing of the columns to its right begins.
+        // No column to the right begins below the last column of L that the update needs.
         let split = at(columns.start, columns.start) - fill - (block - 1);
         let (left, right) = elements.split_at_mut(split);
         let first = columns.start.saturating_sub(fill + block - 1).next_multiple_of(block);
@@ -224,8 +227,8 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             exchange_rows(region, stride, count, &self.exchange[p..p + width]);
             let l = View::with_stride(&left[at(p, p)..], rows, width, stride);
             let mut region = ViewMut::with_stride(region, rows, count, stride);
-            // The rows of eight pivots and what they take from the others' of the block; in the end what all take from those
-            // below, in the same place of the program: it is long.
+            // Compute the rows of eight pivots and their update with the other pivots of the block. The last pass
+            // updates all rows below the block with the same code, because the code is long.
             for k in (0..width + SMALL).step_by(SMALL) {
                 ahead.ask();
                 let whole = k >= width;
@@ -242,18 +245,18 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
     }
 }
 
-/// Exchanges rows k and k + `exchange[k]`, in order, of `count` columns that are `stride` apart.
+/// Exchange rows k and k + `exchange[k]`, in order, in `count` columns with the distance `stride`.
 #[inline(always)]
 pub fn exchange_rows<T: Copy>(region: &mut [T], stride: usize, count: usize, exchange: &[u32]) {
     if exchange.iter().all(|q| *q == 0) {
         return;
     }
     let reach = exchange.iter().enumerate().map(|(k, q)| k + *q as usize).max().unwrap_or(0);
-    assert!(count == 0 || (count - 1) * stride + reach < region.len(), "rows of all columns");
+    assert!(count == 0 || (count - 1) * stride + reach < region.len(), "a row exchange reaches beyond the columns");
     let mut c = 0;
     while c < count {
         let column = region.as_mut_ptr().wrapping_add(c * stride);
-        // SAFETY: the last row that is exchanged was looked up in the last column.
+        // SAFETY: the assertion checked the last exchanged row in the last column.
         unsafe {
             if count - c >= TOGETHER {
                 exchange_in::<TOGETHER, T>(column, stride, exchange);
@@ -266,13 +269,13 @@ pub fn exchange_rows<T: Copy>(region: &mut [T], stride: usize, count: usize, exc
     }
 }
 
-/// Columns in which rows are exchanged together: what is exchanged in one does not wait for another.
+/// Number of columns in which rows are exchanged at the same time. The exchanges of one column do not wait for another.
 const TOGETHER: usize = 4;
 
-/// [`exchange_rows`] of N columns.
+/// [`exchange_rows`] for N columns.
 ///
 /// # Safety
-/// Their rows that are exchanged exist.
+/// All exchanged rows exist.
 #[inline(always)]
 unsafe fn exchange_in<const N: usize, T>(column: *mut T, stride: usize, exchange: &[u32]) {
     for (k, &q) in exchange.iter().enumerate() {
@@ -283,13 +286,13 @@ unsafe fn exchange_in<const N: usize, T>(column: *mut T, stride: usize, exchange
     }
 }
 
-/// The largest modulus in columns of U.
+/// Compute the largest modulus in columns of U.
 pub struct Largest<'a, T> {
-    /// Elements, of which column c takes those from `c·step` on.
+    /// The elements. Column c begins at `c·step`.
     pub elements: &'a [T],
-    /// From one column to the next.
+    /// Distance between neighboring columns.
     pub step: usize,
-    /// Numbers of a column.
+    /// Number of entries of a column.
     pub height: usize,
     /// Number of columns.
     pub columns: usize,
@@ -307,7 +310,7 @@ impl<T: Scalar> Job<T> for Largest<'_, T> {
     }
 }
 
-/// What is solved with columns of L or U.
+/// The triangular solve with columns of L or U.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {
     /// x ← L⁻¹·P·x
@@ -322,25 +325,25 @@ pub enum Sweep {
 
 /// One right-hand side and some columns of a narrow band.
 pub struct Narrow<'a, T> {
-    /// Which sweep.
+    /// The triangular solve.
     pub sweep: Sweep,
-    /// Elements of L and U.
+    /// The elements of L and U.
     pub elements: &'a [T],
-    /// Place of the first diagonal element.
+    /// Index of the first diagonal element.
     pub diagonal: usize,
-    /// From one diagonal element to the next.
+    /// Distance from one diagonal element to the next.
     pub step: usize,
-    /// Elements below the diagonal, or above it.
+    /// Number of elements below the diagonal, or above it.
     pub reach: usize,
-    /// Rows of x below the first unknown, itself included, or above it, that there are.
+    /// Number of rows of x from the first unknown on, in the direction of the columns.
     pub rows: usize,
-    /// 1/u_kk; as many as there are columns, also where they are not needed.
+    /// 1/u_kk for every column, even if they are not needed.
     pub inverse: &'a [T],
-    /// Rows that change places.
+    /// The row exchanges.
     pub exchange: &'a [u32],
     /// The right-hand side.
     pub x: &'a mut [T],
-    /// Place of the first unknown in it.
+    /// Index of the first unknown in x.
     pub first: usize,
 }
 
@@ -391,34 +394,34 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
     }
 }
 
-/// Columns of L that are taken together where windows in registers are not: rows are loaded and stored once for all.
+/// Number of columns of L per group if windows in registers cannot be used. Rows are loaded and stored once per group.
 const GROUP: usize = 4;
 
-/// Some columns of L, of real numbers.
+/// A group of columns of L with real numbers.
 struct ColumnsOfL<R> {
     /// The first diagonal element.
     diagonal: *const R,
-    /// From one diagonal element to the next.
+    /// Distance from one diagonal element to the next.
     step: usize,
-    /// Elements below the diagonal.
+    /// Number of elements below the diagonal.
     reach: usize,
 }
 
 impl<R: RealScalar> ColumnsOfL<R> {
-    /// Element of row i and column p of the group.
+    /// The element of row i and column p of the group.
     ///
     /// # Safety
-    /// The column's elements exist.
+    /// The elements of the column exist.
     #[inline(always)]
     unsafe fn at(&self, i: usize, p: usize) -> R {
         // SAFETY: the caller's promise.
         if i - p <= self.reach { unsafe { *self.diagonal.add(p * self.step + i - p) } } else { R::ZERO }
     }
 
-    /// Rows from number i on of column p, with zeros after its last.
+    /// Rows from row i on of column p, with zeros after the last one.
     ///
     /// # Safety
-    /// The column's elements exist.
+    /// The elements of the column exist.
     #[inline(always)]
     unsafe fn rows<V: Lanes<Real = R>>(&self, i: usize, p: usize) -> V {
         let rest = (self.reach + 1 + p).saturating_sub(i);
@@ -427,13 +430,13 @@ impl<R: RealScalar> ColumnsOfL<R> {
         unsafe { if rest >= V::W { V::load(from) } else { V::load_first(from, rest) } }
     }
 
-    /// x ← L⁻¹·x: solves for the unknowns of the group, and subtracts what they contribute to the rows below.
+    /// x ← L⁻¹·x: solve for the unknowns of the group, and subtract their contributions from the rows below.
     ///
     /// # Safety
-    /// The columns' elements and the rows of x that they reach exist.
+    /// The elements of the columns, and the rows of x within their reach, exist.
     #[inline(always)]
     unsafe fn solve<V: Lanes<Real = R>>(&self, x: *mut R) {
-        // SAFETY: the caller's promise; of the last rows as many as there are.
+        // SAFETY: the caller's promise; the last vector has only the remaining rows.
         unsafe {
             let mut own = [R::ZERO; GROUP];
             let mut all = [V::splat(R::ZERO); GROUP];
@@ -457,13 +460,13 @@ impl<R: RealScalar> ColumnsOfL<R> {
         }
     }
 
-    /// x ← L⁻ᵀ·x: subtracts what the rows below contribute, and solves for the unknowns of the group.
+    /// x ← L⁻ᵀ·x: subtract the contributions of the rows below, and solve for the unknowns of the group.
     ///
     /// # Safety
     /// As [`solve`](Self::solve).
     #[inline(always)]
     unsafe fn solve_transposed<V: Lanes<Real = R>>(&self, x: *mut R) {
-        // SAFETY: the caller's promise; of the last rows as many as there are.
+        // SAFETY: the caller's promise; the last vector has only the remaining rows.
         unsafe {
             let mut sum = [V::splat(R::ZERO); GROUP];
             for i in (GROUP..GROUP + self.reach).step_by(V::W) {
@@ -495,7 +498,7 @@ impl<T: Scalar> Narrow<'_, T> {
         (&self.elements[start..start + length], &mut self.x[self.first + k..=self.first + k + length])
     }
 
-    /// Column k of U above the diagonal, and x down to its unknown.
+    /// Column k of U above the diagonal, and x up to and including its unknown.
     #[inline(always)]
     fn above(&mut self, k: usize) -> (&[T], &mut [T]) {
         let length = self.reach.min(self.rows + k);
@@ -503,15 +506,16 @@ impl<T: Scalar> Narrow<'_, T> {
         (&self.elements[end - length..end], &mut self.x[self.first + k - length..=self.first + k])
     }
 
-    /// Columns of L, from the first on, that windows in registers can take: there are all rows that they reach.
+    /// Number of columns of L, from the first on, that windows in registers can process, because all rows within their
+    /// reach exist.
     #[inline(always)]
     fn steps_below<V: Lanes<Real = T::Real>>(&self) -> usize {
         let fits = (1..=V::W).contains(&self.reach);
         if fits { self.exchange.len().min(self.rows.saturating_sub(self.reach)) } else { 0 }
     }
 
-    /// Groups of columns of L, from the first on, that can be taken together: of real numbers, where no rows are exchanged, and
-    /// there are all rows that they reach.
+    /// Number of columns of L, from the first on, that can be processed in groups. The numbers must be real, without
+    /// row exchanges, and all rows within reach must exist.
     #[inline(always)]
     fn groups(&self) -> usize {
         if T::COMPLEX || self.reach == 0 || self.exchange.iter().any(|q| *q != 0) {
@@ -520,7 +524,7 @@ impl<T: Scalar> Narrow<'_, T> {
         self.exchange.len().min(self.rows.saturating_sub(self.reach)) / GROUP
     }
 
-    /// The steps with L that [`groups`](Self::groups) can take; returns their number.
+    /// Process the columns of L that [`groups`](Self::groups) returns. Returns their number.
     #[inline(always)]
     fn lower_in_groups<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
         let (groups, reach) = (self.groups(), self.reach);
@@ -529,12 +533,15 @@ impl<T: Scalar> Narrow<'_, T> {
             return 0;
         }
         let last = self.diagonal + (end - 1) * self.step + reach;
-        assert!(last < self.elements.len() && self.first + end + reach <= self.x.len(), "rows of L and x");
+        assert!(
+            last < self.elements.len() && self.first + end + reach <= self.x.len(),
+            "the group reaches beyond L or x"
+        );
         let elements = self.elements[self.diagonal..].as_ptr().cast::<V::Real>();
         let x = self.x[self.first..].as_mut_ptr().cast::<V::Real>();
         for g in 0..groups {
             let k = GROUP * if transposed { groups - 1 - g } else { g };
-            // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
+            // SAFETY: real scalars are their own real type, and the assertion checked the last elements of L and x.
             unsafe {
                 let group = ColumnsOfL { diagonal: elements.add(k * self.step), step: self.step, reach };
                 if transposed { group.solve_transposed::<V>(x.add(k)) } else { group.solve::<V>(x.add(k)) }
@@ -543,8 +550,8 @@ impl<T: Scalar> Narrow<'_, T> {
         end
     }
 
-    /// The first column of U from which on windows in registers can take all; of `x` they read `more` rows beyond what the
-    /// columns reach.
+    /// The first column of U from which on windows in registers can process all columns. They read `more` rows of `x`
+    /// beyond the reach of the columns.
     #[inline(always)]
     fn first_above<V: Lanes<Real = T::Real>>(&self, more: usize) -> usize {
         let fits = (1..=2 * V::W).contains(&self.reach);
@@ -552,7 +559,7 @@ impl<T: Scalar> Narrow<'_, T> {
         if fits { first.min(self.inverse.len()) } else { self.inverse.len() }
     }
 
-    /// The steps with L that windows in registers can take; returns their number.
+    /// Process the columns of L that windows in registers can process. Returns their number.
     #[inline(always)]
     fn lower_in_registers<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
         let (count, reach) = (self.steps_below::<V>(), self.reach);
@@ -560,10 +567,13 @@ impl<T: Scalar> Narrow<'_, T> {
             return 0;
         }
         let (last, last_x) = (self.diagonal + (count - 1) * self.step, self.first + count - 1);
-        assert!(last + reach < self.elements.len() && last_x + reach < self.x.len(), "rows of L and x");
+        assert!(
+            last + reach < self.elements.len() && last_x + reach < self.x.len(),
+            "the window reaches beyond L or x"
+        );
         let column = |at: usize| Column { diagonal: self.elements[at..].as_ptr().cast(), step: self.step, reach };
         let (exchange, x) = (&self.exchange[..count], self.x.as_mut_ptr().cast::<V::Real>());
-        // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
+        // SAFETY: real scalars are their own real type, and the assertion checked the last elements of L and x.
         unsafe {
             if transposed {
                 window::lower_transposed::<V>(column(last), exchange, x.add(last_x));
@@ -574,11 +584,11 @@ impl<T: Scalar> Narrow<'_, T> {
         count
     }
 
-    /// The steps with U that windows in registers can take; returns the first.
+    /// Process the columns of U that windows in registers can process. Returns the first one.
     #[inline(always)]
     fn upper_in_registers<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
         let (end, reach) = (self.inverse.len(), self.reach);
-        // Plain sweeps read what comes in next, and one row more.
+        // Sweeps without transposition read the next row and one more.
         let start = self.first_above::<V>(if transposed { 0 } else { 2 });
         if start == end {
             return end;
@@ -591,7 +601,7 @@ impl<T: Scalar> Narrow<'_, T> {
         let column = |at: usize| Column { diagonal: self.elements[at..].as_ptr().cast(), step: self.step, reach };
         let inverse: &[T::Real] = bytemuck::cast_slice(&self.inverse[start..]);
         let x = self.x.as_mut_ptr().cast::<V::Real>();
-        // SAFETY: real scalars are their own real type; the first elements of U and x exist, and the last ones.
+        // SAFETY: real scalars are their own real type, and the first and last elements of U and x exist.
         unsafe {
             if transposed {
                 window::upper_transposed::<V>(column(first), inverse, x.add(self.first + start));
@@ -606,7 +616,7 @@ impl<T: Scalar> Narrow<'_, T> {
     fn lower<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
         self.x.swap(self.first + k, self.first + k + self.exchange[k] as usize);
         let (column, x) = self.below(k);
-        let (top, below) = x.split_first_mut().expect("the unknown itself");
+        let (top, below) = x.split_first_mut().expect("x must contain the unknown");
         subtract_multiple::<V, T>(below, *top, column);
     }
 
@@ -621,7 +631,7 @@ impl<T: Scalar> Narrow<'_, T> {
     fn upper<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
         let inverse = self.inverse[k];
         let (column, x) = self.above(k);
-        let (bottom, above) = x.split_last_mut().expect("the unknown itself");
+        let (bottom, above) = x.split_last_mut().expect("x must contain the unknown");
         *bottom *= inverse;
         subtract_multiple::<V, T>(above, *bottom, column);
     }
@@ -630,7 +640,7 @@ impl<T: Scalar> Narrow<'_, T> {
     fn upper_transposed<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
         let inverse = self.inverse[k];
         let (column, x) = self.above(k);
-        let (bottom, above) = x.split_last_mut().expect("the unknown itself");
+        let (bottom, above) = x.split_last_mut().expect("x must contain the unknown");
         *bottom = (*bottom - dot::<V, T>(column, above)) * inverse;
     }
 }

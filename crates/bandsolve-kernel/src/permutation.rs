@@ -1,11 +1,11 @@
-//! Permutations, and what is moved by them, on all threads.
+//! Permutations, and parallel reordering of arrays with them.
 
 use crate::spread::{RowsOf, chunks, each_chunk};
 
-/// Elements of a piece.
+/// Number of elements per piece of parallel work.
 const PIECE: usize = 1 << 12;
 
-/// A permutation of 0 … n − 1, checked once.
+/// A permutation of 0 … n − 1, which was checked at construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permutation {
     order: Vec<u32>,
@@ -13,8 +13,10 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// From the place of each element, and memory for the element at each place; `None` if two have the same, one is not below n, or the memory is of
-    /// another length.
+    /// A permutation from the place of each element, and memory for the element at each place.
+    ///
+    /// Returns `None` if two elements have the same place, if a place is n or larger, or if the memory has another
+    /// length.
     pub fn from_places(places: Vec<u32>, mut order: Vec<u32>) -> Option<Self> {
         const NONE: u32 = u32::MAX;
         if order.len() != places.len() {
@@ -30,7 +32,8 @@ impl Permutation {
         Some(Self { order, places })
     }
 
-    /// By the element at each place and the place of each element, which are known both; `None` unless one is the inverse of the other.
+    /// A permutation from the element at each place and the place of each element. Returns `None` unless one is the
+    /// inverse of the other.
     pub fn from_order(order: Vec<u32>, places: Vec<u32>) -> Option<Self> {
         let of_piece = |piece: usize, ()| {
             let first = piece * PIECE;
@@ -38,18 +41,18 @@ impl Permutation {
             let place = |element: u32| places.get(element as usize).map(|place| *place as usize);
             own.fold(true, |inverse, (k, element)| inverse & (place(*element) == Some(first + k)))
         };
-        // Each place is that of its element: no element stands twice, and there are as many.
+        // Each place is the place of its element, so no element occurs twice. The lengths are equal.
         let pieces = (order.len().div_ceil(PIECE), 2);
         let inverse = order.len() == places.len() && chunks(pieces, (), &of_piece, (true, &|a, b| a & b));
         inverse.then_some(Self { order, places })
     }
 
-    /// Number of elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is no element.
+    /// Whether the permutation has no elements.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -64,31 +67,32 @@ impl Permutation {
         &self.places
     }
 
-    /// `out[place of i] = value(i)` for every i. Values are asked for in the order of elements, so that what they are computed from
-    /// is read in one go.
+    /// `out[place of i] = value(i)` for every i.
+    ///
+    /// Values are computed in the order of the elements, so that their inputs can be read consecutively.
     ///
     /// # Panics
-    /// If `out` has another length.
+    /// If the length of `out` differs from that of the permutation.
     pub fn scatter<T: Copy + Send + Sync>(&self, out: &mut [T], value: &(impl Fn(usize) -> T + Sync)) {
-        assert_eq!(out.len(), self.len(), "an element for each place");
+        assert_eq!(out.len(), self.len(), "`out` must have the length of the permutation");
         let out = ScatteredOutput(out.as_mut_ptr());
         let piece = |piece: usize, ()| {
             let first = piece * PIECE;
             for (k, place) in self.places[first..(first + PIECE).min(self.len())].iter().enumerate() {
-                // SAFETY: places are below the length, and each is that of one element alone: no two writes, on whatever
-                // threads, go to the same. `out` is borrowed mutably for as long.
+                // SAFETY: places are below the length, and each belongs to exactly one element. No two writes on any
+                // threads go to the same place. `out` is borrowed mutably for the whole time.
                 unsafe { out.at(*place as usize).write(value(first + k)) };
             }
         };
         each_chunk((self.len().div_ceil(PIECE), 2), (), &piece);
     }
 
-    /// `out[i] = value(i, place of i)` for every i: `value` is told what was there, too.
+    /// `out[i] = value(i, out[i], place of i)` for every i.
     ///
     /// # Panics
-    /// If `out` has another length.
+    /// If the length of `out` differs from that of the permutation.
     pub fn gather<T: Copy + Send>(&self, out: &mut [T], value: &(impl Fn(usize, T, usize) -> T + Sync)) {
-        assert_eq!(out.len(), self.len(), "an element for each place");
+        assert_eq!(out.len(), self.len(), "`out` must have the length of the permutation");
         let pieces = self.len().div_ceil(PIECE);
         each_chunk((pieces, 2), RowsOf(out, PIECE), &|piece, RowsOf(out, _)| {
             let first = piece * PIECE;
@@ -99,21 +103,21 @@ impl Permutation {
     }
 }
 
-/// An array that several threads write to, each elsewhere.
+/// An array that several threads write at different places.
 struct ScatteredOutput<T>(*mut T);
 
 impl<T> ScatteredOutput<T> {
     /// The element at k.
     ///
     /// # Safety
-    /// There is one.
+    /// The element exists.
     unsafe fn at(&self, k: usize) -> *mut T {
         // SAFETY: the caller's promise.
         unsafe { self.0.add(k) }
     }
 }
 
-// SAFETY: it is a place; who writes there promises to do so alone.
+// SAFETY: this is only a pointer; each writer promises to be the only one at its place.
 unsafe impl<T: Send> Sync for ScatteredOutput<T> {}
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Residuals of block tridiagonal systems in twice the working precision, column by column.
 //!
-//! Rows of dense blocks are so long that the rounding of a solve, and of a residual in the working precision, comes near the
-//! limit of what is accepted. So the precise residual has to be about as fast as the plain one: here whole columns of
-//! blocks are taken, whose entries lie side by side in registers, instead of rows, whose entries lie far apart in memory.
+//! Rows of dense blocks are long. Rounding errors of a solve, and of a residual in the working precision, therefore
+//! come near the accepted limit. The precise residual must be approximately as fast as the plain one. It is computed by
+//! columns of blocks, whose entries are adjacent in registers. The entries of rows are far apart in memory.
 
 use super::lanes::Lanes;
 use super::{Job, Simd};
@@ -11,10 +11,10 @@ use crate::rows::{BlockRows, Orientation};
 use crate::scalar::peak;
 use crate::{RealScalar, Scalar};
 
-/// Rows that are worked on together.
+/// Number of rows that are processed as a group.
 const ROWS: usize = 256;
 
-/// Writes r = d − A·x for the rows from `first` on; returns the largest row-wise backward error among them.
+/// Write r = d − A·x for the rows from `first` on. Returns the largest row-wise backward error among them.
 pub fn residual<T: Scalar>(
     simd: Simd,
     rows: &BlockRows<'_, T>,
@@ -39,11 +39,11 @@ pub fn residual<T: Scalar>(
     worst
 }
 
-/// As many rows of a block row as `r` is long.
+/// A part of a block row with as many rows as `r`.
 pub struct BlockRow<'a, T> {
-    /// Blocks and what they are multiplied by.
+    /// The blocks and the vectors by which they are multiplied.
     blocks: [Option<(&'a [T], &'a [T])>; 3],
-    /// First row within the block row, and rows of it.
+    /// The first row within the block row, and the number of rows.
     within: (usize, usize),
     orientation: Orientation,
     d: &'a [T],
@@ -63,7 +63,7 @@ impl<T: Scalar> Job<T> for BlockRow<'_, T> {
 }
 
 impl<T: Scalar> BlockRow<'_, T> {
-    /// Whole columns of the blocks, whose entries lie side by side.
+    /// Use whole columns of the blocks, whose entries are adjacent.
     #[inline(always)]
     fn by_columns<V: Lanes<Real = T::Real>>(self) -> RunningMaximum {
         let Self { blocks, within: (first, b), d, norm, r, .. } = self;
@@ -87,7 +87,7 @@ impl<T: Scalar> BlockRow<'_, T> {
         for (block, x) in blocks.into_iter().flatten() {
             for c in 0..b {
                 let x = parts(x[c], pow2(-norm.exponent));
-                // Wider than the portable vectors: there is a fused multiply-add.
+                // Vectors that are wider than the portable ones have a fused multiply-add.
                 if const { size_of::<V>() > 16 } {
                     sums.subtract::<T, true>(&block[c * b + first..][..len], x);
                 } else {
@@ -105,7 +105,7 @@ impl<T: Scalar> BlockRow<'_, T> {
         worst
     }
 
-    /// Of a transposed matrix: its rows are the columns of the blocks.
+    /// The rows of a transposed matrix are the columns of the blocks.
     #[inline(always)]
     fn across<V: Lanes<Real = T::Real>>(self, conj: bool) -> RunningMaximum {
         let Self { blocks, within: (first, b), d, norm, r, .. } = self;
@@ -141,7 +141,7 @@ impl<T: Scalar> BlockRow<'_, T> {
     }
 }
 
-/// Entries of a row that are taken together.
+/// Number of entries of a row that are processed as a group.
 const LANES: usize = 8;
 
 /// Sums of every eighth entry of one row, as in [`Sums`].
@@ -153,7 +153,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Subtracts a row, or its conjugate, times x.
+    /// Subtract a row, or its conjugate, times x.
     #[inline(always)]
     fn subtract<T: Scalar, const FUSED: bool>(&mut self, row: &[T], x: &[T], (scale, conj): ([f64; 2], bool)) {
         let (whole, rest) = row.as_chunks::<LANES>();
@@ -192,7 +192,7 @@ impl Lane {
         }
     }
 
-    /// All lanes, added to d.
+    /// The sum of all lanes and d.
     #[inline(always)]
     fn total(&self, d: [f64; 2]) -> [f64; 2] {
         let mut total = [0.0; 2];
@@ -208,7 +208,7 @@ impl Lane {
     }
 }
 
-/// The larger of each two; numbers that are none are left to what follows.
+/// The larger of each pair. NaN is left to later steps.
 #[inline(always)]
 fn largest<T: Scalar>(peaks: &mut [T::Real], column: &[T]) {
     for i in 0..peaks.len() {
@@ -217,7 +217,7 @@ fn largest<T: Scalar>(peaks: &mut [T::Real], column: &[T]) {
     }
 }
 
-/// Sums of rows: of moduli, and residuals as unevaluated pairs, of real and imaginary parts.
+/// Sums of rows: of moduli, and of residuals as unevaluated pairs, for real and imaginary parts.
 struct Sums {
     scale: [f64; ROWS],
     size: [f64; ROWS],
@@ -226,7 +226,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Subtracts a column times x.
+    /// Subtract a column times x.
     #[inline(always)]
     fn subtract<T: Scalar, const FUSED: bool>(&mut self, column: &[T], x: [f64; 2]) {
         let len = column.len();
@@ -245,7 +245,7 @@ impl Sums {
         let (high_im, low_im) = (&mut high_im[..len], &mut low_im[..len]);
         for i in 0..len {
             let (re, im) = (column[i].re().to_f64() * scale[i], column[i].im().to_f64() * scale[i]);
-            // Scaled, so that squares neither overflow nor underflow where it matters.
+            // The values are scaled, so that squares neither overflow nor underflow where it matters.
             size[i] += (re * re + im * im).sqrt();
             add_product::<FUSED>((&mut high[i], &mut low[i]), -re, x[0]);
             add_product::<FUSED>((&mut high[i], &mut low[i]), im, x[1]);

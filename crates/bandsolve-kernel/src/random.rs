@@ -1,9 +1,9 @@
-//! Random bits that are functions of their place: the same for any number of threads.
+//! Random bits as functions of their position, so that they are the same for any number of threads.
 
-/// What the states of SplitMix64 are apart.
+/// The difference between consecutive states of SplitMix64.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What SplitMix64 makes of the state after `state`.
+/// The output of SplitMix64 for the state after `state`.
 ///
 /// # Source
 /// G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.

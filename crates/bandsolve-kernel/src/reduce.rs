@@ -1,7 +1,8 @@
-//! `reduce`: a run of tiles becomes equations of the coarse system.
+//! `reduce`: turn a run of tiles into equations of the coarse system.
 //!
-//! A sweep waits for its own last step, the staging of a tile for nothing; so they are interleaved, row by row: while a
-//! tile is staged its rows are eliminated downwards, and those of the tile before upwards.
+//! Each step of a sweep depends on the step before, but the staging of a tile depends on nothing. The two are therefore
+//! interleaved row by row. While a tile is staged, its rows are eliminated downwards and those of the previous tile
+//! upwards.
 
 use super::element::Element;
 use super::lanes::Lanes;
@@ -11,7 +12,7 @@ use super::tile::{ARRAYS, BLOCK, TileRows};
 use super::{Job, Machine};
 use crate::Scalar;
 
-/// The job.
+/// The arguments of a reduction.
 pub struct Reduce<T: Scalar> {
     pub(super) run: Run<T>,
     pub(super) tiles: [*mut T::Real; 2],
@@ -21,7 +22,7 @@ pub struct Reduce<T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for Reduce<T> {
-    /// Whether nothing was left of an equation.
+    /// Whether an equation vanished in the elimination.
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
@@ -35,19 +36,21 @@ impl<T: Scalar> Job<T> for Reduce<T> {
 impl<T: Scalar> Reduce<T> {
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> bool {
-        // The noise threshold is rarely used and is compiled for plain arrays and single columns only.
+        // The noise threshold is rarely used. It is compiled only for plain arrays and one right-hand side.
         if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
             return self.one_by_one::<V, R>();
         }
-        // With a constant number of rows all addresses are constant offsets.
+        // With a constant number of rows, all addresses are constant offsets.
         match self.run.m {
             32 if const { special::<T, V, R>() } => self.pipelined::<V, R>(32),
             m => self.pipelined::<V, R>(m),
         }
     }
 
-    /// Stages tile `t` and eliminates downwards while the tile before is eliminated upwards. In the first step there is no
-    /// tile before, in the last no tile `t`: then whatever memory holds, and the last tile once more, is swept in its place.
+    /// Stage tile `t` and eliminate it downwards, while the previous tile is eliminated upwards.
+    ///
+    /// The first step has no previous tile, and sweeps the initial contents of the memory instead. The last step has no
+    /// tile `t`, and sweeps the last tile again. Both results are discarded.
     #[inline(always)]
     fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) -> bool {
         let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
@@ -85,7 +88,7 @@ impl<T: Scalar> Reduce<T> {
                     up = up.merge(above, pivots);
                     down = down.merge(below, pivots);
                 }
-                // In the first step there is no tile before.
+                // The first step has no previous tile.
                 if let Some(bottom) = bottom {
                     least.see_equation(&up, terms[0]);
                     self.put_equations::<V, R>(t - 1, &up, &bottom);
@@ -97,7 +100,7 @@ impl<T: Scalar> Reduce<T> {
         least.suspect()
     }
 
-    /// The same where candidates may count as noise: tile after tile, for rows of known size.
+    /// Reduce one tile after the other, where small candidates count as zero. The scale of each row is known.
     #[inline(always)]
     fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) -> bool {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
@@ -123,7 +126,7 @@ impl<T: Scalar> Reduce<T> {
         least.suspect()
     }
 
-    /// Writes the equations of tile `t`: `top` is solved for the first unknown of every partition, `bottom` for the last.
+    /// Write the equations of tile `t`. `top` is solved for the first unknown of each partition, `bottom` for the last.
     ///
     /// # Safety
     /// `out` is writable for the equations of all tiles of the run, and `t` is one of these.
@@ -134,10 +137,10 @@ impl<T: Scalar> Reduce<T> {
         top: &Chain<T::Element<V>, R>,
         bottom: &Chain<T::Element<V>, R>,
     ) {
-        // The far end of the partition is to the right of the top equation, to the left of the bottom one.
+        // The far end of the partition is to the right in the top equation, and to the left in the bottom one.
         let (top, top_rhs) = equilibrated([top.next, top.near, top.spike], top.rhs);
         let (bottom, bottom_rhs) = equilibrated([bottom.spike, bottom.near, bottom.next], bottom.rhs);
-        // SAFETY: an equation for each end of W partitions is 2·W scalars a tile, from 2·W·t on: within what was promised.
+        // SAFETY: the two ends of W partitions are 2·W scalars per tile, from 2·W·t on, which `out` has room for.
         unsafe {
             for k in 0..3 {
                 put_pairs::<T, V>((top[k], bottom[k]), self.out[k].add(t * 2 * V::W));
@@ -149,8 +152,10 @@ impl<T: Scalar> Reduce<T> {
     }
 }
 
-/// An equation multiplied by a power of two that brings its largest coefficient near 1. A merge may halve what it merges:
-/// else equations would become smaller from level to level, down to the size of [`Machine::FAINT`].
+/// Multiply an equation by the power of two that brings its largest coefficient near 1.
+///
+/// A merge may halve the coefficients. Without this scaling, equations would shrink from level to level to the size of
+/// [`Machine::FAINT`].
 #[inline(always)]
 fn equilibrated<V: Lanes, E: Element<V>, const R: usize>(mut row: [E; 3], mut rhs: [E; R]) -> ([E; 3], [E; R]) {
     let by = E::largest(row[0], row[1], row[2]).equilibrate();
@@ -163,14 +168,15 @@ fn equilibrated<V: Lanes, E: Element<V>, const R: usize>(mut row: [E; 3], mut rh
     (row, rhs)
 }
 
-/// Writes the scalars of two elements, alternating.
+/// Write the scalars of two elements alternately.
 ///
 /// # Safety
 /// `out` is writable for 2·W scalars.
 #[inline(always)]
 unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>((a, b): (T::Element<V>, T::Element<V>), out: *mut T) {
     let (a, b, out) = (a.columns(), b.columns(), out.cast::<T::Real>());
-    // SAFETY: four columns of W reals are 2·W complex scalars, two vectors 2·W real ones: as promised.
+    // SAFETY: four columns of W reals are 2·W complex scalars, and two vectors are 2·W real scalars, which `out` has
+    // room for.
     unsafe {
         if T::COMPLEX {
             V::store_columns([a[0], a[1], b[0], b[1]], out, 4);

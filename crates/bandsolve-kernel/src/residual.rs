@@ -1,4 +1,4 @@
-//! Residuals of banded systems, in the working precision, and the sums of moduli that they are measured by.
+//! Residuals of banded systems in the working precision, and the sums of moduli for their backward errors.
 
 use super::Job;
 use super::lanes::Lanes;
@@ -7,10 +7,10 @@ use super::vectors::{dot, subtract_multiple, sum_of_moduli};
 use super::walk::{Gather, walk};
 use crate::Scalar;
 
-/// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle that is not reversed; of real numbers.
+/// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {
     pub a: Rectangle<'a, T>,
-    /// Rows and columns change places: Aᵀ·x, one row of it for every column.
+    /// Exchange rows and columns: Aᵀ·x, with one row for every column.
     pub transposed: bool,
     pub x: &'a [T],
     pub r: &'a mut [T],

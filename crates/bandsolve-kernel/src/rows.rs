@@ -1,9 +1,10 @@
-//! Normal forms of matrices: what every method works on, transposable for free.
+//! Normal forms of matrices, on which all methods work. They are transposed without copying.
 
 use crate::Scalar;
 use core::ops::Range;
 
-/// A tridiagonal matrix in normal form: n−1 entries beside the diagonal, corners apart, transposable for free.
+/// A tridiagonal matrix in normal form: n − 1 entries on each off-diagonal, separate corners, transposed without
+/// copying.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a, T> {
     /// Row i+1, column i.
@@ -16,7 +17,7 @@ pub struct Rows<'a, T> {
     /// Row n−1, column 0 (0 unless periodic).
     pub last: T,
     pub periodic: bool,
-    /// Every entry is read as its conjugate.
+    /// Conjugate every entry.
     pub conj: bool,
 }
 
@@ -25,14 +26,14 @@ impl<'a, T: Scalar> Rows<'a, T> {
         self.diag.len()
     }
 
-    /// The open system of the rows and columns `range`.
+    /// The open (non-periodic) system of the rows and columns `range`.
     pub fn section(&self, range: Range<usize>) -> Self {
         let beside = range.start..(range.end - 1).max(range.start);
         let (sub, diag, sup) = (&self.sub[beside.clone()], &self.diag[range], &self.sup[beside]);
         Self { sub, diag, sup, first: T::ZERO, last: T::ZERO, periodic: false, conj: self.conj }
     }
 
-    /// The transposed matrix, conjugated too if `conj`.
+    /// The transposed matrix, conjugated if `conj`.
     pub fn transposed(self, conj: bool) -> Self {
         Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, conj: self.conj != conj, ..self }
     }
@@ -46,7 +47,7 @@ impl<'a, T: Scalar> Rows<'a, T> {
         if self.conj { (Scalar::conj(sub), Scalar::conj(diag), Scalar::conj(sup)) } else { (sub, diag, sup) }
     }
 
-    /// Indices of the unknowns that `sub` and `sup` of row `i` multiply.
+    /// The indices of the unknowns that `sub` and `sup` of row `i` multiply.
     #[inline]
     pub fn neighbours(&self, i: usize) -> (usize, usize) {
         let n = self.n();
@@ -62,17 +63,18 @@ impl<'a, T: Scalar> Rows<'a, T> {
     }
 }
 
-/// How entries of blocks are read.
+/// How the entries of blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
     Plain,
-    /// Rows and columns exchanged, entries conjugated if so.
+    /// Exchange rows and columns, and conjugate entries if `conj`.
     Transposed {
         conj: bool,
     },
 }
 
-/// A block tridiagonal matrix in normal form: N−1 blocks beside the diagonal, corners apart, transposable for free.
+/// A block tridiagonal matrix in normal form: N − 1 blocks on each off-diagonal, separate corners, transposed without
+/// copying.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockRows<'a, T> {
     pub block: usize,
@@ -98,19 +100,19 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
         !self.first.is_empty()
     }
 
-    /// Whether corners fall on other blocks.
+    /// Whether the corners coincide with other blocks.
     pub fn shares_columns(&self) -> bool {
         self.periodic() && self.block_rows() <= 2
     }
 
-    /// The transposed matrix, conjugated too if `conj`; of the matrix as it was given.
+    /// The transposed matrix, conjugated if `conj`. `self` must not be transposed.
     pub fn transposed(self, conj: bool) -> Self {
         debug_assert_eq!(self.orientation, Orientation::Plain);
         let orientation = Orientation::Transposed { conj: conj && T::COMPLEX };
         Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, orientation, ..self }
     }
 
-    /// Blocks left of, on and right of the diagonal, with their block columns; `None` where there is none.
+    /// The blocks left of, on and right of the diagonal, with their block columns. `None` if a block does not exist.
     #[inline]
     pub fn blocks(&self, row: usize) -> [Option<(usize, &'a [T])>; 3] {
         let (n, square) = (self.block_rows(), self.block * self.block);
@@ -131,7 +133,7 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
         }
     }
 
-    /// Calls `visit` with column and value of every entry of row `i`, once for each column.
+    /// Call `visit` with the column and the value of every entry of row `i`, once per column.
     pub fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
         let (row, r, b) = (i / self.block, i % self.block, self.block);
         let blocks = self.blocks(row);

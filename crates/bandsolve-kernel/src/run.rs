@@ -1,6 +1,7 @@
-//! Runs of tiles: from the caller's arrays to the jobs `reduce` and `substitute` and back. The safe door of the kernel.
+//! Runs of tiles: from the caller's arrays to the jobs `reduce` and `substitute`, and back. This is the safe interface
+//! of the kernels.
 //!
-//! Everything that loops over vectors is a [`Job`](super::Job), compiled once for each instruction set.
+//! All loops over vectors are in a [`Job`](super::Job), which is compiled once for each instruction set.
 
 use super::Simd;
 use super::lanes::Lanes;
@@ -12,13 +13,14 @@ use super::tile::{ARRAYS, Scaling, Source, Strides};
 use crate::rows::Rows;
 use crate::{RealScalar, Scalar};
 
-/// Right-hand sides or solutions, a slice a column; only the first few are used.
+/// Right-hand sides or solutions, one slice per column. Only the first few are used.
 pub type Columns<'a, T> = [&'a [T]; MAX_RHS];
-/// The same, to be written.
+/// Writable right-hand sides or solutions, one slice per column.
 pub type ColumnsMut<'a, T> = [&'a mut [T]; MAX_RHS];
 
-/// Partitions of a run: `tiles` tiles of `lanes` partitions of `m` rows, from row `first` of the system on. Where `lanes` is
-/// less than a vector has, there is one tile.
+/// The partitions of a run: `tiles` tiles of `lanes` partitions of `m` rows, from row `first` of the system on.
+///
+/// If `lanes` is smaller than the number of lanes of a vector, there is one tile.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     pub first: usize,
@@ -28,36 +30,36 @@ pub struct Span {
 }
 
 impl Span {
-    /// Partitions.
+    /// The number of partitions.
     pub fn partitions(&self) -> usize {
         self.tiles * self.lanes
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.partitions() * self.m
     }
 }
 
-/// How a run is done.
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub struct SweepOptions<X> {
     pub pivots: Pivots<X>,
     pub scaling: Scaling,
 }
 
-/// Where the parts of a thread's memory begin, in reals.
+/// The offsets of the parts of a thread's memory, in reals.
 #[derive(Debug, Clone, Copy)]
 struct WorkspaceLayout {
-    /// Reals of W scalars.
+    /// The number of reals of W scalars.
     element: usize,
-    /// Reals of one array of a tile: W·m scalars.
+    /// The number of reals of one array of a tile: W·m scalars.
     array: usize,
-    /// A second tile, or the pivot rows.
+    /// The second tile, or the pivot rows.
     second: usize,
-    /// Copies of what does not lie in memory as tiles want it.
+    /// Copies of data that are not in memory in the form of tiles.
     copies: usize,
-    /// Coarse unknowns around the partitions of a tile that is not full, and their gaps.
+    /// The coarse unknowns around the partitions of a tile that is not full, and one |residual| / scale per partition.
     around: usize,
     total: usize,
 }
@@ -73,7 +75,7 @@ impl WorkspaceLayout {
     }
 }
 
-/// Reals of memory that runs of partitions of up to `m` rows need, `tiles` of them staged together.
+/// Number of reals of memory for runs of partitions with at most `m` rows, with `tiles` of them staged as a group.
 pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> usize {
     WorkspaceLayout::new::<T>(T::lanes(simd), m, n_rhs, tiles).total
 }
@@ -81,25 +83,25 @@ pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> us
 /// The memory of one thread.
 pub struct Workspace<'a, T: Scalar> {
     pub(super) simd: Simd,
-    /// Of a vector.
+    /// The number of lanes of a vector.
     pub(super) lanes: usize,
     n_rhs: usize,
-    /// Tiles that are staged together.
+    /// The number of tiles that are staged as a group.
     pub(super) tiles: usize,
     memory: &'a mut [T::Real],
 }
 
-/// Tiles one after the other.
+/// Consecutive tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Run<T: Scalar> {
-    /// The first tile, as it lies in memory.
+    /// The first tile in the caller's arrays.
     pub(super) plain: Source<T>,
-    /// First and last tile, with what has no place in memory.
+    /// The first and the last tile, including copied data.
     pub(super) first: [*const T; ARRAYS],
     pub(super) last: [*const T; ARRAYS],
     pub(super) tiles: usize,
     pub(super) m: usize,
-    /// Scalars from one tile to the next.
+    /// Distance in scalars from one tile to the next.
     pub(super) step: usize,
 }
 
@@ -122,21 +124,21 @@ impl<T: Scalar> Run<T> {
 }
 
 impl<'a, T: Scalar> Workspace<'a, T> {
-    /// Memory for `n_rhs` (1 or [`MAX_RHS`]) right-hand sides and so many `tiles` staged together, of the size that
-    /// [`memory`] says.
+    /// A workspace for `n_rhs` (1 or [`MAX_RHS`]) right-hand sides and `tiles` tiles per group. [`memory`] returns the
+    /// size of `memory`.
     pub fn new(simd: Simd, n_rhs: usize, tiles: usize, memory: &'a mut [T::Real]) -> Self {
         assert!(n_rhs == 1 || n_rhs == MAX_RHS);
         Self { simd, lanes: T::lanes(simd), n_rhs, tiles, memory }
     }
 
-    /// Memory of the tiles of `m` rows that are staged together, and of the pivot rows of one.
+    /// The memory of a group of tiles of `m` rows, and of the pivot rows of one tile.
     pub(super) fn tiles_and_pivot_rows(&mut self, m: usize) -> [*mut T::Real; 2] {
         let second = self.layout(m).second;
         let memory = self.memory.as_mut_ptr();
         [memory, memory.wrapping_add(second)]
     }
 
-    /// Room for a copy of array `k` of a tile of `m` rows.
+    /// Memory for a copy of array `k` of a tile of `m` rows.
     pub(super) fn copy_of(&mut self, m: usize, k: usize) -> &mut [T] {
         let layout = self.layout(m);
         self.copy(&layout, k)
@@ -148,13 +150,13 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         layout
     }
 
-    /// Room for a copy of array `k` of a tile.
+    /// Memory for a copy of array `k` of a tile.
     fn copy(&mut self, layout: &WorkspaceLayout, k: usize) -> &mut [T] {
         let first = layout.copies + k * layout.array;
         bytemuck::cast_slice_mut(&mut self.memory[first..first + layout.array])
     }
 
-    /// Room for four coarse unknowns and a gap for every lane.
+    /// Memory for four coarse unknowns and one |residual| / scale per lane.
     fn around(&mut self, layout: &WorkspaceLayout, r: usize) -> (&mut [T], &mut [T::Real]) {
         let unknowns = 4 * layout.element;
         let first = layout.around + r * (unknowns + self.lanes);
@@ -162,7 +164,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         (bytemuck::cast_slice_mut(around), gaps)
     }
 
-    /// Copies what stands in `parts`, one after the other, to copy `k`; idle lanes repeat the first.
+    /// Copy the consecutive `parts` to copy `k`. Idle lanes repeat the first one.
     fn put_copy(&mut self, layout: &WorkspaceLayout, k: usize, m: usize, parts: [&[T]; 3]) -> *const T {
         let copy = self.copy(layout, k);
         let mut len = 0;
@@ -176,12 +178,13 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         copy.as_ptr()
     }
 
-    /// The tiles of a span of a matrix. `rhs`: the span's rows of the right-hand sides.
+    /// The tiles of a span of a matrix. `rhs` has the rows of the span.
     fn run(&mut self, layout: &WorkspaceLayout, rows: &Rows<T>, rhs: Columns<T>, span: Span) -> Run<T> {
         let (m, n, n_rhs) = (span.m, rows.n(), self.n_rhs);
         let own = span.first..span.first + span.rows();
         assert!(own.end <= n && rhs[..n_rhs].iter().all(|rhs| rhs.len() == own.len()));
-        // One row before the matrix, `sub` is not in memory, nor `sup` in its last row: neither is read there.
+        // `sub` has no entry in the first row of the matrix, and `sup` has none in the last. The kernels do not read
+        // them there.
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[0] = rows.sub.as_ptr().wrapping_add(own.start).wrapping_sub(1);
         plain[1] = rows.diag.as_ptr().wrapping_add(own.start);
@@ -215,9 +218,11 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Run { plain: source, first, last, tiles: span.tiles, m, step }
     }
 
-    /// Eliminates the inside of every partition of a span; the equations that are left, two a partition, go to `out`: what
-    /// multiplies the coarse unknown to the left, the own one, the one to the right, and right-hand sides. Returns whether
-    /// nothing was left of one of them.
+    /// Eliminate the inner unknowns of every partition of a span. `out` receives the remaining equations, two per
+    /// partition.
+    ///
+    /// The columns of an equation are the coefficients of three coarse unknowns (the left neighbor, the unknown itself,
+    /// the right neighbor) and the right-hand sides. Returns whether an equation vanished.
     pub fn reduce(
         &mut self,
         rows: &Rows<T>,
@@ -234,7 +239,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         let partial = span.lanes < self.lanes;
         let mut to = [core::ptr::null_mut(); ARRAYS];
         for k in 0..arrays {
-            // Copies are no longer needed when equations are written.
+            // The copies are no longer needed when the equations are written.
             to[k] = if partial { self.copy(&layout, k).as_mut_ptr() } else { out[k].as_mut_ptr() };
         }
         let tiles = [memory, memory.wrapping_add(layout.second)];
@@ -248,7 +253,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         suspect
     }
 
-    /// Solves for the inner unknowns of every partition of a span. Returns what verification found of every right-hand
+    /// Solve for the inner unknowns of every partition of a span. Returns the result of the checks for every right-hand
     /// side.
     pub fn substitute(
         &mut self,
@@ -286,7 +291,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             assert!(!verify || gaps[r].len() == span.partitions());
             (job.coarse[r], job.out[r], job.gaps[r]) = (coarse[r].as_ptr(), x[r].as_mut_ptr(), gaps[r].as_mut_ptr());
             if rhs.is_none() && !partial {
-                // One pointer for what is read and then written.
+                // The same pointer for reading and then writing.
                 let last = (span.tiles - 1) * run.step;
                 run.plain.arrays[3 + r] = job.out[r];
                 (run.first[3 + r], run.last[3 + r]) = (job.out[r], job.out[r].wrapping_add(last));
@@ -319,14 +324,13 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 }
 
-/// What `substitute` starts from and where its results go.
+/// The inputs and outputs of `substitute`.
 pub struct Target<'a, T: Scalar> {
-    /// Coarse unknowns from the one before the first partition to the one after the last.
+    /// The coarse unknowns from the one before the first partition to the one after the last.
     pub coarse: Columns<'a, T>,
-    /// x, and the right-hand sides too if they stand there.
+    /// x. It can contain the right-hand sides at the start.
     pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`]; empty:
-    /// nothing is verified.
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`]. If empty, nothing is verified.
     pub gaps: ColumnsMut<'a, T::Real>,
     /// Known lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],
@@ -334,18 +338,18 @@ pub struct Target<'a, T: Scalar> {
     pub stream: bool,
 }
 
-/// Whether the sweeps are compiled for this case by itself: real numbers and one right-hand side, which are most of the use.
-/// (What is not verified is else verified in vain.)
+/// Whether the sweeps have their own code for this case: real numbers and one right-hand side, which are the most
+/// common. In other cases, the residuals are computed even if nothing is verified.
 pub(super) const fn special<T: Scalar, V: Lanes, const R: usize>() -> bool {
     R == 1 && !T::COMPLEX && !V::PORTABLE
 }
 
-/// By how much more than the measured one the backward error may be: moduli of complex residuals are measured roughly.
+/// The factor by which the backward error can exceed the measured one. Moduli of complex residuals are approximated.
 pub(super) fn slack<T: Scalar>() -> f64 {
     if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 }
 }
 
-/// Upper bound of the backward error of rows whose largest |residual| / scale is `gap`.
+/// An upper bound of the backward error of rows whose largest |residual| / scale is `gap`.
 pub fn bound<T: Scalar>(gap: T::Real) -> f64 {
     gap.gap_to_ratio() * slack::<T>()
 }

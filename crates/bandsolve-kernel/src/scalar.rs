@@ -30,7 +30,7 @@ mod sealed {
     impl Sealed for super::Complex64 {}
 }
 
-/// A number that a matrix can be made of: `f32`, `f64`, [`Complex32`] or [`Complex64`].
+/// A matrix entry type: `f32`, `f64`, [`Complex32`] or [`Complex64`].
 ///
 /// # Examples
 /// ```
@@ -62,7 +62,7 @@ pub trait Scalar:
 {
     /// The type of moduli and errors: `f32` or `f64`.
     type Real: RealScalar;
-    /// One scalar in every SIMD lane.
+    /// One scalar per SIMD lane.
     #[doc(hidden)]
     type Element<V: Lanes<Real = Self::Real>>: Element<V>;
 
@@ -75,7 +75,7 @@ pub trait Scalar:
     /// 1.
     const ONE: Self;
 
-    /// The scalar `re + i·im`; `im` is dropped by the real types.
+    /// The scalar `re + i·im`. Real types ignore `im`.
     fn from_parts(re: Self::Real, im: Self::Real) -> Self;
     /// Real part.
     fn re(self) -> Self::Real;
@@ -83,33 +83,35 @@ pub trait Scalar:
     fn im(self) -> Self::Real;
     /// Complex conjugate.
     fn conj(self) -> Self;
-    /// Modulus |x|, free of overflow where the result is.
+    /// Modulus |x|. No intermediate result overflows if the modulus is finite.
     fn abs(self) -> Self::Real;
-    /// |re| + |im|, the measure by which pivots are compared.
+    /// |re| + |im|, the size by which pivots are compared.
     fn abs1(self) -> Self::Real;
-    /// Neither NaN nor infinite.
+    /// Whether the number is neither NaN nor infinite.
     fn is_finite(self) -> bool;
     /// The scalar with this real value.
     #[inline(always)]
     fn from_real(re: Self::Real) -> Self {
         Self::from_parts(re, <Self::Real as Scalar>::ZERO)
     }
-    /// Calls what was compiled for this type.
+    /// Call the instance of a function for this type.
     #[doc(hidden)]
     fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self>;
-    /// Multiplies by a real number.
+    /// Multiply by a real number.
     #[inline(always)]
     fn scale(self, by: Self::Real) -> Self {
         Self::from_parts(self.re() * by, self.im() * by)
     }
 }
 
-/// A function with an instance for each number type, which is compiled where this trait is implemented, once, and not in every crate
-/// that calls it for a `T`: [`Scalar::by_type`] calls the instance.
+/// A function with one instance for each number type.
+///
+/// Each instance is compiled once, in the crate that implements this trait. Generic callers in other crates use
+/// [`Scalar::by_type`] to call the instance for their `T`.
 pub trait ByType {
-    /// What is handed in.
+    /// The argument of the function.
     type Argument<T: Scalar>;
-    /// What comes back.
+    /// The result of the function.
     type Output<T: Scalar>;
     /// The instance for `f32`.
     fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32>;
@@ -143,38 +145,44 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     /// Not a number.
     const NAN: Self;
 
-    /// Rounds to this type.
+    /// The number rounded to this type.
     fn from_f64(x: f64) -> Self;
-    /// Exact.
+    /// The number as `f64`, which is exact.
     fn to_f64(self) -> f64;
-    /// The larger of two; NaN if either is NaN.
+    /// The larger of two numbers, or NaN if either is NaN.
     #[inline(always)]
     fn max_nan(self, other: Self) -> Self {
         if self > other || self.is_nan() { self } else { other }
     }
-    /// Not a number?
+    /// Whether the number is NaN.
     fn is_nan(self) -> bool;
     /// Square root.
     fn sqrt(self) -> Self;
-    /// A power of two by which a row whose largest entry is `self` can be multiplied to bring that entry into \[2, 4)
-    /// (smaller only where `self` is subnormal). Exact, and never zero or infinite for finite `self`.
+    /// The power of two that scales a row with the largest entry `self` to a largest entry in \[2, 4).
+    ///
+    /// The scaled entry is smaller only if `self` is subnormal. The result is never zero or infinite for finite `self`.
     fn equilibrate(self) -> Self;
-    /// A power of two by which numbers up to ±`self` can be multiplied to bring them into \[−1, 1\], the largest to at least
-    /// ½ unless it is subnormal. Meaningless within a factor 4 of the end of the range.
+    /// The power of two that scales numbers in \[−`self`, `self`\] to \[−1, 1\], and `self` to at least ½.
+    ///
+    /// The scaled `self` is smaller only if `self` is subnormal. The result is invalid if `self` is within a factor of
+    /// 4 of the end of the range.
     fn normalizer(self) -> Self;
-    /// log₂ self − log₂ other as a fixed-point number in the bits of the result, to ±0.0861: what
-    /// [`max_bits`](Self::max_bits) compares and [`gap_to_ratio`](Self::gap_to_ratio) reads. Neither is negative.
+    /// log₂ self − log₂ other as a fixed-point number in the bits of the result, with an error of at most 0.0861.
+    ///
+    /// [`max_bits`](Self::max_bits) compares such results, and [`gap_to_ratio`](Self::gap_to_ratio) reads them. Neither
+    /// argument may be negative.
     fn log_gap(self, other: Self) -> Self;
-    /// The number all bits of which are set.
+    /// The number whose bits are all set.
     const ALL_BITS: Self;
-    /// The one that is largest by [`max_bits`](Self::max_bits).
+    /// The largest number in the order of [`max_bits`](Self::max_bits).
     const MAX_BITS: Self;
-    /// Bit by bit.
+    /// Bitwise AND.
     fn and_bits(self, other: Self) -> Self;
-    /// The one whose bits are the larger integer.
+    /// The number whose bits are the larger integer.
     fn max_bits(self, other: Self) -> Self;
-    /// An upper bound, at most 20% above it, of the ratio whose [`log_gap`](Self::log_gap) this is; infinite where one of
-    /// the two was not finite, or both were zero.
+    /// An upper bound of the ratio whose [`log_gap`](Self::log_gap) is `self`, at most 20 % above the ratio.
+    ///
+    /// The bound is infinite if one of the two numbers was not finite, or if both were zero.
     fn gap_to_ratio(self) -> f64;
 }
 
@@ -248,7 +256,7 @@ macro_rules! real_scalar {
             }
             #[inline(always)]
             fn equilibrate(self) -> Self {
-                // 2^(e - bias) -> 2^(bias - e + 1): the biased exponents add up to all ones.
+                // 2^(e − bias) → 2^(bias − e + 1): the sum of the biased exponents has all exponent bits set.
                 let exponent = self.max($t::MIN_POSITIVE).to_bits() & $exponent;
                 $t::from_bits($exponent - exponent)
             }
@@ -259,7 +267,7 @@ macro_rules! real_scalar {
             }
             #[inline(always)]
             fn log_gap(self, other: Self) -> Self {
-                // The exponent is the integer part of the logarithm, the mantissa nearly its fraction.
+                // The exponent is the integer part of the logarithm, and the mantissa approximates its fraction.
                 $t::from_bits(self.to_bits().wrapping_sub(other.to_bits()))
             }
             const ALL_BITS: Self = $t::from_bits(!0);
@@ -275,7 +283,7 @@ macro_rules! real_scalar {
             #[inline(always)]
             fn gap_to_ratio(self) -> f64 {
                 match (self.to_bits() as $int).checked_add($t::to_bits(1.0) as $int) {
-                    // Ratios of a quarter and more are no better than infinite ones. 2^0.0861 = 1.0615.
+                    // Ratios of ¼ and above are treated as infinite. 2^0.0861 = 1.0615.
                     Some(bits) if bits < $t::to_bits(0.25) as $int => $t::from_bits(bits.max(0) as _) as f64 * 1.0615,
                     _ => f64::INFINITY,
                 }
@@ -334,24 +342,24 @@ macro_rules! complex_scalar {
 complex_scalar!(Complex32, f32, "c32", of_c32);
 complex_scalar!(Complex64, f64, "c64", of_c64);
 
-/// The larger of |Re v| and |Im v|: finite for all finite v, unlike `abs1`.
+/// The larger of |Re v| and |Im v|. Unlike `abs1`, it is finite for all finite v.
 #[inline(always)]
 pub fn peak<T: Scalar>(v: T) -> T::Real {
     let (re, im) = (v.re().abs1(), v.im().abs1());
     if T::COMPLEX { re.max_nan(im) } else { re }
 }
 
-/// The largest `size(i, vᵢ)`, none of which is negative; NaN if one of them is not finite.
+/// The largest `size(i, vᵢ)`, or NaN if one of these sizes is not finite. No size may be negative.
 #[inline(always)]
 pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> R) -> R {
-    // Side by side: none waits for the one before.
+    // Independent maxima hide the latency of the comparisons.
     const TOGETHER: usize = 16;
     let [mut most, mut zeros] = [[R::ZERO; TOGETHER]; 2];
     for (group, values) in values.chunks(TOGETHER).enumerate() {
         for (k, ((value, most), zero)) in values.iter().zip(&mut most).zip(&mut zeros).enumerate() {
             let size = size(group * TOGETHER + k, *value);
             *most = if size > *most { size } else { *most };
-            // Zero of what is finite.
+            // 0 if the size is finite, otherwise NaN.
             *zero += size * R::ZERO;
         }
     }
@@ -359,7 +367,7 @@ pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> 
     most.into_iter().fold(R::ZERO, RealScalar::max_bits) + zero
 }
 
-/// The largest [`peak`] of finite numbers. Half the operations of [`largest`], which sees numbers that are not finite.
+/// The largest [`peak`] of finite numbers, with half the operations of [`largest`]. NaN and infinity are not detected.
 #[inline(always)]
 pub fn largest_peak<T: Scalar>(values: &[T]) -> T::Real {
     let mut most = [T::Real::ZERO; 16];
@@ -372,7 +380,7 @@ pub fn largest_peak<T: Scalar>(values: &[T]) -> T::Real {
     most.into_iter().fold(T::Real::ZERO, RealScalar::max_bits)
 }
 
-/// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
+/// 1/p, which is finite unless p is subnormal. For p = 0 the result is 0, so that the unknown becomes zero.
 #[inline(always)]
 pub fn reciprocal<T: Scalar>(p: T) -> T {
     if p == T::ZERO {
@@ -405,7 +413,7 @@ mod tests {
         for (r, s) in [(f64::NAN, 1.0), (1.0, f64::INFINITY), (f64::NAN, f64::NAN), (0.0, 0.0), (f64::INFINITY, 1e-300)]
         {
             let gap = r.log_gap(s);
-            // A small ratio over an infinite scale is caught by the size of x.
+            // A small ratio with an infinite scale is detected by the size of x.
             assert!(gap.gap_to_ratio() == f64::INFINITY || s == f64::INFINITY, "{r} / {s}");
         }
         assert_eq!(f64::MAX_BITS.max_bits(f64::NAN).to_bits(), f64::MAX_BITS.to_bits());

@@ -1,55 +1,56 @@
-//! Sums of solves of one tridiagonal matrix with many shifts: in every SIMD lane a shift.
+//! Sums of solves of one tridiagonal matrix with many shifts: each SIMD lane has its own shift.
 //!
-//! Row k of the matrix R is −sub_k v_{k−1} + (sub_k + sup_k + gap_k) v_k − sup_k v_{k+1}. Elimination keeps what a row has beyond its
-//! couplings, so that nothing cancels where shifts and gaps are small:
+//! Row k of the matrix R is −sub_k v_{k−1} + (sub_k + sup_k + gap_k) v_k − sup_k v_{k+1}. The elimination stores the
+//! excess t_k of the diagonal over the couplings of a row. No cancellation occurs if shifts and gaps are small:
 //!
-//! t_k = gap_k + λ + sub_k t_{k−1} r_{k−1}, r_k = 1 / (t_k + sup_k), g_k ← g_k + sub_k r_{k−1} g_{k−1}, v_k = r_k (g_k + sup_k v_{k+1}).
+//! t_k = gap_k + λ + sub_k t_{k−1} r_{k−1}, r_k = 1 / (t_k + sup_k), g_k ← g_k + sub_k r_{k−1} g_{k−1}, v_k = r_k (g_k
+//! + sup_k v_{k+1}).
 //!
-//! A *pack* is a vector of shifts with its right-hand sides; [`ShiftedSweep`] goes through a few of them side by side, since every
-//! step waits for the one before.
+//! A *pack* is a vector of shifts with its right-hand sides. Each step depends on the step before, so [`ShiftedSweep`]
+//! processes several packs at the same time to hide the latency.
 
 use crate::{Job, Lanes, RealScalar, Scalar, Simd};
 
-/// Input rows of a pack at most.
+/// Maximum number of input rows of a pack.
 pub const MAX_INS: usize = 6;
-/// Output rows of a pack at most.
+/// Maximum number of output rows of a pack.
 pub const MAX_OUTS: usize = 3;
-/// Most numbers of a vector.
+/// Maximum number of lanes of a vector.
 const WIDEST: usize = 16;
 
 /// The matrix along a line.
 #[derive(Clone, Copy)]
 pub struct LineRows<'a, R> {
-    /// What couples a row to the one before; that of the first row leads outside.
+    /// The coupling of each row with the previous one. The first entry couples with a point outside of the line.
     pub sub: &'a [R],
-    /// What couples a row to the next; that of the last row leads outside.
+    /// The coupling of each row with the next one. The last entry couples with a point outside of the line.
     pub sup: &'a [R],
-    /// What a row has on its diagonal beyond its couplings.
+    /// The excess of the diagonal entry of each row over its couplings.
     pub gap: &'a [R],
-    /// All rows are the same, and symmetric.
+    /// Whether all rows are equal, and symmetric.
     pub uniform: bool,
 }
 
-/// Shifts for the lanes of a vector, where their right-hand sides come from, and where the sums go.
+/// The shifts for the lanes of a vector, the sources of their right-hand sides, and the destinations of the sums.
 ///
 /// out_o = Σ_j weight_{o,j} (R + λ_j)⁻¹ Σ_s coefficient_{s,j} in_s
 #[derive(Clone, Copy)]
 pub struct ShiftedPack<R> {
-    /// λ_j, one a lane.
+    /// λ_j, one per lane.
     pub roots: *const R,
-    /// Those of input s begin s·`stride` further.
+    /// The coefficients of input s begin at offset s·`stride`.
     pub coefficients: *const R,
-    /// Those of output o begin o·`stride` further.
+    /// The weights of output o begin at offset o·`stride`.
     pub weights: *const R,
-    /// Numbers from one input or output to the next.
+    /// Distance from one input or output to the next.
     pub stride: usize,
-    /// Rows of n numbers.
+    /// Input rows of n numbers.
     pub ins: [*const R; MAX_INS],
-    /// Rows of n numbers, which may be inputs, too.
+    /// Output rows of n numbers, which can be inputs too.
     pub outs: [*mut R; MAX_OUTS],
 }
 
-/// Packs side by side: as many as hide how long one step takes.
+/// Number of packs that are processed at the same time to hide the latency of a step.
 pub const fn packs(lanes: usize) -> usize {
     if lanes <= 4 { 4 } else { 2 }
 }
@@ -57,23 +58,23 @@ pub const fn packs(lanes: usize) -> usize {
 /// Solves with [`packs`] packs.
 pub struct ShiftedSweep<'a, R> {
     pub rows: LineRows<'a, R>,
-    /// Added to all roots.
+    /// The shift that is added to all roots.
     pub shift: R,
-    /// Input rows of each pack.
+    /// Number of input rows of each pack.
     pub ins: usize,
-    /// Output rows of each pack.
+    /// Number of output rows of each pack.
     pub outs: usize,
     pub packs: &'a [ShiftedPack<R>],
-    /// The packs have one right-hand side and one sum, those of the first; else each its own.
+    /// Whether all packs share the right-hand side and the sum of the first pack.
     pub together: bool,
-    /// Sums are added to what is there.
+    /// Add the sums to the contents of the output.
     pub add: bool,
-    /// [`work`](ShiftedSweep::work) numbers.
+    /// Memory for [`work`](ShiftedSweep::work) numbers.
     pub work: &'a mut [R],
 }
 
 impl<R: RealScalar> ShiftedSweep<'_, R> {
-    /// Numbers of work memory for lines of n rows.
+    /// Length of the working memory for lines of n rows.
     pub fn work(n: usize, simd: Simd) -> usize {
         let lanes = R::lanes(simd);
         2 * n * lanes * packs(lanes)
@@ -93,7 +94,7 @@ impl<R: RealScalar> Job<R> for ShiftedSweep<'_, R> {
     }
 }
 
-/// Calls a function with a number as its constant.
+/// Call a function with a value as its constant.
 macro_rules! constant {
     ($value:expr, $self:ident.$name:ident::<$v:ident, $p:ident, _, $a:literal, $b:literal>$arguments:tt: $($n:literal)*) => {
         match $value {
@@ -112,7 +113,8 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         }
         let (pivots, g) = self.work.split_at_mut(n * P * V::W);
         let (pivots, g) = (pivots.as_mut_ptr(), g.as_mut_ptr());
-        // SAFETY: `work` has room for n rows of P vectors, twice; packs hold what their fields promise, which `ins` and `outs` count.
+        // SAFETY: `work` has room for n rows of P vectors, twice. The pointers of each pack are valid for `ins` and
+        // `outs` rows.
         unsafe {
             let kept = match (self.rows.uniform, self.same_roots::<P>()) {
                 (true, true) => self.uniform_pivots::<V, P, 1>(pivots),
@@ -151,10 +153,11 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         same
     }
 
-    /// r_k of all rows, in units of the coupling, up to the first from which on they stay the same; how many.
+    /// Compute r_k of all rows in units of the coupling, up to the first row from which on they are constant. Returns
+    /// their number.
     ///
     /// # Safety
-    /// Room for n rows of P vectors.
+    /// There is room for n rows of P vectors.
     #[inline(always)]
     unsafe fn uniform_pivots<V: Lanes<Real = R>, const P: usize, const D: usize>(&mut self, pivots: *mut R) -> usize {
         let (n, one, by) = (self.rows.gap.len(), V::splat(R::ONE), R::ONE / self.rows.sub[0]);
@@ -184,10 +187,11 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         n
     }
 
-    /// r_k of all rows; 0 for a pivot that is 0, which only the last one of a singular matrix is. How many there are.
+    /// Compute r_k of all rows. A zero pivot gives 0; only the last pivot of a singular matrix is zero. Returns the
+    /// number of rows.
     ///
     /// # Safety
-    /// Room for n rows of P vectors.
+    /// There is room for n rows of P vectors.
     #[inline(always)]
     unsafe fn pivots<V: Lanes<Real = R>, const P: usize, const D: usize>(&mut self, pivots: *mut R) -> usize {
         let LineRows { sub, sup, gap, .. } = self.rows;
@@ -213,10 +217,10 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         gap.len()
     }
 
-    /// Right-hand sides, eliminated downwards.
+    /// Eliminate the right-hand sides downwards.
     ///
     /// # Safety
-    /// `pivots` are those of `kept` rows; room for n rows of P vectors in `g`; packs have S inputs.
+    /// `pivots` contains `kept` rows, `g` has room for n rows of P vectors, and packs have S inputs.
     #[inline(always)]
     unsafe fn forward<V: Lanes<Real = R>, const P: usize, const S: usize, const UNIFORM: bool, const TOGETHER: bool>(
         &mut self,
@@ -266,10 +270,10 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         }
     }
 
-    /// Substitution upwards, and the sums.
+    /// Substitute upwards, and compute the sums.
     ///
     /// # Safety
-    /// As [`forward`](Self::forward), which has written `g`; packs have O outputs.
+    /// As [`forward`](Self::forward), which wrote `g`; packs have O outputs.
     #[inline(always)]
     unsafe fn backward<
         V: Lanes<Real = R>,
@@ -286,11 +290,11 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         let (n, zero) = (self.rows.gap.len(), V::splat(R::ZERO));
         let unit = V::splat(if UNIFORM { R::ONE / self.rows.sub[0] } else { R::ONE });
         let (mut weights, mut v, mut r) = ([[zero; P]; O], [zero; P], [zero; P]);
-        // W vectors of products, for each output and pack.
+        // W vectors of products for each output and pack.
         let mut block = [[core::mem::MaybeUninit::<[R; WIDEST * WIDEST]>::uninit(); P]; O];
         let block = block.as_mut_ptr().cast::<R>();
-        // SAFETY: the caller's promise; `block` has room for O·P·W vectors, and what is read of them beyond what was written is not
-        // used.
+        // SAFETY: the caller's promise; `block` has room for O·P·W vectors, and results that depend on unwritten
+        // vectors are not used.
         unsafe {
             for p in 0..P {
                 for o in 0..O {
@@ -334,10 +338,10 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
     }
 }
 
-/// Copies the first vector to those of `places`.
+/// Copy the first vector to the vectors of `places`.
 ///
 /// # Safety
-/// All are writable.
+/// All these vectors are writable.
 #[inline(always)]
 unsafe fn repeat<V: Lanes>(vectors: *mut V::Real, places: core::ops::Range<usize>) {
     // SAFETY: the caller's promise.
@@ -349,7 +353,7 @@ unsafe fn repeat<V: Lanes>(vectors: *mut V::Real, places: core::ops::Range<usize
     }
 }
 
-/// The sums of the lanes of W vectors; of the first `count` of them to `out`, added or not.
+/// Sum the lanes of each of W vectors, and write or add the first `count` sums to `out`.
 ///
 /// # Safety
 /// W vectors are readable, `count` numbers writable.
@@ -383,14 +387,14 @@ unsafe fn add_lanes<V: Lanes>(vectors: *const V::Real, out: *mut V::Real, (count
     }
 }
 
-/// Rows of a sum at most.
+/// Maximum number of rows in a sum.
 pub const MAX_SUM: usize = 8;
 
 /// out = (`keep`: out +) Σ c·row, summed in pairs.
 pub struct ScaledRowSum<'a, R> {
     pub out: *mut R,
     pub keep: bool,
-    /// Rows of n numbers, at most [`MAX_SUM`]; they may be `out` itself.
+    /// Rows of n numbers, at most [`MAX_SUM`]. A row can be `out`.
     pub rows: &'a [(*const R, R)],
     pub n: usize,
 }
@@ -418,7 +422,7 @@ impl<R: RealScalar> Job<R> for ScaledRowSum<'_, R> {
 }
 
 impl<R: RealScalar> ScaledRowSum<'_, R> {
-    /// N rows; those that are not given are the first, times 0.
+    /// Sum N rows. Missing rows are replaced by the first one times 0.
     ///
     /// # Safety
     /// `out` and all rows have n numbers.
@@ -431,7 +435,7 @@ impl<R: RealScalar> ScaledRowSum<'_, R> {
             rows[i] = self.rows[if given { i } else { 0 }].0;
             by[i] = if given { V::splat(self.rows[i].1) } else { zero };
         }
-        // SAFETY: the caller's promise; a vector is read before it is written.
+        // SAFETY: the caller's promise; each vector is read before it is written.
         unsafe {
             let whole = n / V::W * V::W;
             for k in (0..whole).step_by(V::W) {
@@ -455,7 +459,7 @@ impl<R: RealScalar> ScaledRowSum<'_, R> {
     }
 }
 
-/// The sum of all, in pairs.
+/// Sum all terms in pairs.
 #[inline(always)]
 fn in_pairs<V: Lanes, const N: usize>(mut terms: [V; N]) -> V {
     if N == 0 {

@@ -1,15 +1,15 @@
-//! Rows spread over threads.
+//! Distribute rows over threads.
 //!
-//! What is done to a row never depends on where the rows are cut, so that results are the same, bit for bit, for any number
-//! of threads.
+//! The operations on a row never depend on where the rows are cut. Results are therefore the same for any number of
+//! threads, bit for bit.
 
 use crate::threads::{available, count, join};
 pub use crate::tuning::tasks;
 use core::ops::Range;
 
-/// Arrays that are written row by row and can be cut between two rows.
+/// Arrays that are written row by row, and can be cut between two rows.
 pub trait Split: Send + Sized {
-    /// The first `rows` rows, and the rest.
+    /// Split into the first `rows` rows and the others.
     fn split(self, rows: usize) -> (Self, Self);
 }
 
@@ -25,7 +25,7 @@ impl Split for () {
     }
 }
 
-/// An array with so many elements a row; the last row may be of any length.
+/// An array with the given number of elements per row. The last row may have any length.
 pub struct RowsOf<'a, T>(pub &'a mut [T], pub usize);
 
 impl<T: Send> Split for RowsOf<'_, T> {
@@ -49,16 +49,17 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
     }
 }
 
-/// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
+/// Call `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. A single task does not use rayon.
 pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     gather(tasks, rows, out, work, &nothing);
 }
 
-/// Joins no results.
+/// Combine empty results.
 fn nothing((): (), (): ()) {}
 
-/// What is done to a piece of the rows. A trait of its own, whose table has one function: that of `dyn Fn` has three, each with
-/// the whole of the closure.
+/// The work on a piece of the rows.
+///
+/// This trait has a table with one function. The table of `dyn Fn` has three, each with the whole code of the closure.
 trait RowWork<S, R>: Sync {
     fn run(&self, rows: Range<usize>, out: S) -> R;
 }
@@ -69,9 +70,10 @@ impl<S, R, F: Fn(Range<usize>, S) -> R + Sync> RowWork<S, R> for F {
     }
 }
 
-/// [`spread`] of work with results, which `both` joins in pairs.
+/// [`spread`] for work with results, which `both` combines in pairs.
 ///
-/// Not generic in `work`: there are hundreds of closures, and each would be compiled into a tree of tasks of its own.
+/// The function is not generic in `work`. Otherwise each of hundreds of closures would be compiled into its own tree of
+/// tasks.
 fn gather<S: Split, R: Send>(
     tasks: usize,
     rows: Range<usize>,
@@ -92,11 +94,10 @@ fn gather<S: Split, R: Send>(
     both(left, right)
 }
 
-/// Calls `work` for `count` chunks one by one, each with its number and its part of `out`, which is one row of it; on all threads
-/// if there are at least two times `least` chunks. Joins what it returns by `both`, in any order and in pairs; `none` where there
-/// is no chunk.
+/// Call `work` for each of `count` chunks with its number and its row of `out`.
 ///
-/// `least`: 0 for one thread.
+/// All threads share the chunks if there are at least 2·`least` of them. `least` = 0 selects one thread. `both`
+/// combines the results in pairs, in any order. The result is `none` if there are no chunks.
 pub fn chunks<S: Split, R: Send + Copy + Sync>(
     (chunks, least): (usize, usize),
     out: S,
@@ -106,7 +107,7 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
     let piece = |rows: Range<usize>, out: S| {
         let (mut rest, mut found) = (Some(out), none);
         for chunk in rows.clone() {
-            let out = rest.take().expect("a part for every chunk");
+            let out = rest.take().expect("`out` must have one row per chunk");
             let out = if chunk + 1 == rows.end {
                 out
             } else {
@@ -120,13 +121,13 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
     };
     let mut tasks = chunks.checked_div(least).unwrap_or(1);
     if tasks > 1 {
-        // Some for every thread, so that none is without while others are late.
+        // Several tasks per thread, so that no thread is idle while others are late.
         tasks = if count() > 1 && available() { tasks.min(4 * count()) } else { 1 };
     }
     gather(tasks, 0..chunks, out, &piece, both)
 }
 
-/// [`chunks`] of work without results.
+/// [`chunks`] for work without results.
 pub fn each_chunk<S: Split>((chunks, least): (usize, usize), out: S, work: &(impl Fn(usize, S) + Sync)) {
     self::chunks((chunks, least), out, work, ((), &nothing));
 }

@@ -1,4 +1,4 @@
-//! `substitute`: from the coarse unknowns to x of a run of tiles, and what its residuals say.
+//! `substitute`: compute x of a run of tiles from the coarse unknowns, and check the residuals.
 
 use super::Job;
 use super::element::Element;
@@ -11,7 +11,7 @@ use super::tile::copy_streaming;
 use super::work::TileSweep;
 use crate::Scalar;
 
-/// The job.
+/// The arguments of a substitution.
 pub struct Substitute<T: Scalar> {
     pub(super) run: Run<T>,
     pub(super) tile: *mut T::Real,
@@ -21,10 +21,10 @@ pub struct Substitute<T: Scalar> {
     pub(super) n_rhs: usize,
     pub(super) x_max: [T::Real; MAX_RHS],
     pub(super) coarse: [*const T; MAX_RHS],
-    /// Coarse unknowns from one partition to the next.
+    /// Distance in coarse unknowns from one partition to the next.
     pub(super) coarse_step: usize,
     pub(super) out: [*mut T; MAX_RHS],
-    /// Where x is collected to be stored past the caches; null if it is not.
+    /// Buffers from which x is stored past the caches. Null if x is stored directly.
     pub(super) buffers: [*mut T; MAX_RHS],
     pub(super) gaps: [*mut T::Real; MAX_RHS],
 }
@@ -70,7 +70,8 @@ impl<T: Scalar> Substitute<T> {
         let memory = [self.tile, self.pivot_rows];
         let work = TileSweep::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
         let (mut total, mut least) = ([Check::<V>::new(T::Real::ZERO); R], Least::new());
-        // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
+        // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all
+        // arrays.
         unsafe {
             for t in 0..self.run.tiles {
                 let around = self.around::<V, R>(t);
@@ -113,8 +114,8 @@ impl<T: Scalar> Substitute<T> {
         let mut around = PartitionEnds { before: zero, first: zero, last: zero, after: zero };
         for r in 0..R {
             let at = self.coarse[r].wrapping_add(t * V::W * self.coarse_step);
-            // SAFETY: four coarse unknowns a partition, `coarse_step` apart: `Workspace::substitute` checked the length or made
-            // the copy.
+            // SAFETY: there are four coarse unknowns per partition, at the distance `coarse_step`.
+            // `Workspace::substitute` checked the length or made the copy.
             [around.before[r], around.first[r], around.last[r], around.after[r]] =
                 unsafe { load_around::<T, V>(at, self.coarse_step) };
         }
@@ -122,14 +123,14 @@ impl<T: Scalar> Substitute<T> {
     }
 }
 
-/// Four scalars for each of W lanes, `step` apart.
+/// Load four scalars for each of W lanes, with the distance `step` between lanes.
 ///
 /// # Safety
 /// `at` is readable for (W − 1)·`step` + 4 scalars.
 #[inline(always)]
 unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: usize) -> [T::Element<V>; 4] {
     let (at, step) = (at.cast::<T::Real>(), step * T::Element::<V>::REALS);
-    // SAFETY: lane l reads the four scalars from l·`step` on, l < W: as promised.
+    // SAFETY: lane l < W reads four scalars from l·`step` on, which are readable.
     unsafe {
         let c = V::load_columns(at, step);
         if T::COMPLEX {
@@ -143,7 +144,7 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
     }
 }
 
-/// What the checks of a run say, over all lanes; nothing unless `VERIFY`.
+/// The results of the checks of a run over all lanes. They are empty unless `VERIFY`.
 #[inline(always)]
 fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     checks: &[Check<V>; R],
@@ -153,7 +154,7 @@ fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY
         for r in 0..R {
             let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
             let stored = &mut stored[..CHECK_VECTORS * V::W];
-            // SAFETY: CHECK_VECTORS·W numbers long.
+            // SAFETY: `stored` holds CHECK_VECTORS·W numbers.
             unsafe { checks[r].store(stored.as_mut_ptr()) }
             found[r] = sweep::read_check(stored, slack::<T>());
         }

@@ -1,15 +1,18 @@
-//! What the sweeps of RPTS do with the rows of a tile, as functions of vectors: eliminate, choose pivots, check residuals.
+//! The steps of the RPTS sweeps for the rows of a tile, as functions of vectors: eliminate, choose pivots, check
+//! residuals.
 //!
-//! Source: Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`];
-//! r_p, r_c → `of_chain`, `of_row`; `i[j]` is not stored: the chosen pivot row itself is.
+//! # Source
+//! Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`]; r_p, r_c
+//! → `of_chain`, `of_row`. `i[j]` is not stored, because the chosen pivot row is.
 
 use super::element::Element;
 use super::lanes::{Lanes, MAX_LANES};
 use crate::Machine;
 use crate::{RealScalar, Scalar};
 
-/// An array built index by index. `core::array::from_fn` would do, but its closures are not inlined into the function that
-/// has the instruction set.
+/// An array built index by index.
+///
+/// The closures of `core::array::from_fn` are not inlined into the function that is compiled for the instruction set.
 macro_rules! each {
     ($index:ident < $n:ident, $start:expr, $value:expr) => {{
         let mut all = [$start; $n];
@@ -21,7 +24,7 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// Right-hand sides a sweep carries at most.
+/// Maximum number of right-hand sides of a sweep.
 pub const MAX_RHS: usize = 4;
 
 /// One row of a tile.
@@ -33,8 +36,10 @@ pub struct Row<E, const R: usize> {
     pub rhs: [E; R],
 }
 
-/// The equation that is carried through a partition: coefficients of the unknown at the far end of the partition
-/// (`spike`), of the unknown eliminated next (`near`) and of the one after it (`next`).
+/// The equation that a sweep carries through a partition.
+///
+/// `spike` is the coefficient of the unknown at the far end of the partition. `near` is that of the unknown that is
+/// eliminated next, and `next` is that of the unknown after it.
 #[derive(Clone, Copy)]
 pub struct Chain<E, const R: usize> {
     pub spike: E,
@@ -43,47 +48,47 @@ pub struct Chain<E, const R: usize> {
     pub rhs: [E; R],
 }
 
-/// What eliminates an unknown between the equation carried along and the next row.
+/// How an unknown is eliminated between the carried equation and the next row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eliminator {
-    /// The one of the two with the larger coefficient.
+    /// By the one of the two with the larger coefficient.
     Exchange,
-    /// The carried one, unless a pivot of two rows is to begin: diagonal pivoting.
+    /// By the carried equation, unless a 2×2 pivot begins: diagonal pivoting.
     Diagonal,
-    /// A rotation of both.
+    /// By a rotation of both.
     Rotation,
 }
 
-/// How pivots are chosen.
+/// The choice of pivots.
 #[derive(Clone, Copy)]
 pub struct Pivots<R> {
     pub eliminator: Eliminator,
     /// Rows are never exchanged.
     pub fixed: bool,
-    /// Candidates of at most this modulus count as zero; 0: none do.
+    /// Candidates up to this modulus count as zero. With 0, no candidate does.
     pub noise: R,
 }
 
-/// The rules that sweeps are compiled for.
+/// The pivoting rules that sweeps are compiled for.
 pub mod rule {
     /// The larger candidate, or always the first.
     pub const LARGER: usize = 0;
-    /// The same, small candidates counting as zero.
+    /// As `LARGER`, and small candidates count as zero.
     pub const NOISE: usize = 1;
-    /// Always the first.
+    /// Always the first candidate.
     pub const FIRST: usize = 2;
-    /// Pivots of one or two rows.
+    /// Pivots of one or two rows (1×1 or 2×2).
     pub const DIAGONAL: usize = 3;
     /// Rotations.
     pub const ROTATION: usize = 4;
 }
 
-/// The same in every lane.
+/// The choice of pivots, with the same options in every lane.
 #[derive(Clone, Copy)]
 pub struct LanePivots<V: Lanes, const RULE: usize> {
-    /// All bits set if rows may be exchanged, else none.
+    /// All bits are set if rows may be exchanged, otherwise none.
     free: V,
-    /// Just above the threshold.
+    /// A number just above the noise threshold.
     noise: V,
 }
 
@@ -94,14 +99,16 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
         Self { free: V::splat(free), noise: above_noise(pivots.noise) }
     }
 
-    /// A candidate where rows may be exchanged, else zero.
+    /// The candidate if rows may be exchanged, otherwise zero.
     #[inline(always)]
     pub fn if_free<E: Element<V>>(&self, candidate: E) -> E {
         candidate.and_bits(self.free)
     }
 
-    /// Larger of two pivot candidates (fixed: always the first), a chain's `near` and the `sub` of a row. In `substitute`
-    /// `near` is never exactly zero, so neither is the pivot.
+    /// Choose the larger of two pivot candidates: the chain's `near` and the `sub` of a row. If rows are fixed, choose
+    /// `near`.
+    ///
+    /// In `substitute`, `near` is never exactly zero, so the pivot is not zero either.
     #[inline(always)]
     pub fn choose<E: Element<V>>(&self, near: E, sub: E) -> Choice<V::Mask, E> {
         let (near, sub) = self.denoise(near, sub);
@@ -109,12 +116,16 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
         Choice { take, pivot, near, sub }
     }
 
-    /// The pivot for the unknown between a chain and the next row. `taken`: for the unknown before, the row was.
+    /// Choose the pivot for the unknown between a chain and the next row.
     ///
-    /// Diagonal pivoting: a pivot of two rows begins where |b̂|·σ < κ·|a·c|, b̂ and c being `near` and `next` of the chain, a
-    /// the `sub` of the row, σ the largest of c and the row. Its two unknowns are those of the row, taken as pivot row, and
-    /// of the rest, for which no choice is left. (The literature has the next `sub` in σ too; rows being scaled to a
-    /// largest entry in \[2, 4), it would change σ by a factor of 2 at most.)
+    /// `taken` is true if the row was the pivot row for the previous unknown.
+    ///
+    /// Diagonal pivoting: a 2×2 pivot begins if |b̂|·σ < κ·|a·c|. Here b̂ and c are `near` and `next` of the chain, and
+    /// a is the `sub` of the row. σ is the largest modulus of c and the entries of the row. The row is then the pivot
+    /// row of the first of the two unknowns. The remainder is the pivot row of the second, without a choice.
+    ///
+    /// In the literature, σ also contains the next `sub`. Rows are scaled to a largest entry in \[2, 4), so the next
+    /// `sub` would change σ at most by a factor of 2.
     #[inline(always)]
     pub fn step<E: Element<V>, const R: usize>(
         &self,
@@ -135,7 +146,7 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
         self.choose(chain.near, row.sub)
     }
 
-    /// The two candidates, where they may be `NOISE` with those that are too small replaced.
+    /// The two candidates. With the rule `NOISE`, candidates that are too small are replaced.
     #[inline(always)]
     fn denoise<E: Element<V>>(&self, near: E, sub: E) -> (E, E) {
         if RULE == rule::NOISE {
@@ -146,22 +157,24 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
     }
 }
 
-/// Just above the noise threshold: comparisons are strict.
+/// A number just above the noise threshold, because comparisons are strict.
 #[inline(always)]
 pub fn above_noise<V: Lanes>(threshold: V::Real) -> V {
     V::splat(threshold + threshold * V::Real::EPSILON)
 }
 
-/// A candidate; below `noise` it counts as `instead`.
+/// The candidate, or `instead` if the candidate is below `noise`.
 #[inline(always)]
 pub fn denoise<V: Lanes, E: Element<V>>(candidate: E, noise: V, instead: V::Real) -> E {
     E::select(noise.gt(candidate.abs1()), E::splat(instead), candidate)
 }
 
-/// (√5 − 1) / 2: where the growth of one pivot of two rows is that of two of one row.
+/// (√5 − 1) / 2: with this constant, one 2×2 pivot allows the same growth as two 1×1 pivots.
 pub const KAPPA: f64 = 0.618_033_988_749_894_8;
 
-/// Folds the residual of one row into the checks; `x`: the unknowns left of, at and right of the diagonal.
+/// Add the residual of one row, rhs − sub·left − diag·mid − sup·right, to the checks.
+///
+/// `left`, `mid` and `right` are the unknowns left of, at and right of the diagonal.
 #[inline(always)]
 pub fn check_row<V: Lanes, E: Element<V>, const R: usize>(
     checks: &mut [Check<V>; R],
@@ -179,26 +192,26 @@ pub fn check_row<V: Lanes, E: Element<V>, const R: usize>(
 }
 
 impl<E: Copy, const R: usize> Row<E, R> {
-    /// The row as seen when walking towards row 0.
+    /// The row for a sweep towards row 0.
     #[inline(always)]
     pub fn reversed(self) -> Self {
         Self { sub: self.sup, sup: self.sub, ..self }
     }
 }
 
-/// A pivot decision: `take` the row as pivot row, or keep the chain.
+/// The choice of a pivot: `take` the row as pivot row, or keep the chain.
 #[derive(Clone, Copy)]
 pub struct Choice<M, E> {
     pub take: M,
-    /// The larger candidate, by which is divided.
+    /// The larger candidate, which is the divisor.
     pub pivot: E,
-    /// The candidates.
+    /// The two candidates.
     near: E,
     sub: E,
 }
 
 impl<E: Copy, const R: usize> Chain<E, R> {
-    /// The chain that is this row; `guard` keeps `near` from being zero.
+    /// The chain that begins with this row. `guard` prevents a zero `near`.
     #[inline(always)]
     pub fn start<V: Lanes>(row: Row<E, R>, guard: V::Real) -> Self
     where
@@ -207,9 +220,11 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         Self { spike: row.sub, near: row.diag + E::splat(guard), next: row.sup, rhs: row.rhs }
     }
 
-    /// Eliminates `near` between the chain and `row` for the equations of the ends alone: sub·chain − near·row, scaled so
-    /// that the larger factor lies in \[½, 1). That is what elimination with either of the two as pivot row gives, up to a
-    /// factor, and without its division. Where neither holds the unknown, the row is left.
+    /// Eliminate `near` between the chain and `row` if only the equations of the partition's ends are needed.
+    ///
+    /// The result is sub·chain − near·row, scaled so that the larger factor lies in \[½, 1). It equals the result of
+    /// elimination with either of the two as pivot row up to a factor, and needs no division. If neither equation
+    /// contains the unknown, the row remains.
     #[inline(always)]
     pub fn merge<V: Lanes, const RULE: usize>(self, row: Row<E, R>, pivots: LanePivots<V, RULE>) -> Self
     where
@@ -220,7 +235,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         let (of_row, of_chain) = (near.scale(by), sub.scale(by));
         let near = of_row.neg_mul_add(row.diag, of_chain.mul_add(self.next, E::splat(V::Real::FAINT)));
         Self {
-            // A spike that decays stays a normal number, far below the rounding of the others.
+            // A decaying spike remains a normal number, far below the rounding errors of the other coefficients.
             spike: near.scale_add(V::splat(V::Real::GUARD), of_chain * self.spike),
             near,
             next: of_row.neg_mul_add(row.sup, zero),
@@ -228,7 +243,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         }
     }
 
-    /// The largest of the terms that [`merge`](Self::merge) with `row` adds up.
+    /// The largest term in the sums that [`merge`](Self::merge) with `row` computes.
     #[inline(always)]
     pub fn terms<V: Lanes>(&self, row: &Row<E, R>) -> V
     where
@@ -240,8 +255,10 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         (of_chain * self.spike).abs1().max(of_both)
     }
 
-    /// Eliminates `near` between the chain and `row` of a scaled tile by `choice`, with 1/pivot known to 2^−13: row and
-    /// chain keep their sizes to that precision, for the choices to come.
+    /// Eliminate `near` between the chain and `row` of a scaled tile, with the given choice and 1/pivot known to 2^−13.
+    ///
+    /// The result is (near·row − sub·chain)/pivot. Its spike does not change, because the first unknown is already known
+    /// and moved to the right-hand side. The sizes of row and chain stay correct to 2^−13, so later choices remain valid.
     #[inline(always)]
     pub fn eliminate<V: Lanes>(self, row: Row<E, R>, choice: &Choice<V::Mask, E>, recip: E) -> Self
     where
@@ -251,7 +268,8 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         let (of_row, of_chain) = (choice.near * recip, choice.sub * recip);
         Self {
             spike: self.spike,
-            // Not by the factors: this need not wait for the reciprocal, for which all else waits.
+            // This formula does not use the factors, so it does not wait for the reciprocal. All other steps wait for
+            // `near`.
             near: choice.sub.neg_mul_add(self.next, choice.near * row.diag).mul_add(recip, guard),
             next: of_row * row.sup,
             rhs: each!(r < R, guard, of_chain.neg_mul_add(self.rhs[r], of_row * row.rhs[r])),
@@ -259,36 +277,41 @@ impl<E: Copy, const R: usize> Chain<E, R> {
     }
 }
 
-/// The least that elimination had left in a step, in rows whose largest entry is near 1: the pivot, or the chain's larger
-/// coefficient. Without the first the unknown is in neither equation, without the second the chain is no equation any more. Either
-/// way the matrix may be singular, which a guard, or the rounding of what should be zero, would hide.
+/// The smallest size that any step of the elimination left: of the pivot, or of the chain's larger coefficient.
+///
+/// Rows are scaled to a largest entry near 1. If the pivot vanishes, neither equation contains the unknown. If both
+/// coefficients vanish, the chain is no longer an equation. In both cases the matrix may be singular, but a guard or
+/// rounding errors would hide this.
 #[derive(Clone, Copy)]
 pub struct Least<V> {
     least: V,
-    /// Σ 1/|pivot|² of the steps since [`settle`](Self::settle): one operation a step, and none of these steps waits for it.
+    /// Σ 1/|pivot|² of the steps since the last [`settle`](Self::settle). This is one operation per step, which delays
+    /// no other.
     squares: V,
 }
 
 impl<V: Lanes> Least<V> {
-    /// No step seen yet.
+    /// The state before any step.
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Self { least: V::splat(V::Real::ONE), squares: V::splat(V::Real::ZERO) }
     }
 
-    /// Takes in the pivot of a step, by its reciprocal; [`settle`](Self::settle) is to follow.
+    /// Add the pivot of a step, given by its reciprocal. A call of [`settle`](Self::settle) must follow.
     #[inline(always)]
     pub fn see_reciprocal<E: Element<V>>(&mut self, recip: E) {
         self.squares = recip.square_add(self.squares);
     }
 
-    /// Takes in the chain.
+    /// Add the chain after a step.
     #[inline(always)]
     pub fn see_chain<E: Element<V>>(&mut self, near: E, next: E) {
         self.see_size(E::larger(near, next));
     }
 
-    /// Takes in the reciprocals that were seen, of so few steps that their sum is that of the largest, and forgets them.
+    /// Include the reciprocals since the last call, and reset their sum.
+    ///
+    /// They must be of few steps, so that the sum has the size of its largest term.
     #[inline(always)]
     pub fn settle(&mut self) {
         let (nothing, limit) = (V::splat(V::Real::ZERO), V::Real::from_f64(V::Real::NO_PIVOT.powi(-2)));
@@ -296,21 +319,25 @@ impl<V: Lanes> Least<V> {
         self.squares = nothing;
     }
 
-    /// Takes in the last step: pivot and chain.
+    /// Add the last step: the pivot and the chain.
     #[inline(always)]
     pub fn see_last<E: Element<V>>(&mut self, pivot: E, near: E, next: E) {
         self.see_size(E::smaller(pivot, E::larger(near, next)));
     }
 
-    /// Takes in the first step of a partition. The unknown may be in the row `above`, too, and the chain may hold the first
-    /// unknown of the partition, to its `left`, which is known by then.
+    /// Add the first step of a partition.
+    ///
+    /// The row `above` can also contain the unknown. The chain can contain the first unknown of the partition, to its
+    /// `left`, which is known.
     #[inline(always)]
     pub fn see_first<E: Element<V>>(&mut self, (pivot, above): (E, E), (near, next, left): (E, E, E)) {
         self.see_size(E::larger(pivot, above).min(E::largest(near, next, left)));
     }
 
-    /// Takes in the equation that is left at an end of a partition, which need not be scaled: it is compared with the `terms` of
-    /// which it is the difference, and with what is added to zeros.
+    /// Add the equation that remains at an end of a partition.
+    ///
+    /// This equation need not be scaled. It is therefore compared with the `terms` whose difference it is, and with the
+    /// number that is added to zeros.
     #[inline(always)]
     pub fn see_equation<E: Element<V>, const R: usize>(&mut self, left: &Chain<E, R>, terms: V) {
         let (nothing, all) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
@@ -320,19 +347,19 @@ impl<V: Lanes> Least<V> {
         self.see_size(left);
     }
 
-    /// Takes in a size.
+    /// Add a size.
     #[inline(always)]
     pub fn see_size(&mut self, size: V) {
         self.least = size.min(self.least);
     }
 
-    /// `gap` where something was left of every pivot and equation, else the worst there is.
+    /// `gap` if all pivots and equations are large enough, otherwise the largest possible value.
     #[inline(always)]
     pub fn judge(&self, gap: V) -> V {
         V::select(self.least.gt(V::splat(V::Real::from_f64(V::Real::NO_PIVOT))), gap, V::splat(V::Real::MAX_BITS))
     }
 
-    /// Whether in any lane next to nothing was left of a pivot or an equation.
+    /// Whether a pivot or an equation nearly vanished in any lane.
     #[inline(always)]
     pub fn suspect(&self) -> bool {
         let mut lanes = [V::Real::ONE; MAX_LANES];
@@ -343,8 +370,9 @@ impl<V: Lanes> Least<V> {
     }
 }
 
-/// A rotation that eliminates `near` between the chain and a row: (conj(near)·chain + conj(sub)·row)/ρ is kept,
-/// (near·row − sub·chain)/ρ left.
+/// A rotation that eliminates `near` between the chain and a row.
+///
+/// The pivot row is (conj(near)·chain + conj(sub)·row)/ρ. The remainder is (near·row − sub·chain)/ρ.
 #[derive(Clone, Copy)]
 pub struct Rotation<V, E> {
     /// 1/ρ, ρ² = |near|² + |sub|²
@@ -362,7 +390,7 @@ impl<V: Lanes, E: Element<V>> Rotation<V, E> {
     }
 }
 
-/// The unknowns around a partition: last of the one before, own first, own last, first of the one after.
+/// The unknowns around a partition: the last one before it, its first and last one, and the first one after it.
 #[derive(Clone, Copy)]
 pub struct PartitionEnds<E, const R: usize> {
     pub before: [E; R],
@@ -371,12 +399,12 @@ pub struct PartitionEnds<E, const R: usize> {
     pub after: [E; R],
 }
 
-/// What the residuals of the rows seen so far amount to, in every lane.
+/// The largest residual of the rows checked so far, and related sizes, for every lane.
 #[derive(Clone, Copy)]
 pub struct Check<V> {
     /// Largest |residual| / scale, as [`RealScalar::log_gap`].
     gap: V,
-    /// Smallest scale, below which the residuals cannot be trusted.
+    /// Smallest scale. If it is too small, the residuals cannot be trusted.
     scale_min: V,
     /// Lower bound of ‖x‖∞.
     x_max: V,
@@ -385,11 +413,11 @@ pub struct Check<V> {
 }
 
 impl<V: Lanes> Check<V> {
-    /// Nothing seen yet; `x_max` is a known lower bound of ‖x‖∞.
+    /// The state before any row. `x_max` is a known lower bound of ‖x‖∞.
     #[inline(always)]
     pub fn new(x_max: V::Real) -> Self {
         let (zero, one) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
-        // Where x is smaller, nothing is trusted.
+        // If x is smaller than this bound, no residual is trusted.
         let x_max = if x_max > V::Real::TINY { x_max } else { V::Real::TINY };
         Self { gap: zero.log_gap(one), scale_min: one, x_max: V::splat(x_max), rhs_max: zero }
     }
@@ -405,7 +433,7 @@ impl<V: Lanes> Check<V> {
         self.gap
     }
 
-    /// All that either has seen.
+    /// Combine two checks.
     #[inline(always)]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -416,8 +444,10 @@ impl<V: Lanes> Check<V> {
         }
     }
 
-    /// The gap, infinite where it is not to be trusted ([`read_check`]), the lane's x is implausible
-    /// ([`CheckResult::looks_singular`]) or the system may be singular: in every lane what these say of all.
+    /// The largest |residual| / scale of each lane, or infinity if the lane must not be accepted.
+    ///
+    /// This is the case if residuals cannot be trusted ([`read_check`]), if x is implausibly large
+    /// ([`CheckResult::looks_singular`]), or if the system may be singular.
     #[inline(always)]
     pub fn judged_gap(&self, least: &Least<V>) -> V {
         let (worst, safe, tiny) = (V::splat(V::Real::MAX_BITS), V::splat(V::Real::SAFE), V::splat(V::Real::TINY));
@@ -429,14 +459,15 @@ impl<V: Lanes> Check<V> {
         least.judge(V::select(plausible.gt(self.x_max), gap, worst))
     }
 
-    /// ‖x‖∞ where x may be so large that the matrix is singular to working precision ([`CheckResult::may_be_too_large`]), else 0.
+    /// ‖x‖∞ if x may be so large that the matrix is singular to working precision ([`CheckResult::may_be_too_large`]),
+    /// otherwise 0.
     #[inline(always)]
     pub fn size_if_large(&self) -> V {
         let limit = V::splat(V::Real::from_f64(TRIDIAGONAL_ENTRIES * ENTRY) * V::Real::EPSILON);
         V::select((self.x_max * limit).gt(self.rhs_max), self.x_max, V::splat(V::Real::ZERO))
     }
 
-    /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.
+    /// Add one row, given by its |residual|, Σ|a_ij| and |rhs|.
     #[inline(always)]
     pub fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
         let scale = row_sum.mul_add(self.x_max, rhs);
@@ -456,29 +487,29 @@ impl<V: Lanes> Check<V> {
     }
 }
 
-/// |z| ≤ `COMPLEX_SLACK` · measure(z): 1/cos(π/8) = 1.0824, a little more for the rounded 1/√2.
+/// |z| ≤ `COMPLEX_SLACK` · measure(z). The factor is 1/cos(π/8) = 1.0824, rounded up because 1/√2 is rounded.
 pub const COMPLEX_SLACK: f64 = 1.0826;
 
-/// Vectors that a stored [`Check`] takes.
+/// Number of vectors of a stored [`Check`].
 pub const CHECK_VECTORS: usize = 4;
 
-/// What stored [`Check`]s say, over all lanes.
+/// The result of stored [`Check`]s over all lanes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CheckResult {
-    /// Upper bound of the backward error; NaN where it cannot be trusted.
+    /// Upper bound of the backward error. NaN if the residuals cannot be trusted.
     pub bound: f64,
     /// Lower bound of ‖x‖∞.
     pub x_max: f64,
-    /// Largest right-hand side, rows being scaled.
+    /// Largest right-hand side of the scaled rows.
     pub rhs_max: f64,
     /// Whether a row of the matrix is zero.
     pub zero_row: bool,
-    /// Whether next to nothing was left of a pivot or an equation: the matrix may be singular.
+    /// Whether a pivot or an equation nearly vanished, so that the matrix may be singular.
     pub suspect: bool,
 }
 
 impl CheckResult {
-    /// All of two parts.
+    /// Combine the results of two parts.
     pub fn and(self, other: Self) -> Self {
         Self {
             bound: self.bound.max_nan(other.bound),
@@ -489,40 +520,44 @@ impl CheckResult {
         }
     }
 
-    /// Whether x is so much larger than the right-hand side that a pivot next to zero is the likely cause, or a row has no
-    /// entry at all.
+    /// Whether x is so much larger than the right-hand side that a nearly zero pivot is the likely cause, or whether a
+    /// row is zero.
     pub fn looks_singular<R: RealScalar>(&self) -> bool {
         self.zero_row || !(self.x_max <= self.rhs_max * R::IMPLAUSIBLE)
     }
 
-    /// Whether ‖x‖∞ may be above max_i(|d_i|/Σ_j|a_ij|)/ε: then the matrix is singular to working precision. Rows have so many
-    /// `entries`, which are below `ENTRY`.
+    /// Whether ‖x‖∞ may exceed max_i(|d_i|/Σ_j|a_ij|)/ε. In that case the matrix is singular to working precision.
+    ///
+    /// Each row has at most `entries` entries, which are below `ENTRY`.
     pub fn may_be_too_large<R: RealScalar>(&self, entries: usize) -> bool {
         !(self.x_max * (entries as f64 * ENTRY * R::EPSILON.to_f64()) <= self.rhs_max)
     }
 
-    /// An upper bound of the reciprocal condition, if each row was scaled, and x was not changed since: with Σ_j|a_ij| = s_i,
-    /// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i(|d_i|/s_i), and s_i is above [`COMPLEX_SLACK`].
+    /// An upper bound of the reciprocal condition number. Each row must be scaled, and x unchanged since the check.
+    ///
+    /// With Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / max_i(|d_i|/s_i), and s_i is above [`COMPLEX_SLACK`].
     pub fn rcond_at_most(&self) -> f64 {
         self.rhs_max / self.x_max
     }
 
-    /// A number that is not below ‖x‖∞, unless x was changed since.
+    /// An upper bound of ‖x‖∞, unless x changed since the check.
     pub fn x_at_most(&self) -> f64 {
         self.x_max * COMPLEX_SLACK
     }
 }
 
-/// Entries of a row of a tridiagonal matrix.
+/// Number of entries in a row of a tridiagonal matrix.
 const TRIDIAGONAL_ENTRIES: f64 = 3.0;
-/// Above √2·4, the largest modulus of an entry of a scaled row, times [`COMPLEX_SLACK`].
+/// An upper bound of √2·4 · [`COMPLEX_SLACK`], where √2·4 is the largest modulus of an entry of a scaled row.
 const ENTRY: f64 = 8.0;
 
-/// Above every row sum, which is three entries at most: rows are scaled to a largest below 4.
+/// An upper bound of all row sums: at most three entries per row, each below 4 after scaling.
 const ROW_SUM: f64 = 16.0;
 
-/// Reads a stored [`Check`]. Residuals can be trusted where scales are neither near the end of the range nor so small that
-/// what underflows matters.
+/// Evaluate stored [`Check`]s.
+///
+/// Residuals are trusted if the scales are not near the end of the exponent range, and not so small that underflow
+/// matters.
 pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> CheckResult {
     let mut vectors = stored.chunks_exact(stored.len() / CHECK_VECTORS);
     let mut fold = |pick: fn(R, R) -> R| vectors.next().and_then(|v| v.iter().copied().reduce(pick)).unwrap_or(R::ZERO);
@@ -541,7 +576,8 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> CheckResult {
     }
 }
 
-/// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.
+/// Compute x_1 from row 0 instead of its pivot row, if row 0 has the larger coefficient of x_1:
+/// x_1 = (rhs − sub·x_before − diag·x_0) / sup.
 #[inline(always)]
 pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const RULE: usize>(
     row: &Row<E, R>,

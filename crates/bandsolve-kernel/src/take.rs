@@ -1,4 +1,4 @@
-//! Taking a band over: rows scaled by powers of two, columns copied to where they will be eliminated.
+//! Copy a band to the array in which it is eliminated, with rows scaled by powers of two.
 
 use super::Job;
 use super::lanes::Lanes;
@@ -8,8 +8,8 @@ use core::ops::Range;
 
 /// Rows and columns of a band, from either end.
 ///
-/// Element (i, j) stands at `first` + i + j·`step`, or, `reversed`, as far before `first`. It is zero unless
-/// j − upper ≤ i ≤ j + lower.
+/// Element (i, j) is at `first` + i + j·`step` or, if `reversed`, at the same distance before `first`. It is zero
+/// unless j − upper ≤ i ≤ j + lower.
 #[derive(Debug, Clone, Copy)]
 pub struct Rectangle<'a, T> {
     pub bands: &'a [T],
@@ -23,8 +23,10 @@ pub struct Rectangle<'a, T> {
 }
 
 impl<'a, T: Scalar> Rectangle<'a, T> {
-    /// Rows and columns of a matrix with `lower` and `upper` diagonals beside its own, whose columns stand in `bands`, `leading`
-    /// numbers from one to the next; one that begins in the band.
+    /// Rows and columns of a matrix with `lower` and `upper` off-diagonals. The first row and column must be inside the
+    /// band.
+    ///
+    /// `bands` contains the columns, with the distance `leading` between them.
     pub fn of(
         (bands, leading): (&'a [T], usize),
         (lower, upper): (usize, usize),
@@ -38,14 +40,14 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
         Rectangle { bands, first, step: leading - 1, reversed: false, rows, columns, lower, upper }
     }
 
-    /// First row of column `j` that is not zero, and the entries from there on, to be read backwards if reversed.
+    /// The first non-zero row of column `j`, and the entries from this row on. If reversed, they are read backwards.
     #[inline(always)]
     pub(super) fn column(&self, j: usize) -> (usize, &'a [T]) {
         let (first, places) = self.places(j);
         (first, &self.bands[places])
     }
 
-    /// The first row, and where the entries stand.
+    /// The first row, and the range of the entries in `bands`.
     #[inline(always)]
     fn places(&self, j: usize) -> (usize, Range<usize>) {
         let (first, end) = (j.saturating_sub(self.upper), (j + self.lower + 1).min(self.rows));
@@ -57,7 +59,7 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
         (first, start..start + (end - first))
     }
 
-    /// The memory in which some columns stand, as far as there are any.
+    /// The memory that contains the given columns, as far as they exist.
     pub fn memory(&self, columns: Range<usize>) -> &'a [T] {
         let end = columns.end.min(self.columns);
         if columns.start >= end {
@@ -68,33 +70,33 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
     }
 }
 
-/// How far a band has been taken over.
+/// The progress of copying a band.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<R> {
-    /// Columns that were looked at for the scales of their rows.
+    /// Number of columns that were scanned for the scales of their rows.
     pub scanned: usize,
-    /// Rows whose scale is known.
+    /// Number of rows whose scale is known.
     pub scaled: usize,
-    /// Columns that were copied.
+    /// Number of columns that were copied.
     pub copied: usize,
-    /// Numbers that were written: what was copied, and zeros before and between.
+    /// Number of entries that were written: copied entries, and zeros before and between them.
     pub end: usize,
-    /// Largest entry copied.
+    /// Largest copied entry.
     pub largest: R,
 }
 
-/// Copies columns, with zeros around them, and finds the scales of all rows that have entries in them.
+/// Copy columns with zeros around them, and compute the scales of all rows that have entries in these columns.
 pub struct Take<'a, T: Scalar> {
     pub from: Rectangle<'a, T>,
-    /// Element (i, j) goes to place `origin` + i + j·`stride`.
+    /// Element (i, j) is copied to `origin` + i + j·`stride`.
     pub to: &'a mut [T],
     pub origin: usize,
     pub stride: usize,
-    /// Of every row; before it is known the largest entry so far.
+    /// The scale of every row. Before it is known, the largest entry so far.
     pub scale: &'a mut [T::Real],
-    /// Rows whose scales are needed.
+    /// Number of rows whose scales are needed.
     pub rows: usize,
-    /// Columns up to this one are copied.
+    /// Number of columns to copy.
     pub columns: usize,
     pub progress: Progress<T::Real>,
 }
@@ -148,7 +150,7 @@ impl<T: Scalar> Take<'_, T> {
     }
 }
 
-/// [`raise`] for some of the columns; returns the first left out.
+/// [`raise`] for some of the columns. Returns the first column that is left.
 #[inline(always)]
 fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
     largest: &mut [T::Real],
@@ -166,7 +168,7 @@ fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
     columns.start + 1
 }
 
-/// The largest modulus in every row; entries that are NaN are passed over.
+/// The largest modulus in every row. NaN entries are ignored.
 struct RowMaxima;
 
 impl<V: Lanes> Gather<V, 1> for RowMaxima {
@@ -176,11 +178,11 @@ impl<V: Lanes> Gather<V, 1> for RowMaxima {
     }
 }
 
-/// [`RealScalar::equilibrate`] of all.
+/// [`RealScalar::equilibrate`](crate::RealScalar::equilibrate) for all entries.
 #[inline(always)]
 fn equilibrate<V: Lanes>(largest: &mut [V::Real]) {
     let (s, whole) = (largest.as_mut_ptr(), largest.len() / V::W * V::W);
-    // SAFETY: so many numbers are there.
+    // SAFETY: the slice has this number of entries.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             V::load(s.add(k)).equilibrate().store(s.add(k));
@@ -190,7 +192,7 @@ fn equilibrate<V: Lanes>(largest: &mut [V::Real]) {
     }
 }
 
-/// largest ← max(largest, |entry|), one for each entry; entries that are NaN are passed over.
+/// largest ← max(largest, |entry|) for each entry. NaN entries are ignored.
 #[inline(always)]
 fn raise<V: Lanes<Real = T::Real>, T: Scalar>(largest: &mut [T::Real], column: &[T], reversed: bool) {
     if T::COMPLEX || reversed && !V::PERMUTES {
@@ -204,7 +206,7 @@ fn raise<V: Lanes<Real = T::Real>, T: Scalar>(largest: &mut [T::Real], column: &
     }
     let (s, count) = (largest.as_mut_ptr(), column.len());
     let (column, whole) = (column.as_ptr().cast::<V::Real>(), count / V::W * V::W);
-    // SAFETY: real scalars are their own real type; there are `count` numbers in both.
+    // SAFETY: real scalars are their own real type, and both slices have `count` numbers.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             part::<V, true>(column, count, k, reversed).abs().max(V::load(s.add(k))).store(s.add(k));
@@ -224,7 +226,7 @@ fn clear<V: Lanes<Real = T::Real>, T: Scalar>(to: &mut [T]) {
     }
     let (p, whole) = (to.as_mut_ptr().cast::<V::Real>(), to.len() / V::W * V::W);
     let zero = V::splat(T::Real::ZERO);
-    // SAFETY: real scalars are their own real type; there are so many numbers.
+    // SAFETY: real scalars are their own real type, and the slice has this number of entries.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             zero.store(p.add(k));
@@ -233,7 +235,7 @@ fn clear<V: Lanes<Real = T::Real>, T: Scalar>(to: &mut [T]) {
     }
 }
 
-/// to ← scale·column; returns the larger of `largest` and what was stored, lane by lane.
+/// to ← scale·column. Returns the larger of `largest` and the stored moduli, for each lane.
 #[inline(always)]
 fn copy_scaled<V: Lanes<Real = T::Real>, T: Scalar>(
     to: &mut [T],
@@ -258,7 +260,7 @@ fn copy_scaled<V: Lanes<Real = T::Real>, T: Scalar>(
     let (to, s, count) = (to.as_mut_ptr().cast::<V::Real>(), scale.as_ptr(), column.len());
     let (column, whole) = (column.as_ptr().cast::<V::Real>(), count / V::W * V::W);
     let mut largest = largest;
-    // SAFETY: real scalars are their own real type; there are `count` numbers in all three.
+    // SAFETY: real scalars are their own real type, and all three slices have `count` numbers.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             let v = part::<V, true>(column, count, k, reversed) * V::load(s.add(k));
@@ -275,10 +277,11 @@ fn copy_scaled<V: Lanes<Real = T::Real>, T: Scalar>(
     largest
 }
 
-/// Numbers k … of `count` numbers, or of the same backwards; as many as there are, unless `FULL`, with zeros after them.
+/// W numbers from index k on out of `count` numbers, or of the same numbers in reverse order. Unless `FULL`, zeros
+/// follow the last number.
 ///
 /// # Safety
-/// `count` numbers are readable, W of them from number k on if `FULL`, else fewer.
+/// `count` numbers are readable. If `FULL`, W of them begin at index k; otherwise fewer do.
 #[inline(always)]
 pub(super) unsafe fn part<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize, k: usize, reversed: bool) -> V {
     // SAFETY: the caller's promise.
@@ -286,14 +289,14 @@ pub(super) unsafe fn part<V: Lanes, const FULL: bool>(p: *const V::Real, count: 
         match (reversed, FULL) {
             (false, true) => V::load(p.add(k)),
             (false, false) => V::load_first(p.add(k), count - k),
-            // The numbers wanted end where k others begin.
+            // In reverse order, the vector ends k numbers before the end.
             (true, true) => backwards(V::load(p.add(count - k - V::W))),
             (true, false) => backwards(V::load_last(p.add(count - k), count - k)),
         }
     }
 }
 
-/// The last lane first.
+/// Reverse the order of the lanes.
 #[inline(always)]
 pub(super) fn backwards<V: Lanes>(v: V) -> V {
     const DOWN: [u32; 31] =

@@ -1,15 +1,17 @@
-//! The threads that share the work: rayon's.
+//! The threads that share the work, which are rayon's.
 //!
-//! They are started when there is work for two for the first time; until then their number is the one that would be started.
-//! Where they cannot be started, for lack of memory or of processes, the caller does everything alone, and a start is tried
-//! again a second later. (A start that fails leaves rayon without threads for ever; so it gets threads that run already.)
+//! The threads are started when work for two threads exists for the first time. Until then, [`count`] returns the
+//! number that would be started. If they cannot be started for lack of memory or processes, the calling thread does all
+//! the work, and a new start is tried one second later. A failed start would leave rayon without threads permanently,
+//! so rayon receives threads that already run.
 //!
-//! A forked process has only the thread that forked it, and rayon would wait for the others for ever. So a child gets threads of
-//! its own when it first needs some. Children are common in Python, whose `multiprocessing` forks. What is noticed are forks after
-//! the first question here: a program that starts rayon itself, before bandsolve, and then forks, is on its own.
+//! A forked process has only the thread that forked it, and rayon would wait for the others forever. A child process
+//! therefore gets its own threads when it first needs them. Such processes are common in Python, whose
+//! `multiprocessing` forks. Only forks after the first call of this module are detected. A program that starts rayon
+//! before bandsolve and then forks must handle this itself.
 //!
-//! Threads have the arithmetic of the one that started them, or whatever was set since: what is handed to them is done in
-//! [`Standard`] arithmetic.
+//! Threads inherit the floating-point mode of the thread that started them, or have a mode that was set later. Their
+//! work is therefore done in [`Standard`] mode.
 
 use crate::arithmetic::Standard;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -19,16 +21,19 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-/// Both, in parallel. A thread that does not belong to rayon does the first itself, where it would otherwise only wait: it is
-/// awake and has a core, while two threads that sleep are often woken on one and the same, until the system moves one of them.
+/// Run both functions in parallel.
+///
+/// A thread that does not belong to rayon runs the first function itself, where it would otherwise only wait. It is
+/// awake and has a core. Two sleeping threads are often woken on the same core, until the system moves one of them.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     let (mut a, mut b) = (OneCall::Given(a), OneCall::Given(b));
     join_calls(&mut a, &mut b);
     (a.result(), b.result())
 }
 
-/// A call without arguments, before and after. A trait of its own, whose table has one function: that of `dyn FnMut` has two, each
-/// with the whole of the closure.
+/// A call without arguments, and its result.
+///
+/// This trait has a table with one function. The table of `dyn FnMut` has two, each with the whole code of the closure.
 trait Callable: Send {
     fn run(&mut self);
 }
@@ -56,7 +61,8 @@ impl<F, R> OneCall<F, R> {
     }
 }
 
-/// [`join`] of calls without results: what rayon needs for a pair of closures is a lot of code, compiled here and once.
+/// [`join`] for calls without results. Rayon needs much code for a pair of closures, and this function is compiled only
+/// once.
 fn join_calls(a: &mut dyn Callable, b: &mut dyn Callable) {
     if rayon::current_thread_index().is_some() {
         rayon::join(|| a.run(), || standard(|| b.run()));
@@ -74,24 +80,24 @@ fn join_calls(a: &mut dyn Callable, b: &mut dyn Callable) {
     }
 }
 
-/// Whether there are threads to share work with. Starts them, if there are none yet.
+/// Whether threads can share work. Starts them if necessary.
 pub fn available() -> bool {
     rayon::current_thread_index().is_some() || pool().is_some()
 }
 
-/// Whether this thread is one of those that share work.
+/// Whether the current thread is one of the threads that share work.
 pub fn is_worker() -> bool {
     rayon::current_thread_index().is_some()
 }
 
-/// Work on a thread whose arithmetic may be any.
+/// Run `work` in standard floating-point mode.
 #[inline]
 fn standard<R>(work: impl FnOnce() -> R) -> R {
     let _mode = Standard::enter();
     work()
 }
 
-/// How many there are, or will be once they are needed. Forks are noticed from the first question on.
+/// The number of threads, or the number that would be started. Forks are detected from the first call on.
 pub fn count() -> usize {
     match known() {
         _ if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
@@ -101,7 +107,7 @@ pub fn count() -> usize {
     }
 }
 
-/// Runs `work` on so many threads, on the caller's alone if one is asked for, or there is no other.
+/// Run `work` on `threads` threads, or on the calling thread alone if one thread is requested or no other exists.
 pub fn workers(threads: usize, work: &(dyn Fn() + Sync)) {
     if threads > 1 && available() {
         join(work, || workers(threads - 1, work));
@@ -110,16 +116,16 @@ pub fn workers(threads: usize, work: &(dyn Fn() + Sync)) {
     }
 }
 
-/// Where work goes.
+/// The threads that receive work.
 enum Workers {
-    /// To rayon's global pool, ours or that of the program.
+    /// Rayon's global pool, which this library or the program started.
     Rayons,
-    /// To that of a forked process.
+    /// The pool of a forked process.
     Own(&'static ThreadPool),
 }
 
 impl Workers {
-    /// A scope whose own work stays on this thread.
+    /// A scope whose `work` runs on the current thread.
     fn scope<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
         match self {
             Workers::Rayons => rayon::in_place_scope(work),
@@ -128,19 +134,19 @@ impl Workers {
     }
 }
 
-/// Whether this process was forked by one that had asked to be told of forks.
+/// Whether this process was forked from a process that watched for forks.
 static FORKED: AtomicBool = AtomicBool::new(false);
-/// Whether there are threads: [`NONE`], [`STARTING`] or [`STARTED`].
+/// The state of the threads: [`NONE`], [`STARTING`] or [`STARTED`].
 static STATE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;
 const STARTING: u8 = 1;
 const STARTED: u8 = 2;
-/// The threads of a child, which are never freed; null in others, where rayon's own are good.
+/// The threads of a forked process, which are never freed. Null in other processes, which use rayon's pool.
 static OF_CHILD: AtomicPtr<ThreadPool> = AtomicPtr::new(core::ptr::null_mut());
-/// When a start failed, in seconds; 0: never.
+/// The time of the last failed start in seconds, or 0 if none failed.
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
-/// The threads that were started.
+/// The threads, if they were started.
 fn known() -> Option<Workers> {
     watch();
     if STATE.load(Ordering::Acquire) != STARTED {
@@ -150,11 +156,12 @@ fn known() -> Option<Workers> {
     if of_child.is_null() {
         return Some(Workers::Rayons);
     }
-    // SAFETY: made by `into_raw`, never freed.
+    // SAFETY: `into_raw` made this pointer, and it is never freed.
     Some(Workers::Own(unsafe { &*of_child }))
 }
 
-/// The threads, started if they are not yet; `None` if they cannot be, or while another thread is about to start them.
+/// The threads, which are started if necessary. `None` if they cannot be started, or if another thread is starting
+/// them.
 fn pool() -> Option<Workers> {
     known().or_else(start)
 }
@@ -165,7 +172,7 @@ fn start() -> Option<Workers> {
     if FAILED.load(Ordering::Relaxed) == now {
         return None;
     }
-    // Not a `Once`, which a fork may leave half done.
+    // Not a `Once`, because a fork may leave a `Once` half done.
     if STATE.compare_exchange(NONE, STARTING, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return known();
     }
@@ -177,14 +184,15 @@ fn start() -> Option<Workers> {
     known()
 }
 
-/// Starts so many threads: as rayon's, unless the program has configured those itself; in a child as its own.
+/// Start the threads: in a forked process as its own pool, otherwise as rayon's global pool unless the program
+/// configured it.
 fn make(threads: usize) -> Option<()> {
     let running = run(threads)?;
-    let gone = |_| io::Error::other("a thread is gone");
+    let gone = |_| io::Error::other("a worker thread ended before it received work");
     let hand = |worker: ThreadBuilder| running[worker.index()].work.send(worker).map_err(gone);
     let builder = ThreadPoolBuilder::new().num_threads(threads).spawn_handler(hand);
     if !FORKED.load(Ordering::Relaxed) {
-        // An error says that there is one already.
+        // An error means that a global pool already exists.
         _ = builder.build_global();
         return Some(());
     }
@@ -192,14 +200,14 @@ fn make(threads: usize) -> Option<()> {
     Some(())
 }
 
-/// A thread that becomes the worker that it is sent; it ends if there will be none.
+/// A thread that becomes the worker that it receives. It ends if it receives none.
 struct PooledThread {
     thread: JoinHandle<()>,
     work: Sender<ThreadBuilder>,
 }
 
 impl PooledThread {
-    /// `begun` gets a message from it.
+    /// Start a thread, which sends a message to `begun`.
     fn start(begun: Sender<()>) -> io::Result<Self> {
         let (work, given) = channel::<ThreadBuilder>();
         let run = move || {
@@ -210,10 +218,10 @@ impl PooledThread {
     }
 }
 
-/// So many threads, or none.
+/// Start all of these threads, or none.
 ///
-/// A thread that lacks memory while it begins ends the process. So where addresses are limited there must be room for another,
-/// and it has begun before the next is started.
+/// A thread that runs out of memory while it starts ends the process. If the address space is limited, there must be
+/// room for the next thread, and each thread must have started before the next one is created.
 fn run(threads: usize) -> Option<Vec<PooledThread>> {
     let limited = room::is_limited();
     if limited && !room::is_there(threads.saturating_mul(room::STACK)) {
@@ -224,7 +232,7 @@ fn run(threads: usize) -> Option<Vec<PooledThread>> {
     while running.len() < threads {
         let there = !limited || room::is_there(room::STACK + room::SPARE);
         let Some(thread) = there.then(|| PooledThread::start(begun.clone()).ok()).flatten() else {
-            // What they took is there again when they have ended.
+            // Their memory is available again after they have ended.
             for PooledThread { thread, work } in running {
                 drop(work);
                 _ = thread.join();
@@ -239,27 +247,28 @@ fn run(threads: usize) -> Option<Vec<PooledThread>> {
     Some(running)
 }
 
-/// Addresses that the process may still take.
+/// The remaining address space of the process.
 #[cfg(unix)]
 mod room {
     use libc::{MAP_ANON, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 
-    /// Bytes of the stack of a thread, unless an environment variable says otherwise.
+    /// Bytes of the stack of a thread, unless an environment variable sets another size.
     pub const STACK: usize = 2 << 20;
-    /// Enough for what a thread needs beside it to begin, and for a solve.
+    /// Bytes that a thread needs in addition to start, and for a solve.
     pub const SPARE: usize = 8 << 20;
 
     pub fn is_limited() -> bool {
         [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().any(|kind| {
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            // SAFETY: a place for a limit.
+            // SAFETY: `limit` is a valid place for the result.
             unsafe { libc::getrlimit(kind, &mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY }
         })
     }
 
     pub fn is_there(bytes: usize) -> bool {
         let (access, kind) = (PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE);
-        // SAFETY: new pages, which nobody touches before they are given back. (Not from the heap, which keeps what it had.)
+        // SAFETY: these are new pages, and nobody accesses them before they are released. (The heap would keep previous
+        // memory.)
         unsafe {
             let pages = libc::mmap(core::ptr::null_mut(), bytes, access, kind, -1, 0);
             pages != libc::MAP_FAILED && libc::munmap(pages, bytes) == 0
@@ -281,7 +290,7 @@ mod room {
     }
 }
 
-/// How many threads rayon starts unless it is told otherwise: what its environment variable says, or as many as there are cores.
+/// The number of threads that rayon starts by default: the value of its environment variable, or the number of cores.
 fn usual() -> usize {
     static USUAL: AtomicUsize = AtomicUsize::new(0);
     let known = USUAL.load(Ordering::Relaxed);
@@ -291,14 +300,14 @@ fn usual() -> usize {
     let variable = |name: &&str| std::env::var(name).ok()?.parse::<usize>().ok();
     let asked = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].iter().find_map(variable).filter(|threads| *threads > 0);
     let threads = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    // The first answer holds: sizes of scratch follow from it.
+    // The first result remains valid, because sizes of scratch memory depend on it.
     let threads = threads.min(rayon::max_num_threads());
     USUAL.compare_exchange(0, threads, Ordering::Relaxed, Ordering::Relaxed).err().unwrap_or(threads)
 }
 
-/// Asks to be told of forks, when first called.
+/// Register for notifications of forks at the first call.
 fn watch() {
-    // Not a `Once`, which a fork may leave half done: asked twice does no harm.
+    // Not a `Once`, because a fork may leave a `Once` half done. A second registration is harmless.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
         tell_of_forks();
@@ -308,14 +317,15 @@ fn watch() {
 
 #[cfg(unix)]
 fn tell_of_forks() {
-    /// Runs in a child, which may do little there: the threads of a parent that is itself a child are left alone, too.
+    /// Runs in a forked process, where few operations are allowed. If the parent was itself forked, its threads are not
+    /// freed.
     extern "C" fn forked() {
         OF_CHILD.store(core::ptr::null_mut(), Ordering::Relaxed);
         FAILED.store(0, Ordering::Relaxed);
         FORKED.store(true, Ordering::Relaxed);
         STATE.store(NONE, Ordering::Release);
     }
-    // SAFETY: a function that does nothing but store atomics. Without memory for the entry forks go unnoticed, as before.
+    // SAFETY: the function only stores atomics. If there is no memory for the entry, forks go undetected.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
@@ -364,7 +374,7 @@ mod tests {
         assert!(first.is_err() && done.into_inner());
     }
 
-    /// By `waitpid`, which sees a child that hangs ended by an alarm.
+    /// The parent uses `waitpid`, and an alarm ends a child that hangs.
     #[cfg(unix)]
     #[test]
     fn a_forked_process_has_threads_of_its_own() {
@@ -372,7 +382,8 @@ mod tests {
         let joined = || join(|| sum(10), || sum(20)) == (45, 190);
         let own = || matches!(pool(), Some(Workers::Own(_)));
         assert!(joined() && !own());
-        // SAFETY: the child hands work to a thread and ends without anything that belongs to the other threads of the parent.
+        // SAFETY: the child runs work on a thread, and exits without access to anything that belongs to other threads
+        // of the parent.
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: as above.
@@ -382,7 +393,7 @@ mod tests {
             }
         }
         let mut status = -1;
-        // SAFETY: a child of this process and a place for its status.
+        // SAFETY: this is a child of this process, and `status` is a valid place.
         unsafe { libc::waitpid(child, &mut status, 0) };
         assert_eq!(status, 0, "14: still waiting for threads after 20 seconds");
     }

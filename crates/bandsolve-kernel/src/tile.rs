@@ -1,4 +1,4 @@
-//! Tiles: partitions of a system, one a SIMD lane, copied into cache so that row j of all of them is one vector.
+//! Tiles: partitions of a system, one per SIMD lane, copied into cache so that row j of all partitions is one vector.
 
 use super::ahead::prefetch;
 use super::element::Element;
@@ -6,58 +6,59 @@ use super::lanes::Lanes;
 use super::sweep::{MAX_RHS, Row, each};
 use crate::{RealScalar, Scalar};
 
-/// How rows are scaled as they are staged, always by powers of two.
+/// How rows are scaled during staging. All scale factors are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scaling {
-    /// Every row by itself: pivots become independent of row scaling.
+    /// Scale every row by itself. Pivots then do not depend on the row scaling of the matrix.
     Rows,
-    /// All rows of a partition alike: pivots are those of the unscaled matrix.
+    /// Scale all rows of a partition by the same factor. Pivots are then those of the unscaled matrix.
     Partition,
 }
 
-/// Arrays of a tile: sub, diag, sup and at most [`MAX_RHS`] right-hand sides.
+/// Number of arrays of a tile: sub, diag, sup and at most [`MAX_RHS`] right-hand sides.
 pub const ARRAYS: usize = 3 + MAX_RHS;
 
-/// Where the partitions of a tile, or x of them, lie in memory.
+/// Where the partitions of a tile, or of x, lie in memory.
 #[derive(Clone, Copy)]
 pub struct Strides {
-    /// Scalars from one partition to the next.
+    /// Distance in scalars from one partition to the next.
     pub lane: usize,
-    /// Scalars from one row to the next.
+    /// Distance in scalars from one row to the next.
     pub row: usize,
 }
 
 impl Strides {
-    /// Partitions of `m` rows one after the other.
+    /// The strides of consecutive partitions of `m` rows.
     pub fn contiguous(m: usize) -> Self {
         Self { lane: m, row: 1 }
     }
 
-    /// Whether blocks of rows lie in memory as vectors: along partitions or across. (Unless `OPEN` they do.)
+    /// Whether blocks of rows can be loaded as vectors, along partitions or across them. This is always true unless
+    /// `OPEN`.
     #[inline(always)]
     pub fn vectors<T: Scalar, const OPEN: bool>(&self) -> bool {
         !OPEN || self.row == 1 || (self.lane == 1 && !T::COMPLEX)
     }
 }
 
-/// Where a block of rows comes from; only the first 3 + R arrays are used.
+/// Where a block of rows is loaded from. Only the first 3 + R arrays are used.
 #[derive(Clone, Copy)]
 pub struct Source<T> {
-    /// Its first row in the first partition in each array.
+    /// The first row of the block in the first partition, for each array.
     pub arrays: [*const T; ARRAYS],
-    /// The same in the tile after, which is prefetched. Need not be readable.
+    /// The same row in the next tile, which is prefetched. This memory need not be readable.
     pub ahead: [*const T; ARRAYS],
     pub strides: Strides,
-    /// Every entry of the matrix is read as its conjugate.
+    /// Conjugate every entry of the matrix.
     pub conj: bool,
 }
 
 impl<T> Source<T> {
-    /// The block of rows after, for vectors of `lanes`.
+    /// Move to the next block of rows, for vectors with `lanes` lanes.
     #[inline(always)]
     pub fn next_block<const R: usize, const OPEN: bool>(&mut self, lanes: usize) {
         let row = if OPEN { self.strides.row } else { 1 };
-        // Of a contiguous tile one block after the other is prefetched as it lies in memory.
+        // A contiguous tile is prefetched block by block, in memory order.
         let ahead = if row == 1 { lanes * BLOCK } else { row * BLOCK };
         for k in 0..3 + R {
             self.arrays[k] = opaque(self.arrays[k].wrapping_add(row * BLOCK).cast_mut());
@@ -65,7 +66,7 @@ impl<T> Source<T> {
         }
     }
 
-    /// Prefetches a block of the tile after.
+    /// Prefetch a block of the next tile.
     #[inline(always)]
     pub fn prefetch<const R: usize, const OPEN: bool>(&self, lanes: usize) {
         let interleaved = OPEN && self.strides.row != 1;
@@ -79,26 +80,28 @@ impl<T> Source<T> {
     }
 }
 
-/// The same pointer, but the compiler does not know: so neighbours are addressed from it by constant offsets. Else it would
-/// address all from one common index, at the cost of an instruction and a register each.
+/// Return the same pointer, and hide its origin from the compiler.
+///
+/// The compiler then addresses neighbors with constant offsets from this pointer. Otherwise it would address all of
+/// them from one common index, which costs one instruction and one register each.
 #[inline(always)]
 pub fn opaque<P>(mut p: *mut P) -> *mut P {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written")]
-    // SAFETY: no instruction.
+    // SAFETY: the assembly contains no instruction.
     unsafe {
         core::arch::asm!("/* {0} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags));
     }
     p
 }
 
-/// The rows of a tile: arrays sub, diag, sup and R right-hand sides of one row after another.
+/// The rows of a tile: sub, diag, sup and R right-hand sides of one row after the other.
 #[derive(Clone, Copy)]
 pub struct TileRows<X, const R: usize> {
     pub base: *mut X,
 }
 
-/// Rows that are staged together.
+/// Number of rows that are staged as a group.
 pub const BLOCK: usize = 4;
 
 impl<X: RealScalar, const R: usize> TileRows<X, R> {
@@ -141,8 +144,9 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stages the rows of a tile that [`stage`](Self::stage) does not: what is left of `m` rows after the last whole block, or
-    /// all where rows do not lie in memory as vectors.
+    /// Stage the rows of a tile that [`stage`](Self::stage) omits.
+    ///
+    /// These are the rows of `m` after the last whole block, or all rows if they cannot be loaded as vectors.
     ///
     /// # Safety
     /// The tile has `m` rows, and the source as many for every lane.
@@ -160,9 +164,11 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stages rows `j .. j + BLOCK` of `m`, which are the first ones of tile and source, if all are there; each `scaled` by a
-    /// power of two that brings its largest entry near 1, or as it is. `OPEN`: every partition is a system of its own, and
-    /// what stands in its first `sub` and its last `sup` is ignored; else partitions are contiguous.
+    /// Stage rows `j .. j + BLOCK` of `m` if all of them exist. They are the first rows of the tile and of the source.
+    ///
+    /// If `scaled`, each row is multiplied by the power of two that brings its largest entry near 1. With `OPEN`, every
+    /// partition is a system of its own, and its first `sub` and last `sup` are ignored. Otherwise partitions are
+    /// contiguous.
     ///
     /// # Safety
     /// The tile has `m` rows, and the source as many for every lane.
@@ -180,7 +186,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stages and scales all `m` rows.
+    /// Stage and scale all `m` rows.
     ///
     /// # Safety
     /// As [`stage`](Self::stage).
@@ -205,7 +211,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Four vectors of every array: four real rows or two complex ones, from row `first` of the block on.
+    /// Stage four vectors of every array, from row `first` of the block on: four real rows or two complex ones.
     #[inline(always)]
     unsafe fn stage_vectors<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
@@ -214,7 +220,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         (m, j, scaled): (usize, usize, bool),
     ) {
         let reals = T::Element::<V>::REALS;
-        // A constant stride makes all addresses constant offsets.
+        // With a constant stride, all addresses are constant offsets.
         let strides = if OPEN { source.strides } else { Strides::contiguous(m) };
         let load = |k: usize| (source.arrays[k].wrapping_add(first * strides.row).cast::<X>(), strides);
         // SAFETY: the caller's promise.
@@ -241,7 +247,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Row `j`, lane by lane.
+    /// Stage row `j` lane by lane.
     #[inline(always)]
     unsafe fn stage_row<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
@@ -259,8 +265,9 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stores row `i` of the block that begins with row `j`; returns the power of two by which it was multiplied to bring its
-    /// largest entry near 1.
+    /// Store row `i` of the block that begins with row `j`.
+    ///
+    /// Returns the power of two by which the row was multiplied to bring its largest entry near 1.
     #[inline(always)]
     unsafe fn put_matrix<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
@@ -291,7 +298,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         scale
     }
 
-    /// Multiplies all `m` rows of a partition by one power of two that brings its largest entry near 1.
+    /// Multiply all `m` rows of a partition by the power of two that brings its largest entry near 1.
     ///
     /// # Safety
     /// The tile has `m` staged rows.
@@ -314,8 +321,10 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Copies x, which stands in place of right-hand side `r`, in rows `j .. j + BLOCK` of `m`, which are the first ones of the
-    /// tile and of `out`, if all are there and lie in memory as vectors.
+    /// Copy x from the place of right-hand side `r` to `out`, for rows `j .. j + BLOCK` of `m`.
+    ///
+    /// These are the first rows of the tile and of `out`. Nothing is copied unless all these rows exist and can be
+    /// stored as vectors.
     ///
     /// # Safety
     /// The tile has `m` rows, and `out` is writable for as many of every lane.
@@ -353,10 +362,10 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// The same for the rows of a tile that [`write`](Self::write) does not copy.
+    /// Copy the rows of x that [`write`](Self::write) omits.
     ///
     /// # Safety
-    /// As there.
+    /// As [`write`](Self::write).
     #[inline(always)]
     pub unsafe fn write_rest<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
@@ -374,7 +383,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
     }
 }
 
-/// Four vectors of an array from `at` on: rows of a contiguous source transposed, or of an interleaved one as they are.
+/// Four vectors of an array, from `at` on. A contiguous source is transposed, an interleaved one is not.
 #[inline(always)]
 unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usize) -> [V; 4] {
     // SAFETY: the caller's promise.
@@ -388,13 +397,13 @@ unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usi
     }
 }
 
-/// Copies row `j` of `arrays` arrays of a source, one scalar at a time, to consecutive elements of `lanes` lanes.
+/// Copy row `j` of `arrays` arrays of a source, one scalar at a time, to consecutive elements of `lanes` lanes.
 #[inline(never)]
 unsafe fn copy_in<T: Scalar>(source: &Source<T>, (j, arrays, lanes): (usize, usize, usize), row: *mut T::Real) {
     let reals = if T::COMPLEX { 2 } else { 1 };
     for (k, array) in source.arrays[..arrays].iter().enumerate() {
         for lane in 0..lanes {
-            // SAFETY: the caller's promise: row j of every lane is readable, the row of the tile writable.
+            // SAFETY: row j of every lane is readable and the row of the tile is writable, as the caller promises.
             unsafe {
                 let x = *array.add(lane * source.strides.lane + j * source.strides.row);
                 let place = row.add(k * reals * lanes + lane);
@@ -407,7 +416,7 @@ unsafe fn copy_in<T: Scalar>(source: &Source<T>, (j, arrays, lanes): (usize, usi
     }
 }
 
-/// Copies the lanes of an element to scalars `step` apart.
+/// Copy the lanes of an element to scalars with the distance `step`.
 #[inline(never)]
 unsafe fn copy_out<T: Scalar>(place: *const T::Real, lanes: usize, out: *mut T, step: usize) {
     for lane in 0..lanes {
@@ -419,7 +428,7 @@ unsafe fn copy_out<T: Scalar>(place: *const T::Real, lanes: usize, out: *mut T, 
     }
 }
 
-/// Copies with stores that bypass the caches: for results that will not be read again soon.
+/// Copy with stores that bypass the caches, for results that are not read again soon.
 ///
 /// # Safety
 /// `len` numbers are readable at `src`, writable at `dst`.
@@ -437,7 +446,7 @@ pub unsafe fn copy_streaming<V: Lanes>(src: *const V::Real, dst: *mut V::Real, l
     }
 }
 
-/// Makes streamed stores visible before what follows.
+/// Make streaming stores visible before all later operations.
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of the architecture.

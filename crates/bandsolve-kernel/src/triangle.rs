@@ -1,4 +1,4 @@
-//! Triangular systems that are solved in registers.
+//! Solve small triangular systems in registers.
 
 use super::Job;
 use super::lanes::{Lanes, MAX_LANES};
@@ -7,17 +7,17 @@ use crate::view::{View, ViewMut};
 
 /// A triangular system with at most eight unknowns and many right-hand sides.
 pub struct SmallSubstitution<'a, T: Scalar> {
-    /// The matrix, of which only one triangle without the diagonal is read: below it if `forward`.
+    /// The matrix. Only one triangle is read, without the diagonal: the lower one if `forward`.
     pub t: View<'a, T>,
-    /// Reciprocals of the diagonal; `None`: ones.
+    /// The reciprocals of the diagonal. `None` stands for a unit diagonal.
     pub inverse: Option<&'a [T]>,
-    /// From the first unknown to the last.
+    /// Solve from the first unknown to the last.
     pub forward: bool,
-    /// Right-hand sides, which become solutions.
+    /// The right-hand sides, which the solutions replace.
     pub x: ViewMut<'a, T>,
 }
 
-/// Unknowns that are solved for in registers.
+/// Maximum number of unknowns that are solved for in registers.
 pub const SMALL: usize = 8;
 
 impl<T: Scalar> Job<T> for SmallSubstitution<'_, T> {
@@ -25,15 +25,19 @@ impl<T: Scalar> Job<T> for SmallSubstitution<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) {
         let (size, columns) = (self.x.nrows(), self.x.ncols());
-        assert!(size <= SMALL && self.t.nrows() == size && self.t.ncols() == size, "a small triangle");
-        assert!(self.inverse.is_none_or(|inverse| inverse.len() >= size), "as many reciprocals as rows");
+        assert!(
+            size <= SMALL && self.t.nrows() == size && self.t.ncols() == size,
+            "the triangle must be square, with one row per unknown and at most eight rows"
+        );
+        assert!(self.inverse.is_none_or(|inverse| inverse.len() >= size), "pass one reciprocal per row");
         let triangle = SmallTriangle {
             t: self.t.as_ptr(),
             strides: [self.t.row_stride(), self.t.column_stride()],
             inverse: self.inverse,
             forward: self.forward,
         };
-        // SAFETY: T and x are of that size, and columns of x contiguous; the buffer has room for one vector of columns.
+        // SAFETY: T and x have this size, and the columns of x are contiguous; the buffer has room for one vector of
+        // columns.
         unsafe {
             let contiguous = triangle.strides[0] == 1;
             if const { V::PERMUTES && V::W == SMALL && !T::COMPLEX } && columns == 1 && size == SMALL && contiguous {
@@ -72,17 +76,17 @@ impl<T: Scalar> Job<T> for SmallSubstitution<'_, T> {
     }
 }
 
-/// y − t·x, real and imaginary parts apart.
+/// y − t·x, with separate real and imaginary parts.
 #[inline(always)]
 fn minus_product<T: Scalar, V: Lanes<Real = T::Real>>(t: T, x: (V, V), y: (V, V)) -> (V, V) {
     let (a, b) = (V::splat(t.re()), V::splat(t.im()));
     (b.mul_add(x.1, a.neg_mul_add(x.0, y.0)), b.neg_mul_add(x.0, a.neg_mul_add(x.1, y.1)))
 }
 
-/// A triangle of at most eight rows.
+/// A triangular matrix with at most eight rows.
 struct SmallTriangle<'a, T> {
     t: *const T,
-    /// From row to row, and from column to column.
+    /// The distances between neighboring rows, and between neighboring columns.
     strides: [usize; 2],
     inverse: Option<&'a [T]>,
     forward: bool,
@@ -90,14 +94,14 @@ struct SmallTriangle<'a, T> {
 
 impl<T: Scalar> SmallTriangle<'_, T> {
     /// # Safety
-    /// The element exists.
+    /// Element (i, k) exists.
     #[inline(always)]
     unsafe fn at(&self, i: usize, k: usize) -> T {
         // SAFETY: the caller's promise.
         unsafe { *self.t.add(i * self.strides[0] + k * self.strides[1]) }
     }
 
-    /// Solves for one column, number by number.
+    /// Solve for one column, entry by entry.
     ///
     /// # Safety
     /// The triangle has as many rows as the column.
@@ -118,7 +122,7 @@ impl<T: Scalar> SmallTriangle<'_, T> {
         }
     }
 
-    /// Solves for one column of eight rows in one vector, of real numbers.
+    /// Solve for one column of eight real numbers in one vector.
     ///
     /// # Safety
     /// The triangle has eight rows, its columns are contiguous, and `x` is readable and writable.
@@ -145,7 +149,8 @@ impl<T: Scalar> SmallTriangle<'_, T> {
         }
     }
 
-    /// Solves for up to W columns of eight rows of complex numbers, real and imaginary parts apart: a row of either is a vector.
+    /// Solve for up to W columns of eight complex numbers. Each row of real parts and each row of imaginary parts is a
+    /// vector.
     ///
     /// # Safety
     /// The triangle has eight rows.
@@ -158,7 +163,7 @@ impl<T: Scalar> SmallTriangle<'_, T> {
             }
         }
         let (mut re, mut im) = ([V::splat(T::Real::ZERO); SMALL], [V::splat(T::Real::ZERO); SMALL]);
-        // SAFETY: room for the widest vector; i, k < 8.
+        // SAFETY: there is room for the widest vector; i, k < 8.
         unsafe {
             for i in 0..SMALL {
                 (re[i], im[i]) = (V::load(parts[2 * i].as_ptr()), V::load(parts[2 * i + 1].as_ptr()));
@@ -190,7 +195,7 @@ impl<T: Scalar> SmallTriangle<'_, T> {
         }
     }
 
-    /// Unknown k, divided by its diagonal element.
+    /// Unknown k divided by its diagonal element.
     #[inline(always)]
     fn divided<V: Lanes<Real = T::Real>>(&self, k: usize, re: V, im: V) -> (V, V) {
         let Some(inverse) = self.inverse else { return (re, im) };
@@ -198,7 +203,8 @@ impl<T: Scalar> SmallTriangle<'_, T> {
         (b.neg_mul_add(im, a * re), b.mul_add(re, a * im))
     }
 
-    /// Solves for W columns of eight rows, `stride` apart: transposed, so that a row of them is a vector.
+    /// Solve for W columns of eight rows with the distance `stride`. The columns are transposed, so that each row of
+    /// them is a vector.
     ///
     /// # Safety
     /// The triangle has eight rows, and `x` is readable and writable for the columns.
@@ -255,7 +261,7 @@ mod tests {
                 let (t, inverse) = (wave(size, size, 0.37), wave(size, 1, 0.11));
                 let t = View::new(&t, size, size);
                 let x = wave(size, columns, 2.3);
-                // T·x with 1/inverse on the diagonal and what is on its other side left out.
+                // The product T·x with 1/inverse on the diagonal and zeros in the other triangle.
                 let mut rhs = x.clone();
                 let inverse: Vec<T> = inverse.iter().map(|v| T::from_real(1.5) + *v).collect();
                 for (i, j) in (0..size).flat_map(|i| (0..columns).map(move |j| (i, j))) {
@@ -266,8 +272,8 @@ mod tests {
                 let columns_of_x = ViewMut::new(&mut rhs, size, columns);
                 let job = SmallSubstitution { t, inverse: Some(&inverse), forward, x: columns_of_x };
                 T::substitute_small(simd.or_best(), job);
-                // Parts of entries below 1, real parts of diagonals above 0.4 and below 2.5: errors grow at most by 1 + √2·2.7 at each
-                // of eight steps.
+                // The parts of all entries are below 1, and the real parts of diagonal entries lie between 0.4 and 2.5.
+                // Each of the eight steps multiplies the error by at most 1 + √2·2.7.
                 let worst = rhs.iter().zip(&x).map(|(a, b)| Scalar::abs(*a - *b)).fold(0.0, f64::max);
                 let growth: f64 = if T::COMPLEX { 4.9 } else { 3.5 };
                 assert!(worst <= growth.powi(8) * 8.0 * f64::EPSILON, "{size}: {worst:e}");

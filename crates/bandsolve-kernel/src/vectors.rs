@@ -1,13 +1,15 @@
-//! Sums, largest elements and multiples of contiguous vectors.
+//! Sums, maxima and multiples of contiguous vectors.
 
 use super::lanes::{Lanes, MAX_LANES};
 use crate::Scalar;
 
-/// Adds the products of M columns of A with N columns of B, a vector of each; shortened to `count` numbers unless `FULL`. Of complex
-/// numbers those of parts that are alike go to `sum`, the others to `crossed`.
+/// Add the products of M columns of A with N columns of B, one vector of each. Unless `FULL`, only the first `count`
+/// numbers count.
+///
+/// For complex numbers, products of parts of the same kind are added to `sum`, and the others to `crossed`.
 ///
 /// # Safety
-/// So many numbers are readable in all columns.
+/// W numbers, or `count` numbers unless `FULL`, are readable in all columns.
 #[inline(always)]
 pub(super) unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FULL: bool, const COMPLEX: bool>(
     (a, a_stride): (*const V::Real, usize),
@@ -37,18 +39,19 @@ pub(super) unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FU
     }
 }
 
-/// W numbers, or the first `count` unless `FULL`. No closure in these kernels handles vectors: it would be compiled without
-/// the instruction set.
+/// W numbers, or the first `count` unless `FULL`.
+///
+/// No closure in these kernels may handle vectors, because it would be compiled without the instruction set.
 ///
 /// # Safety
-/// So many numbers are readable.
+/// That number of numbers is readable.
 #[inline(always)]
 pub(super) unsafe fn load<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize) -> V {
     // SAFETY: the caller's promise.
     unsafe { if FULL { V::load(p) } else { V::load_first(p, count) } }
 }
 
-/// The sum of all lanes, by halves.
+/// The sum of all lanes. The lanes are summed by halves.
 #[inline(always)]
 pub(super) fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
     let mut lanes = [<V::Real as Scalar>::ZERO; MAX_LANES];
@@ -64,14 +67,14 @@ pub(super) fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
     lanes[0]
 }
 
-/// y ← y − c·v on their common length.
+/// y ← y − c·v on the common length.
 #[inline(always)]
 pub fn subtract_multiple<V: Lanes<Real = T::Real>, T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     let len = y.len().min(v.len()) * if T::COMPLEX { 2 } else { 1 };
     let (y, v) = (y.as_mut_ptr().cast::<V::Real>(), v.as_ptr().cast::<V::Real>());
     let (re, im) = (V::splat(c.re()), V::splat(-c.im()).interleave(V::splat(c.im()))[0]);
     let whole = len / V::W * V::W;
-    // SAFETY: scalars are one or two numbers of their real type; both slices have `len` of these.
+    // SAFETY: scalars are one or two numbers of their real type, and both slices have `len` of them.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             minus_multiple::<V, T>(re, im, V::load(v.add(k)), V::load(y.add(k))).store(y.add(k));
@@ -83,14 +86,15 @@ pub fn subtract_multiple<V: Lanes<Real = T::Real>, T: Scalar>(y: &mut [T], c: T,
     }
 }
 
-/// y − c·v of parts that alternate if they are complex: `re` is Re c in all lanes, `im` −Im c and Im c in turn.
+/// y − c·v, where real and imaginary parts alternate if complex. `re` is Re c in all lanes; `im` is −Im c and Im c
+/// alternately.
 #[inline(always)]
 fn minus_multiple<V: Lanes<Real = T::Real>, T: Scalar>(re: V, im: V, v: V, y: V) -> V {
     let y = re.neg_mul_add(v, y);
     if T::COMPLEX { im.neg_mul_add(v.swap_pairs(), y) } else { y }
 }
 
-/// Σ a_i·b_i on their common length.
+/// Σ a_i·b_i on the common length.
 #[inline(always)]
 pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
     if T::COMPLEX {
@@ -119,7 +123,7 @@ pub fn sum_of_moduli<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T]) -> T {
     }
     let (p, whole) = (a.as_ptr().cast::<V::Real>(), a.len() / V::W * V::W);
     let mut sum = V::splat(T::Real::ZERO);
-    // SAFETY: real scalars are their own real type; the slice has so many numbers.
+    // SAFETY: real scalars are their own real type, and the slice has this number of elements.
     unsafe {
         for k in (0..whole).step_by(V::W) {
             sum = V::load(p.add(k)).abs() + sum;
@@ -129,7 +133,7 @@ pub fn sum_of_moduli<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T]) -> T {
     T::from_real(sum_of_lanes(sum))
 }
 
-/// The largest modulus (|re| + |im|) so far, lane by lane; numbers that are not finite may or may not be noticed.
+/// The largest modulus (|re| + |im|) so far, for each lane. NaN and infinity may go undetected.
 #[derive(Clone, Copy)]
 pub struct Moduli<V>(V);
 
@@ -140,7 +144,7 @@ impl<V: Lanes> Moduli<V> {
         Self(V::splat(<V::Real as Scalar>::ZERO))
     }
 
-    /// Takes the moduli of these numbers, too.
+    /// Include the moduli of these numbers.
     #[inline(always)]
     pub fn add<T: Scalar<Real = V::Real>>(&mut self, numbers: &[T]) {
         if T::COMPLEX {
@@ -150,7 +154,7 @@ impl<V: Lanes> Moduli<V> {
             return;
         }
         let (p, whole) = (numbers.as_ptr().cast::<V::Real>(), numbers.len() / V::W * V::W);
-        // SAFETY: real scalars are their own real type; the slice has so many numbers.
+        // SAFETY: real scalars are their own real type, and the slice has this number of elements.
         unsafe {
             for k in (0..whole).step_by(V::W) {
                 self.0 = V::load(p.add(k)).abs_max(self.0);
@@ -161,7 +165,7 @@ impl<V: Lanes> Moduli<V> {
         }
     }
 
-    /// Their largest.
+    /// The largest lane.
     #[inline(always)]
     pub fn value(self) -> V::Real {
         self.0.peak().first()
@@ -176,7 +180,7 @@ pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::
     largest.value()
 }
 
-/// The place of the first of the largest moduli, and that modulus.
+/// The index of the first entry with the largest modulus, and this modulus.
 #[inline(always)]
 pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (usize, T::Real) {
     let largest = largest_modulus::<V, T>(column);
@@ -184,7 +188,7 @@ pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (u
         let (p, v) = (column.as_ptr().cast::<V::Real>(), V::splat(largest));
         for k in (0..column.len()).step_by(V::W) {
             let count = V::W.min(column.len() - k);
-            // SAFETY: real scalars are their own real type; so many numbers are there.
+            // SAFETY: real scalars are their own real type, and `count` numbers are readable.
             let bits = unsafe { V::load_first(p.add(k), count) }.abs().equal_bits(v) & ((1 << count) - 1);
             if bits != 0 {
                 return (k + bits.trailing_zeros() as usize, largest);
@@ -192,7 +196,7 @@ pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (u
         }
         return (0, largest);
     }
-    // Eight at a time without a branch, then one by one.
+    // Compare eight entries without branches, then one by one.
     let mut first = 0;
     for chunk in column.chunks(8) {
         let mut found = false;

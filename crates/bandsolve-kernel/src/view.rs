@@ -1,6 +1,7 @@
-//! Views of dense matrices in memory that others own.
+//! Views of dense matrices in borrowed memory.
 //!
-//! Columns, or rows of a transposed view, are contiguous; columns may lie farther apart than they are long.
+//! The columns of a view are contiguous, or the rows if the view is transposed. The distance between columns may exceed
+//! the number of rows.
 
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
@@ -11,33 +12,39 @@ use core::slice;
 struct ViewLayout {
     rows: usize,
     columns: usize,
-    /// From row to row.
+    /// Distance between neighboring rows.
     row_stride: usize,
-    /// From column to column.
+    /// Distance between neighboring columns.
     column_stride: usize,
 }
 
 impl ViewLayout {
-    /// Of a column-major matrix in `len` elements.
+    /// The layout of a column-major matrix in `len` elements.
     ///
     /// # Panics
-    /// If they are too few.
+    /// If `len` is too small, or if columns overlap.
     #[inline(always)]
     fn column_major(len: usize, rows: usize, columns: usize, column_stride: usize) -> Self {
-        assert!(rows <= column_stride || columns <= 1, "columns do not overlap");
+        assert!(
+            rows <= column_stride || columns <= 1,
+            "columns overlap: the column stride must be at least the number of rows"
+        );
         let needed = columns.checked_sub(1).map_or(0, |before| before * column_stride + rows);
-        assert!(needed <= len, "a matrix of {rows} × {columns}, {column_stride} apart, in {len} elements");
+        assert!(
+            needed <= len,
+            "a matrix of {rows} × {columns} with column stride {column_stride} does not fit in {len} elements"
+        );
         Self { rows, columns, row_stride: 1, column_stride }
     }
 
-    /// A part of it, and where that begins.
+    /// The layout of a part of the matrix, and the offset of its first element.
     ///
     /// # Panics
-    /// If it reaches beyond the matrix.
+    /// If the part reaches beyond the matrix.
     #[inline(always)]
     fn part(self, rows: Range<usize>, columns: Range<usize>) -> (usize, Self) {
-        assert!(rows.start <= rows.end && rows.end <= self.rows, "rows of the matrix");
-        assert!(columns.start <= columns.end && columns.end <= self.columns, "columns of the matrix");
+        assert!(rows.start <= rows.end && rows.end <= self.rows, "the rows are outside of the matrix");
+        assert!(columns.start <= columns.end && columns.end <= self.columns, "the columns are outside of the matrix");
         let empty = rows.is_empty() || columns.is_empty();
         let offset = if empty { 0 } else { rows.start * self.row_stride + columns.start * self.column_stride };
         (offset, Self { rows: rows.len(), columns: columns.len(), ..self })
@@ -45,7 +52,7 @@ impl ViewLayout {
 
     #[inline(always)]
     fn place(self, (i, j): (usize, usize)) -> usize {
-        assert!(i < self.rows && j < self.columns, "an element of the matrix");
+        assert!(i < self.rows && j < self.columns, "the element is outside of the matrix");
         i * self.row_stride + j * self.column_stride
     }
 
@@ -56,7 +63,7 @@ impl ViewLayout {
     }
 }
 
-/// A matrix, read.
+/// A matrix that can be read.
 #[derive(Debug)]
 pub struct View<'a, T> {
     first: *const T,
@@ -64,7 +71,7 @@ pub struct View<'a, T> {
     life: PhantomData<&'a [T]>,
 }
 
-/// A matrix, read and written. Its columns are contiguous.
+/// A matrix that can be read and written. Its columns are contiguous.
 #[derive(Debug)]
 pub struct ViewMut<'a, T> {
     first: *mut T,
@@ -72,11 +79,11 @@ pub struct ViewMut<'a, T> {
     life: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: a view is a slice with gaps.
+// SAFETY: a view borrows a set of elements, as a slice does.
 unsafe impl<T: Sync> Send for View<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for View<'_, T> {}
-// SAFETY: as above, and no two views that can be written share elements.
+// SAFETY: as above; in addition, no two writable views share elements.
 unsafe impl<T: Send> Send for ViewMut<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for ViewMut<'_, T> {}
@@ -89,10 +96,10 @@ impl<T> Clone for View<'_, T> {
 }
 impl<T> Copy for View<'_, T> {}
 
-/// What views to be read and to be written have in common.
+/// The functions that readable and writable views share.
 macro_rules! common {
     ($elements:ty, $first:ident) => {
-        /// Columns without gaps.
+        /// A matrix whose columns follow each other without gaps.
         ///
         /// # Panics
         /// If there are too few elements.
@@ -101,56 +108,56 @@ macro_rules! common {
             Self::with_stride(elements, rows, columns, rows)
         }
 
-        /// Columns that are `stride` apart.
+        /// A matrix with the distance `stride` between neighboring columns.
         ///
         /// # Panics
-        /// If there are too few elements.
+        /// If there are too few elements, or if columns overlap.
         #[inline(always)]
         pub fn with_stride(elements: $elements, rows: usize, columns: usize, stride: usize) -> Self {
             let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
             Self { first: elements.$first(), layout, life: PhantomData }
         }
 
-        /// Some rows of some columns.
+        /// The given rows of the given columns.
         ///
         /// # Panics
-        /// If they are not there.
+        /// If the part reaches beyond the matrix.
         #[inline(always)]
         pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
             let (offset, layout) = self.layout.part(rows, columns);
-            // SAFETY: inside of the matrix, or nowhere.
+            // SAFETY: the offset is inside the matrix, or the part is empty.
             Self { first: unsafe { self.first.add(offset) }, layout, life: PhantomData }
         }
 
-        /// Some rows of all columns.
+        /// The given rows of all columns.
         ///
         /// # Panics
-        /// If they are not there.
+        /// If the rows reach beyond the matrix.
         #[inline(always)]
         pub fn rows(self, rows: Range<usize>) -> Self {
             let columns = 0..self.ncols();
             self.part(rows, columns)
         }
 
-        /// Rows.
+        /// The number of rows.
         #[inline(always)]
         pub fn nrows(&self) -> usize {
             self.layout.rows
         }
 
-        /// Columns.
+        /// The number of columns.
         #[inline(always)]
         pub fn ncols(&self) -> usize {
             self.layout.columns
         }
 
-        /// From column to column.
+        /// The distance between neighboring columns.
         #[inline(always)]
         pub fn column_stride(&self) -> usize {
             self.layout.column_stride
         }
 
-        /// The first element; dangling if there is none.
+        /// A pointer to the first element. It dangles if the matrix is empty.
         #[inline(always)]
         pub fn as_ptr(&self) -> *const T {
             self.first
@@ -161,25 +168,28 @@ macro_rules! common {
 impl<'a, T> View<'a, T> {
     common!(&'a [T], as_ptr);
 
-    /// From row to row: 1 unless transposed.
+    /// The distance between neighboring rows: 1 unless the view is transposed.
     #[inline(always)]
     pub fn row_stride(&self) -> usize {
         self.layout.row_stride
     }
 
-    /// Its transpose.
+    /// The transpose.
     #[inline(always)]
     pub fn transpose(self) -> Self {
         Self { layout: self.layout.transposed(), ..self }
     }
 
-    /// One column of a matrix that is not transposed.
+    /// Column `j` as a slice.
     ///
     /// # Panics
-    /// If it is transposed, or has no such column.
+    /// If the view is transposed, or if there is no such column.
     #[inline(always)]
     pub fn column(self, j: usize) -> &'a [T] {
-        assert!(self.layout.row_stride == 1 && j < self.ncols(), "a contiguous column");
+        assert!(
+            self.layout.row_stride == 1 && j < self.ncols(),
+            "the view is transposed, or the column is outside of the matrix"
+        );
         let offset = if self.layout.rows == 0 { 0 } else { j * self.layout.column_stride };
         // SAFETY: a column of the matrix.
         unsafe { slice::from_raw_parts(self.first.add(offset), self.layout.rows) }
@@ -198,44 +208,44 @@ impl<T> Index<(usize, usize)> for View<'_, T> {
 impl<'a, T> ViewMut<'a, T> {
     common!(&'a mut [T], as_mut_ptr);
 
-    /// The first element; dangling if there is none.
+    /// A pointer to the first element. It dangles if the matrix is empty.
     #[inline(always)]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.first
     }
 
-    /// The same to be read.
+    /// A readable view of the same matrix.
     #[inline(always)]
     pub fn as_ref(&self) -> View<'_, T> {
         View { first: self.first, layout: self.layout, life: PhantomData }
     }
 
-    /// The same for a while.
+    /// A writable view of the same matrix with a shorter lifetime.
     #[inline(always)]
     pub fn as_mut(&mut self) -> ViewMut<'_, T> {
         ViewMut { first: self.first, layout: self.layout, life: PhantomData }
     }
 
-    /// The first `row` rows, and the others.
+    /// Split the matrix into its first `row` rows and the others.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If the matrix has fewer rows.
     #[inline(always)]
     pub fn split_at_row(self, row: usize) -> (Self, Self) {
         let (rows, columns) = (self.nrows(), self.ncols());
         let (offset, below) = self.layout.part(row..rows, 0..columns);
-        // SAFETY: inside of the matrix, or nowhere; the two share no row.
+        // SAFETY: the offset is inside the matrix, or the part is empty; the two parts share no row.
         let below = Self { first: unsafe { self.first.add(offset) }, layout: below, life: PhantomData };
         (self.part(0..row, 0..columns), below)
     }
 
-    /// One column.
+    /// Column `j` as a slice.
     ///
     /// # Panics
     /// If there is no such column.
     #[inline(always)]
     pub fn column(self, j: usize) -> &'a mut [T] {
-        assert!(j < self.ncols(), "a column of the matrix");
+        assert!(j < self.ncols(), "the column is outside of the matrix");
         let offset = if self.layout.rows == 0 { 0 } else { j * self.layout.column_stride };
         // SAFETY: a column of the matrix.
         unsafe { slice::from_raw_parts_mut(self.first.add(offset), self.layout.rows) }

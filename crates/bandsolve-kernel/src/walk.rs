@@ -1,4 +1,4 @@
-//! A walk over the columns of a band that keeps rows in registers: what each gathers from its entries.
+//! A walk over the columns of a band that accumulates a value per row in registers.
 
 use super::ahead::prefetch;
 use super::lanes::Lanes;
@@ -6,14 +6,16 @@ use super::take::{Rectangle, backwards, part};
 use crate::Scalar;
 use core::ops::Range;
 
-/// How the entries of a row are gathered in A numbers.
+/// How the entries of a row are accumulated in A numbers.
 pub(super) trait Gather<V: Lanes, const A: usize> {
-    /// The numbers of W rows, which have the entries `v` in column `j`.
+    /// The updated numbers of W rows with the entries `v` in column `j`.
     fn gather(&self, j: usize, v: V, rows: [V; A]) -> [V; A];
 }
 
-/// Gathers the entries of some columns of real numbers, from the first on, in the rows of `arrays`: of as many as all reach as
-/// far up and down. Returns the first left out.
+/// Accumulate the entries of some columns of real numbers, from the first column on, in the rows of `arrays`.
+///
+/// Only columns with the full number of entries above and below the diagonal are included. Returns the first column
+/// that is left.
 #[inline(always)]
 pub(super) fn walk<V: Lanes<Real = T::Real>, T: Scalar, const A: usize>(
     arrays: [&mut [T::Real]; A],
@@ -34,7 +36,8 @@ pub(super) fn walk<V: Lanes<Real = T::Real>, T: Scalar, const A: usize>(
     }
 }
 
-/// W columns, if there are so many. The rows of the next ones are then loaded as they were stored.
+/// Process W columns, if they exist. The rows of the next W columns can then be loaded with the same alignment as they
+/// were stored.
 #[inline(always)]
 fn together<V: Lanes<Real = T::Real>, T: Scalar, const A: usize>(
     (p, rows): ([*mut T::Real; A], usize),
@@ -45,8 +48,8 @@ fn together<V: Lanes<Real = T::Real>, T: Scalar, const A: usize>(
     let j = columns.start;
     let Some((first, height)) = from.alike(&columns, V::W) else { return j };
     let end = height + V::W - 1;
-    assert!(first + end <= rows, "rows");
-    // SAFETY: real scalars are their own real type; of rows and columns only what is there is touched.
+    assert!(first + end <= rows, "the walk reaches beyond the rows");
+    // SAFETY: real scalars are their own real type, and only existing rows and columns are accessed.
     unsafe {
         for row in (0..end).step_by(V::W) {
             from.ask_for_next::<V>(j, row);
@@ -69,10 +72,10 @@ fn together<V: Lanes<Real = T::Real>, T: Scalar, const A: usize>(
     j + V::W
 }
 
-/// As many columns as there are.
+/// Process as many columns as possible.
 ///
-/// M vectors of rows stay in registers, and move on by one row a column: to load what was just stored in another place would
-/// take longer than all else.
+/// M vectors of rows remain in registers, and move on by one row per column. If they were stored and loaded at another
+/// offset instead, the loads would take longer than all other operations.
 #[inline(always)]
 fn slide<V: Lanes<Real = T::Real>, T: Scalar, const A: usize, const M: usize>(
     (p, rows): ([*mut T::Real; A], usize),
@@ -81,16 +84,16 @@ fn slide<V: Lanes<Real = T::Real>, T: Scalar, const A: usize, const M: usize>(
     columns: Range<usize>,
 ) -> usize {
     let height = from.lower + from.upper + 1;
-    // Of the next column, too, the last row exists.
+    // The last row of the next column also exists.
     let end = columns.end.min(from.rows.saturating_sub(from.lower + 1));
     if columns.start < from.upper || columns.start >= end {
         return columns.start;
     }
     let (mut first, rest) = (columns.start - from.upper, height - (M - 1) * V::W);
-    assert!(end - 1 - from.upper + height < rows, "rows");
+    assert!(end - 1 - from.upper + height < rows, "the walk reaches beyond the rows");
     let [down, down_last] = down::<V>(rest);
     let mut window = [[V::splat(<V::Real as Scalar>::ZERO); A]; M];
-    // SAFETY: real scalars are their own real type; the rows of the last column and one more were looked up.
+    // SAFETY: real scalars are their own real type, and the assertion checked the rows of the last column and one more.
     unsafe {
         for m in 0..M {
             window[m] = load::<V, A>(p, first + m * V::W, if m + 1 < M { V::W } else { rest });
@@ -118,7 +121,7 @@ fn slide<V: Lanes<Real = T::Real>, T: Scalar, const A: usize, const M: usize>(
     end
 }
 
-/// All lanes move down by one, and another vector's first comes in last, or after `rest` − 1 lanes.
+/// Move all lanes down by one. The first lane of the other vector enters last, or after `rest` − 1 lanes.
 #[inline(always)]
 pub(super) fn down<V: Lanes>(rest: usize) -> [V::Index; 2] {
     let (mut lanes, mut last) = ([0; 16], [V::W as u32; 16]);
@@ -129,10 +132,10 @@ pub(super) fn down<V: Lanes>(rest: usize) -> [V::Index; 2] {
     [V::index(&lanes), V::index(&last)]
 }
 
-/// `count` numbers of every array.
+/// Load `count` numbers of every array.
 ///
 /// # Safety
-/// They are readable.
+/// These numbers are readable.
 #[inline(always)]
 unsafe fn load<V: Lanes, const A: usize>(p: [*mut V::Real; A], at: usize, count: usize) -> [V; A] {
     let mut rows = [V::splat(<V::Real as Scalar>::ZERO); A];
@@ -143,10 +146,10 @@ unsafe fn load<V: Lanes, const A: usize>(p: [*mut V::Real; A], at: usize, count:
     rows
 }
 
-/// Stores them.
+/// Store `count` numbers to every array.
 ///
 /// # Safety
-/// They are writable.
+/// These numbers are writable.
 #[inline(always)]
 unsafe fn store<V: Lanes, const A: usize>(rows: [V; A], p: [*mut V::Real; A], at: usize, count: usize) {
     for a in 0..A {
@@ -156,10 +159,10 @@ unsafe fn store<V: Lanes, const A: usize>(rows: [V; A], p: [*mut V::Real; A], at
 }
 
 impl<T: Scalar> Rectangle<'_, T> {
-    /// W rows of a column, from row i on, all in the band; of real numbers.
+    /// W rows of a column of real numbers, from row i on.
     ///
     /// # Safety
-    /// They are in the band.
+    /// All these rows are in the band.
     #[inline(always)]
     unsafe fn rows_at<V: Lanes<Real = T::Real>>(&self, i: usize, j: usize) -> V {
         let p = self.bands.as_ptr().cast::<V::Real>();
@@ -173,8 +176,9 @@ impl<T: Scalar> Rectangle<'_, T> {
         }
     }
 
-    /// Asks for a part of the W columns after column j and the W − 1 that follow it: as much as W rows of W columns, in the
-    /// order in which all lies in memory, so that the machine goes on reading ahead.
+    /// Prefetch a part of the W columns after column j and the W − 1 columns that follow.
+    ///
+    /// The part has the size of W rows of W columns, in memory order, so that the hardware continues to read ahead.
     #[inline(always)]
     fn ask_for_next<V: Lanes<Real = T::Real>>(&self, j: usize, row: usize) {
         let next = j + V::W;
@@ -187,7 +191,8 @@ impl<T: Scalar> Rectangle<'_, T> {
         }
     }
 
-    /// If the first `count` of these columns reach as far up and down as any: the first row of the first, and their height.
+    /// The first row of the first of these columns and their height, if the first `count` columns have the full number
+    /// of entries.
     #[inline(always)]
     fn alike(&self, columns: &Range<usize>, count: usize) -> Option<(usize, usize)> {
         let last = columns.start + count - 1;
@@ -196,11 +201,12 @@ impl<T: Scalar> Rectangle<'_, T> {
     }
 }
 
-/// A vector of rows of a column that begins in row `top`, with zeros above and below it; `None` if nothing is left. A column
-/// of real numbers, at least as long as a vector.
+/// A vector of rows of a column that begins in row `top`, with zeros above and below it. `None` if no row is left.
+///
+/// The column has real numbers, and at least the length of a vector.
 ///
 /// # Safety
-/// Compiled into a function that has the instruction set.
+/// The caller is compiled for the instruction set.
 #[inline(always)]
 unsafe fn rows_of<V: Lanes<Real = T::Real>, T: Scalar>(
     (top, column): (usize, &[T]),
@@ -211,7 +217,7 @@ unsafe fn rows_of<V: Lanes<Real = T::Real>, T: Scalar>(
     if row >= end || row + V::W <= top {
         return None;
     }
-    // SAFETY: the numbers are inside of the column.
+    // SAFETY: the numbers are inside the column.
     unsafe {
         let v = match (row >= top, row + V::W <= end, reversed) {
             (true, true, false) => V::load(p.add(row - top)),

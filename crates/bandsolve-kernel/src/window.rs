@@ -1,48 +1,50 @@
-//! Elimination and sweeps through a band so narrow that what a pivot works on stays in registers.
+//! Elimination and sweeps in registers, for narrow bands.
 //!
-//! The *window* at step k is rows k … k + lower − 1, one a lane, of columns k … k + fill − 1, one a vector. With row
-//! k + lower, of which nothing has been eliminated yet, these are all candidates. When one has become the pivot, the row
-//! in whose place it stood moves on to that place, all rows move up by one lane, and the new row takes the last one: a
-//! permutation of two vectors, the same for every column. The operations on every number, and so the results, are those
-//! of the elimination in memory.
+//! The *window* at step k consists of the rows k … k + lower − 1, one per lane, and the columns k … k + fill − 1, one
+//! per vector. Its rows and row k + lower, which is still unchanged, are the pivot candidates. The row at the diagonal
+//! moves to the place of the chosen pivot row. All rows then move up by one lane, and the new row enters the last lane.
+//! This is a permutation of two vectors, the same for every column.
+//!
+//! All operations, and so the results, are the same as those of the elimination in memory.
 
 use super::Simd;
 use super::ahead::{Ahead, prefetch_second_level};
 use super::lanes::Lanes;
 use crate::Scalar;
 
-/// Superdiagonals of U for which windows are compiled.
+/// Numbers of superdiagonals of U for which windows are compiled.
 const WIDTHS: [usize; 4] = [4, 8, 12, 16];
 
-/// The least width that is enough, if elimination fits the registers of this instruction set.
+/// The smallest sufficient window width, if the elimination fits in the registers of this instruction set.
 pub fn width<T: Scalar>(simd: Simd, lower: usize, fill: usize) -> Option<usize> {
     let fits = simd == Simd::Avx512 && !T::COMPLEX && (1..=T::lanes(simd)).contains(&lower);
     WIDTHS.into_iter().find(|width| fits && fill <= *width)
 }
 
-/// As many superdiagonals as [`width`] may make of so many.
+/// The largest number of superdiagonals that [`width`] returns for `fill`.
 pub fn width_at_most(fill: usize) -> usize {
     WIDTHS.into_iter().find(|width| fill <= *width).unwrap_or(fill)
 }
 
-/// Columns of a band under elimination: element (i, c), counted from the first diagonal one, is `elements[i + c·stride]`.
+/// Columns of a band during elimination. Element (i, c), counted from the first diagonal element, is `elements[i +
+/// c·stride]`.
 #[derive(Clone, Copy)]
 pub struct BandColumns<R> {
     pub elements: *mut R,
     pub stride: usize,
-    /// Elements below the diagonal, of which 1 … W.
+    /// Number of elements below the diagonal, in 1 … W.
     pub lower: usize,
 }
 
-/// What becomes of the lanes, for every place of the pivot.
+/// The permutations of lanes, for every place of the pivot.
 struct Moves<V: Lanes> {
-    /// The pivot into every lane.
+    /// Copy the pivot to every lane.
     pivot: [V::Index; MAX_CANDIDATES],
-    /// The other rows, in their new places.
+    /// Move the other rows to their new places.
     rows: [V::Index; MAX_CANDIDATES],
 }
 
-/// Rows of the widest vector, and one.
+/// Number of rows of the widest vector, plus one.
 const MAX_CANDIDATES: usize = 17;
 
 impl<V: Lanes> Moves<V> {
@@ -53,7 +55,7 @@ impl<V: Lanes> Moves<V> {
         for q in 0..=lower {
             for k in 0..V::W {
                 pivot[q][k] = if q == lower { w } else { q as u32 };
-                // Lanes without rows stay as they are.
+                // Lanes without rows do not change.
                 rows[q][k] = if k < lower { k as u32 + 1 } else { k as u32 };
             }
             rows[q][lower - 1] = w;
@@ -70,11 +72,11 @@ impl<V: Lanes> Moves<V> {
     }
 }
 
-/// Eliminates as many columns as `inverse` and `exchange` have, asking for what lies `ahead` meanwhile; returns the first
+/// Eliminate as many columns as `inverse` and `exchange` have, and prefetch `ahead` meanwhile. Returns the first column
 /// without a pivot.
 ///
 /// # Safety
-/// Of the matrix row `lower` and column N below and to the right of every pivot exist, and 1 ≤ lower ≤ W.
+/// The matrix has row `lower` and column N below and to the right of every pivot, and 1 ≤ lower ≤ W.
 #[inline(always)]
 pub unsafe fn eliminate<V: Lanes, const N: usize>(
     place: BandColumns<V::Real>,
@@ -87,7 +89,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
     let (zero, mut singular) = (V::splat(<V::Real as Scalar>::ZERO), None);
     let mut column = [zero; N];
     let mut diagonal = elements;
-    // SAFETY: the caller's promise: all elements named are inside the band.
+    // SAFETY: all these elements are inside the band, as the caller promises.
     unsafe {
         for c in 0..N {
             column[c] = V::load_first(diagonal.add(c * stride), lower);
@@ -135,16 +137,16 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
 #[derive(Clone, Copy)]
 pub struct Column<R> {
     pub diagonal: *const R,
-    /// From one diagonal element to the next.
+    /// Distance from one diagonal element to the next.
     pub step: usize,
-    /// Elements below the diagonal, or above it.
+    /// Number of elements below the diagonal, or above it.
     pub reach: usize,
 }
 
-/// Columns of L or U that are asked for so many columns before their turn.
+/// Distance, in columns, over which L and U are prefetched.
 const AHEAD: usize = 64;
 
-/// Asks for some numbers.
+/// Prefetch `count` numbers.
 #[inline(always)]
 fn ask<R>(from: *const R, count: usize) {
     for k in (0..count).step_by(64 / size_of::<R>()) {
@@ -153,10 +155,10 @@ fn ask<R>(from: *const R, count: usize) {
     prefetch_second_level(from.wrapping_add(count - 1));
 }
 
-/// x ← L⁻¹·P·x through as many columns as `exchange` has; the first of them and the first unknown are given.
+/// x ← L⁻¹·P·x for `exchange.len()` columns. `first` is the first of them, and `x` points to the first unknown.
 ///
 /// # Safety
-/// 1 ≤ reach ≤ W, and as many elements below every diagonal one and every unknown exist.
+/// 1 ≤ reach ≤ W. `reach` elements exist below every diagonal element and below every unknown.
 #[inline(always)]
 pub unsafe fn lower<V: Lanes>(first: Column<V::Real>, exchange: &[u32], x: *mut V::Real) {
     let Column { diagonal, step, reach: lower } = first;
@@ -177,18 +179,18 @@ pub unsafe fn lower<V: Lanes>(first: Column<V::Real>, exchange: &[u32], x: *mut 
     }
 }
 
-/// x ← U⁻¹·x through as many columns as `inverse` has, from the last to the first; the last diagonal element and the last
-/// unknown are given.
+/// x ← U⁻¹·x for `inverse.len()` columns, from the last to the first. `last` is the last column, and `x` points to the
+/// last unknown.
 ///
 /// # Safety
-/// 1 ≤ reach ≤ 2·W; of every column there are so many elements above the diagonal, and of `x` two more rows than that above
-/// the first unknown.
+/// 1 ≤ reach ≤ 2·W. Every column has `reach` elements above the diagonal, and `x` has `reach` + 2 rows above the first
+/// unknown.
 #[inline(always)]
 pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mut V::Real) {
     let Column { diagonal, step, reach: fill } = last;
     let (near, far) = (fill.min(V::W), fill.saturating_sub(V::W));
     let (top, up_near, up_far) = (V::index(&[V::W as u32 - 1; 16]), up::<V>(near), up::<V>(far));
-    // The row that comes in; where one vector is enough it waits in the other.
+    // The offset of the row that enters the window. With one vector, this row waits in the other vector.
     let next = if far == 0 { fill + 2 } else { fill + 1 };
     let (mut diagonal, mut x) = (diagonal, x);
     // SAFETY: the caller's promise.
@@ -217,13 +219,15 @@ pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mu
     }
 }
 
-/// x ← U⁻ᵀ·x through as many columns as `inverse` has; the first diagonal element and the first unknown are given.
+/// x ← U⁻ᵀ·x for `inverse.len()` columns. `first` is the first column, and `x` points to the first unknown.
 ///
 /// # Safety
-/// 1 ≤ reach ≤ 2·W; of every column there are so many elements above the diagonal, and as many rows of `x`.
+/// 1 ≤ reach ≤ 2·W. Every column has `reach` elements above the diagonal, and `x` has as many rows above the first
+/// unknown.
 #[inline(always)]
 pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::Real], x: *mut V::Real) {
-    // What the unknown just found contributes is subtracted last: the sum over all before need not wait for it.
+    // The contribution of the newest unknown is subtracted last, so that the sum over all previous ones need not wait
+    // for it.
     let Column { mut diagonal, step, reach: fill } = first;
     let (near, far, mut x) = ((fill - 1).min(V::W), (fill - 1).saturating_sub(V::W), x);
     let [down, _] = super::walk::down::<V>(1);
@@ -249,11 +253,11 @@ pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::R
     }
 }
 
-/// x ← Pᵀ·L⁻ᵀ·x through as many columns as `exchange` has, from the last to the first; the last diagonal element and the last
-/// unknown are given.
+/// x ← Pᵀ·L⁻ᵀ·x for `exchange.len()` columns, from the last to the first. `last` is the last column, and `x` points to
+/// the last unknown.
 ///
 /// # Safety
-/// 1 ≤ reach ≤ W, and as many elements below every diagonal one and every unknown exist.
+/// 1 ≤ reach ≤ W. `reach` elements exist below every diagonal element and below every unknown.
 #[inline(always)]
 pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32], x: *mut V::Real) {
     let Column { mut diagonal, step, reach: lower } = last;
@@ -261,7 +265,7 @@ pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32]
     // SAFETY: the caller's promise.
     unsafe {
         let mut below = V::load_first(x.add(1), lower);
-        // The unknown just found, its lane, and the other lanes: their sum need not wait for it.
+        // The newest unknown, its lane, and the other lanes, whose sum need not wait for it.
         let (mut newest, mut lane, mut others) = (zero, 0, below);
         for q in exchange.iter().rev() {
             let q = *q as usize;
@@ -271,7 +275,7 @@ pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32]
             *x.add(lower) = below.permute(y, moves.last[q]).first();
             others = below.permute(zero, moves.rows[q]);
             below = below.permute(y, moves.rows[q]);
-            // In the last place it has left the window.
+            // The exchange moved the newest unknown out of the window.
             (newest, lane) = if q == lower { (zero, 0) } else { (y, q) };
             (x, diagonal) = (x.wrapping_sub(1), diagonal.wrapping_sub(step));
         }
@@ -279,18 +283,18 @@ pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32]
     }
 }
 
-/// What becomes of the lanes when the exchange of a row with that of the pivot is taken back, for every place of the pivot.
+/// The permutations of lanes that undo a row exchange, for every place of the pivot.
 struct MovesBack<V: Lanes> {
-    /// The last row into the first lane.
+    /// Copy the last row to the first lane.
     last: [V::Index; MAX_CANDIDATES],
-    /// The others, in their new places.
+    /// Move the other rows to their new places.
     rows: [V::Index; MAX_CANDIDATES],
 }
 
 impl<V: Lanes> MovesBack<V> {
     #[inline(always)]
     fn new(lower: usize) -> Self {
-        // Before: the unknown itself, from the other vector, and the rows below it.
+        // The order before: the unknown itself, from the other vector, then the rows below it.
         let before = |row: usize| if row == 0 { V::W as u32 } else { row as u32 - 1 };
         let zero = V::index(&[0; 16]);
         let mut moves = Self { last: [zero; MAX_CANDIDATES], rows: [zero; MAX_CANDIDATES] };
@@ -315,7 +319,7 @@ impl<V: Lanes> MovesBack<V> {
     }
 }
 
-/// All lanes move up by one, and another vector's last lane comes into those before the last `count`.
+/// Move all lanes up by one. The last lane of the other vector enters before the last `count` lanes.
 #[inline(always)]
 fn up<V: Lanes>(count: usize) -> V::Index {
     let mut lanes = [V::W as u32 - 1; 16];

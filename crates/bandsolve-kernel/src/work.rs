@@ -1,6 +1,7 @@
-//! One tile between its staging and its x: elimination that keeps pivot rows, and substitution back through them.
+//! Elimination of one tile, which stores its pivot rows, and substitution through them.
 //!
-//! Elimination waits for its own last step, staging for nothing; they alternate block by block.
+//! Each step of the elimination depends on the step before, but staging depends on nothing. The two therefore alternate
+//! block by block.
 
 use super::Machine;
 use super::element::Element;
@@ -12,16 +13,18 @@ use super::sweep::{
 use super::tile::{BLOCK, Scaling, Strides, TileRows, opaque};
 use crate::Scalar;
 
-/// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
-/// these, of which part of the row `sup` multiplies the second unknown after: all of it where the row was taken, else
-/// nothing; after a rotation a multiple.
+/// Memory for the pivot rows of a tile.
+///
+/// `rows` holds 1/pivot, the coefficient of the next unknown, and the right-hand sides of each pivot row. `part` holds
+/// a factor: the coefficient of the second next unknown divided by `sup` of the row. This factor is one if the row is
+/// the pivot row, and otherwise zero. After a rotation, the factor is any number.
 #[derive(Clone, Copy)]
 struct PivotRows<V: Lanes, const R: usize, const RULE: usize> {
     rows: *mut V::Real,
     part: *mut V::Real,
 }
 
-/// One of them. Rules that select know `take`, rotations know `share`.
+/// One pivot row. Rules that select use `take`, rotations use `share`.
 #[derive(Clone, Copy)]
 struct PivotRow<M, E, const R: usize> {
     recip: E,
@@ -32,7 +35,7 @@ struct PivotRow<M, E, const R: usize> {
 }
 
 impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
-    /// The pivot rows of m rows, in memory for m·(3 + R) elements.
+    /// The pivot rows of m rows. `memory` holds m·(3 + R) elements.
     #[inline(always)]
     fn new(memory: *mut V::Real, m: usize, reals: usize) -> Self {
         const { assert!(size_of::<V::Mask>() <= size_of::<V::Real>() * V::W) }
@@ -51,15 +54,16 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
         Self { rows: opaque(rows), part: opaque(part) }
     }
 
-    /// Keeps `row` as the first of these pivot rows.
+    /// Store `row` as the first of these pivot rows.
     ///
     /// # Safety
-    /// There is room for one more, with the type `E` of all.
+    /// There is room for one more, and all have the same type `E`.
     #[inline(always)]
     unsafe fn put<E: Element<V>>(&self, row: &PivotRow<V::Mask, E, R>) {
         let step = E::REALS * V::W;
-        // SAFETY: a pivot row is 2 + R elements of `step` reals in `rows`, and in `part` one element, or one mask, which is no
-        // larger than a vector and aligned as one: `new` asserts the size, and where `part` begins is W reals from `rows`.
+        // SAFETY: a pivot row is 2 + R elements of `step` reals in `rows`, and one element or one mask in `part`. A
+        // mask is not larger than a vector and has its alignment: `new` asserts the size, and `part` begins W reals
+        // after a row.
         unsafe {
             row.recip.store(self.rows);
             row.next.store(self.rows.add(step));
@@ -74,14 +78,16 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
         }
     }
 
-    /// x of the row, when the two after are known: `row` is the one that follows.
+    /// x of the row if the next two unknowns are known: x_j = (rhs − next·x_{j+1} − part·sup·x_{j+2}) / pivot.
+    ///
+    /// `row` is the row after it, which contains `sup`.
     ///
     /// # Safety
-    /// The first of these pivot rows has been [`put`](Self::put), with the same `E`.
+    /// [`put`](Self::put) stored the first of these pivot rows with the same `E`.
     #[inline(always)]
     unsafe fn solve<E: Element<V>>(&self, row: &Row<E, R>, mid: &[E; R], right: &[E; R]) -> ([E; R], E) {
         let step = E::REALS * V::W;
-        // SAFETY: reads what `put` has written, at the same places and in the same types.
+        // SAFETY: this reads the values that `put` wrote, at the same places and with the same types.
         unsafe {
             let (recip, next) = (E::load(self.rows), E::load(self.rows.add(step)));
             let far = if RULE == rule::ROTATION { E::load(self.part) * row.sup } else { row.sup };
@@ -100,7 +106,7 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
     }
 }
 
-/// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
+/// The sweeps of one tile. With `OPEN`, every partition is a system of its own, without neighbors.
 #[derive(Clone, Copy)]
 pub(super) struct TileSweep<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
     pub(super) tile: TileRows<V::Real, R>,
@@ -110,7 +116,7 @@ pub(super) struct TileSweep<V: Lanes, const R: usize, const RULE: usize, const O
 }
 
 impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V, R, RULE, OPEN> {
-    /// First of the unknowns that are solved for.
+    /// The first unknown that the tile solves for.
     const FIRST: usize = if OPEN { 0 } else { 1 };
 
     #[inline(always)]
@@ -123,12 +129,14 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         Self { tile: TileRows { base: tile }, pivot_rows, m, pivots }
     }
 
-    /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
-    /// equation for the last unknown. `first`: x at the first row. `scaling`: of the rows that are staged; `None`: the tile
-    /// has been staged. `least` takes in all steps.
+    /// Stage tile `t` of a run, and eliminate downwards. Stores the pivot rows, and returns the equation of the last
+    /// unknown.
+    ///
+    /// `first` is x at the first row. `scaling` is the scaling of the staged rows; with `None`, the tile is already
+    /// staged. `least` receives all steps.
     ///
     /// # Safety
-    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1), and tile `t` of the run is readable, or has been staged.
+    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1). Tile `t` of the run is readable, or staged.
     #[inline(always)]
     pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
         &self,
@@ -138,12 +146,14 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         least: &mut Least<V>,
     ) -> Chain<T::Element<V>, R> {
         let mut source = run.source(t);
-        // SAFETY: rows below m of a readable run are staged, and stepped through once they are; one pivot row is put for each.
+        // SAFETY: rows below m of a readable run are staged before their elimination, and one pivot row per row is
+        // stored.
         unsafe {
             match scaling {
-                // Block by block as it is eliminated.
+                // The loop below stages and eliminates block by block.
                 Some(Scaling::Rows) => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
-                // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
+                // The common scale is known only after all rows were read. All rows are therefore staged before the
+                // elimination.
                 Some(Scaling::Partition) => self.tile.stage_all::<T, V, OPEN>(source, self.m, Scaling::Partition),
                 None => {}
             }
@@ -166,7 +176,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                         (chain, taken) = self.step::<T::Element<V>>(chain, Self::FIRST + 1, taken, least);
                     }
                 } else {
-                    // What is nothing stays nothing for some steps.
+                    // One test per block suffices: an equation that vanished remains zero for some steps.
                     least.see_chain(chain.near, chain.next);
                 }
                 for j in j.max(Self::FIRST + 2)..end.min(j + BLOCK) {
@@ -179,13 +189,13 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         }
     }
 
-    /// The chain before any elimination; `first`: x at the first row, if that is not solved for.
+    /// The chain before any elimination. `first` is x at the first row, unless the tile solves for it.
     ///
     /// # Safety
     /// The first block of the tile has been staged.
     #[inline(always)]
     unsafe fn start<E: Element<V>>(&self, first: &[E; R]) -> Chain<E, R> {
-        // SAFETY: row 0 or 1 of a tile of at least that many, in the first block.
+        // SAFETY: the first block contains this row, which is row 0 or 1.
         let row = unsafe { self.tile.row::<V, E>(Self::FIRST) };
         let mut chain = Chain::start(row, V::Real::GUARD);
         if !OPEN {
@@ -194,8 +204,9 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         chain
     }
 
-    /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with. `taken`: for the unknown
-    /// before, the row was.
+    /// Eliminate x_{j−1} between the chain and row `j`, and store its pivot row.
+    ///
+    /// `taken` is true if the row was the pivot row of the previous unknown.
     ///
     /// # Safety
     /// 1 ≤ j < m, and row `j` of the tile has been staged.
@@ -207,7 +218,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         taken: V::Mask,
         least: &mut Least<V>,
     ) -> (Chain<E, R>, V::Mask) {
-        // SAFETY: row j < m of the tile is staged; of the m pivot rows there is room for, j − 1 is one.
+        // SAFETY: row j < m of the tile is staged, and j − 1 is one of the m pivot rows.
         unsafe {
             let row = self.tile.at::<V, E>(j).row::<V, E>(0);
             let choice = self.pivots.step(&chain, &row, taken);
@@ -244,13 +255,13 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         }
     }
 
-    /// The pivot of a step: of a rotation the larger of what it turns.
+    /// The pivot of a step. For a rotation, this is the larger of the two rotated entries.
     #[inline(always)]
     fn pivot<E: Element<V>>(&self, choice: &Choice<V::Mask, E>, chain: &Chain<E, R>, sub: E) -> E {
         if RULE == rule::ROTATION { E::pivot(chain.near, sub).1 } else { choice.pivot }
     }
 
-    /// Takes in the step that eliminates x_1 between row 1, which the chain is, and row 2.
+    /// Add the step that eliminates x_1 between row 1, with which the chain begins, and row 2.
     ///
     /// # Safety
     /// Rows 0 and 1 have been staged.
@@ -261,7 +272,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         least.see_first((pivot, self.pivots.if_free(above.sup)), (chain.near, chain.next, own.sub));
     }
 
-    /// Takes in the step that [`last`](Self::last) makes.
+    /// Add the step of [`last`](Self::last).
     ///
     /// # Safety
     /// The tile has been staged.
@@ -283,14 +294,16 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         }
     }
 
-    /// What belongs to the pivot row, of the two.
+    /// The value of the pivot row: `of_row` or `of_chain`.
     #[inline(always)]
     fn selected<E: Element<V>>(&self, choice: &Choice<V::Mask, E>, of_row: E, of_chain: E) -> E {
         if RULE == rule::FIRST { of_chain } else { E::select(choice.take, of_row, of_chain) }
     }
 
-    /// x of the last unknown that is solved for: from the chain or, in a partition, from its last row, if that has the larger
-    /// coefficient.
+    /// x of the last unknown that the tile solves for.
+    ///
+    /// The chain gives x = (rhs − next·x_last) / near. In a partition, the last row is used if it has the larger
+    /// coefficient: x = (rhs − diag·x_last − sup·x_after) / sub.
     ///
     /// # Safety
     /// The tile has been staged.
@@ -311,18 +324,18 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
             x[r] = E::select(choice.take, of_row, of_chain) * recip;
         }
         if self.m == 3 {
-            // SAFETY: the first of them.
+            // SAFETY: the first staged row.
             let row = unsafe { self.tile.row::<V, E>(0) };
             x = prefer_first_row(&row, around, x, recip, &self.pivots);
         }
         x
     }
 
-    /// Substitutes upwards and writes x (in an `OPEN` tile only if `out` is not null). With `VERIFY`, the residual of every row
-    /// is folded into `checks`.
+    /// Substitute upwards and write x. An `OPEN` tile does not write x if `out` is null. With `VERIFY`, the residual of
+    /// every row is added to `checks`.
     ///
     /// # Safety
-    /// The tile has been eliminated; `out` is writable for all of it, or null.
+    /// The tile is eliminated, and `out` is writable for all of it, or null.
     #[inline(always)]
     pub(super) unsafe fn substitute<T: Scalar<Real = V::Real>, const VERIFY: bool>(
         &self,
@@ -332,7 +345,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         to: ([*mut T; R], Strides),
     ) {
         let m = self.m;
-        // SAFETY: rows 0..m of the staged tile, and the pivot rows that `eliminate` has put; `out` as promised.
+        // SAFETY: the rows 0..m are staged, `eliminate` stored the pivot rows, and the caller guarantees `out`.
         unsafe {
             // x_j is `mid`, x_{j+1} is `right`.
             let (mut mid, mut right, top) = if OPEN {
@@ -381,7 +394,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         }
     }
 
-    /// Writes x of the block of rows that begins with row `j`, unless `out` is null.
+    /// Write x of the block of rows that begins with row `j`, unless `out` is null.
     ///
     /// # Safety
     /// As [`substitute`](Self::substitute).
@@ -391,7 +404,8 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
             return;
         }
         for r in 0..R {
-            // SAFETY: rows j to j + BLOCK, as far as there are, of a tile whose x is complete from row j on; `out` as promised.
+            // SAFETY: rows j to j + BLOCK, as far as they exist, of a tile with known x from row j on; the caller
+            // guarantees `out`.
             unsafe {
                 let tile = self.tile.at::<V, T::Element<V>>(j);
                 tile.write::<T, V, OPEN>(r, (self.m, j), (out[r].wrapping_add(j * strides.row), strides));
@@ -399,7 +413,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         }
     }
 
-    /// Writes x of the rows that are left, unless `out` is null.
+    /// Write x of the remaining rows, unless `out` is null.
     ///
     /// # Safety
     /// As [`substitute`](Self::substitute).
@@ -415,8 +429,8 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
     }
 }
 
-/// A row, the first of `tile`, when x left of, at and right of its diagonal is known: checks it and puts x in place of its
-/// right-hand side.
+/// Finish a row, the first one of `tile`: check the residual, and store x in place of the right-hand side. x left of,
+/// at and right of the diagonal is known.
 ///
 /// # Safety
 /// `tile` points to a staged row.

@@ -9,8 +9,12 @@ use core::convert::Infallible;
 ///
 /// The result is an upper bound, usually within a factor of three; it is 0 if A⁻¹ does not exist. `norm` is ‖A‖.
 ///
-/// # Shapes and cost
-/// `work` has 2n elements. As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: entries of A or A⁻¹ near the limits of the number type are allowed.
+/// # Shapes
+/// `work` has 2n elements.
+///
+/// # Cost
+/// As [`norm_1`], applied to s·A⁻¹·s with s² ≈ ‖A‖. This scaling allows entries of A or A⁻¹ near the limits of the
+/// number type.
 pub fn reciprocal<T: Scalar>(
     factors: &impl FactoredMatrix<T>,
     infinity: bool,

@@ -1,6 +1,7 @@
 //! General tridiagonal matrices: LU with partial pivoting in LAPACK's storage.
 //!
-//! A has `sub` below, `diag` on and `sup` above the diagonal. Elimination from the top with exchanges of neighbouring rows gives
+//! A has `sub` below, `diag` on and `sup` above the diagonal. Elimination from the top with exchanges of neighboring
+//! rows gives
 //!
 //! ```text
 //! A = P₀·L₀·P₁·L₁ ⋯ Pₙ₋₂·Lₙ₋₂·U
@@ -28,34 +29,34 @@ pub struct GtMatrix<'a, T> {
 /// The factors of the matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GtLu<'a, T> {
-    /// The n − 1 entries of the L_i.
+    /// The n − 1 off-diagonal entries of the L_i.
     pub multiplier: &'a [T],
-    /// U's diagonal, n.
+    /// The diagonal of U, n entries.
     pub diag: &'a [T],
-    /// U's first superdiagonal, n − 1.
+    /// The first superdiagonal of U, n − 1 entries.
     pub sup: &'a [T],
-    /// U's second superdiagonal, n − 2.
+    /// The second superdiagonal of U, n − 2 entries.
     pub sup2: &'a [T],
-    /// n entries, counted from 1: row i was exchanged with row `pivot[i]`, which is i or i + 1.
+    /// n row numbers, counted from 1: row i was exchanged with row `pivot[i]`, which is i or i + 1.
     pub pivot: &'a [Int],
 }
 
 /// The arrays of [`factor`]: A on entry, and its factors on exit, as in [`GtLu`].
 #[derive(Debug)]
 pub struct GtLuMut<'a, T> {
-    /// In: A's subdiagonal.
+    /// On entry: the subdiagonal of A.
     pub multiplier: &'a mut [T],
-    /// In: A's diagonal.
+    /// On entry: the diagonal of A.
     pub diag: &'a mut [T],
-    /// In: A's superdiagonal.
+    /// On entry: the superdiagonal of A.
     pub sup: &'a mut [T],
-    /// Out only.
+    /// Output only.
     pub sup2: &'a mut [T],
-    /// Out only.
+    /// Output only.
     pub pivot: &'a mut [Int],
 }
 
-/// One step of elimination between the running row (`p0`, `p1`, 0) and the next (`c0`, `c1`, `c2`).
+/// One step of the elimination between the current row (`p0`, `p1`, 0) and the next row (`c0`, `c1`, `c2`).
 struct GtStep<T> {
     exchange: bool,
     multiplier: T,
@@ -71,17 +72,17 @@ impl<T: Scalar> GtStep<T> {
         let exchange = c0.abs1() > p0.abs1();
         let u = [select(exchange, c0, p0), select(exchange, c1, p1), select(exchange, c2, T::ZERO)];
         let other = [select(exchange, p0, c0), select(exchange, p1, c1), select(exchange, T::ZERO, c2)];
-        // Two zeros: there is nothing to eliminate.
+        // If both entries are zero, there is nothing to eliminate.
         let multiplier = if u[0] == T::ZERO { other[0] } else { divide(other[0], u[0]) };
         let rest = [other[1] - multiplier * u[1], other[2] - multiplier * u[2]];
         Self { exchange, multiplier, u, rest }
     }
 }
 
-/// Factor in place; return the first row of U whose diagonal entry is zero.
+/// Factor in place. Returns the first row of U whose diagonal entry is zero.
 ///
 /// # Cost
-/// Per row a division and 6 other operations; 3 words read, 4 and a pivot written.
+/// Per row: one division and 6 other operations; 3 words read, 4 words and one row number written.
 pub fn factor<T: Scalar>(f: GtLuMut<'_, T>) -> Option<usize> {
     let GtLuMut { multiplier, diag, sup, sup2, pivot } = f;
     let n = diag.len();
@@ -115,7 +116,7 @@ fn first<T: Scalar>(a: &[T]) -> T {
     at(a, 0)
 }
 
-/// `a[i]`, 0 beyond the end.
+/// `a[i]`, or 0 beyond the end.
 #[inline(always)]
 fn at<T: Scalar>(a: &[T], i: usize) -> T {
     a.get(i).copied().unwrap_or(T::ZERO)
@@ -128,7 +129,7 @@ fn at<T: Scalar>(a: &[T], i: usize) -> T {
 /// The first row of U whose diagonal entry is zero. The columns are then invalid.
 ///
 /// # Cost
-/// As [`factor`], and per row and column 8 operations and a division.
+/// As [`factor`], and 8 operations and one division per row and column.
 pub fn eliminate<T: Scalar>(
     (sub, diag, sup): (&mut [T], &mut [T], &mut [T]),
     rhs: &mut crate::raw::RawColumns<'_, T>,
@@ -159,7 +160,7 @@ pub fn eliminate<T: Scalar>(
     Ok(())
 }
 
-/// Row exchange and elimination in the first two of `x`.
+/// Apply a row exchange and an elimination step to the first two entries of `x`.
 #[inline(always)]
 fn forward<T: Scalar>(x: &mut [T], exchange: bool, multiplier: T) {
     let [x0, x1, ..] = x else { return };
@@ -172,7 +173,7 @@ fn back<T: Scalar>(diag: &[T], sup: &[T], sup2: &[T], x: &mut [T]) {
     let n = diag.len();
     let (mut x1, mut x2) = (T::ZERO, T::ZERO);
     for i in (0..n).rev() {
-        // Rows at the end have fewer neighbours; those that are missing must not meet a NaN.
+        // Rows at the end have fewer superdiagonals. A factor of zero would not suffice, because 0 · NaN is NaN.
         let sum = match n - i {
             1 => x[i],
             2 => x[i] - sup[i] * x1,
@@ -263,7 +264,7 @@ mod tests {
     use crate::testing::{TestRng, eps, largest};
     use bandsolve::{Complex32, Complex64, RealScalar};
 
-    /// Largest |b − op(A)·x| over the row sums times the largest x.
+    /// The largest |b − op(A)·x| relative to the row sum times the largest x.
     fn backward<T: Scalar>(a: GtMatrix<'_, T>, op: Op, x: &[T], b: &[T]) -> f64 {
         let (mut r, mut sums) = (b.to_vec(), vec![T::Real::ZERO; b.len()]);
         a.visit(|i, j, a| {
@@ -294,7 +295,8 @@ mod tests {
                 let mut x = b.clone();
                 lu.solve(op, &mut x);
                 let eta = backward(a, op, &x, &b);
-                // Three entries a row, pivots grow by at most 2; a transposed row is scaled by another's size.
+                // There are three entries per row, and pivots grow by at most 2. A transposed row is scaled by the size
+                // of another row.
                 let limit = if op == Op::Plain { 16.0 } else { 64.0 };
                 assert!(eta <= limit * eps::<T>(), "n = {n}, {op:?}: {:.1} eps", eta / eps::<T>());
             }
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_first_zero_pivot_is_reported() {
-        // The second differences between free ends: U's last pivot is exactly zero.
+        // Second differences with two free ends: the last pivot of U is exactly zero.
         let n = 9;
         let mut diag = vec![2.0; n];
         (diag[0], diag[n - 1]) = (1.0, 1.0);

@@ -41,7 +41,7 @@ pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
     if peak == R::ZERO || !peak.is_finite() {
         return peak;
     }
-    // In two steps neither factor leaves the range; the largest comes near 1.
+    // In two steps, no factor leaves the exponent range. The largest number is then near 1.
     let half = peak.sqrt().normalizer();
     let mut sum = R::ZERO;
     visit(&mut |a| {
@@ -51,7 +51,7 @@ pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
     sum.sqrt() / half / half
 }
 
-/// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may be of another type; NaN if an entry is.
+/// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may have another type. NaN if an entry is NaN.
 pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
     norm: MatrixNorm,
     (sub, diag, sup): (&[T], &[D], &[T]),
@@ -60,7 +60,7 @@ pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
         diag.iter().for_each(|a| f(a.abs()));
         sub.iter().chain(sup).for_each(|a| f(a.abs()));
     };
-    // What stands beside the diagonal entry: in column j sup_{j−1} and sub_j, in row i sub_{i−1} and sup_i.
+    // The off-diagonal entries: in column j sup_{j−1} and sub_j, in row i sub_{i−1} and sup_i.
     let widest = |before: &[T], after: &[T]| {
         let size = |a: &[T], i: usize| a.get(i).map_or(T::Real::ZERO, |a| a.abs());
         diag.iter()

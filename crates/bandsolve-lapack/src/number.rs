@@ -1,4 +1,4 @@
-//! The four number types, with arithmetic that LAPACK's range of data needs.
+//! The four number types, with arithmetic for the range of data that LAPACK allows.
 
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use core::hint::select_unpredictable;
@@ -39,7 +39,7 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
     if !T::COMPLEX {
         return a / b;
     }
-    // (The sum of both may be beyond the range.)
+    // (The sum of both can overflow.)
     let scale = larger(b.re().abs(), b.im().abs()).equilibrate();
     // The larger part of q is in [2, 4), so its square neither overflows nor underflows.
     let q = b.scale(scale);
@@ -48,7 +48,7 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
     (a * inverse).scale(scale)
 }
 
-/// `a` if `yes`, else `b`, without a branch: a comparison of random data would be mispredicted half the time.
+/// `a` if `yes`, otherwise `b`, without a branch. For random data, a branch would be mispredicted half the time.
 #[inline(always)]
 pub fn select<T: Scalar>(yes: bool, a: T, b: T) -> T {
     let re = select_unpredictable(yes, a.re(), b.re());
@@ -68,7 +68,7 @@ mod tests {
             // (3 − 2i)/(1 + 4i) = (3 − 2i)(1 − 4i)/17 = (−5 − 14i)/17
             assert!((q - c(-5.0 / 17.0, -14.0 / 17.0)).norm() < 4.0 * f64::EPSILON, "{e}: {q}");
         }
-        // |Re| + |Im| is beyond the range: x/x = 1.
+        // |Re| + |Im| overflows here, but x/x = 1.
         let large = c(0.7 * f64::MAX, -0.7 * f64::MAX);
         assert!((divide(large, large) - 1.0).norm() < 4.0 * f64::EPSILON, "{}", divide(large, large));
         assert!(!divide(c(1.0, 0.0), c(0.0, 0.0)).is_finite());

@@ -35,9 +35,9 @@ const GROUP: usize = 7;
 /// Two solves by partitions for one column, and one for each further column. Memory for 2 to 8 columns.
 ///
 /// # Errors
-/// Systems that need elimination from the top: small systems, systems that are singular to working precision, and systems that do not
-/// meet the accuracy contract of [`bandsolve`]. The number is the number of columns that are already solved, from the first. The other
-/// columns are unchanged.
+/// Systems that need elimination from the top: small systems, systems that are singular to working precision, and
+/// systems that miss the accuracy contract of [`bandsolve`]. The number is the number of columns that are already
+/// solved, from the first. The other columns are unchanged.
 pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -> Result<(), usize> {
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
@@ -124,7 +124,7 @@ impl<T: LapackScalar> WideJob for ProbeRows<'_, T> {
     }
 }
 
-/// A number in [−1, 1) from a hash of `i`, in 32 bits, of which vectors have products.
+/// A number in [−1, 1) from a hash of `i`. The hash uses 32 bits, because vectors have products of that size.
 #[inline(always)]
 fn random(i: u32) -> f64 {
     let h = i.wrapping_add(0x9e37_79b9);
@@ -144,7 +144,7 @@ impl<T: LapackScalar> WideJob for AllBelow<'_, T> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        // Without a way out in between, so that vectors can be compared.
+        // No early exit, so that the comparisons can use vectors.
         self.y.iter().fold(true, |below, y| below & (y.abs1() < self.limit))
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(run(&sub, &diag, &sup, &mut x, count), Ok(()));
         for (x, b) in x.chunks(n).zip(rhs.chunks(n)) {
             let size = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            // The contract of the library: 64ε of a row sum, here at most 3, times the largest x.
+            // The accuracy contract: 64ε of a row sum, here at most 3, times the largest x.
             let limit = 64.0 * f64::EPSILON * (3.0 * size + 3.0);
             let wrong = a.apply(x).unwrap().iter().zip(b).position(|(a, b)| !((a - b).abs() <= limit));
             assert_eq!(wrong, None, "x up to {size:.1e}");
@@ -181,15 +181,15 @@ mod tests {
     #[test]
     fn singular_systems_are_left_to_elimination_even_if_they_can_be_solved() {
         let n = 4000;
-        // Second differences between free ends: every right-hand side that sums to zero has solutions.
+        // Second differences with two free ends: every right-hand side with the sum zero has solutions.
         let (off, mut diag) = (vec![-1.0; n - 1], vec![2.0; n]);
         (diag[0], diag[n - 1]) = (1.0, 1.0);
         let mut x = vec![0.0; n];
         (x[5], x[n - 9]) = (1.0, -1.0);
         let rhs = x.clone();
         assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
-        assert_eq!(x, rhs, "left as it was");
-        // The same of every size, so that no signs cancel by chance.
+        assert_eq!(x, rhs, "x must not change");
+        // The same test for many sizes, so that random signs cannot cancel by chance.
         for n in CROSSOVER..CROSSOVER + 300 {
             diag[n - 1] = 1.0;
             let mut x = vec![0.0; n];
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(run(&off[..n - 1], &diag[..n], &off[..n - 1], &mut x, 1), Err(0), "n = {n}");
             diag[n - 1] = 2.0;
         }
-        // A row of zeros that asks for nothing.
+        // A row of zeros with the right-hand side zero.
         let mut rng = TestRng(8);
         let (mut sub, mut diag, mut sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
         (sub[99], diag[100], sup[100]) = (0.0, 0.0, 0.0);

@@ -14,7 +14,7 @@ use crate::number::larger;
 use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, RealScalar, Scalar};
 
-/// The side of the diagonal that an array contains. The other side is its conjugate.
+/// The triangle that the off-diagonal array contains. The other triangle is its conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriangleSide {
     /// Below the diagonal.
@@ -24,14 +24,14 @@ pub enum TriangleSide {
 }
 
 impl TriangleSide {
-    /// An entry of this side as one below the diagonal, or back.
+    /// Convert an entry of this side to one below the diagonal, or back.
     #[inline(always)]
     pub fn below<T: Scalar>(self, e: T) -> T {
         if self == TriangleSide::Lower { e } else { Scalar::conj(e) }
     }
 }
 
-/// A matrix, with n diagonal and n − 1 off-diagonal entries; or its factors, D and the off-diagonal entries of L.
+/// A matrix with n diagonal and n − 1 off-diagonal entries, or its factors: D and the off-diagonal entries of L.
 #[derive(Debug, Clone, Copy)]
 pub struct Symmetric<'a, T: Scalar> {
     /// Diagonal.
@@ -42,10 +42,10 @@ pub struct Symmetric<'a, T: Scalar> {
     pub side: TriangleSide,
 }
 
-/// Factor in place; stop at the first row whose pivot is not positive, and return this row.
+/// Factor in place. Stops at the first row whose pivot is not positive, and returns this row.
 ///
 /// # Cost
-/// Per row a division and 3 other operations; 2 words read and written.
+/// Per row: one division and 3 other operations; 2 words read and written.
 pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
     for (i, e) in off.iter_mut().enumerate() {
         if diag[i] <= T::Real::ZERO {
@@ -60,8 +60,10 @@ pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
 }
 
 impl<T: Scalar> Symmetric<'_, T> {
-    /// v ← |(L·D·Lᴴ)⁻¹|·v: the inverse of a bidiagonal matrix has one product in each entry, and those of L⁻ᴴ·D⁻¹·L⁻¹ that
-    /// add up have the same sign, so that the moduli can be taken first.
+    /// v ← |(L·D·Lᴴ)⁻¹|·v.
+    ///
+    /// Each entry of the inverse of a bidiagonal matrix is a single product. The terms in each sum of L⁻ᴴ·D⁻¹·L⁻¹ have
+    /// the same sign. The moduli can therefore be computed first.
     pub fn solve_moduli(&self, v: &mut [T::Real]) {
         let n = self.n();
         for i in 1..n {
@@ -74,7 +76,8 @@ impl<T: Scalar> Symmetric<'_, T> {
         }
     }
 
-    /// 1/(‖A‖₁·‖A⁻¹‖₁), exact except for rounding errors, of the matrix with these factors; `norm` = ‖A‖₁, `v` is scratch.
+    /// 1/(‖A‖₁·‖A⁻¹‖₁) of the matrix with these factors, exact except for rounding errors. `norm` = ‖A‖₁, and `v` is
+    /// scratch.
     ///
     /// # Source
     /// N. J. Higham, SIAM J. Sci. Stat. Comput. 7 (1986).
@@ -85,13 +88,13 @@ impl<T: Scalar> Symmetric<'_, T> {
         if norm == T::Real::ZERO || self.diag.iter().any(|d| *d <= T::Real::ZERO) {
             return T::Real::ZERO;
         }
-        // Of s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
+        // The condition of s·A⁻¹·s with s² ≈ ‖A‖, so that A and A⁻¹ can be near the ends of the exponent range.
         let s = power_of_two_near(norm.sqrt());
         v.fill(s);
         self.solve_moduli(v);
         let inverse = v.iter().fold(T::Real::ZERO, |m, v| m.max_nan(*v * s));
         let product = inverse * (norm / s / s);
-        // A singular matrix has an inverse that overflows, or is no number.
+        // The inverse of a singular matrix overflows, or contains NaN.
         if product.is_nan() { T::Real::ZERO } else { T::Real::ONE / product }
     }
 
@@ -121,7 +124,7 @@ impl<T: Scalar> MatrixEntries<T> for Symmetric<'_, T> {
     }
 }
 
-/// Where these are the factors of A.
+/// The implementation is valid if these are the factors of A.
 impl<T: Scalar> FactoredMatrix<T> for Symmetric<'_, T> {
     fn n(&self) -> usize {
         self.diag.len()
@@ -157,7 +160,7 @@ mod tests {
     use crate::testing::{TestRng, largest};
     use bandsolve::Complex64;
 
-    /// A diagonally dominant matrix and its factors, for both ways to give what stands beside the diagonal.
+    /// A diagonally dominant matrix and its factors, for off-diagonal entries from either side.
     fn system(n: usize, side: TriangleSide) -> [(Vec<f64>, Vec<Complex64>); 2] {
         let mut rng = TestRng(3);
         let diag: Vec<f64> = (0..n).map(|_| 3.0 + rng.real()).collect();
@@ -185,16 +188,16 @@ mod tests {
             let rhs: Vec<Complex64> = (0..n).map(|i| (0..n).map(|j| entry(i, j) * expected[j]).sum()).collect();
             let mut x = rhs.clone();
             factors.solve(Op::Plain, &mut x);
-            x[3] += 1e-3; // spoilt, for refinement to mend
+            x[3] += 1e-3; // an error that refinement must remove
             let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
             let scratch = RefineScratch { weights: &mut weights, first: &mut first, second: &mut [] };
             let bounds = refine(&FactoredSystem { a, factors, op: Op::Plain }, &rhs, &mut x, scratch);
             let error = largest(x.iter().zip(&expected).map(|(x, e)| (x - e).norm()));
             let size = largest(x.iter().map(|x| x.norm()));
             assert!(bounds.backward <= f64::EPSILON && bounds.forward <= 100.0 * f64::EPSILON, "{bounds:?}");
-            // The right-hand side was rounded too, in sums of three products.
+            // The right-hand side has rounding errors too, from sums of three products.
             assert!(error <= 2.0 * bounds.forward * size, "{error:.1e}, bound {:.1e}", bounds.forward * size);
-            // Columns of the inverse, one by one.
+            // The columns of the inverse, one by one.
             let inverse = (0..n).map(|j| {
                 let mut e = vec![Complex64::ZERO; n];
                 e[j] = Complex64::ONE;

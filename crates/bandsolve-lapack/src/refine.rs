@@ -8,9 +8,9 @@ use core::convert::Infallible;
 
 /// The entries of a matrix.
 pub trait MatrixEntries<T> {
-    /// Most entries that a row has.
+    /// Maximum number of entries per row.
     fn row_entries(&self) -> usize;
-    /// Calls `visit(i, j, a_ij)` for every entry.
+    /// Call `visit(i, j, a_ij)` for every entry.
     fn visit(&self, visit: impl FnMut(usize, usize, T));
 }
 
@@ -18,7 +18,7 @@ pub trait MatrixEntries<T> {
 pub trait FactoredMatrix<T: Scalar> {
     /// Number of unknowns.
     fn n(&self) -> usize;
-    /// v ← op(A)⁻¹·v; with factors of Hermitian matrices op is not the transpose.
+    /// v ← op(A)⁻¹·v. With factors of Hermitian matrices, op is not the transpose.
     fn solve(&self, op: Op, v: &mut [T]);
     /// v ← op(A)⁻ᴴ·v
     fn solve_adjoint(&self, op: Op, v: &mut [T]) {
@@ -32,14 +32,16 @@ pub trait FactoredMatrix<T: Scalar> {
             }
         }
     }
-    /// ‖ |op(A)⁻¹|·w ‖∞ = ‖op(A)⁻¹·diag(w)‖∞, or an estimate of it; `w`, `first`, `second` may be overwritten.
+    /// ‖ |op(A)⁻¹|·w ‖∞ = ‖op(A)⁻¹·diag(w)‖∞, or an estimate of this norm. `w`, `first` and `second` may be
+    /// overwritten.
     fn amplify(&self, op: Op, w: &mut [T::Real], first: &mut [T], second: &mut [T]) -> T::Real {
-        // Weights near 1 and s·A⁻¹, which is about as large as what comes out: A⁻¹ alone may leave the range.
+        // Use weights near 1 and s·A⁻¹, which has approximately the size of the result. A⁻¹ alone may leave the
+        // exponent range.
         let s = power_of_two_near(w.iter().fold(T::Real::ZERO, |m, w| larger(*w, m)));
         w.iter_mut().for_each(|w| *w = *w / s);
         let weigh = |v: &mut [T]| v.iter_mut().zip(&*w).for_each(|(v, w)| *v = v.scale(*w));
         let scale = |v: &mut [T]| v.iter_mut().for_each(|v| *v = v.scale(s));
-        // The 1-norm of the adjoint.
+        // The norm is the 1-norm of the adjoint.
         let Ok(norm) = norm_1([first, second], |adjoint, v: &mut [T]| {
             if adjoint {
                 weigh(v);
@@ -59,11 +61,11 @@ pub trait FactoredMatrix<T: Scalar> {
 /// A system op(A)·x = b with the factors of A.
 #[derive(Debug)]
 pub struct FactoredSystem<A, F> {
-    /// A
+    /// The matrix A.
     pub a: A,
-    /// Its factors.
+    /// The factors of A.
     pub factors: F,
-    /// Which system.
+    /// The operation on A.
     pub op: Op,
 }
 
@@ -87,10 +89,10 @@ impl<A, F> FactoredSystem<A, F> {
     }
 }
 
-/// Bounds for one solution.
+/// Error bounds of one solution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds<R> {
-    /// At least ‖x − exact x‖∞ / ‖x‖∞, as far as the estimate of a norm goes.
+    /// An upper bound of ‖x − exact x‖∞ / ‖x‖∞, up to the accuracy of the norm estimate.
     pub forward: R,
     /// max_i |b − op(A)x|_i / (|op(A)||x| + |b|)_i: the smallest relative change of any entry of A and b that makes x exact.
     pub backward: R,
@@ -120,7 +122,7 @@ const MAX_STEPS: usize = 5;
 /// k is the number of entries in a row, u the rounding error. (k+1)·u·(…) bounds the rounding errors in r.
 ///
 /// # Cost
-/// A residual and a solve for each step, then what [`FactoredMatrix::amplify`] takes: 4 or 5 solves.
+/// One residual and one solve per step, then 4 or 5 solves for [`FactoredMatrix::amplify`].
 ///
 /// # Source
 /// M. Arioli, J. Demmel, I. Duff, SIAM J. Matrix Anal. Appl. 10 (1989); N. J. Higham, Accuracy and Stability of Numerical
@@ -156,7 +158,7 @@ pub fn refine<T: Scalar>(
     Bounds { forward: if size > T::Real::ZERO { error / size } else { error }, backward }
 }
 
-/// Weights up to `small` are sums of products that underflow may have spoilt by up to `tiny`.
+/// Weights up to `small` are sums of products in which underflow can cause errors up to `tiny`.
 struct Floor<R> {
     tiny: R,
     small: R,

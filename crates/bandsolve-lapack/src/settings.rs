@@ -1,19 +1,19 @@
-//! What the environment says, read once.
+//! Settings from environment variables, which are read once.
 
 use std::sync::OnceLock;
 
-/// When large systems are split, and how.
+/// Whether large systems are divided into partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partition {
-    /// From the size on at which it pays.
+    /// Divide systems from the size on at which partitions are faster.
     Usual,
-    /// Always, with so many rows: small tests then reach the parallel code.
+    /// Always divide, with this number of rows per partition. Small tests then use the parallel code.
     Rows(usize),
-    /// Never.
+    /// Never divide.
     Off,
 }
 
-/// `BANDSOLVE_FORCE_PARTITION`: a number of rows, 0 for never.
+/// `BANDSOLVE_FORCE_PARTITION`: the number of rows per partition, or 0 for no partitions.
 pub fn partition() -> Partition {
     static PARTITION: OnceLock<Partition> = OnceLock::new();
     *PARTITION.get_or_init(|| parse(std::env::var("BANDSOLVE_FORCE_PARTITION").ok().as_deref()))

@@ -1,8 +1,9 @@
-//! The symbols: for every routine and type a C function named as Fortran names it (`dgtsv_`), and the same with the prefix
-//! `scipy_`.
+//! The exported symbols. For every routine and type, there is a C function with its Fortran name (`dgtsv_`), and the
+//! same function with the prefix `scipy_`.
 //!
-//! Lengths of character arguments, which Fortran passes at the end, are not declared: the caller removes them, and every
-//! character argument here is one letter. No panic crosses the border: INFO is then [`PANICKED`], a value NaN.
+//! Fortran passes the lengths of character arguments at the end. They are not declared here, because the caller removes
+//! them, and every character argument of these routines is one letter. No panic leaves the library. In case of a panic,
+//! INFO is [`PANICKED`], and a real result is NaN.
 
 use crate::{Int, entry};
 use bandsolve::{Complex32, Complex64, RealScalar};
@@ -21,13 +22,13 @@ fn value_of<R: RealScalar>(routine: impl FnOnce() -> R) -> R {
     caught(routine).unwrap_or(R::NAN)
 }
 
-/// What a routine returns, in standard arithmetic; `None` if it panicked.
+/// The result of a routine in standard floating-point mode. `None` if it panicked.
 fn caught<R>(routine: impl FnOnce() -> R) -> Option<R> {
     let _mode = Standard::enter();
     catch_unwind(AssertUnwindSafe(routine)).ok()
 }
 
-/// A subroutine with INFO as its last argument; a workspace that is not used can stand before that, after a semicolon.
+/// A subroutine with INFO as its last argument. An unused workspace before INFO can be given after a semicolon.
 macro_rules! subroutine {
     ($prefix:literal $letter:literal $family:ident :: $name:ident $arguments:tt) => {
         subroutine!($prefix $letter $family :: $name = $name $arguments);
@@ -36,19 +37,19 @@ macro_rules! subroutine {
      ( $($argument:ident : $type:ty),* $(; $unused:ident)? )) => {
         #[unsafe(export_name = concat!($prefix, $letter, stringify!($name), "_"))]
         pub unsafe extern "C" fn $name($($argument: $type,)* $($unused: *mut c_void,)? info: &mut Int) {
-            // SAFETY: the caller keeps to LAPACK's documentation.
+            // SAFETY: the caller follows LAPACK's documentation.
             *info = info_of(|| unsafe { entry::$family::$routine::<T>($($argument),*) });
         }
     };
 }
 
-/// A function of a real value.
+/// A function with a real result.
 macro_rules! function {
     ($prefix:literal $letter:literal $family:ident :: $routine:ident = $name:ident
      ( $($argument:ident : $type:ty),* $(; $unused:ident)? )) => {
         #[unsafe(export_name = concat!($prefix, $letter, stringify!($name), "_"))]
         pub unsafe extern "C" fn $name($($argument: $type,)* $($unused: *mut c_void)?) -> R {
-            // SAFETY: the caller keeps to LAPACK's documentation.
+            // SAFETY: the caller follows LAPACK's documentation.
             value_of(|| unsafe { entry::$family::$routine::<T>($($argument),*) })
         }
     };
@@ -106,7 +107,7 @@ macro_rules! all_types {
     };
 }
 
-/// What only the real routines have, or have with other arguments.
+/// The routines that only real types have, or that have other arguments for complex types.
 macro_rules! real_types {
     ($p:literal $l:literal) => {
         all_types!($p $l);
@@ -124,7 +125,7 @@ macro_rules! real_types {
     };
 }
 
-/// What only the complex routines have, or have with other arguments.
+/// The routines that only complex types have, or that have other arguments for real types.
 macro_rules! complex_types {
     ($p:literal $l:literal) => {
         all_types!($p $l);

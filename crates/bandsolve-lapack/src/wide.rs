@@ -1,17 +1,19 @@
-//! Loops compiled for wider vectors than every machine has, where this one has them.
+//! Loops that are compiled for wide vectors, which run if the machine has them.
 //!
-//! Nothing is fused or reordered, so results are the same bit for bit.
+//! No operation is fused or reordered, so the results are the same, bit for bit.
 
-/// Work whose loops gain from wide vectors. `run` and all that it calls in its loops must be `#[inline(always)]`: what is not
-/// inlined is compiled for the narrow ones.
+/// A computation whose loops are faster with wide vectors.
+///
+/// `run` and all functions that it calls in its loops must be `#[inline(always)]`. Other functions are compiled for
+/// narrow vectors.
 pub trait WideJob {
-    /// What comes out.
+    /// The result.
     type Output;
-    /// Does the work.
+    /// Do the computation.
     fn run(self) -> Self::Output;
 }
 
-/// Runs a job on the widest vectors of this machine.
+/// Run a job with the widest vectors of this machine.
 #[inline]
 pub fn run<J: WideJob>(job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]

@@ -1,25 +1,26 @@
-//! Reports of wrong arguments, to the program's own `xerbla_` if it has one.
+//! Reports of invalid arguments, to the program's own `xerbla_` if it has one.
 
 use crate::Int;
 use std::io::{Write, stderr};
 
-/// Reports that argument `index` (from 1) of `routine` is wrong.
+/// Report that argument `index` (from 1) of `routine` is invalid.
 ///
-/// If the program or a library that it loads defines LAPACK's `xerbla_`, that is called, with the name and its length;
-/// else LAPACK's message goes to the standard error output, and the routine returns to its caller.
+/// If the program or one of its libraries defines LAPACK's `xerbla_`, this function calls it with the routine's name
+/// and the length of the name. Otherwise it writes LAPACK's message to standard error, and the routine returns to its
+/// caller.
 pub fn xerbla(routine: &str, index: Int) {
     match theirs() {
-        // SAFETY: `xerbla_(SRNAME, INFO)` is LAPACK's interface, with the length of the name at the end.
+        // SAFETY: LAPACK's interface is `xerbla_(SRNAME, INFO)`, followed by the length of the name.
         Some(report) => unsafe { report(routine.as_ptr(), &index, routine.len()) },
-        // Where nobody listens, INFO has to do.
+        // If the message cannot be written, the caller still has INFO.
         None => _ = writeln!(stderr(), " ** On entry to {routine} parameter number {index:2} had an illegal value"),
     }
 }
 
 type Xerbla = unsafe extern "C" fn(*const u8, *const Int, usize);
 
-// A weak reference: the linker, or the loader, fills in the address of the first `xerbla_` that it finds, which in a
-// program with one of its own is that, or 0.
+// A weak reference. The linker or the loader fills in the address of the first `xerbla_` that it finds. This is the
+// program's own one if it has one, and 0 if there is none.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 core::arch::global_asm!(
     ".weak xerbla_",
@@ -37,7 +38,7 @@ fn theirs() -> Option<Xerbla> {
     unsafe extern "C" {
         static bandsolve_xerbla_address: Option<Xerbla>;
     }
-    // SAFETY: a word that the loader has written before any code of this library runs; 0 is `None`.
+    // SAFETY: the loader wrote this word before any code of this library runs; 0 is `None`.
     unsafe { bandsolve_xerbla_address }
 }
 
@@ -51,7 +52,7 @@ mod tests {
     use std::fs::File;
     use std::process::{Command, Stdio};
 
-    /// In a process of its own, whose standard error output takes nothing.
+    /// Run in a separate process whose standard error cannot be written.
     #[test]
     fn a_report_that_nobody_takes_is_dropped() {
         const CHILD: &str = "BANDSOLVE_XERBLA_TEST";

@@ -1,4 +1,4 @@
-//! The symbols as a program with an `xerbla_` of its own finds them.
+//! Call the exported symbols from a program with its own `xerbla_`.
 
 use bandsolve::Complex64;
 use lapack_bandsolve::Int;
@@ -52,13 +52,13 @@ extern "C" fn xerbla_(name: *const u8, info: &Int, length: usize) {
 fn wrong_arguments_go_to_the_programs_own_xerbla() {
     let (mut info, none) = (0, null_mut());
     let mut infos = Vec::new();
-    // SAFETY: LAPACK's signatures; nothing is read once an argument is wrong.
+    // SAFETY: these are LAPACK's signatures; nothing is read after an invalid argument.
     unsafe {
         dgtsv_(&-1, &1, none, none, none, none, &1, &mut info);
         infos.push(info);
         dgbsv_(&3, &1, &1, &1, none, &3, null_mut(), none, &3, &mut info);
         infos.push(info);
-        // The rows that a band needs do not fit 32 bits.
+        // The number of rows of this band exceeds 32 bits.
         dgbsv_(&3, &Int::MAX, &Int::MAX, &1, none, &Int::MAX, null_mut(), none, &3, &mut info);
         infos.push(info);
         zpbtrf_(&b'x', &3, &1, null_mut(), &2, &mut info, 1);
@@ -104,9 +104,9 @@ fn both_names_solve_small_and_large_systems() {
             }
             assert_eq!(info, 0);
             for column in b.chunks(n + 3) {
-                // The inverse has row sums below 1: an error of a few roundings of 5.
+                // The row sums of the inverse are below 1, so the error is a few rounding errors of 5.
                 assert!(column[..n].iter().all(|x| (x - 1.0).abs() <= 16.0 * f64::EPSILON));
-                assert!(column[n..].iter().all(|x| x.is_nan()), "the gap is kept");
+                assert!(column[n..].iter().all(|x| x.is_nan()), "entries between the columns must not change");
             }
             b.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
         };
@@ -116,7 +116,8 @@ fn both_names_solve_small_and_large_systems() {
 
 #[test]
 fn an_exact_zero_pivot_is_reported_for_large_systems_too() {
-    // Second differences between free ends: U's last pivot is exactly zero, and this right-hand side has solutions.
+    // Second differences with two free ends: the last pivot of U is exactly zero, and this right-hand side has
+    // solutions.
     let n = 6000;
     let (mut dl, mut d, mut du) = (vec![-1.0; n - 1], vec![2.0; n], vec![-1.0; n - 1]);
     (d[0], d[n - 1]) = (1.0, 1.0);
@@ -131,7 +132,7 @@ fn an_exact_zero_pivot_is_reported_for_large_systems_too() {
     assert_eq!(info, n as Int);
 }
 
-/// 17 GiB of address space, of which 130 MiB are touched.
+/// Uses 17 GiB of address space, of which 130 MiB are accessed.
 #[test]
 fn products_of_sizes_beyond_32_bits() {
     let (n, leading) = (33_000usize, 65_536usize);
@@ -143,7 +144,7 @@ fn products_of_sizes_beyond_32_bits() {
     }
     let (mut b, mut pivot, mut info) = (vec![1.0; n], vec![0; n], 1);
     let (size, leading) = (n as Int, leading as Int);
-    // SAFETY: n columns begin inside of the memory, and are one row; it is freed once, by its layout.
+    // SAFETY: n columns with one row each begin inside the memory, which is freed once, with its layout.
     unsafe {
         (0..n).for_each(|j| *ab.add(j * leading as usize) = 2.0);
         dgbsv_(&size, &0, &0, &1, ab, &leading, pivot.as_mut_ptr(), b.as_mut_ptr(), &size, &mut info);
@@ -153,7 +154,7 @@ fn products_of_sizes_beyond_32_bits() {
     assert!(b.iter().all(|x| *x == 0.5));
 }
 
-/// Solves a tridiagonal system with x = 1; returns INFO.
+/// Solve a tridiagonal system with x = 1. Returns INFO.
 fn tridiagonal(n: usize) -> Int {
     let (mut dl, mut d, mut du, mut x) = (vec![1.0; n], vec![4.0; n], vec![1.0; n], vec![6.0; n]);
     (x[0], x[n - 1]) = (5.0, 5.0);
@@ -167,7 +168,7 @@ fn tridiagonal(n: usize) -> Int {
     info
 }
 
-/// In a process of its own, which may not have as many addresses as the stacks of the threads that it is asked to start.
+/// Run in a separate process whose address space is too small for the stacks of the requested threads.
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_that_cannot_be_started() {
@@ -181,18 +182,18 @@ fn threads_that_cannot_be_started() {
     }
     let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
     let before = threads();
-    // The last are large enough for many threads.
+    // The last sizes are large enough for many threads.
     for n in [2, 2000, 400_000, 400_000, 2] {
         assert_eq!((tridiagonal(n), threads()), (0, before), "n = {n}");
     }
 }
 
-/// MXCSR of the caller: flush to zero and denormals are zero; rounding down, up, towards zero.
+/// MXCSR of the caller: flush to zero and denormals are zero; rounding down, up, and towards zero.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn arithmetic_of_the_caller() {
     use core::arch::asm;
-    // SAFETY: no reserved bit is set; the usual word is back before anything is computed here.
+    // SAFETY: no reserved bit is set; the usual word is restored before anything is computed here.
     let set = |word: u32| unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word) };
     let (n, leading) = (100, 7);
     let solve = |word: u32| {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# LAPACK's own test programs with this library in front of LAPACK: the paths GB, GT, PB, PT and EQ in all four precisions,
-# as usual and with partitions forced small. Fails unless every path says that it passed and every routine was ours.
+# Run LAPACK's test programs with this library loaded before LAPACK: the paths GB, GT, PB, PT and EQ in all four precisions,
+# with the default partitions and with very small ones. Fails unless every path passes and every routine comes from this library.
 #
-# usage: lapack-test.sh [LIBRARY [LETTERS]]     without LIBRARY the development build is made and tested
+# usage: lapack-test.sh [LIBRARY [LETTERS]]     without LIBRARY, build and test the development version
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -15,7 +15,7 @@ if [ -z "$at" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     at=$(programs || true)
 fi
 if [ -z "$at" ]; then
-    echo "1 skipped: LAPACK's test programs are not here (Debian and Ubuntu: apt-get install liblapack-test)"
+    echo "1 skipped: LAPACK's test programs are not installed (Debian and Ubuntu: apt-get install liblapack-test)"
     exit 0
 fi
 
@@ -33,7 +33,7 @@ paths=(GB GT PB PT)
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
-# Sizes up to the most that the programs take (132), so that partitions and blocks have neighbours.
+# Sizes up to the maximum of the programs (132), so that partitions and blocks have neighbors.
 input() {
     cat <<END
 Linear equations, banded and tridiagonal
@@ -60,7 +60,7 @@ ${1}EQ
 END
 }
 
-# The symbols of one precision that the programs must find here.
+# The symbols of one precision that the programs must find in this library.
 wanted() {
     local norms="langt langb lanst lansb"
     [[ $1 == [cz] ]] && norms="langt langb lanht lanhb"
@@ -70,7 +70,7 @@ wanted() {
     done
 }
 
-# One precision and one size of partitions, in a folder of its own.
+# Test one precision and one partition size, in a separate directory.
 check() { # letter, rows
     local letter=$1 rows=$2 upper=${1^^} own=$work/$1.$2
     mkdir "$own"
@@ -97,11 +97,11 @@ check() { # letter, rows
     grep -aqF "All tests for ${upper}EQ routines passed the threshold" "$own/out" ||
         fail "$letter, partitions $rows: no line for ${upper}EQ"
     count=$(grep -aoE "\( *[0-9]+ tests run\)" "$own/out" | grep -oE "[0-9]+" | awk '{ n += $1 } END { print n + 0 }')
-    echo "xlintst$letter, partitions $rows: $count tests, $(wc -l <"$own/bound") symbols bound here"
+    echo "xlintst$letter, partitions $rows: $count tests, $(wc -l <"$own/bound") symbols bound to this library"
     exit "$failures"
 }
 
-# As many at a time as there are processors.
+# Run one process per processor.
 processes=()
 for letter in ${2:-s d c z}; do
     for rows in usual 4; do

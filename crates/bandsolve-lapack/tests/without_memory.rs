@@ -1,4 +1,5 @@
-//! Without memory, routines go a slower way: LAPACK has no INFO for it, and a program that links LAPACK expects none.
+//! Without enough memory, routines use a slower path. LAPACK has no INFO for this case, and programs that link LAPACK
+//! expect none.
 
 use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
 use lapack_bandsolve::Int;
@@ -15,10 +16,10 @@ unsafe extern "C" {
     fn dpbsv_(uplo: &u8, n: I, kd: I, nrhs: I, ab: F, ldab: I, b: F, ldb: I, info: &mut Int, uplo_len: usize);
 }
 
-/// Right-hand sides: enough to be solved in groups.
+/// The number of right-hand sides, which is large enough for groups.
 const COUNT: usize = 9;
 
-/// Whatever allocation fails, `solve` leaves INFO = 0 and x = 1 behind.
+/// Check that `solve` returns INFO = 0 and x = 1 whichever allocation fails.
 fn check(what: &str, n: usize, row_sum: impl Fn(usize) -> f64, mut solve: impl FnMut(F, &mut Int)) {
     let rhs: Vec<f64> = (0..COUNT).flat_map(|_| (0..n).map(&row_sum)).collect();
     let mut x = rhs.clone();
@@ -26,7 +27,7 @@ fn check(what: &str, n: usize, row_sum: impl Fn(usize) -> f64, mut solve: impl F
         x.copy_from_slice(&rhs);
         let mut info = -77;
         solve(x.as_mut_ptr(), &mut info);
-        // Rows that are strictly dominant: an error of a few roundings a row.
+        // The rows are strictly diagonally dominant, so the error is a few rounding errors per row.
         let wrong = x.iter().position(|x| !((x - 1.0).abs() < 1e-12));
         assert_eq!((info, wrong), (0, None), "{what}");
         Ok(())
@@ -36,7 +37,7 @@ fn check(what: &str, n: usize, row_sum: impl Fn(usize) -> f64, mut solve: impl F
 
 #[test]
 fn every_allocation_may_fail() {
-    // Prepared here: what fails is an allocation of the library.
+    // Allocate everything first, so that only allocations of the library fail.
     let count = COUNT as Int;
     let n = 6000;
     let (size, off) = (n as Int, vec![1.0; n]);

@@ -1,4 +1,4 @@
-//! Matrices and factors whose number type the caller selects by a number.
+//! Matrices and factors of any number type, which the caller selects by a number.
 
 use crate::bandsolve_mpi_eigen_t;
 use crate::status::{RankFailure, RankResult};
@@ -11,7 +11,7 @@ use bandsolve_mpi::{
 use core::ffi::c_void;
 use core::{any::Any, slice};
 
-/// Evaluate the expression with the number type of this kind.
+/// Evaluate an expression with the number type of a kind.
 macro_rules! of_kind {
     ($kind:expr, $number:ident => $body:expr) => {
         match $kind {
@@ -31,36 +31,40 @@ macro_rules! of_kind {
                 type $number = Complex64;
                 $body
             }
-            other => Err(RankFailure::argument(format!("there is no number type {other}; use 0 to 3"))),
+            other => Err(RankFailure::argument(format!("kind is {other}, expected a number type from 0 to 3"))),
         }
     };
 }
 
+/// Borrow an array of the caller for reading.
+///
 /// # Safety
-/// There are so many numbers, which nobody writes for `'a`; or none.
+/// `start` points to `len` numbers, which nobody writes for `'a`. If `len` is 0, it may be any address.
 pub(crate) unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) -> &'a [T] {
     if len == 0 {
         return &[];
     }
     let start = start.cast::<T>();
     assert!(start.is_aligned() && !start.is_null(), "an array is null or not aligned to its number type");
-    // SAFETY: the caller's promise; the address was looked at.
+    // SAFETY: the caller's promise; the address was checked.
     unsafe { slice::from_raw_parts(start, len) }
 }
 
+/// Borrow an array of the caller for writing.
+///
 /// # Safety
-/// There are so many numbers, which nobody else reads or writes for `'a`; or none.
+/// `start` points to `len` numbers, which nobody else reads or writes for `'a`. If `len` is 0, it may be any address.
 pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) -> &'a mut [T] {
     if len == 0 {
         return &mut [];
     }
     let start = start.cast::<T>();
     assert!(start.is_aligned() && !start.is_null(), "an array is null or not aligned to its number type");
-    // SAFETY: the caller's promise; the address was looked at.
+    // SAFETY: the caller's promise; the address was checked.
     unsafe { slice::from_raw_parts_mut(start, len) }
 }
 
-/// Write the product with x to y.
+/// Write a product with x to y.
 ///
 /// # Safety
 /// x and y have `len` numbers of this type.
@@ -87,7 +91,7 @@ pub(crate) trait RankHeldMatrix {
     /// Find the eigenvalues of a Hermitian pencil nearest to a target: values, offsets, residuals and vectors.
     ///
     /// # Safety
-    /// There is room for so many numbers of the type of the matrix.
+    /// `_vectors` has an address, and the number of values of the type of the matrix that fit there.
     unsafe fn nearest(
         &self,
         _ranks: &Ranks,
@@ -96,9 +100,7 @@ pub(crate) trait RankHeldMatrix {
         _numbers: [&mut [f64]; 3],
         _vectors: (*mut c_void, usize),
     ) -> RankResult {
-        Err(RankFailure::argument(
-            "eigenvalues are available only for block tridiagonal matrices; create the matrix as Blocks".into(),
-        ))
+        Err(RankFailure::argument("A is no block tridiagonal matrix, which eigsh requires; create A as Blocks".into()))
     }
 
     fn as_any(&self) -> &dyn Any;

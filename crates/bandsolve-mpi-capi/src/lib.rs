@@ -105,10 +105,10 @@ pub extern "C" fn bandsolve_mpi_last_error() -> *const c_char {
     status::last_error()
 }
 
-/// Create ranks from the communicator whose handle is at an address. The communicator is duplicated.
+/// Create ranks from a duplicate of the communicator with its handle at an address.
 ///
 /// # Safety
-/// `handle` points to the handle of an intracommunicator, of `size` bytes; `out` may be written.
+/// `handle` points to the handle of an intracommunicator, which has `size` bytes. `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_ranks(
     handle: *const c_void,
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn bandsolve_mpi_ranks(
                 "mpi4py and libbandsolve_mpi_capi use different MPI libraries; build both with the same MPI".into(),
             ));
         }
-        // SAFETY: a handle stands there, says the caller, and it is as long as ours.
+        // SAFETY: the caller's promise; the size of the handle was checked.
         let ranks = unsafe { Ranks::from_raw(handle.cast::<MPI_Comm>().read_unaligned()) };
         // SAFETY: the caller's promise.
         unsafe { out.write(Box::into_raw(Box::new(bandsolve_mpi_ranks_t(ranks)))) };
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn bandsolve_mpi_ranks(
 /// Create a block tridiagonal matrix from the block rows of this rank. `kind`: 0 to 3 for f32, f64, Complex32 and Complex64.
 ///
 /// # Safety
-/// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind, blocks column-major; `out` may be
+/// `ranks` comes from [`bandsolve_mpi_ranks`]. `sub`, `diag` and `sup` have `len` numbers of that kind, with column-major blocks. `out` may be
 /// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_blocks(
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn bandsolve_mpi_blocks(
 /// Create a banded matrix from the rows of this rank.
 ///
 /// # Safety
-/// `ranks` is of [`bandsolve_mpi_ranks`]; `rows` has `len` numbers of that kind, lower + upper + 1 a row; `out` may be written.
+/// `ranks` comes from [`bandsolve_mpi_ranks`]. `rows` has `len` numbers of that kind, lower + upper + 1 per row. `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_banded(
     ranks: *const bandsolve_mpi_ranks_t,
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn bandsolve_mpi_banded(
 /// otherwise the systems follow each other.
 ///
 /// # Safety
-/// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind; `out` may be written.
+/// `ranks` comes from [`bandsolve_mpi_ranks`]. `sub`, `diag` and `sup` have `len` numbers of that kind. `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_batch(
     ranks: *const bandsolve_mpi_ranks_t,
@@ -216,7 +216,8 @@ pub unsafe extern "C" fn bandsolve_mpi_batch(
 /// Create a Poisson problem on a box. This rank owns `planes` planes along the first axis. `kind`: 0 or 1 for f32 and f64.
 ///
 /// # Safety
-/// `ranks` is of [`bandsolve_mpi_ranks`]; there are as many axes as `whole` says, with as many numbers as they say; `out` may be written.
+/// `ranks` comes from [`bandsolve_mpi_ranks`]. `axes` points to as many axes as `whole` says, and the arrays of the axes have the lengths that the
+/// axes say. `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_poisson(
     ranks: *const bandsolve_mpi_ranks_t,
@@ -240,8 +241,8 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson(
 /// Solve a Poisson problem; u replaces f. Writes the backward error of each right-hand side.
 ///
 /// # Safety
-/// `problem` is of this library; `x` has `len` numbers of its kind, own planes of right-hand sides one after the other; `errors` has
-/// room for `columns` numbers, and `report` may be written.
+/// `problem` comes from this library. `x` has `len` numbers of its kind: the planes of this rank of one right-hand side after the other. `errors` has
+/// memory for `columns` numbers. `report` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
     problem: *const bandsolve_mpi_poisson_t,
@@ -276,7 +277,7 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
 /// Multiply: y = A·x.
 ///
 /// # Safety
-/// `matrix` is of this library; x and y have `len` numbers of its kind, columns of own rows, and do not overlap.
+/// `matrix` comes from this library. x and y have `len` numbers of its kind: columns with the rows of this rank. They do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_apply(
     matrix: *const bandsolve_mpi_matrix_t,
@@ -293,7 +294,7 @@ pub unsafe extern "C" fn bandsolve_mpi_apply(
 /// Factor a matrix by the method with this name.
 ///
 /// # Safety
-/// `matrix` is of this library; `method` ends with a zero; `out` may be written.
+/// `matrix` comes from this library. `method` ends with a zero. `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_factor(
     matrix: *const bandsolve_mpi_matrix_t,
@@ -304,8 +305,11 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
     let (matrix, name) = unsafe { (&*matrix, CStr::from_ptr(method)) };
     let make = || {
         let name = name.to_str().unwrap_or("");
-        let method =
-            Method::from_name(name).ok_or_else(|| RankFailure::argument(format!("there is no method {name:?}")))?;
+        let method = Method::from_name(name).ok_or_else(|| {
+            RankFailure::argument(format!(
+                "there is no method {name:?}; use one of auto, bcyclic, block-spike, spike, spike-truncated"
+            ))
+        })?;
         Ok(bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), held: matrix.held.factor(method)? })
     };
     // SAFETY: the caller's promise.
@@ -315,8 +319,8 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
 /// Solve op(A)·x = rhs; x replaces rhs. `op`: 0 for A, 1 for Aᵀ, 2 for Aᴴ. Writes the backward error of each column.
 ///
 /// # Safety
-/// `factors` are of this library; `x` has `len` numbers of its kind, columns of own rows; `errors` has room for `columns` numbers, and
-/// `report` may be written.
+/// `factors` come from this library. `x` has `len` numbers of their kind: columns with the rows of this rank. `errors` has memory for `columns`
+/// numbers. `report` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_solve(
     factors: *const bandsolve_mpi_factors_t,
@@ -360,7 +364,7 @@ pub struct bandsolve_mpi_condition_t {
 /// Estimate the condition, and warn if x may have no correct digit.
 ///
 /// # Safety
-/// `factors` are of this library; `condition` may be read and written.
+/// `factors` come from this library. `condition` may be read and written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_condition(
     factors: *const bandsolve_mpi_factors_t,
@@ -375,12 +379,13 @@ pub unsafe extern "C" fn bandsolve_mpi_condition(
     })
 }
 
-/// Find the eigenvalues of a Hermitian matrix or pencil nearest to a target, with their distances from it, the rows of their vectors on
-/// this rank, and residuals. The matrices must be block tridiagonal and not periodic.
+/// Find the eigenvalues of a Hermitian matrix or pencil nearest to a target. The matrices must be block tridiagonal and not periodic.
+///
+/// The function also writes the distances from the target, the rows of the eigenvectors on this rank, and the residuals.
 ///
 /// # Safety
-/// `a`, and `b` unless it is null, are of this library; `values`, `offsets` and `residuals` have room for k numbers, `vectors` for `len`
-/// numbers of the kind of `a`, k columns of own rows; `eigen` may be read and written.
+/// `a` comes from this library, and `b`, too, unless it is null. `values`, `offsets` and `residuals` have memory for k numbers. `vectors` has memory
+/// for `len` numbers of the kind of `a`: k columns with the rows of this rank. `eigen` may be read and written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_mpi_eigsh(
     a: *const bandsolve_mpi_matrix_t,
@@ -443,7 +448,7 @@ pub unsafe extern "C" fn bandsolve_mpi_free_poisson(problem: *mut bandsolve_mpi_
     unsafe { free(problem) }
 }
 
-/// Hand an object to the caller.
+/// Create an object and pass its ownership to the caller.
 ///
 /// # Safety
 /// `out` may be written.
@@ -456,8 +461,10 @@ unsafe fn hand_out<V>(ranks: &Ranks, out: *mut *mut V, make: impl FnOnce() -> Ra
     })
 }
 
+/// Free an object.
+///
 /// # Safety
-/// A box of this library, or null.
+/// `held` is null, or comes from this library and is not used any more.
 unsafe fn free<V>(held: *mut V) {
     if !held.is_null() {
         // SAFETY: the caller's promise.
@@ -465,7 +472,7 @@ unsafe fn free<V>(held: *mut V) {
     }
 }
 
-/// A zero-terminated text of at most N bytes. A longer text is cut.
+/// Convert a text to N bytes with a zero at the end. The function cuts a longer text.
 pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
     let mut to = [0; N];
     let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);

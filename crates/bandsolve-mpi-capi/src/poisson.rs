@@ -1,4 +1,4 @@
-//! Poisson problems on boxes that are cut into slabs.
+//! Poisson problems on boxes, distributed over ranks by planes.
 
 use crate::held::{numbers, numbers_mut};
 use crate::status::{RankFailure, RankResult};
@@ -9,63 +9,63 @@ use core::ffi::c_void;
 /// An axis of the whole box.
 #[repr(C)]
 pub struct bandsolve_mpi_axis_t {
-    /// Unknowns along it, on all ranks.
+    /// Number of unknowns along the axis, on all ranks.
     pub n: usize,
-    /// 0: at nodes, 1: in the middle of cells.
+    /// 0: unknowns at nodes, 1: unknowns at cell centers.
     pub grid: i32,
-    /// What is given at its two sides: 0 Dirichlet, 1 Neumann, 2 periodic.
+    /// The boundary conditions of the two sides: 0 Dirichlet, 1 Neumann, 2 periodic.
     pub kinds: [i32; 2],
-    /// Distance of the unknowns.
+    /// Distance between neighbouring unknowns.
     pub spacing: f64,
-    /// Coordinates in the place of it, or null.
+    /// Coordinates instead of `spacing`, or null.
     pub coordinates: *const f64,
-    /// How many.
+    /// Number of coordinates.
     pub n_coordinates: usize,
-    /// Values at the two sides: one number, or one for each point of the side.
+    /// Boundary values of the two sides: one number, or one number for each point of the side.
     pub values: [*const f64; 2],
-    /// How many.
+    /// Number of boundary values of each side.
     pub n_values: [usize; 2],
 }
 
-/// What belongs to the whole box.
+/// The options for the whole box.
 #[repr(C)]
 pub struct bandsolve_mpi_box_t {
-    /// How many axes.
+    /// Number of axes.
     pub n_axes: usize,
-    /// c of −Δ + c.
+    /// The constant c in (−Δ + c)·u = f.
     pub shift: f64,
-    /// The mean of u where it is free.
+    /// The mean of u for a singular problem.
     pub mean: f64,
-    /// How much may be removed from f, in parts of its largest entry.
+    /// Maximum that may be subtracted from f for a singular problem, as a fraction of the largest entry of f.
     pub removable: f64,
 }
 
 /// How a Poisson problem was solved; the same on all ranks.
 #[repr(C)]
 pub struct bandsolve_mpi_poisson_report_t {
-    /// What was subtracted from f.
+    /// The constant that was subtracted from f.
     pub removed: f64,
-    /// The mean of u where it was free, else NaN.
+    /// The mean of u for a singular problem, else NaN.
     pub mean: f64,
-    /// Most refinement steps of a right-hand side.
+    /// Maximum number of refinement steps of any right-hand side.
     pub refinement_steps: usize,
-    /// Tridiagonal systems of a right-hand side, on all ranks.
+    /// Number of tridiagonal systems of a right-hand side, on all ranks.
     pub subproblems: usize,
-    /// An estimate of the reciprocal condition; NaN where it is not known.
+    /// Estimate of the reciprocal condition number, or NaN if it is unknown.
     pub rcond: f64,
-    /// In words, whether u may have no correct digit; empty if nothing suggests that.
+    /// A warning in words if u may have no correct digit, else empty.
     pub attention: [core::ffi::c_char; 256],
     /// Name of the method.
     pub method: [core::ffi::c_char; 32],
-    /// Why this method.
+    /// The reason for the method.
     pub reason: [core::ffi::c_char; 160],
 }
 
 impl bandsolve_mpi_axis_t {
-    /// The problem with this axis.
+    /// Add this axis to a problem.
     ///
     /// # Safety
-    /// There are as many coordinates and values as it says.
+    /// The arrays of the axis have the lengths that it says.
     unsafe fn add_to(&self, problem: Poisson, axis: usize) -> RankResult<Poisson> {
         // SAFETY: the caller's promise.
         let values = [0, 1].map(|side| unsafe { numbers::<f64>(self.values[side].cast(), self.n_values[side]) });
@@ -74,7 +74,7 @@ impl bandsolve_mpi_axis_t {
             let kind = usize::try_from(kind).ok().and_then(|kind| BoundaryKind::ALL.get(kind));
             let kind = *kind.ok_or_else(|| {
                 RankFailure::argument(format!(
-                    "there is no boundary {:?}; use 0 (Dirichlet), 1 (Neumann) or 2 (periodic)",
+                    "axis {axis} has the boundary conditions {:?}, expected 0 (Dirichlet), 1 (Neumann) or 2 (periodic)",
                     self.kinds
                 ))
             })?;
@@ -97,9 +97,9 @@ impl bandsolve_mpi_axis_t {
     }
 }
 
-/// A problem in slabs, of any number type.
+/// A distributed Poisson problem of any number type.
 pub(crate) trait RankHeldPoisson {
-    /// u in the place of f.
+    /// Solve in place: u replaces f.
     ///
     /// # Safety
     /// x has `len` numbers of the type of the problem.
@@ -113,10 +113,10 @@ impl<T: PoissonScalar> RankHeldPoisson for DistributedPoisson<T> {
     }
 }
 
-/// A problem of which this rank has so many planes. Collective.
+/// Create a problem with `planes` planes on this rank. Collective.
 ///
 /// # Safety
-/// There are as many axes as `all` says, with what they say.
+/// `axes` points to as many axes as `all` says, and their arrays have the lengths that they say.
 pub(crate) unsafe fn poisson(
     ranks: &Ranks,
     kind: i32,
@@ -135,7 +135,7 @@ pub(crate) unsafe fn poisson(
         0 => Ok(Box::new(DistributedPoisson::<f32>::new(ranks, &problem, planes)?)),
         1 => Ok(Box::new(DistributedPoisson::<f64>::new(ranks, &problem, planes)?)),
         other => {
-            Err(RankFailure::argument(format!("there is no real number type {other}; use 0 (float) or 1 (double)")))
+            Err(RankFailure::argument(format!("kind is {other}, expected a real number type: 0 (float) or 1 (double)")))
         }
     }
 }

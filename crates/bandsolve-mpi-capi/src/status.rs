@@ -86,7 +86,7 @@ pub(crate) fn guard(ranks: Option<&Ranks>, body: impl FnOnce() -> RankResult) ->
     }
 }
 
-/// The message of the last call of this thread that failed.
+/// Get the message of the last call of this thread that failed.
 pub(crate) fn last_error() -> *const c_char {
     // The address is valid until the next message of this thread.
     MESSAGE.with_borrow(|message| message.as_ptr())

@@ -8,7 +8,7 @@ use core::fmt;
 ///
 /// Indices in [`Error`] refer to the arrays of that rank.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Error;
 /// use bandsolve_mpi::{DistributedBlocks, RankError, on_threads};
@@ -30,13 +30,23 @@ pub struct RankError {
 
 impl fmt::Display for RankError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rank {}: {}", self.rank, self.error)
+        let rank = self.rank;
+        match &self.error {
+            Error::Unsupported { method, what } if (*method, *what) == OTHER_THREAD => write!(
+                f,
+                "rank {rank}: the call is in another thread than the one that created the ranks. Make all calls in that thread"
+            ),
+            Error::Unsupported { method, what } if (*method, *what) == OTHER_OPTIONS => {
+                write!(f, "rank {rank}: the options differ from those of rank 0. Pass the same options on all ranks")
+            }
+            error => write!(f, "rank {rank}: {error}"),
+        }
     }
 }
 
 impl core::error::Error for RankError {}
 
-/// An error as ranks send it: kind, name, two numbers.
+/// An error as a message: the kind, the name of an array or a method, and two numbers.
 type Code = [u64; 4];
 
 /// The array names that errors contain.
@@ -65,16 +75,16 @@ const NAMES: [&str; 19] = [
 /// The method in [`Error::Unsupported`] for a Poisson problem.
 const POISSON: &str = "poisson";
 
-/// Method and problem of each [`Error::Unsupported`] that is not about a solver.
+/// Method and problem of each [`Error::Unsupported`] for which the problem must reach the other ranks.
 const UNSUPPORTED: [(&str, &str); 5] = [
     (POISSON, "this problem over ranks"),
     OTHER_THREAD,
     OTHER_OPTIONS,
     ("eigenvalues_below", "periodic matrices"),
-    ("Krylov-Schur", "to a tolerance outside of 0 to below 1"),
+    ("Krylov-Schur", "problems to this tolerance: choose a tolerance of at least 0 and less than 1"),
 ];
 
-/// A call from another thread. Its messages could mix with messages of the thread that owns the ranks.
+/// A call from another thread. Its messages could mix with those of the thread that created the ranks.
 const OTHER_THREAD: (&str, &str) = ("over ranks", "systems in another thread than the one that made the ranks");
 
 /// Options that differ from the options of rank 0.
@@ -161,11 +171,10 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
     }
 }
 
-/// As [`agree`], of a call whose options have to be the same on all ranks, which they are if these numbers are.
-/// Collective.
+/// Do the same as [`agree`], and check that `options` are the same on all ranks. Collective.
 ///
 /// # Errors
-/// As [`agree`], and `Unsupported` on the first rank whose options are not those of rank 0.
+/// As [`agree`], and `Unsupported` for the first rank with options other than those of rank 0.
 pub(crate) fn agree_alike<V, const N: usize>(
     ranks: &Ranks,
     own: bandsolve::Result<V>,
@@ -176,8 +185,7 @@ pub(crate) fn agree_alike<V, const N: usize>(
     Ok(own)
 }
 
-/// As [`agree`], of the first step of factoring by a method, which has to be the same on all ranks; also whether own rows are `singular` on any
-/// of them. Collective.
+/// Do the same as [`agree`], check that `method` is the same on all ranks, and return whether `singular` is true on any rank. Collective.
 ///
 /// # Errors
 /// As [`agree_alike`].
@@ -192,7 +200,7 @@ pub(crate) fn agree_on_method<V>(
     Ok((own, told.iter().any(|[_, singular]| *singular == 1)))
 }
 
-/// An error if there is a rank whose options are not those of rank 0, which all ranks know.
+/// Return an error if `other` is a rank with options other than those of rank 0. All ranks pass the same value.
 ///
 /// # Errors
 /// `Unsupported`.
@@ -200,7 +208,7 @@ pub(crate) fn alike(other: Option<usize>) -> Result<(), RankError> {
     other.map_or(Ok(()), |rank| Err(RankError { rank, error: unsupported(OTHER_OPTIONS) }))
 }
 
-/// The first number that is not finite. Looked for in groups, each of which is looked at as a whole.
+/// Find the first number that is not finite. A test of whole groups allows SIMD.
 fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
     const GROUP: usize = 64;
     let all = |group: &[T]| group.iter().fold(true, |all, v| all & Scalar::is_finite(*v));
@@ -208,19 +216,20 @@ fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
     values[first..].iter().position(|v| !Scalar::is_finite(*v)).map(|k| first + k)
 }
 
-/// An array of own numbers that all ranks pass: its name, the numbers, how many numbers a rank holds of a column.
+/// An array with the rows of this rank of a number of columns.
 pub(crate) struct OwnColumns<'a, T> {
     pub name: &'static str,
     pub values: &'a [T],
+    /// Number of rows of a rank.
     pub len_of: &'a dyn Fn(usize) -> usize,
-    /// Whether all numbers have to be finite.
+    /// Whether all numbers must be finite.
     pub finite: bool,
-    /// An option that has to be the same on all ranks, below 8.
+    /// An option below 8 that must be the same on all ranks.
     pub option: u64,
 }
 
 impl<T: Scalar> OwnColumns<'_, T> {
-    /// The number of columns on this rank.
+    /// Check the array, and return the number of columns on this rank.
     fn checked(&self, column: usize) -> bandsolve::Result<usize> {
         let (what, got) = (self.name, self.values.len());
         let columns = got.checked_div(column).unwrap_or(0);
@@ -231,8 +240,10 @@ impl<T: Scalar> OwnColumns<'_, T> {
         }
     }
 
-    /// The number of columns, which is the same on all ranks, and what `prepare` makes for as many: memory that is there on all ranks, before
-    /// any of them goes on. A rank that holds nothing of a column prepares for none. Collective.
+    /// Agree on the number of columns, and return it with the result of `prepare` for this number. Collective.
+    ///
+    /// `prepare` allocates memory, so that all ranks have theirs before any rank continues. A rank without rows does not know the number of
+    /// columns, and calls `prepare(0)`.
     ///
     /// # Errors
     /// `Shape`, `NotFinite`, `Unsupported` if the option differs, and those of `prepare`.
@@ -248,7 +259,7 @@ impl<T: Scalar> OwnColumns<'_, T> {
         let (columns, option) = (|told: &u64| (told >> OPTION_BITS) as usize, told[0] & OPTIONS);
         alike(told.iter().position(|told| told & OPTIONS != option))?;
         let most = told.iter().map(columns).max().unwrap_or(0);
-        // What each of them has is known to all.
+        // All ranks know the number of columns of each rank.
         match told.iter().map(columns).enumerate().find(|(rank, columns)| len_of(*rank) > 0 && *columns != most) {
             Some((rank, columns)) => {
                 let [expected, got] = [most, columns].map(|columns| columns * len_of(rank));
@@ -259,7 +270,7 @@ impl<T: Scalar> OwnColumns<'_, T> {
     }
 }
 
-/// Bits of the option in what ranks tell each other.
+/// Number of bits of the option in the number that ranks exchange.
 const OPTION_BITS: u32 = 3;
 const OPTIONS: u64 = (1 << OPTION_BITS) - 1;
 
@@ -269,7 +280,7 @@ mod tests {
     use crate::on_threads;
 
     #[test]
-    fn errors_come_back_as_they_were() {
+    fn decoding_inverts_encoding() {
         let errors = [
             Error::Shape { what: "diag", expected: 3, got: 4 },
             Error::NotFinite { array: "rhs", index: 7 },

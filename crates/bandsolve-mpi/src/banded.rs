@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// A(i, j) = rows[(i − first)·(lower + upper + 1) + lower + j − i],   first: the first row of this rank
 /// ```
 ///
-/// Entries left of the first column and right of the last column are ignored. Vectors are column-major with m rows.
+/// The solver ignores entries left of the first column and right of the last column. Vectors are column-major with m rows.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::{DistributedBanded, Ranks};
 /// // [4 1 0]
@@ -43,11 +43,11 @@ pub struct DistributedBanded<T: Scalar> {
     upper: usize,
 }
 
-/// The rows of one rank between rows of zeros.
+/// The rows of one rank between zero rows.
 #[derive(Debug)]
 struct OwnBands<T: Scalar> {
     matrix: Banded<'static, T>,
-    /// Numbers of the own rows, as they were given, with zeros outside of the matrix.
+    /// The entries of the rows of this rank in the caller's order, with zeros outside the matrix.
     rows: Vec<T>,
 }
 
@@ -60,7 +60,7 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
         let columns = &bands[first * leading..(first + x.len()) * leading];
         let rows = Banded::with_leading(x.len(), lower, upper, leading, columns);
-        rows.and_then(|rows| rows.apply_into(x, y)).expect("arrays of one length");
+        rows.and_then(|rows| rows.apply_into(x, y)).expect("arrays of the same length");
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
@@ -77,7 +77,7 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         let halos = halos.wider(wide);
         let mut around = agree(halos.ranks(), zeroed(halos.len(1)))?;
         halos.fill_into(&self.rows, &mut around, 1);
-        // Entry d of row i of Aᵀ is A_ji with j = i + d − upper.
+        // Entry d of row i of Aᵀ is A(j, i) with j = i + d − upper.
         let entry = |k: usize| around[(halo + k / wide + k % wide - upper) * wide + lower + upper - k % wide];
         let own = self.rows.len() / wide;
         let rows = collected(self.rows.len(), (0..self.rows.len()).map(entry));
@@ -108,14 +108,15 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
     fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
         let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
         let first = lower.max(upper) + rows.start;
-        // Columns of the extended matrix; what is beyond these rows is ignored.
+        // These are columns of the extended matrix. The factorization ignores entries outside these rows.
         let bands = copied(&bands[first * leading..(first + rows.len()) * leading])?;
         let own = Banded::from_vec(rows.len(), lower, upper, bands)?;
         Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 }
 
-/// The square banded matrix of these rows, of which each part is a whole number, after `before` rows of zeros and with `more` in all; what its columns do not reach is left out.
+/// Create a square banded matrix from parts with whole rows, after `before` zero rows. `more` is the total number of zero rows. The matrix omits
+/// entries outside its columns.
 fn from_rows<T: Scalar>(
     (lower, upper): (usize, usize),
     parts: &[impl AsRef<[T]>],
@@ -231,7 +232,7 @@ impl<T: Scalar> DistributedBanded<T> {
     /// # Errors
     /// As [`factor`](Self::factor).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Method;
     /// use bandsolve_mpi::{DistributedBanded, RankCoarse, on_threads};

@@ -9,10 +9,10 @@
 //!
 //! At level i, the remaining rows are the rows whose index, from 0, is a multiple of 2ⁱ; p is the position among them. The level
 //! eliminates rows at odd positions. It sends Â and Ĉ to the rank of each neighbour in one message, and sends no block twice. In a
-//! periodic matrix the first and the last row are neighbours. A periodic matrix of two rows is treated as an open one whose couplings
-//! add up.
+//! periodic matrix the first and the last row are neighbours. For a periodic matrix of two rows, the couplings of the two rows add up, and the
+//! matrix is treated as open.
 //!
-//! Aᵀ is solved with the same blocks, each transposed: with Â and Ĉ on the way to the last row, with A and C on the way back.
+//! Solves with Aᵀ use the same blocks, transposed: Â and Ĉ for the elimination of right-hand sides, A and C for the substitution.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
 //! B_i → diag, ℓ → block rows, k → block, p → ranks.
@@ -37,9 +37,9 @@ const METHOD: u64 = 16;
 /// The remaining rows of one level, and their owners.
 #[derive(Debug, Clone)]
 struct RankLevel {
-    /// Rows are multiples of 2^shift.
+    /// The indices of the rows are multiples of 2^shift.
     shift: usize,
-    /// Rows of all ranks.
+    /// Number of rows on all ranks.
     rows: usize,
     ring: bool,
     ranges: RankRanges,
@@ -55,19 +55,19 @@ enum Beside {
 }
 
 impl RankLevel {
-    /// Positions of the rows of this rank.
+    /// Get the positions of the rows of this rank.
     fn places(&self) -> Range<usize> {
         let own = self.ranges.range(self.rank);
         let place = |row: usize| row.div_ceil(1 << self.shift);
         place(own.start)..place(own.end)
     }
 
-    /// The row at position p, counted from the first row of this rank over all levels.
+    /// Get the row at a position, counted from the first row of this rank before the elimination.
     fn own_row(&self, place: usize) -> usize {
         (place << self.shift) - self.ranges.range(self.rank).start
     }
 
-    /// The neighbour of the row at position p on one side (0: left, 1: right), unless both rows remain.
+    /// Get the neighbour of the row at a position on one side (0: left, 1: right). `None` if it does not exist, or if this level eliminates neither row.
     fn beside(&self, place: usize, side: usize) -> Option<Beside> {
         let next = match side {
             0 => place.checked_sub(1).or(self.ring.then_some(self.rows - 1)),
@@ -80,8 +80,8 @@ impl RankLevel {
         Some(if owner == self.rank { Beside::Own(next - self.places().start) } else { Beside::Other(owner) })
     }
 
-    /// Own rows of odd place (eliminated), or of even place, with the ranks of neighbours that are elsewhere: (index among own rows,
-    /// side, rank).
+    /// List the rows of this rank at odd positions, which are eliminated, or at even positions, with neighbours on other ranks: the index among the rows
+    /// of this rank, the side, and the rank.
     fn links(&self, odd: bool) -> Vec<(usize, usize, usize)> {
         let places = self.places();
         let rows = places.clone().filter(|place| (place % 2 == 1) == odd);
@@ -97,9 +97,9 @@ impl RankLevel {
 /// A row of this rank that a level eliminates or keeps.
 #[derive(Debug)]
 enum LevelRow<T> {
-    /// D_e, and Â, Ĉ.
+    /// An eliminated row: Dₑ, and Â and Ĉ.
     Gone { pivot: Option<DiagonalBlock<T>>, hats: [Coupling<T>; 2] },
-    /// Its blocks in the columns of the eliminated neighbours.
+    /// A remaining row: its blocks in the columns of the eliminated neighbours.
     Kept { links: [Coupling<T>; 2] },
 }
 
@@ -108,7 +108,7 @@ impl<T> LevelRow<T> {
         matches!(self, Self::Gone { .. })
     }
 
-    /// Â and Ĉ, or the links.
+    /// Get Â and Ĉ, or the blocks of a remaining row.
     fn couplings(&self) -> &[Coupling<T>; 2] {
         match self {
             Self::Gone { hats, .. } => hats,
@@ -117,14 +117,14 @@ impl<T> LevelRow<T> {
     }
 }
 
-/// Factors by BCYCLIC of the rows of this rank.
+/// BCYCLIC factors of the rows of this rank.
 #[derive(Debug)]
 pub(crate) struct RankBcyclic<T: Scalar> {
     ranks: Ranks,
     team: Team,
     scale: Vec<T::Real>,
     levels: Vec<(RankLevel, Vec<LevelRow<T>>)>,
-    /// Memory of solves.
+    /// Memory for solves.
     pool: MemoryPool,
     /// The last row, on the rank that owns row 0.
     last: Option<DiagonalBlock<T>>,
@@ -146,7 +146,7 @@ struct LevelMemory<T> {
 }
 
 impl RankLevel {
-    /// This level and all that follow it, with room for own rows. A ring of two rows is a chain.
+    /// List this level and all following levels, with memory for the rows of this rank. A ring of two rows becomes a chain.
     fn with_memory<T>(mut self) -> bandsolve::Result<Vec<(Self, LevelMemory<T>)>> {
         let mut levels = Vec::new();
         while self.rows > 1 {
@@ -180,8 +180,9 @@ impl Trouble {
 }
 
 impl<T: Scalar> RankBcyclic<T> {
-    /// Factors the chain of scaled rows of which this rank owns `chain`, or why it could not be made here; `invert`: diagonal blocks are
-    /// inverted. Collective.
+    /// Factor a chain of scaled rows. Collective.
+    ///
+    /// `chain` has the rows of this rank, or the error of this rank. If `invert` is set, the function inverts the diagonal blocks.
     pub fn factor(
         ranks: &Ranks,
         ranges: &RankRanges,
@@ -214,21 +215,21 @@ impl<T: Scalar> RankBcyclic<T> {
         Ok(Self { ranks, team, scale, levels, pool, last, singular })
     }
 
-    /// One number for each row of this rank and column.
+    /// Allocate one number for each row of this rank and each column.
     fn memory(&self, n_rhs: usize) -> bandsolve::Result<Array<T>> {
         let len = self.scale.len().saturating_mul(n_rhs);
         Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
     }
 
-    /// Eliminates the rows of a level from right-hand sides, or, `back`, finds their unknowns; of Aᵀ if `transposed`.
+    /// Eliminate the rows of a level from right-hand sides, or, if `back` is set, compute their unknowns.
     ///
-    /// Of A a row sends its z and its neighbours multiply; of Aᵀ the blocks stand where z is, and products are sent.
+    /// For A, an eliminated row sends its z, and the neighbours multiply it by their blocks. For Aᵀ, the rank of z has the block, and sends the product.
     fn sweep(&self, (level, rows): &(RankLevel, Vec<LevelRow<T>>), way: SweepWay, z: &mut [T], spare: &mut [T]) {
         let SweepWay { back, transposed } = way;
         let (chunk, first) = (spare.len(), level.places().start);
         let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
         let (ends, links) = (level.links(!back), level.links(back));
-        // Rows that other ranks need come first, rows that need other ranks come last. The rest overlaps the communication.
+        // Process the rows that other ranks need first, and the rows that need other ranks last. Process the other rows during the communication.
         let [sends, waits] = [&ends, &links].map(|links| move |k: usize| links.iter().any(|(row, ..)| *row == k));
         if !back && !transposed {
             self.divide((rows, &sends), at, false, (z, spare));
@@ -266,7 +267,7 @@ impl<T: Scalar> RankBcyclic<T> {
         }
     }
 
-    /// Subtracts from row k what it holds of the rows beside it, of which those of other ranks came in messages.
+    /// Subtract from row k the contributions of its neighbours. Those of other ranks come from messages.
     fn take_neighbours(
         &self,
         (level, rows): (&RankLevel, &[LevelRow<T>]),
@@ -297,7 +298,7 @@ impl<T: Scalar> RankBcyclic<T> {
         }
     }
 
-    /// z ← D⁻¹z, or D⁻ᵀz, of those eliminated rows of a level which `which` names.
+    /// Compute z ← D⁻¹z, or D⁻ᵀz, for the eliminated rows that `which` selects.
     fn divide(
         &self,
         (rows, which): (&[LevelRow<T>], &dyn Fn(usize) -> bool),
@@ -331,11 +332,11 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
 
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
         let (n, b) = (self.scale.len(), self.team.block);
-        // The columns of a block row together.
+        // Store the columns of a block row together.
         let mut z = self.memory(n_rhs).unwrap_or_else(|error| self.ranks.abort(&error.to_string()));
         let mut spare = self.ranks.room(b * n_rhs);
         let place = |row: usize, column: usize| (row / b * n_rhs + column) * b + row % b;
-        // Rows of A are scaled: right-hand sides of A, solutions of Aᵀ.
+        // The rows of A are scaled. So scale right-hand sides for A, and solutions for Aᵀ.
         for (column, x) in x.chunks_exact(n.max(1)).enumerate() {
             for (row, (x, s)) in x.iter().zip(&self.scale).enumerate() {
                 z[place(row, column)] = if transposed { *x } else { x.scale(*s) };
@@ -359,7 +360,7 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
     }
 }
 
-/// In a periodic matrix of two rows, each row is the neighbour of the other on both sides.
+/// Convert a periodic matrix of two rows to an open one, because each row is the neighbour of the other on both sides.
 fn open_ring_of_two<T: Scalar>(level: &RankLevel, chain: &mut [ChainRow<T>]) {
     for (place, row) in level.places().zip(chain) {
         let (to, from) = if place == 0 { (&mut row.right, &mut row.left) } else { (&mut row.left, &mut row.right) };
@@ -388,7 +389,7 @@ fn reduce<T: Scalar>(
             false => inner.push((k, row)),
         }
     }
-    // Rows that other ranks need are eliminated first. The rest overlaps the communication.
+    // Eliminate the rows that other ranks need first, and the other rows during the communication.
     let came = exchange_hats(ranks, level, (&mut rows, team.block), |rows| {
         inner.into_iter().for_each(|(k, row)| rows[k] = eliminated(row, team, trouble));
     });
@@ -402,7 +403,7 @@ fn reduce<T: Scalar>(
                 None => continue,
                 Some(Beside::Own(other)) => match &rows[other] {
                     LevelRow::Gone { hats, .. } => hats,
-                    LevelRow::Kept { .. } => unreachable!("neighbours of rows that stay are eliminated"),
+                    LevelRow::Kept { .. } => unreachable!("neighbours of rows that remain are eliminated"),
                 },
                 Some(Beside::Other(_)) => {
                     received = came.next().expect("a message for each link");
@@ -421,7 +422,7 @@ fn reduce<T: Scalar>(
     (rows, left)
 }
 
-/// D_e, Â and Ĉ of a row.
+/// Compute the factors of Dₑ, and Â and Ĉ, of an eliminated row.
 fn eliminated<T: Scalar>(row: ChainRow<T>, team: Team, trouble: &mut Trouble) -> LevelRow<T> {
     let pivot = trouble.pivot(row.diag, team);
     let hats = [row.left, row.right].map(|block| {
@@ -431,8 +432,10 @@ fn eliminated<T: Scalar>(row: ChainRow<T>, team: Team, trouble: &mut Trouble) ->
     LevelRow::Gone { pivot, hats }
 }
 
-/// Sends Â and Ĉ of eliminated rows to the ranks of their neighbours, and does `work` while they travel; returns those that came, in the
-/// order of [`RankLevel::links`]. Zeros are sent, too, so that what is sent does not depend on the numbers.
+/// Send Â and Ĉ of eliminated rows to the ranks of their neighbours, and run `work` during the communication. Return the received blocks, in the
+/// order of [`RankLevel::links`].
+///
+/// The function sends zero blocks, too, so that the messages do not depend on the entries.
 fn exchange_hats<T: Scalar>(
     ranks: &Ranks,
     level: &RankLevel,
@@ -442,7 +445,7 @@ fn exchange_hats<T: Scalar>(
     let square = block * block;
     let mut sent = Vec::new();
     for (k, side, to) in level.links(true) {
-        let LevelRow::Gone { hats, .. } = &rows[k] else { unreachable!("a row of odd place") };
+        let LevelRow::Gone { hats, .. } = &rows[k] else { unreachable!("a row at an odd position") };
         let mut values = Vec::with_capacity(2 * square);
         for hat in hats {
             match hat {

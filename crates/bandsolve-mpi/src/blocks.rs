@@ -1,4 +1,4 @@
-//! Block tridiagonal matrices over ranks; blocks of one row are tridiagonal matrices.
+//! Block tridiagonal matrices over ranks. With one row per block, they are tridiagonal.
 
 use crate::agreement::{RankError, agree, agree_alike, alike};
 use crate::bcyclic::RankBcyclic;
@@ -16,19 +16,19 @@ use bandsolve_kernel::scalar::peak;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// A block tridiagonal matrix, open or periodic, distributed by block rows over ranks. Blocks of one row are a tridiagonal
-/// matrix.
+/// A block tridiagonal matrix, open or periodic, distributed by block rows over ranks. With one row per block, the matrix is
+/// tridiagonal.
 ///
 /// ```text
 /// sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1] = rhs[i]
 /// ```
 ///
 /// # Shapes
-/// If a rank owns m block rows, its `sub`, `diag` and `sup` contain m blocks each, column-major. The first block of `sub` in
-/// the first block row of all ranks, and the last block of `sup` in the last block row, are ignored. In a periodic matrix they
-/// are the corner blocks. Vectors are column-major with m·`block` rows.
+/// If a rank owns m block rows, its `sub`, `diag` and `sup` contain m blocks each, column-major. In the first
+/// block row of all ranks, the block of `sub` is a corner block of a periodic matrix. So is the block of `sup` in the last block
+/// row. In an open matrix, the solver ignores these two blocks. Vectors are column-major with m·`block` rows.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
 /// // −x[i−1] + 2.5·x[i] − x[i+1] = 1 on two ranks.
@@ -43,15 +43,15 @@ use std::sync::Arc;
 pub struct DistributedBlocks<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
     rows: Arc<BlockTridiagonal<'static, T>>,
-    /// Of block rows.
+    /// The block rows of each rank.
     ranges: RankRanges,
     periodic: bool,
 }
 
-/// Block rows that are scaled, and the factors of their rows.
+/// Scaled block rows, and the scale factors of their rows.
 pub(crate) type ScaledChain<T> = (Vec<ChainRow<T>>, Vec<<T as Scalar>::Real>);
 
-/// The rows of one rank between two of zeros, and one more for the norm.
+/// The rows of one rank between two zero rows, and one more row for the norm.
 #[derive(Debug)]
 struct OwnBlocks<T: Scalar> {
     rows: Arc<BlockTridiagonal<'static, T>>,
@@ -59,10 +59,10 @@ struct OwnBlocks<T: Scalar> {
 }
 
 impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
-    /// Blocks of one row are one, whose products and errors are faster.
+    /// With one row per block, products and errors of a tridiagonal matrix are faster.
     fn lines(&self) -> Option<Tridiagonal<'_, T>> {
         let [sub, diag, sup] = self.rows.arrays();
-        (self.rows.block() == 1).then(|| Tridiagonal::new(sub, diag, sup).expect("arrays of one length"))
+        (self.rows.block() == 1).then(|| Tridiagonal::new(sub, diag, sup).expect("arrays of the same length"))
     }
 
     fn entry(&self, i: usize, j: usize) -> T {
@@ -84,7 +84,7 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
             1 => Tridiagonal::new(sub, diag, sup).and_then(|rows| rows.apply_into(x, y)),
             _ => BlockTridiagonal::new(block, sub, diag, sup).and_then(|rows| rows.apply_into(x, y)),
         };
-        applied.expect("arrays of one length");
+        applied.expect("arrays of the same length");
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
@@ -103,7 +103,7 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         let (halos, end) = (halos.wider(block), (self.rows.block_rows() - 2) * square);
         let [sub, diag, sup] = self.rows.arrays().map(|array| &array[square..end]);
         let [below, above] = halos.fill_both([sup, sub])?;
-        // Blocks one row further up and one further down.
+        // The blocks of the transposed matrix come from the rows above and below.
         let shifted = [&below[..diag.len()], diag, &above[2 * square..][..diag.len()]];
         let entry = |k: usize| k / square * square + k % block * block + k % square / block;
         let turned = shifted.map(|blocks| move |k: usize| blocks[entry(k)]);
@@ -136,7 +136,7 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
     }
 
     fn row_of(&self, k: usize) -> usize {
-        // Three blocks a block row, each column by column.
+        // Three column-major blocks per block row.
         let b = self.rows.block();
         k / (3 * b * b) * b + k % b
     }
@@ -172,7 +172,7 @@ impl<T: Scalar> DistributedBlocks<T> {
 
     fn build(ranks: &Ranks, block: usize, arrays: [&[T]; 3], periodic: bool) -> Result<Self, RankError> {
         let count = agree(ranks, checked(block, arrays))?;
-        // An open matrix and a periodic one do not make a whole.
+        // `periodic` must be the same on all ranks.
         let told = [block as u64, count as u64 * 2 + u64::from(periodic)];
         let gathered = ranks.all_gather(&told);
         let first = gathered[0] as usize;
@@ -337,7 +337,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         Self::build(self.ranks(), self.block(), shifted.each_ref().map(Vec::as_slice), self.periodic)
     }
 
-    /// Own blocks of A − σB.
+    /// Compute the blocks of A − σB on this rank.
     fn subtracted(&self, sigma: T, b: Option<&Self>) -> bandsolve::Result<[Vec<T>; 3]> {
         let array = |k: usize| match b {
             Some(b) => collected(b.own(k).len(), self.own(k).iter().zip(b.own(k)).map(|(a, b)| *a - sigma * *b)),
@@ -352,13 +352,13 @@ impl<T: Scalar> DistributedBlocks<T> {
         Ok(shifted)
     }
 
-    /// Own blocks of `sub`, `diag` or `sup`.
+    /// Get the blocks of `sub`, `diag` or `sup` on this rank.
     pub(crate) fn own(&self, k: usize) -> &[T] {
         let (square, rows) = (self.block().pow(2), self.ranges.range(self.ranks().rank()).len());
         &self.rows.arrays()[k][square..][..rows * square]
     }
 
-    /// Own block rows, each row multiplied by a power of two that brings its largest entry into [2, 4); and those powers.
+    /// Scale the block rows of this rank: multiply each row by the power of two that brings its largest entry into [2, 4). Return also the powers.
     fn chain(&self) -> bandsolve::Result<ScaledChain<T>> {
         let (b, square) = (self.block(), self.block().pow(2));
         let own = self.ranges.range(self.ranks().rank());
@@ -387,7 +387,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 }
 
-/// The number of block rows.
+/// Check the arrays, and return the number of block rows.
 fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::Result<usize> {
     if block == 0 {
         return Err(Error::Shape { what: "block", expected: 1, got: 0 });
@@ -403,7 +403,8 @@ fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::R
     Ok(len / square)
 }
 
-/// Own rows between rows of zeros, of arrays of `len` numbers each. `ends`: whether the first block of `sub` and the last of `sup` are ignored.
+/// Copy the rows of this rank between zero rows, from arrays of `len` numbers each. `ends` says whether to ignore the first block of `sub`, and the
+/// last block of `sup`.
 fn extended<T: Scalar>(
     (block, len): (usize, usize),
     [sub, diag, sup]: [impl Fn(usize) -> T; 3],
@@ -425,7 +426,7 @@ fn extended<T: Scalar>(
     BlockTridiagonal::from_vecs(block, padded, false)
 }
 
-/// Whether all entries are finite; indices are those of the caller's arrays.
+/// Return an error if an entry is not finite, with the index in the caller's array.
 fn finite<T: Scalar>(rows: &BlockTridiagonal<'_, T>, block: usize) -> bandsolve::Result<()> {
     rows.check_finite().map_err(|error| match error {
         Error::NotFinite { array, index } => Error::NotFinite { array, index: index - block * block },

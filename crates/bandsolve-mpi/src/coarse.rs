@@ -8,7 +8,7 @@
 //! [0 W_b]·uᵣ₋₁ + uᵣ + [V_b 0]·uᵣ₊₁ = gᵣ
 //! ```
 //!
-//! Without W_b and V_t it splits into pairs, one for each two neighbouring ranks (V_b of rank r, W_t of rank r + 1):
+//! Without W_b and V_t, the system splits into small systems, one for each pair of neighbouring ranks r and r + 1:
 //!
 //! ```text
 //! [ I   V_b] [bᵣ  ]
@@ -36,7 +36,7 @@ const GATHERED_MOST: usize = 1024;
 ///
 /// The coarse system has 2k unknowns per rank. k is the larger bandwidth, or the number of rows per block.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Method;
 /// use bandsolve_mpi::{DistributedBlocks, RankCoarse, on_threads};
@@ -50,17 +50,17 @@ const GATHERED_MOST: usize = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RankCoarse {
-    /// `Gathered` up to 1024 unknowns, otherwise `Cyclic`.
+    /// `Gathered` for at most 1024 unknowns, otherwise `Cyclic`.
     #[default]
     Auto,
     /// Each rank gathers the whole coarse system and solves it with the pivoted method.
     Gathered,
-    /// BCYCLIC over the ranks, with blocks of 2k rows. If a rank has fewer than 2k rows, but not zero, the coarse system is
-    /// gathered.
+    /// BCYCLIC over the ranks, with blocks of 2k rows. If a rank has at least one row, but fewer than 2k rows, the choice is
+    /// `Gathered`.
     Cyclic,
-    /// Each pair of neighbours solves its own part; no rank gathers. The method drops the parts of the spikes that couple
-    /// different interfaces, if these parts are at most ε. If they are larger, or if a rank has fewer than 2k rows, but not
-    /// zero, the choice is that of `Auto`.
+    /// Each pair of neighbours solves its part of the coarse system, without a gather. The method drops the parts of the spikes
+    /// that couple different interfaces, if these parts are at most ε. If they are larger, or if a rank has at least one row,
+    /// but fewer than 2k rows, the choice is that of `Auto`.
     Truncated,
 }
 
@@ -90,14 +90,14 @@ impl Interface {
         self.unknowns.len()
     }
 
-    /// Positions of unknowns of the whole system, which must all be interface unknowns.
+    /// Get the positions of interface unknowns, from their indices in the whole system.
     fn places(&self, unknowns: Range<usize>) -> Range<usize> {
         let first = self.unknowns.partition_point(|unknown| *unknown < unknowns.start);
         debug_assert!(unknowns.is_empty() || self.unknowns[first] == unknowns.start);
         first..first + unknowns.len()
     }
 
-    /// Own interface rows of columns of `n` rows each, in columns of `most` rows.
+    /// Copy the interface rows of a rank from columns of `n` rows to columns of `most` rows.
     pub fn take<T: Scalar>(&self, rank: usize, first: usize, (columns, n): (&[T], usize), most: usize) -> Vec<T> {
         let rows = &self.unknowns[self.of_rank[rank].clone()];
         let count = columns.len().checked_div(n).unwrap_or(0);
@@ -108,7 +108,7 @@ impl Interface {
         taken
     }
 
-    /// Visits the spikes of a rank: number among its spikes, place of the interface unknown.
+    /// Call `visit` for each spike of a rank, with its number and the position of its interface unknown.
     fn each_spike<T: Scalar>(&self, matrix: &DistributedMatrix<T>, rank: usize, mut visit: impl FnMut(usize, usize)) {
         for (side, beside, at) in matrix.needs(rank) {
             let before = if side == 0 { 0 } else { matrix.ranges.range(rank).len() };
@@ -119,10 +119,10 @@ impl Interface {
 
 /// Factors of the coarse system. Columns of the interface unknowns of this rank have 2k rows.
 pub(crate) enum CoarseSystem<T: Scalar> {
-    /// On each rank; `None` without unknowns.
+    /// Factors of the whole system on each rank, or `None` without unknowns.
     Gathered(Option<Box<dyn Factor<T>>>),
     Cyclic(RankBcyclic<T>, Halo),
-    /// With the ranks before and after, if they exist.
+    /// Factors for the pairs with the ranks before and after, if these exist.
     Pairs([Option<Box<dyn Factor<T>>>; 2], Halo),
 }
 
@@ -132,13 +132,13 @@ pub(crate) fn is_regular(ranges: &RankRanges, halo: usize) -> bool {
 }
 
 impl RankCoarse {
-    /// Whether a regular coarse system of so many unknowns is solved by BCYCLIC, if not in pairs.
+    /// Whether BCYCLIC solves a regular coarse system with this number of unknowns, if not in pairs.
     pub(crate) fn is_cyclic(self, unknowns: usize) -> bool {
         self == Self::Cyclic || self != Self::Gathered && unknowns > GATHERED_MOST
     }
 }
 
-/// `each` numbers of every rank that has rows.
+/// Create ranges with `each` numbers for every rank that has rows.
 pub(crate) fn block_rows(ranges: &RankRanges, each: usize) -> RankRanges {
     RankRanges::of_counts((0..ranges.ranks()).map(|rank| if ranges.range(rank).is_empty() { 0 } else { each }))
 }
@@ -152,7 +152,7 @@ pub(crate) struct CoarseParts<'a, T: Scalar> {
 }
 
 impl<T: Scalar> CoarseParts<'_, T> {
-    /// Factors; `Ok(Err)` where it is singular on this rank. Collective.
+    /// Factor the coarse system. The result is `Ok(Err)` if it is singular on this rank. Collective.
     pub fn factor(mut self, way: RankCoarse) -> Result<bandsolve::Result<CoarseSystem<T>>, RankError> {
         let (ranges, k) = (&self.matrix.ranges, self.matrix.halo);
         self.tips.resize(4 * k * k, T::ZERO);
@@ -163,13 +163,13 @@ impl<T: Scalar> CoarseParts<'_, T> {
         })
     }
 
-    /// Own numbers of those that stand between ranks, with those of neighbours beside them.
+    /// Create halos for the interface unknowns: 2k numbers per rank.
     fn halo(&self) -> Halo {
         let (k, ring) = (self.matrix.halo, self.matrix.is_ring());
         Halo::new(self.matrix.ranks.clone(), block_rows(&self.matrix.ranges, 2 * k), (k, ring))
     }
 
-    /// The own ranks before and behind.
+    /// Whether there are ranks before and after this one.
     fn neighbours(&self) -> [bool; 2] {
         let needed = self.matrix.needs(self.matrix.ranks.rank());
         [0, 1].map(|side| needed.iter().any(|(of, which, _)| *of == side && !which.is_empty()))
@@ -189,11 +189,11 @@ impl<T: Scalar> CoarseParts<'_, T> {
         largest[0] <= T::Real::EPSILON.to_f64()
     }
 
-    /// Collective.
+    /// Factor the systems of the pairs of neighbours. Collective.
     fn pairs(&self) -> bandsolve::Result<CoarseSystem<T>> {
         let (k, halo) = (self.matrix.halo, self.halo());
         let own = if self.matrix.own() == 0 { 0 } else { 2 * k };
-        // Column j of W_t, and of V_b.
+        // Column j of W_t, followed by column j of V_b.
         let mut inner = Vec::with_capacity(k * own);
         for j in (0..k).filter(|_| own > 0) {
             inner.extend_from_slice(&self.tips[j * 2 * k..][..k]);
@@ -202,7 +202,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         let around = halo.fill(&inner, k);
         let len = around.len() / k;
         let pair = |above: usize, below: usize| -> bandsolve::Result<Box<dyn Factor<T>>> {
-            // V_b stands above, W_t below.
+            // V_b is in the upper block row, W_t in the lower one.
             let (width, high) = (2 * k - 1, 4 * k - 1);
             let mut bands = zeroed(2 * k * high)?;
             let mut put = |i: usize, j: usize, v: T| bands[j * high + width + i - j] = v;
@@ -214,14 +214,14 @@ impl<T: Scalar> CoarseParts<'_, T> {
             let pair = Banded::from_vec(2 * k, width, width, bands)?;
             Ok(Box::new(Plan::new(pair.shape()).method(Method::Pivoted).factor_owned(pair)?))
         };
-        // In `around`: what is before, W_t, V_b, what is behind.
+        // `around` contains V_b of the rank before, W_t, V_b, and W_t of the rank after.
         let [before, behind] = self.neighbours();
         let left = if before { Some(pair(0, k)?) } else { None };
         let right = if behind { Some(pair(2 * k, 3 * k)?) } else { None };
         Ok(CoarseSystem::Pairs([left, right], halo))
     }
 
-    /// Collective.
+    /// Factor the coarse system by BCYCLIC. Collective.
     fn cyclic(&self) -> Result<CoarseSystem<T>, RankError> {
         let (k, n, ring) = (self.matrix.halo, 2 * self.matrix.halo, self.matrix.is_ring());
         let block = |columns: usize, spikes: Range<usize>| -> bandsolve::Result<Vec<T>> {
@@ -268,12 +268,12 @@ impl<T: Scalar> CoarseParts<'_, T> {
     }
 }
 
-/// Words of scratch memory for a solve.
+/// Get the number of words of scratch memory for a solve.
 pub(crate) fn words_of<T: Scalar>(factors: &dyn Factor<T>, columns: usize) -> usize {
     factors.solve_in_place_scratch(columns).unaligned_bytes_required().div_ceil(size_of::<f64>())
 }
 
-/// x ← A⁻¹x, or A⁻ᵀx, in memory of the matrix. If this fails, x is NaN, and the verification detects it.
+/// Compute x ← A⁻¹x, or A⁻ᵀx, with scratch memory of the matrix. If the solve fails, set x to NaN, which the verification detects.
 pub(crate) fn divide<T: Scalar>(matrix: &DistributedMatrix<T>, factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
     let op = if transposed { Op::Transpose } else { Op::Plain };
     let columns = x.len().checked_div(factors.shape().n()).unwrap_or(0);
@@ -289,7 +289,7 @@ impl<T: Scalar> CoarseSystem<T> {
         matches!(self, Self::Cyclic(solver, _) if solver.is_singular())
     }
 
-    /// The unknowns before and behind the own ones, 2k a column, from own interface rows of E⁻¹d, 2k a column. Collective.
+    /// Compute the interface unknowns before and after this rank, 2k per column, from the interface rows of E⁻¹d of this rank. Collective.
     pub fn solve(
         &self,
         matrix: &DistributedMatrix<T>,
@@ -304,7 +304,7 @@ impl<T: Scalar> CoarseSystem<T> {
                 tips.resize(most * n_rhs, T::ZERO);
                 let all = matrix.ranks.all_gather(&tips);
                 let Some(coarse) = coarse else { return beside };
-                // Interface unknowns of all ranks, column by column.
+                // The interface unknowns of all ranks, column by column.
                 let mut tips = Vec::with_capacity(interface.len() * n_rhs);
                 for column in 0..n_rhs {
                     for (rank, rows) in interface.of_rank.iter().enumerate() {
@@ -347,8 +347,10 @@ impl<T: Scalar> CoarseSystem<T> {
         beside
     }
 
-    /// Own interface unknowns of Sᵀy = d, 2k a column, from those of d and the products of the own spikes with d at inner rows, 2k a column
-    /// each. Collective.
+    /// Compute the interface unknowns of Sᵀy = d of this rank, 2k per column. Collective.
+    ///
+    /// `tips` has the interface rows of d. `products` has the products of the spikes of this rank with d in inner rows. Both have 2k numbers per
+    /// column.
     pub fn solve_transposed(
         &self,
         (matrix, interface): (&DistributedMatrix<T>, &Interface),

@@ -1,8 +1,8 @@
-//! Condition estimates of matrices over ranks, by solves.
+//! Condition estimates of matrices over ranks.
 //!
-//! Let S = diag(Σⱼ|aᵢⱼ|). The error of x, relative to its largest entry, can be approximately η·κ, where η is the row-wise backward error
-//! and κ = ‖A⁻¹·S‖∞ = ‖S·A⁻ᴴ‖₁. Row scaling does not change κ. The estimate needs only products with B = S·A⁻ᴴ: a solve with Aᴴ for
-//! B·x, a solve with A for Bᴴ·y.
+//! Let S = diag(Σⱼ|aᵢⱼ|), and κ = ‖A⁻¹·S‖∞ = ‖S·A⁻ᴴ‖₁. For a row-wise backward error η, the error of x can be approximately η·κ, relative to
+//! its largest entry. Row scaling does not change κ. The estimate needs only products with B = S·A⁻ᴴ and Bᴴ. B·x takes a solve with
+//! Aᴴ, and Bᴴ·y takes a solve with A.
 //!
 //! Source: N. J. Higham, ACM Trans. Math. Softw. 14 (1988), Algorithm 674 (LAPACK's `xLACN2`).
 
@@ -32,7 +32,7 @@ impl<T: Scalar> Products<'_, T> {
         x.iter_mut().zip(self.sums).for_each(|(x, sum)| *x = x.scale(T::Real::from_f64(*sum)));
     }
 
-    /// x ← B·x; returns ‖x‖₁.
+    /// Compute x ← B·x, and return ‖x‖₁.
     fn apply(&mut self, x: &mut [T]) -> f64 {
         x.iter_mut().for_each(|x| *x = Scalar::conj(*x));
         (self.solve)(true, x);
@@ -43,7 +43,7 @@ impl<T: Scalar> Products<'_, T> {
         norm[0]
     }
 
-    /// x ← Bᴴ·sign(x); returns the first place of the largest entry, counted from the first row of all ranks.
+    /// Compute x ← Bᴴ·sign(x), and return the first row of the largest entry, counted from the first row of all ranks.
     fn apply_to_signs(&mut self, x: &mut [T], first: usize) -> usize {
         for x in x.iter_mut() {
             let size = Scalar::abs(*x);
@@ -62,19 +62,19 @@ impl<T: Scalar> Products<'_, T> {
     }
 }
 
-/// A right-hand side with which solves are measured before κ is estimated by them, in row `i` with this Σⱼ|aᵢⱼ|.
+/// Get entry `i` of the right-hand side that tests the accuracy of solves before the estimate. `sum` is Σⱼ|aᵢⱼ| of the row.
 pub(crate) fn sample<T: Scalar>(i: usize, sum: f64) -> T {
     T::from_real(T::Real::from_f64((1.0 + (i * 37 % 101) as f64 / 101.0) * sum))
 }
 
-/// An entry of a row with this Σⱼ|aᵢⱼ|, divided by a power of two with which that sum is about 1.
+/// Scale an entry of a row by a power of two, so that the sum Σⱼ|aᵢⱼ| of the row becomes approximately 1.
 pub(crate) fn equilibrated<T: Scalar>(entry: T, sum: f64) -> T {
     let by = -exponent(sum);
-    // Each half of the power is in the range of the type.
+    // The power can leave the range of the type, but each half of it does not.
     [by / 2, by - by / 2].into_iter().fold(entry, |entry, by| entry.scale(T::Real::from_f64(pow2(by))))
 }
 
-/// The estimate of the pivoted method, of a matrix whose rows are [`equilibrated`]: 0 of a singular one, NaN where it is not known.
+/// Convert the estimate of the pivoted method for a matrix with [`equilibrated`] rows: 0 if the matrix is singular, NaN if the estimate is unknown.
 pub(crate) fn pivoted(rcond: bandsolve::Result<f64>) -> bandsolve::Result<f64> {
     match rcond {
         Err(Error::Singular { .. }) => Ok(0.0),
@@ -83,8 +83,10 @@ pub(crate) fn pivoted(rcond: bandsolve::Result<f64>) -> bandsolve::Result<f64> {
     }
 }
 
-/// An estimate of 1/κ, which is at least 1/κ and rarely more than three times as much, of one row at least. NaN where a solve is not finite, or solves
-/// are too inaccurate to tell. `sums`: Σⱼ|aᵢⱼ| of own rows; `eta`: the backward error of a solve of [`sample`]. Collective.
+/// Estimate 1/κ of a matrix with at least one row. Collective.
+///
+/// The result is at least 1/κ, and rarely more than 3/κ. It is NaN if a solve is not finite, or if solves are too inaccurate for an estimate. `sums`
+/// has Σⱼ|aᵢⱼ| of the rows of this rank. `eta` is the backward error of a solve with the right-hand side [`sample`].
 ///
 /// # Cost
 /// At most 12 solves; two vectors.
@@ -118,16 +120,16 @@ pub(crate) fn rcond<T: Scalar>(
         }
         norm = next;
     }
-    // A vector that finds what cancels in the others.
+    // This vector with alternating signs detects matrices for which the products with the other vectors cancel.
     for (i, x) in own.zip(x.iter_mut()) {
         let size = 1.0 + i as f64 / (n.max(2) - 1) as f64;
         *x = T::from_real(T::Real::from_f64(if i % 2 == 0 { size } else { -size }));
     }
     let other = products.apply(&mut x) * 2.0 / (3.0 * n as f64);
     let norm = norm.max_nan(other);
-    // B has columns whose sums are at least about 1, whatever rounding says.
+    // In exact arithmetic κ ≥ 1. Rounding can make the norm smaller.
     let rcond = if norm.is_finite() { 1.0 / norm.max(1.0) } else { f64::NAN };
-    // Inverses that belong to a matrix nearby have a relative error of eta/rcond.
+    // The solves are exact for a nearby matrix, so the norm has a relative error of approximately eta/rcond.
     let known = eta <= (TOLERABLE * T::Real::EPSILON.to_f64()).max(rcond / 16.0);
     Ok(if known { rcond } else { f64::NAN })
 }

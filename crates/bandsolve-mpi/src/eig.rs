@@ -85,7 +85,7 @@ fn find<T: Scalar>(
     let a = blocks(ranks, (block, false), &own).map_err(failure)?;
     drop(own);
     let k = args.k.unwrap_or(5.min(system.n));
-    // Random vectors differ from rank to rank.
+    // The seed differs between the ranks, so that their parts of the random vectors differ.
     let mut solver = EigenSolver::new(k).tol(args.tol).seed(ranks.rank() as u64).communicator(ranks);
     if let Some(ncv) = args.ncv {
         solver = solver.ncv(ncv);

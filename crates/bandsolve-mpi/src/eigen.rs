@@ -1,4 +1,4 @@
-//! Distributed matrices for the eigenvalue solver, whose text is that of one machine.
+//! Distributed matrices for the eigenvalue solver, which is the same code as on one machine.
 
 use crate::blocks::DistributedBlocks;
 use crate::factors::DistributedFactors;
@@ -9,11 +9,11 @@ use bandsolve_eigen::ShiftableMatrix;
 /// For [`EigenSolver`](bandsolve_eigen::EigenSolver) with `communicator(ranks)`. Each rank holds its rows of every vector. All ranks make
 /// the same calls and get the same eigenvalues.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_eigen::EigenSolver;
 /// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
-/// // 2 − 2·cos(π·k/101): the two nearest to 1.
+/// // The eigenvalues are 2 − 2·cos(π·k/101). Find the two nearest to 1.
 /// let values = on_threads(2, |ranks| {
 ///     let rows = RankRanges::even(100, ranks.size()).range(ranks.rank()).len();
 ///     let a = DistributedBlocks::new(ranks, 1, [&vec![-1.0; rows], &vec![2.0; rows], &vec![-1.0; rows]]).unwrap();
@@ -40,7 +40,7 @@ impl<T: Scalar> ShiftableMatrix for DistributedBlocks<T> {
     }
 
     fn check_definite(&self) -> Result<()> {
-        // Counts are of open matrices.
+        // Counts are not available for periodic matrices.
         if self.is_periodic() { Ok(()) } else { Self::check_definite(self).map_err(|error| error.error) }
     }
 
@@ -49,7 +49,7 @@ impl<T: Scalar> ShiftableMatrix for DistributedBlocks<T> {
     }
 }
 
-/// y = op(A)·x of own rows.
+/// Compute the rows of y = op(A)·x of this rank.
 fn multiply<T: Scalar>(a: &DistributedBlocks<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
     let expected = LinearOperator::rows(a);
     match [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != expected) {

@@ -14,29 +14,29 @@ pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Whether the factors are singular and cannot solve; the same on all ranks.
     fn is_singular(&self) -> bool;
 
-    /// Keeps the memory that a solve of so many columns takes and that grows with own rows.
+    /// Reserve the memory for a solve of `n_rhs` columns that grows with the rows of this rank.
     fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()>;
 
     /// Replace right-hand sides by solutions with A, or Aᵀ if `transposed`, without verification. Collective.
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize);
 
-    /// Slower factors of the same matrix, for solutions that refinement does not improve, if the method has such factors. Collective.
+    /// Compute slower, more accurate factors, if the method has them. They serve if refinement does not improve a solution. Collective.
     fn careful(&self) -> Result<Option<Box<dyn RankSolver<T>>>, RankError> {
         Ok(None)
     }
 }
 
-/// The rows with which errors are measured: those of A, or of Aᵀ, and which of them.
+/// The rows for the backward error, of A or of Aᵀ, and whether they are those of Aᵀ.
 type MeasuredRows<'a, T> = (&'a DistributedMatrix<T>, bool);
 
-/// Factors of all rows, on the rank that holds them.
+/// Factors of the whole matrix, on rank 0.
 type WholeFactors<T> = Result<Option<Box<dyn Inspect<T>>>, RankError>;
 
 /// Factors of a matrix over ranks, for any number of right-hand sides.
 ///
 /// All ranks get the same report, or the same error.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::{DistributedBlocks, Ranks};
 /// // [ 2 −1]
@@ -53,11 +53,11 @@ pub struct DistributedFactors<T: Scalar> {
     solver: Box<dyn RankSolver<T>>,
     method: Method,
     reason: &'static str,
-    /// When they were needed.
+    /// The slower factors, after their first use.
     careful: OnceLock<Option<Box<dyn RankSolver<T>>>>,
-    /// When it was asked for.
+    /// The estimate, after the first call.
     rcond: OnceLock<f64>,
-    /// On rank 0, when it was needed; why not, where it could not be made.
+    /// The factors of the whole matrix after their first use, or the error.
     whole: OnceLock<WholeFactors<T>>,
 }
 
@@ -146,7 +146,7 @@ impl<T: Scalar> DistributedFactors<T> {
     /// # Errors
     /// As [`solve_in_place`](Self::solve_in_place).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Op;
     /// use bandsolve_mpi::{DistributedBanded, Ranks};
@@ -162,20 +162,20 @@ impl<T: Scalar> DistributedFactors<T> {
         self.solve_given(op, Ok(rhs))
     }
 
-    /// The same of right-hand sides that may be missing on this rank.
+    /// Solve in place, with an error of this rank instead of the right-hand sides if their copy failed.
     fn solve_given(&self, op: Op, rhs: bandsolve::Result<&mut [T]>) -> Result<Report, RankError> {
         let matrix = &*self.matrix;
         let values = rhs.as_deref().unwrap_or_default();
         let (n_rhs, d) = matrix.columns(("rhs", values), (true, op), |n_rhs| {
             rhs.as_ref().map_err(|error| error.clone())?;
-            // It is held while the rest is reserved, so that nothing is reserved twice in one place.
+            // Keep `d` during the other reservations, so that they do not get its memory.
             let d = matrix.padded(values, n_rhs)?;
             self.solver().reserve(n_rhs)?;
             matrix.reserve(n_rhs)?;
             Ok(d)
         })?;
         let Ok(rhs) = rhs else { unreachable!("agreed on") };
-        // A rank without rows learns of the columns from others.
+        // A rank without rows gets the number of columns from the other ranks.
         let mut d = if matrix.own() == 0 { matrix.memory(matrix.extended() * n_rhs) } else { d };
         if matrix.own() == 0 {
             d.fill(T::ZERO);
@@ -191,7 +191,7 @@ impl<T: Scalar> DistributedFactors<T> {
         solved
     }
 
-    /// The factors that solve.
+    /// Get the factors for solves: the slower ones if they exist.
     fn solver(&self) -> &dyn RankSolver<T> {
         self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver)
     }
@@ -236,7 +236,7 @@ impl<T: Scalar> DistributedFactors<T> {
     /// # Source
     /// N. J. Higham, ACM Trans. Math. Softw. 14 (1988).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_mpi::{DistributedBanded, Ranks};
     /// // [1 1    ]
@@ -257,14 +257,14 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(*self.rcond.get_or_init(|| rcond))
     }
 
-    /// The estimate with the factors over ranks; NaN if these factors are too inaccurate. Collective.
+    /// Estimate with the factors over ranks. The result is NaN if these factors are too inaccurate. Collective.
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let (matrix, solver) = (&*self.matrix, self.solver());
         if matrix.ranges.rows() == 0 {
             return Ok(1.0);
         }
         if solver.is_singular() {
-            // Own rows are, or blocks that the method divides by; that says nothing of the matrix.
+            // Only the rows of one rank or a diagonal block are singular. The whole matrix need not be.
             return Ok(f64::NAN);
         }
         let (ranks, own) = (&matrix.ranks, matrix.ranges.range(matrix.ranks.rank()));
@@ -283,8 +283,9 @@ impl<T: Scalar> DistributedFactors<T> {
         condition::rcond((ranks, &matrix.ranges), (Ok(sums), eta), solve)
     }
 
-    /// The estimate by the pivoted method on rank 0, which then holds the whole matrix. With rows whose sums are about 1, the condition
-    /// ‖A‖∞·‖A⁻¹‖∞ is the row-wise one but for a factor of 2. Collective.
+    /// Estimate with the pivoted method on rank 0, which gathers the whole matrix. Collective.
+    ///
+    /// With row sums of approximately 1, the condition number ‖A‖∞·‖A⁻¹‖∞ differs from the row-wise one by a factor of at most 2.
     fn rcond_on_first(&self) -> Result<f64, RankError> {
         let (ranks, rows) = (&self.matrix.ranks, &self.matrix.rows);
         let scaled = || {
@@ -316,7 +317,7 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), report.backward_error, None))
     }
 
-    /// Solves for x, which holds the right-hand sides; `d`: those between zeros.
+    /// Solve in place: x contains the right-hand sides, and `d` contains them with zeros as halos.
     fn solve_rows(
         &self,
         rows: MeasuredRows<'_, T>,
@@ -349,8 +350,9 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(report)
     }
 
-    /// Solves again by the careful factors of the method, which then serve all later solves, and refines; returns errors and steps. `errors`
-    /// are those of x now. Collective.
+    /// Solve again with the slower factors, and refine. Return the errors and the number of steps. Collective.
+    ///
+    /// Later solves use the slower factors, too. `errors` has the errors of x before the call.
     fn solve_with_care(
         &self,
         rows: MeasuredRows<'_, T>,
@@ -360,7 +362,7 @@ impl<T: Scalar> DistributedFactors<T> {
         let ((matrix, transposed), n_rhs) = (rows, errors.len());
         let mut solver = self.solver();
         if self.careful.get().is_none() {
-            // Singular ones are of no use, and are not made again.
+            // Store `None` for singular factors, so that later solves do not compute them again.
             _ = self.careful.set(self.solver.careful()?.filter(|careful| !careful.is_singular()));
             if let Some(Some(careful)) = self.careful.get() {
                 solver = &**careful;
@@ -420,7 +422,7 @@ impl<T: Scalar> DistributedFactors<T> {
             let parts = self.gather_entries(matrix.rows.entries())?;
             let made = (ranks.rank() == 0).then(|| matrix.rows.factor_whole(&parts)).transpose();
             match agree(ranks, made) {
-                // There may be memory the next time.
+                // Do not store this error, because the next call may have enough memory.
                 Err(error) if matches!(error.error, Error::OutOfMemory { .. }) => return Err(error),
                 made => _ = self.whole.set(made),
             }
@@ -428,7 +430,7 @@ impl<T: Scalar> DistributedFactors<T> {
         self.whole.get().map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone))
     }
 
-    /// Solves for columns whose parts are given, on rank 0.
+    /// Solve on rank 0 for columns, from the parts of all ranks.
     fn solve_whole<'p>(
         &'p self,
         transposed: bool,
@@ -453,7 +455,7 @@ impl<T: Scalar> DistributedFactors<T> {
     }
 }
 
-/// Columns whose errors are above 8ε.
+/// List the columns with an error above 8ε.
 fn missed<T: Scalar>(errors: &[f64]) -> Vec<usize> {
     (0..errors.len()).filter(|k| !(errors[*k] <= good::<T>())).collect()
 }
@@ -501,7 +503,7 @@ fn not_converged(backward_error: f64) -> Error {
     Error::NotConverged { backward_error, refinement_steps: MAX_REFINEMENTS }
 }
 
-/// x, conjugated where op(A) = Aᴴ: the conjugate of Aᴴx = d is Aᵀ conj(x) = conj(d).
+/// Conjugate x if op(A) = Aᴴ, because Aᴴx = d is equivalent to Aᵀ conj(x) = conj(d).
 pub(crate) fn conjugate_for<T: Scalar>(op: Op, x: &mut [T]) {
     if op == Op::ConjTranspose {
         x.iter_mut().for_each(|x| *x = Scalar::conj(*x));

@@ -1,4 +1,4 @@
-//! Numbers of other ranks beside one's own: of vectors, and of rows of matrices.
+//! Halos: copies of the numbers of neighbouring ranks, for vectors and for rows of matrices.
 
 use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
@@ -6,46 +6,46 @@ use crate::ranks::{Expected, Ranks, Sent, room};
 use bytemuck::Pod;
 use core::ops::Range;
 
-/// A stretch of numbers that another rank needs, or is needed of it.
+/// Consecutive numbers that this rank sends to another rank, or receives from it.
 #[derive(Debug, Clone)]
 struct Stretch {
     rank: usize,
-    /// On which side of the receiver.
+    /// The side of the receiver: 0 before its numbers, 1 after them.
     side: usize,
-    /// Among the own numbers of the sender; of the receiver among those of its extended vector.
+    /// The range in the numbers of the sender, or in the extended vector of the receiver.
     range: Range<usize>,
 }
 
-/// The numbers left and right of those of each rank, and who owns them.
+/// The halos of this rank, and the messages that fill halos.
 #[derive(Debug, Clone)]
 pub(crate) struct Halo {
     ranks: Ranks,
     ranges: RankRanges,
-    /// Numbers on either side.
+    /// Number of halo numbers on each side.
     width: usize,
     /// Whether the first and the last numbers are neighbours.
     pub ring: bool,
     sends: Vec<Stretch>,
     receives: Vec<Stretch>,
-    /// What this rank needs of itself, in a ring: from where, to where.
+    /// Ranges that this rank copies to its own halo in a ring: source, destination.
     copies: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// Tags of halos, by the side of the receiver on which they are.
+/// Message tag of halos. The side of the receiver is added.
 const HALO: i32 = 10;
 
-/// Numbers of an extended vector: own ones between halos, and as many more behind them.
+/// Get the length of an extended vector: the numbers of this rank between two halos, and `width` more numbers at the end.
 pub(crate) fn extended_len(own: usize, width: usize) -> usize {
     own.saturating_add(width.max(1).saturating_mul(3))
 }
 
-/// The numbers that a rank needs left and right of its own: (side, which, where they stand in its extended vector).
+/// List the numbers that a rank needs on each side: the side, the numbers, and their position in its extended vector.
 fn needs(ranges: &RankRanges, rank: usize, width: usize, ring: bool) -> Vec<(usize, Range<usize>, usize)> {
     let (own, n) = (ranges.range(rank), ranges.rows());
     if own.is_empty() {
         return Vec::new();
     }
-    // In a ring the halo is one row of blocks, which is a whole.
+    // In a ring, the halo is one whole block row.
     let left = if ring && own.start == 0 { n - width..n } else { own.start.saturating_sub(width)..own.start };
     let right = if ring && own.end == n { 0..width } else { own.end..(own.end + width).min(n) };
     let left_at = width - left.len();
@@ -58,7 +58,7 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
 }
 
 impl Halo {
-    /// `width` numbers on either side. In a ring the first and the last `width` numbers are neighbours.
+    /// Create halos of `width` numbers on each side. In a ring, the first and the last `width` numbers are neighbours.
     pub fn new(ranks: Ranks, ranges: RankRanges, (width, ring): (usize, bool)) -> Self {
         let me = ranks.rank();
         let own = ranges.range(me);
@@ -85,25 +85,25 @@ impl Halo {
         Self { ranks, ranges, width, ring, sends, receives, copies }
     }
 
-    /// The same ranks with `per` numbers in the place of one.
+    /// Create halos for `per` numbers instead of one.
     pub fn wider(&self, per: usize) -> Self {
         let counts = (0..self.ranges.ranks()).map(|rank| self.ranges.range(rank).len() * per);
         Self::new(self.ranks.clone(), RankRanges::of_counts(counts), (self.width * per, self.ring))
     }
 
-    /// The numbers that a rank needs of others: the side, which, and where they stand in its extended vector.
+    /// List the numbers that a rank needs: the side, the numbers, and their position in its extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
         needs(&self.ranges, rank, self.width, self.ring)
     }
 
-    /// Messages that a rank sends to fill the halos of others.
+    /// Get the number of messages that a rank sends to fill the halos of other ranks.
     pub fn sends_of(&self, rank: usize) -> u64 {
         let own = self.ranges.range(rank);
         let others = (0..self.ranges.ranks()).filter(|other| *other != rank).flat_map(|other| self.needs(other));
         others.filter(|(_, needed, _)| !meet(needed, &own).is_empty()).count() as u64
     }
 
-    /// The ranks.
+    /// Get the ranks.
     pub fn ranks(&self) -> &Ranks {
         &self.ranks
     }
@@ -112,12 +112,12 @@ impl Halo {
         self.ranges.range(self.ranks.rank()).len()
     }
 
-    /// Length of columns of own numbers between those of other ranks.
+    /// Get the length of an array of columns with halos.
     pub fn len(&self, columns: usize) -> usize {
         extended_len(self.own(), self.width) * columns
     }
 
-    /// Writes columns of own numbers between zeros.
+    /// Write columns with zeros as halos.
     pub fn pad<T: Pod>(&self, x: &[T], padded: &mut [T]) {
         let (own, width) = (self.own(), self.width);
         for (column, to) in padded.chunks_exact_mut(extended_len(own, width)).enumerate() {
@@ -127,14 +127,14 @@ impl Halo {
         }
     }
 
-    /// Columns of own numbers between those of other ranks. Collective.
+    /// Return columns with halos from other ranks. Collective.
     pub fn fill<T: Pod>(&self, x: &[T], n_columns: usize) -> Vec<T> {
         let mut to = self.ranks.room(self.len(n_columns));
         self.fill_into(x, &mut to, n_columns);
         to
     }
 
-    /// The same of two arrays of a column each, for which there is room on all ranks. Collective.
+    /// Return two columns with halos. All ranks first agree that they have memory for them. Collective.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -145,21 +145,21 @@ impl Halo {
         Ok(filled)
     }
 
-    /// Writes columns of own numbers between those of other ranks. Collective.
+    /// Write columns with halos from other ranks. Collective.
     pub fn fill_into<T: Pod>(&self, x: &[T], to: &mut [T], n_columns: usize) {
         self.pad(x, to);
         self.bring(x, (to, extended_len(self.own(), self.width)), (n_columns, 0), || ());
     }
 
-    /// The numbers before and behind columns of own numbers, twice the width a column; zeros where there are none. `work` is done while
-    /// they travel. Collective.
+    /// Return only the halos: 2·width numbers per column, with zeros if there is no neighbour. Run `work` during the communication. Collective.
     pub fn sides<T: Pod>(&self, x: &[T], n_columns: usize, work: impl FnOnce()) -> Vec<T> {
         let mut sides = self.ranks.room(2 * self.width * n_columns);
         self.bring(x, (&mut sides, 2 * self.width), (n_columns, self.own()), work);
         sides
     }
 
-    /// Writes the numbers of other ranks to columns of `len` numbers, in which those behind stand `left_out` before their place. Collective.
+    /// Write the numbers of other ranks to columns of `len` numbers. The halo after the rows of this rank starts `left_out` numbers earlier than in an
+    /// extended vector. Collective.
     fn bring<T: Pod>(
         &self,
         x: &[T],

@@ -12,10 +12,10 @@ use bandsolve_eigen::distributed::{InertiaPart, InertiaRows};
 use bandsolve_kernel::exact::ScaledNorm;
 use core::ops::Range;
 
-/// Tags of what goes up the tree: what a part is of, and its matrix.
+/// Message tags: the sizes of a part, and its matrix.
 const TAGS: [i32; 2] = [50, 51];
 
-/// Minimum number of rows that are eliminated at the same time, because fronts with few rows are slow.
+/// Minimum number of rows to eliminate at the same time, because fronts with few rows are slow.
 const LEAST_STEP: usize = 8;
 
 impl<T: Scalar> DistributedBlocks<T> {
@@ -46,7 +46,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// # Source
     /// E. V. Haynsworth, Linear Algebra Appl. 1 (1968); I. S. Duff, J. K. Reid, ACM Trans. Math. Softw. 9 (1983).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
     /// // λ = 2 − 2·cos(π·k/101)
@@ -66,7 +66,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         };
         agree_alike(self.ranks(), possible, [shift.to_bits(), u64::from(b.is_some())])?;
         let shifted = self.shifted(T::from_real(T::Real::from_f64(shift)), b)?;
-        // No product overflows where the largest entry is near one.
+        // Scale the largest entry to approximately 1, so that no product overflows.
         let mut largest = [0, 1].map(|k| ScaledNorm::of(shifted.own(k)).plain);
         self.ranks().max(&mut largest);
         let largest = largest[0].max(largest[1]);
@@ -93,7 +93,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// `NotDefinite` with the row of the first leading minor that is not positive, counted from the first row of all ranks; the
     /// errors of [`eigenvalues_below`](Self::eigenvalues_below).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::Error;
     /// use bandsolve_mpi::{DistributedBlocks, Ranks};
@@ -116,13 +116,13 @@ impl<T: Scalar> DistributedBlocks<T> {
         agree(self.ranks(), Err(Error::NotDefinite { row: good }))
     }
 
-    /// The leading matrix of so many rows, with ones on the diagonal behind them. Collective.
+    /// Create a matrix with the leading `rows` rows and columns of A, and with the identity in the other rows. Collective.
     fn leading(&self, rows: usize) -> Result<Self, RankError> {
         let (b, square) = (self.block(), self.block().pow(2));
         let first = self.ranges().range(self.ranks().rank()).start;
         let array = |k: usize| {
             let entry = |(at, v): (usize, &T)| {
-                // Its row, and its column in the blocks left of, on and right of the diagonal.
+                // The column is counted from the first column of the left block in row 0.
                 let (row, column) = ((first + at / square) * b + at % b, (first + at / square + k) * b + at / b % b);
                 match row < rows && column < rows + b {
                     true => *v,
@@ -137,19 +137,19 @@ impl<T: Scalar> DistributedBlocks<T> {
         Self::new(self.ranks(), b, arrays.each_ref().map(Vec::as_slice))
     }
 
-    /// Block rows of a rank that stay: its last one, unless it is the last of all; and that of the rank before.
+    /// Get the numbers of block rows, 0 or 1, that remain: the last row of a rank, and the last row of the rank before.
     fn beside(&self, rank: usize) -> [usize; 2] {
         between(self.ranges(), self.ranges().range(rank))
     }
 
-    /// What is left of the own rows, multiplied by `scale`, the same power of two on all ranks.
+    /// Eliminate the inner rows of this rank, multiplied by `scale`, and return the remaining part. `scale` is the same power of two on all ranks.
     fn inertia(&self, scale: T::Real) -> Result<InertiaPart<T>> {
         let (b, square, me) = (self.block(), self.block().pow(2), self.ranks().rank());
         let [behind, before] = self.beside(me);
         let inner = self.ranges().range(me).len() - behind;
         let (sub, diag) = (self.own(0), self.own(1));
         let lower = |i: usize, j: usize| {
-            // Block rows are counted from the one before the own ones.
+            // Block row 0 is the row before the first row of this rank.
             let [i, j] = [i, j].map(|i| i + (1 - before) * b);
             let (row, inside) = (i / b, i % b + j % b * b);
             match row - j / b {
@@ -164,14 +164,16 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 }
 
-/// Of consecutive block rows those that stay: the last one, unless it is the last of all; and that before them.
+/// Get the numbers of block rows, 0 or 1, that remain for a range of block rows: its last row, unless it is the last row of all ranks, and the row
+/// before the range.
 pub(crate) fn between(ranges: &RankRanges, own: Range<usize>) -> [usize; 2] {
     let inside = |row: usize| usize::from(!own.is_empty() && row > 0 && row < ranges.rows());
     [inside(own.end), inside(own.start)]
 }
 
-/// Rank 0 gets the part of all rows: at each step ranks at even places join what those behind them send. A rank that fails goes on with
-/// the part of no rows, and returns its error in the end.
+/// Join the parts of all ranks on rank 0, in pairs as a tree. Other ranks get `None`.
+///
+/// A rank that fails continues with the part of no rows, so that no rank waits forever, and returns its error at the end.
 fn joined<T: Scalar>(ranks: &Ranks, part: Result<InertiaPart<T>>) -> Result<Option<InertiaPart<T>>> {
     let mut failure = Ok(());
     let mut kept = |part: Result<InertiaPart<T>>| {

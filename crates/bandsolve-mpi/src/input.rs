@@ -1,4 +1,4 @@
-//! What rank 0 reads, and all others are told of it.
+//! The input: rank 0 reads the files and announces the sizes to the other ranks.
 
 use bandsolve::memory::{copied, zeroed};
 use bandsolve::{Complex64, Scalar};
@@ -7,37 +7,37 @@ use bandsolve_cli::io::{DenseArray, Triplets, read_matrix, read_rhs};
 use bandsolve_mpi::{RankError, RankRanges, Ranks};
 use std::path::Path;
 
-/// What rank 0 has read.
+/// The input of rank 0.
 pub struct RankInput {
     pub matrix: Triplets,
     pub rhs: Option<DenseArray>,
-    /// Numbers of a row (of blocks).
+    /// The storage of the rows.
     pub shape: RowsShape,
 }
 
-/// How rows are sent.
+/// The storage of the rows in messages.
 #[derive(Clone, Copy)]
 pub enum RowsShape {
-    /// Diagonals below and above the main one.
+    /// Banded: number of diagonals below and above the main diagonal.
     Bands(usize, usize),
-    /// Rows of a block, and whether corners count.
+    /// Block tridiagonal: number of rows per block, and whether the matrix is periodic.
     Blocks(usize, bool),
 }
 
-/// What all ranks know.
+/// The sizes that all ranks know, and the input on rank 0.
 pub struct RankSystem {
     pub shape: RowsShape,
     pub complex: bool,
-    /// Unknowns.
+    /// Number of unknowns.
     pub n: usize,
-    /// Right-hand sides.
+    /// Number of right-hand sides.
     pub columns: usize,
-    /// On rank 0.
+    /// The input, on rank 0 only.
     pub input: Option<RankInput>,
 }
 
 impl RowsShape {
-    /// Unknowns of a (block) row, and numbers of it.
+    /// Get the number of unknowns of a row or block row, and the number of stored entries.
     pub fn row(self) -> (usize, usize) {
         match self {
             Self::Bands(lower, upper) => (1, lower + upper + 1),
@@ -46,10 +46,10 @@ impl RowsShape {
     }
 }
 
-/// Reads on rank 0. Bands without `block`.
+/// Read the files on rank 0. Without `block`, the matrix is banded.
 ///
 /// # Errors
-/// What is wrong with the files, in words.
+/// A message about the invalid file or option.
 pub fn read(
     (matrix, rhs): (&Path, Option<&Path>),
     (block, periodic): (Option<usize>, bool),
@@ -75,7 +75,7 @@ pub fn read(
     }
 }
 
-/// An entry that is in none of the three block diagonals.
+/// Find an entry that is in none of the three block diagonals.
 fn outside(matrix: &Triplets, block: usize, periodic: bool) -> Option<(usize, usize)> {
     let (mut outside, count) = (None, matrix.n_rows / block);
     matrix.for_each(|i, j, _| {
@@ -86,18 +86,18 @@ fn outside(matrix: &Triplets, block: usize, periodic: bool) -> Option<(usize, us
     outside
 }
 
-/// Rows of the smallest blocks in which a matrix is block tridiagonal.
+/// Get the number of rows of the smallest blocks for which a matrix is block tridiagonal.
 pub fn smallest_block(matrix: &Triplets) -> usize {
     let n = matrix.n_rows;
     (1..=n).find(|block| n.is_multiple_of(*block) && outside(matrix, *block, false).is_none()).unwrap_or(1)
 }
 
-/// Tells all ranks what rank 0 has read; `None` on the others where it failed. Collective.
+/// Announce the sizes of the input of rank 0 to all ranks. If rank 0 failed, the other ranks get `None`. Collective.
 ///
 /// # Errors
-/// On rank 0, why it failed.
+/// On rank 0, the error of `input`.
 pub fn announce(ranks: &Ranks, input: Result<Option<RankInput>, Failure>) -> Result<Option<RankSystem>, Failure> {
-    // 0: failed, 1: real, 2: complex; then unknowns, columns, the shape of the rows.
+    // 0: failed, 1: real, 2: complex. Then the numbers of unknowns and columns, and the storage of the rows.
     let told = match &input {
         Ok(Some(input)) => {
             let columns = input.rhs.as_ref().map_or(1, |rhs| rhs.n_cols) as u64;
@@ -122,19 +122,19 @@ pub fn announce(ranks: &Ranks, input: Result<Option<RankInput>, Failure>) -> Res
 }
 
 impl RankSystem {
-    /// The (block) rows of each rank.
+    /// Get the rows or block rows of each rank.
     pub fn ranges(&self, ranks: &Ranks) -> RankRanges {
         RankRanges::even(self.n / self.shape.row().0, ranks.size())
     }
 
-    /// Numbers of whole vectors on rank 0, for each rank.
+    /// Cut whole vectors on rank 0 into the parts of the ranks.
     fn cut<T: Scalar>(ranges: &RankRanges, values: &[T], each: usize) -> bandsolve::Result<Vec<Vec<T>>> {
         (0..ranges.ranks())
             .map(|rank| copied(&values[ranges.range(rank).start * each..ranges.range(rank).end * each]))
             .collect()
     }
 
-    /// All rows, on rank 0; nothing elsewhere.
+    /// Get all rows on rank 0. Other ranks get an empty list.
     fn whole_rows<T: Scalar>(&self, of: &impl Fn(Complex64) -> T) -> bandsolve::Result<Vec<T>> {
         let Some(input) = &self.input else { return Ok(Vec::new()) };
         let (unknowns, numbers) = self.shape.row();
@@ -161,7 +161,7 @@ impl RankSystem {
         Ok(rows)
     }
 
-    /// All rows, on rank 0; nothing elsewhere. Collective.
+    /// Get all rows on rank 0. Other ranks get an empty list. Collective.
     ///
     /// # Errors
     /// `OutOfMemory` on rank 0.
@@ -169,7 +169,7 @@ impl RankSystem {
         ranks.agree(self.whole_rows(of))
     }
 
-    /// The own rows of all that rank 0 has. Collective.
+    /// Send each rank its rows of the matrix on rank 0. Collective.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -177,7 +177,7 @@ impl RankSystem {
         self.deal(ranks, rows, self.shape.row().1)
     }
 
-    /// The own part of what rank 0 has, with so many numbers for each (block) row. Collective.
+    /// Send each rank its part of an array on rank 0, with `each` numbers per row or block row. Collective.
     ///
     /// # Errors
     /// `OutOfMemory`.

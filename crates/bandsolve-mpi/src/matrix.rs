@@ -1,8 +1,8 @@
-//! A matrix of which every rank holds consecutive rows: unknowns of other ranks beside one's own, products, errors.
+//! A matrix with consecutive rows on each rank: halos, products and backward errors.
 //!
-//! Each rank keeps its rows as a matrix of its own, which is square: rows of zeros stand for the unknowns of other ranks that its
-//! rows hold (the halo), and for one group of unknowns more, in which no row has an entry. There stands ‖x‖∞ of all ranks while
-//! errors are measured, so that the library's own η of these rows is theirs in the whole system.
+//! Each rank stores its rows in a square matrix. Zero rows represent the unknowns of other ranks that occur in its rows (the halo). One more
+//! group of zero rows represents unknowns that occur in no row. For the backward error, this group contains ‖x‖∞ over all ranks. The code for one
+//! machine then computes the backward error η that the rows have in the whole system.
 
 use crate::agreement::{OwnColumns, RankError, agree};
 use crate::halo::{Halo, extended_len};
@@ -19,40 +19,40 @@ use std::sync::OnceLock;
 
 /// The rows of one rank, with halo columns on each side.
 pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
-    /// Entry in row i and column j, of this matrix with its halos; 0 outside of the diagonals.
+    /// Get the entry in row i and column j of the matrix with halos. It is 0 outside the diagonals.
     fn entry(&self, i: usize, j: usize) -> T;
 
-    /// This matrix as a tridiagonal matrix, if it is one.
+    /// Get the matrix as a tridiagonal matrix, if it is tridiagonal.
     fn lines(&self) -> Option<Tridiagonal<'_, T>> {
         None
     }
 
-    /// y = A·x of the square matrix of some consecutive rows, of this matrix with its halos; of blocks whole ones. One column.
+    /// Compute y = A·x for one column, with the square matrix of consecutive rows from `first` on. Block rows must be whole.
     fn apply(&self, first: usize, x: &[T], y: &mut [T]);
 
-    /// η of the rows.
+    /// Compute η of the rows.
     fn error(&self, d: &[T], x: &[T]) -> f64;
 
-    /// d − A·x in twice the working precision, and η measured with it.
+    /// Compute d − A·x in twice the working precision, and return η from this residual.
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64;
 
-    /// The rows of Aᵀ with the same numbers; `Ok(Err)` if this rank cannot create them. Collective.
+    /// Create the rows of Aᵀ with the same indices. The result is `Ok(Err)` if this rank cannot create them. Collective.
     fn transposed(&self, halos: &Halo) -> Result<bandsolve::Result<Box<dyn OwnRows<T>>>, RankError>;
 
-    /// Σⱼ|aᵢⱼ| of row i of this rank.
+    /// Compute Σⱼ|aᵢⱼ| of row i of this rank.
     fn sum(&self, i: usize) -> f64;
 
-    /// All entries, row by row (of blocks).
+    /// Copy all entries, row by row or block row by block row.
     fn entries(&self) -> bandsolve::Result<Vec<T>>;
 
-    /// The row of entry k of [`entries`](Self::entries), on this rank.
+    /// Get the row on this rank of entry k of [`entries`](Self::entries).
     fn row_of(&self, k: usize) -> usize;
 
-    /// Factors of the whole matrix by the pivoted method, from the entries of each rank.
+    /// Factor the whole matrix by the pivoted method, from the entries of each rank.
     fn factor_whole(&self, entries: &[Vec<T>]) -> bandsolve::Result<Box<dyn Inspect<T>>>;
 
-    /// Factors of the square matrix of some own rows and the unknowns of the same numbers; of blocks whole ones. Their solves are
-    /// verified, if asked.
+    /// Factor the square matrix of some rows of this rank and the unknowns with the same indices. Block rows must be whole. `verify` says whether
+    /// to verify the solves.
     fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
@@ -60,12 +60,12 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
 #[derive(Debug)]
 pub(crate) struct DistributedMatrix<T: Scalar> {
     pub ranks: Ranks,
-    /// Of unknowns, not of blocks.
+    /// The unknowns of each rank, also for a matrix of blocks.
     pub ranges: RankRanges,
     /// Number of halo unknowns on each side.
     pub halo: usize,
     halos: Halo,
-    /// Memory of solves.
+    /// Memory for solves.
     pool: MemoryPool,
     /// Aᵀ, after its first use.
     transposed: OnceLock<Box<Self>>,
@@ -73,14 +73,15 @@ pub(crate) struct DistributedMatrix<T: Scalar> {
 }
 
 impl<T: Scalar> DistributedMatrix<T> {
-    /// `ring`: the first and the last stretch of `halo` unknowns are neighbours.
+    /// Create a matrix. The second number of `halo` says whether the first and the last unknowns are neighbours.
     pub fn new(ranks: Ranks, ranges: RankRanges, halo: (usize, bool), rows: Box<dyn OwnRows<T>>) -> Self {
         let (halos, halo) = (Halo::new(ranks.clone(), ranges.clone(), halo), halo.0);
         Self { ranks, ranges, halo, halos, pool: MemoryPool::default(), transposed: OnceLock::new(), rows }
     }
 
-    /// Number of columns of an array of own rows, which is the same on all ranks, and what `prepare` makes for as many; if asked, all numbers
-    /// have to be finite. Collective.
+    /// Agree on the number of columns of an array, and return it with the result of `prepare` for this number. Collective.
+    ///
+    /// If `finite` is set, all numbers must be finite.
     pub fn columns<V>(
         &self,
         (name, values): (&'static str, &[T]),
@@ -92,7 +93,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         columns.agree(&self.ranks, prepare)
     }
 
-    /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
+    /// List the unknowns that a rank needs from others: the side, the unknowns, and their position in the extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
         self.halos.needs(rank)
     }
@@ -102,33 +103,34 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.halos.ring
     }
 
-    /// Unknowns of this rank.
+    /// Get the number of unknowns of this rank.
     pub fn own(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }
 
-    /// Number of unknowns that this rank stores, with halos.
+    /// Get the number of unknowns that this rank stores, with halos.
     pub fn extended(&self) -> usize {
         extended_len(self.own(), self.halo)
     }
 
-    /// The positions of its own unknowns among them.
+    /// Get the positions of the unknowns of this rank in an extended vector.
     pub fn inside(&self) -> Range<usize> {
         self.halo..self.halo + self.own()
     }
 
-    /// Memory of a solve, kept for the next solve; `Err(OutOfMemory)` if the allocation fails.
+    /// Get memory for a solve. The matrix keeps it for the next solve. If the allocation fails, return `OutOfMemory`.
     pub fn try_memory<V: Pod>(&self, len: usize) -> bandsolve::Result<Array<V>> {
         let bytes = len.saturating_mul(size_of::<V>());
         Array::new(len, Some(&self.pool)).ok_or(Error::OutOfMemory { bytes })
     }
 
-    /// The same where other ranks wait for this one: the job ends if there is none. Large arrays are [reserved](Self::reserve) before.
+    /// Get memory for a solve while other ranks wait for this one. If the allocation fails, the job ends. [`reserve`](Self::reserve) large arrays
+    /// before.
     pub fn memory<V: Pod>(&self, len: usize) -> Array<V> {
         self.try_memory(len).unwrap_or_else(|error| self.ranks.abort(&error.to_string()))
     }
 
-    /// Keeps memory for the arrays with halos that measuring columns takes.
+    /// Reserve memory for the arrays with halos that [`errors`](Self::errors) uses.
     pub fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()> {
         if self.rows.lines().is_none() {
             self.try_memory::<T>(self.halos.len(n_rhs))?;
@@ -136,27 +138,27 @@ impl<T: Scalar> DistributedMatrix<T> {
         Ok(())
     }
 
-    /// The same for measuring them in twice the working precision.
+    /// Reserve memory for the arrays with halos that [`residuals`](Self::residuals) uses.
     pub fn reserve_residuals(&self, n_rhs: usize) -> bandsolve::Result<()> {
         let _both = [self.try_memory::<T>(self.halos.len(n_rhs))?, self.try_memory(self.extended())?];
         Ok(())
     }
 
-    /// The unknowns of this rank between zeros.
+    /// Copy the unknowns of this rank, with zeros as halos.
     pub fn padded(&self, x: &[T], n_rhs: usize) -> bandsolve::Result<Array<T>> {
         let mut padded = self.try_memory(self.halos.len(n_rhs))?;
         self.halos.pad(x, &mut padded);
         Ok(padded)
     }
 
-    /// The unknowns of this rank between halo values of other ranks. Collective.
+    /// Copy the unknowns of this rank, with halos from other ranks. Collective.
     pub fn with_halo(&self, x: &[T], n_rhs: usize) -> Array<T> {
         let mut filled = self.memory(self.halos.len(n_rhs));
         self.halos.fill_into(x, &mut filled, n_rhs);
         filled
     }
 
-    /// Aᵀ over the same ranks, created once. Collective.
+    /// Get Aᵀ over the same ranks. The first call creates it. Collective.
     pub fn transposed(&self) -> Result<&Self, RankError> {
         if self.transposed.get().is_none() {
             let rows = agree(&self.ranks, self.rows.transposed(&self.halos)?)?;
@@ -164,13 +166,13 @@ impl<T: Scalar> DistributedMatrix<T> {
             let made = Self::new(self.ranks.clone(), self.ranges.clone(), halo, rows);
             _ = self.transposed.set(Box::new(Self { pool: self.pool.clone(), ..made }));
         }
-        Ok(self.transposed.get().expect("made on all ranks"))
+        Ok(self.transposed.get().expect("created on all ranks"))
     }
 
-    /// y = A·x, the rows of this rank. Collective.
+    /// Compute the rows of y = A·x of this rank. Collective.
     pub fn apply_into(&self, x: &[T], y: &mut [T], n_rhs: usize) {
         let (own, k) = (self.own(), self.halo);
-        // Rows without unknowns of other ranks overlap the communication.
+        // Multiply the rows without unknowns of other ranks during the communication.
         let sides = self.halos.sides(x, n_rhs, || {
             if own >= 4 * k {
                 let columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
@@ -180,7 +182,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         if k == 0 {
             return;
         }
-        // The first and the last k rows, with one stretch more on the other side; or all of them.
+        // Multiply the first and the last k rows, with k more rows on the inner side, or all rows at once.
         let part = if own >= 4 * k { 2 * k } else { own };
         let [mut around, mut product] = [0, 1].map(|_| self.memory::<T>(part + 2 * k));
         for (column, y) in y.chunks_exact_mut(own.max(1)).enumerate() {
@@ -200,7 +202,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         }
     }
 
-    /// ‖x‖∞ of each column, over all ranks. Collective.
+    /// Compute ‖x‖∞ of each column over all ranks. Collective.
     fn norms(&self, x: &[T], n_rhs: usize) -> Vec<f64> {
         let mut norms = vec![0.0; n_rhs];
         for (norm, x) in norms.iter_mut().zip(x.chunks_exact(self.own().max(1))) {
@@ -210,12 +212,12 @@ impl<T: Scalar> DistributedMatrix<T> {
         norms
     }
 
-    /// Σⱼ|aᵢⱼ| of each row of this rank.
+    /// Compute Σⱼ|aᵢⱼ| of each row of this rank.
     pub fn sums(&self) -> bandsolve::Result<Vec<f64>> {
         collected(self.own(), (0..self.own()).map(|i| self.rows.sum(i)))
     }
 
-    /// Own unknowns with halos, and ‖x‖∞ of all ranks behind them. Collective.
+    /// Copy the unknowns of this rank with halos, followed by ‖x‖∞ over all ranks. Collective.
     fn to_measure(&self, x: &[T], norms: &[f64]) -> Array<T> {
         let (mut extended, len) = (self.with_halo(x, norms.len()), self.extended());
         for (x, norm) in extended.chunks_exact_mut(len).zip(norms) {
@@ -224,10 +226,10 @@ impl<T: Scalar> DistributedMatrix<T> {
         extended
     }
 
-    /// η of every column, and a bound from above of the reciprocal condition that x shows; `d` is [`padded`](Self::padded). Collective.
+    /// Compute η of every column, and an upper bound for the reciprocal condition number. `d` is [`padded`](Self::padded). Collective.
     ///
-    /// x = A⁻¹·d shows that ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ), where sᵢ = Σⱼ|aᵢⱼ|. Rows are looked at up to the first that
-    /// shows that x is not so large: then the bound is above ε, and says nothing.
+    /// From x = A⁻¹·d follows that ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ), where sᵢ = Σⱼ|aᵢⱼ|. The function stops at the first row for
+    /// which the bound is above ε, because such a bound gives no warning.
     pub fn measured(&self, d: &[T], x: &[T], n_rhs: usize) -> (Vec<f64>, Vec<f64>) {
         let norms = self.norms(x, n_rhs);
         let mut all = match self.rows.lines() {
@@ -244,7 +246,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         (all, bounds)
     }
 
-    /// maxᵢ(|dᵢ|/sᵢ) of own rows, or of as many as show that it is at least ε·norm.
+    /// Compute maxᵢ(|dᵢ|/sᵢ) over the rows of this rank. Stop as soon as the maximum is at least ε·norm.
     fn ratio(&self, d: &[T], norm: f64) -> f64 {
         let (mut ratio, enough) = (0.0_f64, T::Real::EPSILON.to_f64() * norm);
         for (i, d) in d[self.inside()].iter().enumerate().filter(|(_, d)| **d != T::ZERO) {
@@ -256,12 +258,12 @@ impl<T: Scalar> DistributedMatrix<T> {
         ratio
     }
 
-    /// η of every column; `d` is [`padded`](Self::padded). Collective.
+    /// Compute η of every column. `d` is [`padded`](Self::padded). Collective.
     pub fn errors(&self, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
         self.measured(d, x, n_rhs).0
     }
 
-    /// The same on this rank, of a tridiagonal matrix: x is measured where it stands, and the first and the last row by themselves. Collective.
+    /// Compute η on this rank for a tridiagonal matrix, without a copy of x. The first and the last row are computed separately. Collective.
     fn errors_of_lines(&self, lines: &Tridiagonal<'_, T>, d: &[T], x: &[T], norms: &[f64]) -> Vec<f64> {
         let (own, n_rhs) = (self.own(), norms.len());
         let sides = self.halos.sides(x, n_rhs, || ());
@@ -269,7 +271,7 @@ impl<T: Scalar> DistributedMatrix<T> {
             return vec![0.0; n_rhs];
         }
         let [sub, diag, sup] = lines.arrays();
-        // Rows of A from `first` on, with x and d.
+        // η of the rows of A from `first` on.
         let error = |first: usize, (d, x): (&[T], &[T]), norm: f64| {
             let [sub, diag, sup] = [sub, diag, sup].map(|array| &array[first..first + x.len()]);
             let rows = Tridiagonal::new(sub, diag, sup).expect("arrays of one length");
@@ -288,7 +290,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         norms.iter().enumerate().map(of_column).collect()
     }
 
-    /// The same with the residuals of own rows, formed in twice the working precision. Collective.
+    /// Compute η of every column, and the residuals of the rows of this rank in twice the working precision. Collective.
     pub fn residuals(&self, d: &[T], x: &[T], r: &mut [T]) -> Vec<f64> {
         let len = self.extended();
         let norms = self.norms(x, d.len() / len);
@@ -305,7 +307,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     }
 }
 
-/// ‖x‖∞; NaN or infinite if an entry is.
+/// Compute ‖x‖∞. It is NaN or infinite if an entry is.
 fn largest<T: Scalar>(x: &[T]) -> f64 {
     if T::COMPLEX {
         return ScaledNorm::of(x).plain;

@@ -1,4 +1,4 @@
-//! What solves over ranks cost: messages and bytes exactly as they are counted, operations and seconds as estimates.
+//! The cost model of solves over ranks. Messages and bytes are exact, operations and seconds are estimates.
 
 use crate::blocks::DistributedBlocks;
 use crate::coarse::{RankCoarse, block_rows, is_regular};
@@ -13,7 +13,7 @@ pub(crate) const NUMBER: u64 = 8;
 
 /// Cost of an operation on one rank.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Method;
 /// use bandsolve_mpi::{CostModel, DistributedBlocks, RankCost, on_threads};
@@ -36,7 +36,7 @@ pub struct RankCost {
 
 /// Speed of the network and of the ranks of a cluster.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Method;
 /// use bandsolve_mpi::{CostModel, NetworkFigures, RankCoarse, RankRanges};
@@ -62,7 +62,7 @@ pub struct NetworkFigures {
 ///
 /// Messages and bytes are exact. Operations and seconds are estimates.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Method;
 /// use bandsolve_mpi::{CostModel, RankCoarse, RankRanges};
@@ -83,7 +83,7 @@ pub struct CostModel {
     pub scalar: usize,
     /// Whether the matrix is periodic.
     pub periodic: bool,
-    /// The method: `Bcyclic`; any other method means SPIKE.
+    /// The method: `Bcyclic`, or any other method for SPIKE.
     pub method: Method,
     /// How SPIKE solves its coarse system. Use `Truncated` if the spikes decay.
     pub coarse: RankCoarse,
@@ -134,7 +134,7 @@ impl CostModel {
             cost.gather(1, AGREEMENT + 2 * NUMBER);
             cost.gather(1, AGREEMENT + NUMBER);
         } else {
-            // Spikes as if they did not decay.
+            // The model assumes that the spikes do not decay.
             let spikes = self.beside(rank).into_iter().flatten().count() as f64;
             cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 8.0 * spikes) * b.powi(3);
             cost.gather(1, AGREEMENT + 2 * NUMBER);
@@ -185,7 +185,7 @@ impl CostModel {
             step *= 2;
         }
         if step < size {
-            // What is left of the ranks from this one on, which it has joined.
+            // The rows that remain of this rank and the ranks that it has joined.
             let last = (rank + step).min(size) - 1;
             let joined = self.ranges.range(rank).start..self.ranges.range(last).end;
             let order = between(&self.ranges, joined).into_iter().sum::<usize>() * self.block;
@@ -206,12 +206,12 @@ impl CostModel {
         cost
     }
 
-    /// `gathered`: number of blocks per column that a rank contributes to the coarse system of SPIKE.
+    /// Get the cost of a solve. `gathered` is the number of blocks per column that a rank contributes to the coarse system of SPIKE.
     fn solve_with(&self, rank: usize, n_rhs: usize, gathered: u64) -> RankCost {
         let (b, columns, several) = (self.block as f64, n_rhs as f64, u64::from(self.ranges.ranks() > 1));
         let chunk = (self.block * n_rhs * self.scalar) as u64;
         let mut cost = RankCost::default();
-        // Lengths and numbers are checked.
+        // The ranks agree on the number of columns.
         cost.gather(1, AGREEMENT + NUMBER);
         if self.method == Method::Bcyclic {
             cost.add(self.sweeps(rank, n_rhs));
@@ -232,9 +232,9 @@ impl CostModel {
                 }
             }
         }
-        // x of the neighbours, ‖x‖∞ and η.
+        // The halos of x, ‖x‖∞ and η.
         cost.send(self.halo_sends(rank), chunk);
-        // η comes with what the size of x says of the condition.
+        // The gather of η includes the upper bound for the reciprocal condition number.
         cost.gather(several, NUMBER * n_rhs as u64);
         cost.gather(several, 2 * NUMBER * n_rhs as u64);
         cost.flops += 6.0 * self.ranges.range(rank).len() as f64 * b * b * columns;
@@ -269,7 +269,7 @@ impl CostModel {
         self.beside(rank).into_iter().flatten().filter(|row| !own.contains(row)).count() as u64
     }
 
-    /// What a rank does at each level of BCYCLIC.
+    /// Get the work of a rank at each level of BCYCLIC.
     fn levels(&self, rank: usize) -> Vec<LevelCost> {
         let (mut found, mut rows, mut ring, mut shift) = (Vec::new(), self.ranges.rows(), self.periodic, 0);
         let owned = self.ranges.range(rank);
@@ -295,7 +295,7 @@ impl CostModel {
     }
 }
 
-/// Seconds of the slowest rank.
+/// Get the seconds on the slowest rank.
 pub(crate) fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
     let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
     let of = |rank: usize| {
@@ -307,7 +307,7 @@ pub(crate) fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: N
     (0..ranks).map(of).fold(0.0, f64::max)
 }
 
-/// Rows that go and that stay at a level of one rank, and their messages to others.
+/// The numbers of eliminated and remaining rows of one rank at a level, and of their messages.
 #[derive(Debug, Clone, Copy, Default)]
 struct LevelCost {
     gone: f64,

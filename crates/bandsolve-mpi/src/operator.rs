@@ -22,7 +22,7 @@ impl Communicator for Ranks {
     }
 }
 
-/// y = op(A)·x, the rows of this rank. A plain product cannot fail, so the ranks need not agree.
+/// Compute the rows of y = op(A)·x of this rank. A plain product cannot fail, so the ranks need not agree on an error.
 fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
     if op == Op::Plain {
         matrix.apply_into(x, y, 1);
@@ -54,7 +54,7 @@ impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
         apply(self.matrix(), Op::Plain, x, y)
     }
 
-    /// y = op(A)·x. The rows of Aᵀ are created at the first use and kept.
+    /// Compute y = op(A)·x. The first use of Aᵀ creates its rows, and the matrix keeps them.
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         apply(self.matrix(), op, x, y)
     }
@@ -73,13 +73,13 @@ impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
         apply(self.matrix(), Op::Plain, x, y)
     }
 
-    /// y = op(A)·x. The rows of Aᵀ are created at the first use and kept.
+    /// Compute y = op(A)·x. The first use of Aᵀ creates its rows, and the matrix keeps them.
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         apply(self.matrix(), op, x, y)
     }
 }
 
-/// y = A⁻¹·x, verified.
+/// y = A⁻¹·x, with verification.
 impl<T: Scalar> LinearOperator<T> for DistributedFactors<T> {
     fn rows(&self) -> usize {
         self.matrix().own()

@@ -1,7 +1,7 @@
 //! Poisson and Helmholtz problems on boxes, distributed over ranks: each rank owns consecutive planes along the first axis.
 //!
-//! Each rank transforms along the other axes by itself. Along the first axis there is one tridiagonal system for each coefficient of a
-//! plane: a batch along a distributed axis.
+//! Each rank transforms its planes along the other axes. Along the first axis, there is one tridiagonal system for each coefficient of a plane.
+//! These systems are a batch along a distributed axis.
 //!
 //! Source: R. W. Hockney, J. ACM 12 (1965); K.-H. Kim et al., Comput. Phys. Commun. 260 (2021).
 
@@ -18,14 +18,15 @@ use bandsolve_poisson::distributed::{SlabConstant, SlabMean, SlabParts, SlabResi
 use bandsolve_poisson::distributed::{largest_modulus, levelled};
 use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
 
-/// A Poisson or Helmholtz problem (−Δ + c)·u = f on a box of one to three dimensions, distributed over ranks by planes along
-/// the first axis.
+/// A Poisson or Helmholtz problem (−Δ + c)·u = f on a box of one to three dimensions.
+///
+/// The ranks own planes along the first axis.
 ///
 /// # Shapes
 /// The problem is the problem of the whole box: its shape, boundaries and boundary values. f and u contain the planes of this
 /// rank, with the last axis contiguous, as in the solver for one machine. Several right-hand sides follow each other.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::{DistributedPoisson, RankRanges, on_threads};
 /// use bandsolve_poisson::Poisson;
@@ -50,7 +51,7 @@ pub struct DistributedPoisson<T: PoissonScalar> {
     halos: Halo,
 }
 
-/// Memory of a right-hand side: f, the residual, u between planes of neighbours.
+/// The memory for a right-hand side: f, the residual, and u between the planes of the neighbouring ranks.
 struct SlabMemory<T> {
     f: Vec<T>,
     r: Vec<T>,
@@ -78,7 +79,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let (own, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
         let mut arrays = agree(ranks, parts.systems(own.clone()))?;
         if let Some(constant) = constant.as_ref().filter(|_| own.contains(&0)) {
-            // u of the constant's system is 0 in the first plane; its mean is set afterwards.
+            // A singular problem leaves the constant free: set u of its system to 0 in the first plane. The solve sets the mean afterwards.
             let [sub, diag, sup] = &mut arrays;
             (sub[constant.mode], diag[constant.mode], sup[constant.mode]) = (T::ZERO, T::ONE, T::ZERO);
         }
@@ -103,8 +104,8 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     /// systems.
     ///
     /// # Cost
-    /// As on one machine. In addition, one exchange of 2 numbers per rank and line along the first axis, one of 4 numbers back,
-    /// and one plane to each neighbour.
+    /// As on one machine, plus communication. Per rank and line along the first axis, one exchange sends 2 numbers, and a second
+    /// one sends 4 numbers back. Each neighbour gets one plane.
     ///
     /// # Errors
     /// `Shape`; `NotFinite`; `Incompatible` if the problem is singular and too much would have to be removed from f; `Singular`
@@ -124,7 +125,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         self.solve_given(Ok(x))
     }
 
-    /// The same of right-hand sides that may be missing on this rank.
+    /// Solve in place, with an error of this rank instead of the right-hand sides if their copy failed.
     fn solve_given(&self, x: bandsolve::Result<&mut [T]>) -> Result<PoissonReport, RankError> {
         let own = self.ranges.range(self.ranks.rank());
         let column = own.len() * self.parts.plane();
@@ -137,14 +138,14 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let Ok(x) = x else { unreachable!("agreed on") };
         let mut solved = Vec::new();
         for k in 0..columns {
-            // A rank without planes takes part with none.
+            // A rank without planes also takes part, with an empty slice.
             let x = &mut x[k * column..(k + 1) * column];
             solved.push(self.solve_one(x, &mut memory)?);
         }
         Ok(self.parts.report(&solved))
     }
 
-    /// Solves, measures and refines; x holds f.
+    /// Solve, compute the backward error, and refine. x contains f.
     fn solve_one(&self, x: &mut [T], memory: &mut SlabMemory<T>) -> Result<Solved, RankError> {
         let of = |x: &[T]| if self.constant.is_some() { largest_modulus(x) } else { 0.0 };
         let term = of(x) + self.parts.largest_of_sides();
@@ -174,7 +175,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         }
     }
 
-    /// x from f in its place; returns what had to be removed from f. The tridiagonal systems are verified, u is not.
+    /// Compute u in place of f, and return the constant that was subtracted from f. The function verifies the tridiagonal systems, but not u.
     fn solve_unverified(&self, x: &mut [T], mean: f64) -> Result<f64, RankError> {
         self.parts.transform(x, false);
         let removed = self.constant.as_ref().map_or(0.0, |constant| self.level(constant, x));
@@ -191,7 +192,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         Ok(removed)
     }
 
-    /// The mean of what stands in the coefficients of the constant, over all ranks.
+    /// Compute the mean over all ranks from the coefficients of the constant.
     fn level(&self, constant: &SlabConstant, x: &[T]) -> f64 {
         let weights = &constant.weights[self.ranges.range(self.ranks.rank())];
         let column = x.iter().skip(constant.mode).step_by(self.parts.plane());
@@ -200,14 +201,14 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         sum[0] / constant.of_ones
     }
 
-    /// Adds to the coefficients of the constant what adds `level` to every number.
+    /// Add `level` to every number, by a change of the coefficients of the constant.
     fn shift_level(&self, x: &mut [T], level: f64) {
         let Some(constant) = &self.constant else { return };
         let add = <T as RealScalar>::from_f64(level * constant.of_ones);
         x.iter_mut().skip(constant.mode).step_by(self.parts.plane()).for_each(|x| *x += add);
     }
 
-    /// The backward error, or a bound of it that is good; r becomes the residual.
+    /// Compute the backward error, or an upper bound that is small enough, and the residual r.
     fn error(&self, f: &[T], u: &[T], (r, around): (&mut [T], &mut [T])) -> f64 {
         self.halos.fill_into(u, around, usize::from(!u.is_empty()));
         let around = around.get(..u.len() + 2 * self.parts.plane()).unwrap_or_default();
@@ -232,8 +233,9 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         exact[0]
     }
 
-    /// `Err(Incompatible)` if more was removed than the problem allows. `sizes`: the largest of f with what boundary values contribute, and of
-    /// what was added up for that.
+    /// Return `Incompatible` if more was subtracted from f than the problem allows.
+    ///
+    /// `sizes` has the largest entry of f with the contributions of boundary values, and the largest term of these sums.
     fn balanced(&self, removed: f64, mut sizes: [f64; 2]) -> Result<(), RankError> {
         if self.constant.is_none() {
             return Ok(());
@@ -241,12 +243,12 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         self.ranks.max(&mut sizes);
         let [largest, term] = sizes;
         let allowed = self.parts.free().1 * largest;
-        // What rounding leaves of a sum is never too much.
+        // A difference from rounding errors of the sums is always allowed.
         let fine = removed.abs() <= allowed || removed.abs() <= good::<T>() * term;
         agree(&self.ranks, if fine { Ok(()) } else { Err(Error::Incompatible { removed, allowed }) })
     }
 
-    /// Measures the mean of u where it is free, and adds a constant to u where that is not the one asked for. Collective.
+    /// If the mean of u is free, compute it, and add a constant to u if it differs from the requested mean. Collective.
     fn levelled(&self, mut solved: Solved, u: &mut [T], memory: &mut SlabMemory<T>) -> Result<Solved, RankError> {
         let Some(mean) = &self.mean else { return Ok(solved) };
         let asked = self.parts.free().0;
@@ -274,7 +276,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let (mut cost, several) = (model.solve(rank, 1), u64::from(self.ranks.size() > 1));
         cost.send(self.halos.sends_of(rank), (plane * size_of::<T>()) as u64);
         cost.gather(several, 2 * NUMBER);
-        // Lengths and numbers of f are checked, too.
+        // The ranks also agree on the number of right-hand sides.
         cost.gather(1, AGREEMENT + NUMBER);
         let numbers = (self.ranges.range(rank).len() * plane) as f64;
         cost.flops += numbers * (12.0 + 5.0 * (plane.max(2) as f64).log2());

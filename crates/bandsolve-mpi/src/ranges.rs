@@ -1,10 +1,10 @@
-//! Which rows each rank owns.
+//! The distribution of rows over ranks.
 
 use core::ops::Range;
 
 /// The consecutive rows that each rank owns, in the order of the ranks. A rank may own no rows.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::RankRanges;
 /// let ranges = RankRanges::of_counts([3, 0, 2]);
@@ -22,7 +22,7 @@ impl RankRanges {
     /// # Source
     /// Lamas Daviña, Román (2018), Algorithm 3.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve_mpi::RankRanges;
     /// let ranges = RankRanges::even(13, 5);

@@ -1,4 +1,4 @@
-//! The ranks of a job, as everything here talks to them: numbers instead of bytes, long messages in pieces, everything counted.
+//! Communication between the ranks of a job: messages of numbers, split if they are long, with counts of messages and bytes.
 
 use crate::agreement::{RankError, agree};
 use crate::transport::lone::Lone;
@@ -22,7 +22,7 @@ const FROM_FIRST: i32 = 31;
 
 /// Messages and bytes that a rank sent.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve_mpi::{Traffic, on_threads};
 /// let sent = on_threads(3, |ranks| {
@@ -70,7 +70,7 @@ struct Counters {
 ///
 /// Clones share the communicator and the traffic counts.
 ///
-/// # Example
+/// # Examples
 /// Under MPI, a program initializes MPI and passes a communicator. The library never initializes MPI.
 ///
 /// ```no_run
@@ -106,7 +106,7 @@ pub(crate) struct Sent<T> {
     pub values: Vec<T>,
 }
 
-/// A message that is to come: from whom, with which tag, how long.
+/// A message that this rank receives: sender, tag and number of values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected {
     pub from: usize,
@@ -118,8 +118,7 @@ impl Ranks {
     /// Create ranks from an MPI communicator. Collective.
     ///
     /// The library duplicates the communicator, so its messages cannot mix with yours. MPI must be initialized. Drop everything
-    /// that uses these ranks before you finalize MPI. An MPI error ends the job, whatever the error handler of the communicator
-    /// is.
+    /// that uses these ranks before you finalize MPI. An MPI error ends the job, for any error handler of your communicator.
     ///
     /// Use the ranks in the thread that created them. A call from another thread returns an error on all ranks. If MPI was
     /// started with less than `MPI_THREAD_SERIALIZED`, such a call ends the job.
@@ -127,17 +126,17 @@ impl Ranks {
         Self::by(Box::new(MpiRanks::of(communicator)))
     }
 
-    /// Create ranks from the handle of a communicator that C or Python code owns. Otherwise as [`of`](Self::of). Collective.
+    /// Create ranks from the handle of a communicator that C or Python code owns, as [`of`](Self::of) does. Collective.
     ///
     /// # Safety
-    /// The handle must be an intracommunicator of the MPI library with which this program is linked. It remains the caller's.
+    /// The handle must be an intracommunicator of the MPI library with which this program is linked. The caller keeps the ownership.
     pub unsafe fn from_raw(handle: mpi::ffi::MPI_Comm) -> Self {
-        // SAFETY: the caller's promise. As it is never dropped, it is never freed, so that handles of the system are handles, too.
+        // SAFETY: the caller's promise. `ManuallyDrop` never frees the handle, so it may also be a predefined one such as MPI_COMM_WORLD.
         let theirs = ManuallyDrop::new(unsafe { SimpleCommunicator::from_raw(handle) });
         Self::of(&*theirs)
     }
 
-    /// Create one rank for this process alone. No MPI call is made.
+    /// Create one rank for this process alone, without MPI calls.
     pub fn alone() -> Self {
         Self::by(Box::new(Lone))
     }
@@ -210,8 +209,9 @@ impl Ranks {
         }
     }
 
-    /// Zeros for a message. The other ranks wait for this one here, so that the job ends where there is no memory. What grows with the rows
-    /// of a rank is asked for before, where all can agree on an error.
+    /// Allocate zeros for a message. If the allocation fails, the job ends, because the other ranks already wait for this rank.
+    ///
+    /// Memory that grows with the rows of a rank is allocated earlier, where all ranks can agree on an error.
     pub(crate) fn room<T: Pod>(&self, len: usize) -> Vec<T> {
         room(len).unwrap_or_else(|error| self.abort(&error.to_string()))
     }
@@ -220,7 +220,7 @@ impl Ranks {
     pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
         let (size, len) = (self.size(), own.len());
         let mut all = self.room(size * len);
-        // Some MPI libraries count the bytes of all ranks together in 32 bits.
+        // Some MPI libraries count the bytes of all ranks in total in 32 bits.
         let each = (self.largest / (size_of::<T>().max(1) * size)).max(1);
         let mut part = if len > each { self.room(size * each) } else { Vec::new() };
         for (k, own) in own.chunks(each).enumerate() {
@@ -280,13 +280,14 @@ impl Ranks {
         Ok(own)
     }
 
-    /// Sends and receives at the same time; returns what came, in the order of `expected`. Messages to itself never leave the rank:
-    /// there are none. All ranks take part, or those that talk.
+    /// Send and receive messages at the same time. Return the received ones, in the order of `expected`.
+    ///
+    /// A rank sends no message to itself. Only ranks with messages need to call it.
     pub(crate) fn exchange<T: Pod>(&self, sent: &[Sent<T>], expected: &[Expected]) -> Vec<Vec<T>> {
         self.exchange_during(sent, expected, || ())
     }
 
-    /// The same; `work` is done while messages travel.
+    /// Do the same as [`exchange`](Self::exchange), and run `work` during the communication.
     pub(crate) fn exchange_during<T: Pod>(
         &self,
         sent: &[Sent<T>],
@@ -298,7 +299,7 @@ impl Ranks {
         came
     }
 
-    /// The same, with room for what comes.
+    /// Do the same, with the received messages in memory of the caller.
     fn exchange_into<T: Pod>(
         &self,
         sent: &[Sent<T>],
@@ -328,13 +329,14 @@ impl Ranks {
         self.transport.exchange(&outgoing, &mut incoming, &mut || work.take().into_iter().for_each(|work| work()));
     }
 
-    /// Sends part k of `values` to rank k; writes what came to `came`, in the order of the ranks. `lens`: of the parts that go, and of those
-    /// that come; `most`: of the longest part between two ranks, the same on all of them. A part for another rank counts as a message.
-    /// Collective.
+    /// Send part k of `values` to rank k, and write the received parts to `came`, in the order of the ranks. Collective.
+    ///
+    /// `lens` has the lengths of the sent parts and of the received parts. `most` is the length of the longest part between any two ranks, the
+    /// same on all ranks. A part for another rank counts as a message.
     pub(crate) fn all_to_all_into<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize, came: &mut [T]) {
         let (me, size) = (self.rank(), size_of::<T>().max(1));
         debug_assert_eq!([values.len(), came.len()], lens.map(|lens| lens.iter().sum::<usize>()));
-        // MPI counts bytes of all parts together.
+        // MPI counts the bytes of all parts in total.
         let each = (self.largest / (size * self.size())).max(1);
         for first in (0..most).step_by(each) {
             let piece = |len: &usize| len.saturating_sub(first).min(each);
@@ -358,19 +360,19 @@ impl Ranks {
     }
 }
 
-/// Zeros.
+/// Allocate zeros.
 pub(crate) fn room<T: Pod>(len: usize) -> Result<Vec<T>> {
     zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
 }
 
-/// What an iterator yields, at most `len` values.
+/// Collect an iterator of at most `len` values.
 pub(crate) fn collected<T>(len: usize, from: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     let mut values = memory::reserved(len)?;
     values.extend(from);
     Ok(values)
 }
 
-/// The pieces of all parts that begin at `first` of each.
+/// Copy the piece of each part that starts at index `first` of the part.
 fn pieces_of<T: Pod>(values: &[T], (lens, pieces): (&[usize], &[usize]), first: usize) -> Vec<T> {
     let (mut all, mut start) = (Vec::with_capacity(pieces.iter().sum()), 0);
     for (len, piece) in lens.iter().zip(pieces) {
@@ -380,7 +382,7 @@ fn pieces_of<T: Pod>(values: &[T], (lens, pieces): (&[usize], &[usize]), first: 
     all
 }
 
-/// Puts pieces that begin at `first` of each part where they belong.
+/// Copy pieces to index `first` of each part.
 fn put_pieces<T: Pod>(mut got: &[T], values: &mut [T], (lens, pieces): (&[usize], &[usize]), first: usize) {
     let mut start = 0;
     for (len, piece) in lens.iter().zip(pieces) {
@@ -406,7 +408,7 @@ mod tests {
             assert_eq!(came[0], (0..25).map(|k| k + before as u8).collect::<Vec<u8>>());
             let all = ranks.all_gather(&values);
             assert!((0..75).all(|k| all[k] == (k % 25 + k / 25) as u8));
-            // Of a gather the bytes of the three ranks together are at most 10.
+            // A gather has at most 10 bytes in total over the three ranks.
             let expected = Traffic { messages: 3, bytes: 25, gathers: 9, gathered_bytes: 25 };
             assert_eq!(ranks.traffic(), expected);
         });

@@ -38,7 +38,7 @@ pub struct RankScalapackArgs {
     dominance: f64,
 }
 
-/// Number of timed rounds, and number of solves with the factors of each round. The fastest times are reported.
+/// Number of timed rounds, and number of solves with the factors of each round. The output shows the fastest times.
 const ROUNDS: usize = 5;
 const SOLVES: usize = 4;
 
@@ -144,7 +144,7 @@ struct ScalapackRun {
 
 impl Scalapack {
     fn open(ranks: &Ranks) -> Result<Self, String> {
-        // SAFETY: ScaLAPACK runs nothing when it is opened.
+        // SAFETY: ScaLAPACK has no initialization code.
         let found = NAMES.iter().find_map(|name| unsafe { Library::new(name) }.ok());
         let library = found.ok_or_else(|| {
             format!(
@@ -153,7 +153,7 @@ impl Scalapack {
             )
         })?;
         let (mut context, zero, one, columns) = (0, 0, 1, ranks.size() as c_int);
-        // SAFETY: types and arguments are those of BLACS: blacs_get(context, what, value), blacs_gridinit(context, order, rows, columns).
+        // SAFETY: the types and arguments match BLACS: blacs_get(context, what, value), blacs_gridinit(context, order, rows, columns).
         unsafe {
             type Get = unsafe extern "C" fn(*const c_int, *const c_int, *mut c_int);
             type Init = unsafe extern "C" fn(*mut c_int, *const c_char, *const c_int, *const c_int, usize);
@@ -170,7 +170,7 @@ impl Scalapack {
         [kind, self.context, n as c_int, each as c_int, 0, in_memory as c_int, 0]
     }
 
-    /// `pddttrf` and `pddttrs`.
+    /// Factor and solve with `pddttrf` and `pddttrs`.
     fn tridiagonal(&self, n: usize, arrays: &[Vec<f64>; 3], rhs: &[f64]) -> Result<ScalapackRun, String> {
         let (each, size, one, rows) = (n.div_ceil(self.ranks.size()), self.ranks.size(), 1, n as c_int);
         let (laf, lwork) = ((12 * size + 3 * each) as c_int, (10 * size + 4 * each) as c_int);
@@ -178,7 +178,7 @@ impl Scalapack {
         let [mut dl, mut d, mut du] = arrays.clone();
         [&mut dl, &mut d, &mut du].into_iter().for_each(|array| array.resize(each.max(1), 0.0));
         let (mut af, mut work) = (vec![0.0; laf as usize], vec![0.0; lwork as usize]);
-        // SAFETY: arrays are as long as the documentation of the two routines asks for, descriptors are those of all of them.
+        // SAFETY: the arrays have the lengths that the documentation of the two routines requires, and the descriptors match the arrays.
         unsafe {
             let factor = self.library.get::<PddttrfFunction>(b"pddttrf_\0").map_err(|e| e.to_string())?;
             let solve = self.library.get::<TridiagonalSolve>(b"pddttrs_\0").map_err(|e| e.to_string())?;
@@ -198,14 +198,14 @@ impl Scalapack {
         }
     }
 
-    /// `pdgbtrf` and `pdgbtrs`; `rows` as [`DistributedBanded`] takes them.
+    /// Factor and solve with `pdgbtrf` and `pdgbtrs`. `columns` has 2k + 1 numbers per column.
     fn band(&self, n: usize, (k, columns): (usize, &[f64]), rhs: &[f64]) -> Result<ScalapackRun, String> {
         let (each, one, all, width) = (n.div_ceil(self.ranks.size()), 1, n as c_int, k as c_int);
         let high = 4 * k + 1;
         let laf = ((each + k) * 2 * k + 6 * 2 * k * 3 * k) as c_int;
         let lwork = (each + 6 * k).max(laf as usize) as c_int;
         let (desc, desc_b) = (self.descriptor(MATRIX, n, high), self.descriptor(VECTORS, n, each));
-        // The first 2k rows of the band are for what elimination fills.
+        // The elimination fills the first 2k rows of the band storage.
         let mut a = vec![0.0; high * each.max(1)];
         for (to, from) in a.chunks_exact_mut(high).zip(columns.chunks_exact(2 * k + 1)) {
             to[2 * k..].copy_from_slice(from);
@@ -234,7 +234,7 @@ impl Scalapack {
         }
     }
 
-    /// Times factors and solves, each of which gets the right-hand sides in an array of `each` numbers. Collective.
+    /// Time a factorization and solves. Each solve gets the right-hand side in an array of `each` numbers. Collective.
     fn run(
         &self,
         rhs: &[f64],
@@ -289,7 +289,7 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     let inside = |i: usize, j: usize| if (k..n + k).contains(&j) { entry(i, j - k) } else { 0.0 };
     let rows: Vec<f64> =
         own.clone().flat_map(|i| (0..wide).map(move |d| (i, i + d))).map(|(i, j)| inside(i, j)).collect();
-    // By columns: row j + d − k of column j.
+    // Entry d of column j is in row j + d − k.
     let column = |j: usize, d: usize| if (k..n + k).contains(&(j + d)) { entry(j + d - k, j) } else { 0.0 };
     let columns: Vec<f64> =
         own.clone().flat_map(|j| (0..wide).map(move |d| (j, d))).map(|(j, d)| column(j, d)).collect();
@@ -301,8 +301,8 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The seconds of bandsolve and of ScaLAPACK (each: factor, solve), the largest difference of x relative to its largest entry, and the
-/// seconds of the verification of x alone.
+/// Compare both libraries. Return the seconds of bandsolve (factor, solve), the seconds of ScaLAPACK (factor, solve), the largest difference of x
+/// relative to its largest entry, and the seconds of the verification alone.
 fn contest(
     ranks: &Ranks,
     rhs: &[f64],

@@ -49,7 +49,7 @@ pub struct RankTimesArgs {
     batch: Option<usize>,
 }
 
-/// Number of timed rounds. The fastest is reported.
+/// Number of timed rounds. The output shows the fastest one.
 const ROUNDS: usize = 3;
 
 /// The cost model of one system, or of a batch.
@@ -212,7 +212,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
                 sum("counted", 1),
                 sum("modelled", 1)
             );
-            // A batch spends most of its time in the solve.
+            // For a batch, the solve takes most of the time.
             let model = model_of(args, ranks, rows);
             let (cost, seconds) =
                 if args.batch.is_some() { (model.solve(0), seconds[1]) } else { (model.factor(0), seconds[0]) };

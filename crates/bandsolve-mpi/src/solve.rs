@@ -35,7 +35,7 @@ pub struct RankSolveArgs {
     method: Option<Method>,
 }
 
-/// The method over ranks with this name.
+/// Get a method over ranks by its name.
 fn rank_method(name: &str) -> Result<Method, String> {
     const METHODS: [Method; 5] =
         [Method::Auto, Method::Bcyclic, Method::Spike, Method::BlockSpike, Method::SpikeTruncated];
@@ -71,7 +71,7 @@ fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
     read((&args.matrix, args.rhs.as_deref()), (args.block, args.periodic))
 }
 
-/// The task, without the matrix entries.
+/// The system and the options, without the matrix entries.
 struct RankTask<'a> {
     ranks: &'a Ranks,
     args: &'a RankSolveArgs,
@@ -113,7 +113,7 @@ impl RankTask<'_> {
         if first { self.finish(&parts, (&report, rcond), (seconds, traffic), ones) } else { Ok(()) }
     }
 
-    /// Factors, and the product of the matrix with ones.
+    /// Factor the matrix, and compute its product with a vector of ones.
     fn factor<T: Scalar>(&self, rows: &[T], own: usize) -> Result<(DistributedFactors<T>, Vec<T>), RankError> {
         match self.system.shape {
             RowsShape::Bands(lower, upper) => {
@@ -174,12 +174,12 @@ impl RankTask<'_> {
     }
 }
 
-/// A vector of `len` ones on each rank. Collective.
+/// Create a vector of `len` ones on each rank. Collective.
 fn ones<T: Scalar>(ranks: &Ranks, len: usize) -> Result<Vec<T>, RankError> {
     ranks.agree(allocate(len, T::ONE))
 }
 
-/// The matrix with the block rows of this rank. Collective.
+/// Create the matrix from the block rows of this rank. Collective.
 pub fn blocks<T: Scalar>(
     ranks: &Ranks,
     (block, periodic): (usize, bool),
@@ -196,7 +196,7 @@ pub fn blocks<T: Scalar>(
     new(ranks, block, arrays.each_ref().map(Vec::as_slice))
 }
 
-/// The failure, with its exit code, for an error that all ranks agreed on.
+/// Convert an error that all ranks agreed on to a failure with its exit code.
 pub fn failure(error: RankError) -> Failure {
     let RankError { rank, error } = error;
     match Failure::from(error) {

@@ -7,8 +7,8 @@
 //! xᵣ + Wᵣ·x_before + Vᵣ·x_after = Eᵣ⁻¹·dᵣ   with the spikes Wᵣ = Eᵣ⁻¹·Dᵣ, Vᵣ = Eᵣ⁻¹·Fᵣ
 //! ```
 //!
-//! x_before and x_after belong to the first k or last k unknowns of other ranks, the interface unknowns. Their equations are the coarse
-//! system (`coarse.rs`). Aᵀ is solved with the same factors: A = E·S with the spikes in S, so the solve starts with Sᵀ.
+//! x_before and x_after are among the first k or last k unknowns of other ranks, the interface unknowns. Their equations are the coarse system
+//! (`coarse.rs`). Solves with Aᵀ use the same factors: A = E·S with the spikes in S, so the solve starts with Sᵀ.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that extend over ranks with few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
@@ -22,10 +22,10 @@ use bandsolve::{Error, Factor, Method, RealScalar, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
 
-/// Rows of the first part of a spike that is looked at.
+/// Number of rows of the first part of a spike.
 const FIRST_ROWS: usize = 256;
 
-/// Number of spikes of a side that are solved at the same time.
+/// Number of spikes of one side that are computed at the same time.
 const TOGETHER: usize = 4;
 
 /// The k spikes of one side: columns that are zero except in some rows of this rank.
@@ -40,7 +40,7 @@ impl<T: Scalar> SpikeColumns<T> {
         Self { rows: 0..0, values: Vec::new() }
     }
 
-    /// Column j.
+    /// Get column j.
     fn column(&self, j: usize) -> &[T] {
         &self.values[j * self.rows.len()..][..self.rows.len()]
     }
@@ -49,9 +49,9 @@ impl<T: Scalar> SpikeColumns<T> {
         if self.rows.contains(&i) { self.column(j)[i - self.rows.start] } else { T::ZERO }
     }
 
-    /// x ← x − columns·factors.
+    /// Compute x ← x − columns·factors.
     fn subtract(&self, x: &mut [T], factors: &[T]) {
-        // Blocks of x that stay in cache.
+        // A part of x of this size stays in the cache.
         const ROWS: usize = 512;
         for (part, x) in x[self.rows.clone()].chunks_mut(ROWS).enumerate() {
             for (j, factor) in factors.iter().enumerate() {
@@ -60,7 +60,7 @@ impl<T: Scalar> SpikeColumns<T> {
         }
     }
 
-    /// Products of the k columns with x in some rows.
+    /// Compute the products of the k columns with x in some rows.
     fn products(&self, x: &[T], rows: Range<usize>, k: usize) -> Vec<T> {
         let rows = rows.start.max(self.rows.start)..rows.end.min(self.rows.end);
         let product = |j: usize| {
@@ -71,7 +71,7 @@ impl<T: Scalar> SpikeColumns<T> {
         (0..k).map(product).collect()
     }
 
-    /// Number of rows from the edge that are sufficient if the spikes continue to decay: the last row may be ε²/k. `None` if they do not decay.
+    /// Estimate the number of rows from the edge after which the spikes have decayed to ε²/k. `None` if they do not decay.
     fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
         let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
         let far = if side == 0 { len - k..len } else { 0..k };
@@ -87,15 +87,15 @@ impl<T: Scalar> SpikeColumns<T> {
     }
 }
 
-/// Factors by SPIKE of the rows of this rank.
+/// SPIKE factors of the rows of this rank.
 pub(crate) struct RankSpike<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
     way: RankCoarse,
     /// Whether each solve with Eᵣ is verified.
     verified: bool,
-    /// Factors of Eᵣ; `None` if the rank owns no rows.
+    /// Factors of Eᵣ, or `None` if the rank owns no rows.
     own: Option<Box<dyn Factor<T>>>,
-    /// W_r and V_r.
+    /// Wᵣ and Vᵣ.
     spikes: [SpikeColumns<T>; 2],
     coarse: Option<CoarseSystem<T>>,
     interface: Interface,
@@ -146,7 +146,7 @@ impl<T: Scalar> RankSpike<T> {
         Ok(spike)
     }
 
-    /// Own interface rows of the spikes: columns of 2k rows.
+    /// Copy the interface rows of the spikes of this rank, in columns of 2k rows.
     fn spike_tips(&self) -> Vec<T> {
         let (matrix, k) = (&self.matrix, self.matrix.halo);
         let own = matrix.ranges.range(matrix.ranks.rank());
@@ -159,7 +159,7 @@ impl<T: Scalar> RankSpike<T> {
         tips
     }
 
-    /// The method, and why.
+    /// Get the method, and the reason for it.
     pub fn method(&self, spike: Method, [whole, cyclic, pairs]: [&'static str; 3]) -> (Method, &'static str) {
         match self.coarse {
             Some(CoarseSystem::Cyclic(..)) => (spike, cyclic),
@@ -169,7 +169,7 @@ impl<T: Scalar> RankSpike<T> {
     }
 }
 
-/// Factors of the square matrix of own rows and unknowns.
+/// Factor the square matrix of the rows and unknowns of this rank.
 fn own_factors<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     verify: bool,
@@ -177,10 +177,10 @@ fn own_factors<T: Scalar>(
     if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own(0..matrix.own(), verify).map(Some) }
 }
 
-/// The spikes of one side: E⁻¹·D, or E⁻¹·F.
+/// Compute the spikes of one side: E⁻¹·D, or E⁻¹·F.
 ///
-/// If the matrix is diagonally dominant, the spikes decay, and entries far from the edge are less than ε². Therefore the function first
-/// solves with a part of the rows at the edge, and then with more rows. The entries that it drops change η by at most this much.
+/// If the matrix is diagonally dominant, the spikes decay, and entries far from the edge are less than ε². So the function first solves with a part
+/// of the rows at the edge, and uses more rows if the spikes have not decayed. The dropped entries change η by at most ε².
 fn spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     own: &dyn Factor<T>,
@@ -206,7 +206,7 @@ fn spikes<T: Scalar>(
     solved_spikes(matrix, own, side, 0..n)
 }
 
-/// E⁻¹ of these rows times their columns of the unknowns on one side.
+/// Solve with the rows in a range for the spikes of one side.
 fn solved_spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     own: &dyn Factor<T>,
@@ -214,7 +214,7 @@ fn solved_spikes<T: Scalar>(
     rows: Range<usize>,
 ) -> bandsolve::Result<SpikeColumns<T>> {
     let (k, n, len) = (matrix.halo, matrix.own(), rows.len());
-    // Only the k rows at the edge hold any.
+    // Only the k rows at the edge contain unknowns of that side.
     let edge = if side == 0 { 0..k.min(n) } else { n.saturating_sub(k)..n };
     let (mut values, mut rhs) = (zeroed(k * len)?, zeroed(TOGETHER.min(k) * len)?);
     for first in (0..k).step_by(TOGETHER) {
@@ -253,14 +253,14 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
 }
 
 impl<T: Scalar> RankSpike<T> {
-    /// x ← E_r⁻¹x, or E_r⁻ᵀx.
+    /// Compute x ← Eᵣ⁻¹x, or Eᵣ⁻ᵀx.
     fn divide(&self, transposed: bool, x: &mut [T]) {
         if let Some(factors) = &self.own {
             divide(&self.matrix, &**factors, transposed, x);
         }
     }
 
-    /// Own interface rows of columns of own rows.
+    /// Copy the interface rows of columns of this rank.
     fn tips(&self, x: &[T]) -> Vec<T> {
         let (matrix, rank) = (&self.matrix, self.matrix.ranks.rank());
         let own = matrix.ranges.range(rank);
@@ -281,7 +281,7 @@ impl<T: Scalar> RankSpike<T> {
         }
     }
 
-    /// A = E·S, S = I + spikes: first solve Sᵀ·y = d, where y = d except for interface unknowns, then Eᵣᵀ·xᵣ = yᵣ.
+    /// Solve with Aᵀ, where A = E·S and S = I + spikes. First solve Sᵀ·y = d, where y = d except for interface unknowns. Then solve Eᵣᵀ·xᵣ = yᵣ.
     fn solve_transposed(&self, x: &mut [T], n_rhs: usize) {
         let (matrix, most) = (&self.matrix, 2 * self.matrix.halo);
         let Some(coarse) = &self.coarse else { return self.divide(true, x) };
@@ -295,7 +295,7 @@ impl<T: Scalar> RankSpike<T> {
         self.divide(true, x);
     }
 
-    /// Products of all spikes with x in the rows of this rank that are not interface rows.
+    /// Compute the products of all spikes with x in the rows of this rank that are not interface rows.
     fn inner_products(&self, x: &[T]) -> Vec<T> {
         let (len, halo) = (x.len(), self.matrix.halo);
         let inner = halo.min(len)..len.saturating_sub(halo).max(halo.min(len));

@@ -1,6 +1,6 @@
-//! One rank lacks memory: all ranks return the same error, and none waits for another.
+//! If an allocation fails on one rank, all ranks return the same error, and no rank waits.
 //!
-//! Ranks are threads of this process. One allocation after the other fails, on whichever rank it is.
+//! The ranks are threads of this process. In each run, one allocation of any rank fails.
 
 use bandsolve::{Error, Layout, Method, Op};
 use bandsolve_eigen::EigenSolver;
@@ -17,13 +17,13 @@ static MEMORY: WatchedMemory = WatchedMemory;
 
 const RANKS: usize = 3;
 
-/// Own rows.
+/// Number of rows of a rank.
 const ROWS: usize = 4096;
 
-/// Below an array of a number for each own row, above messages and small matrices.
+/// Smaller than an array with one number per row of a rank, larger than messages and small matrices.
 const BYTES: usize = 4 * ROWS;
 
-/// Ranks that wait would wait for ever: nothing is asserted of this time.
+/// Time limit, because waiting ranks would wait forever.
 const LIMIT: Duration = Duration::from_secs(600);
 
 fn fails(what: &str, door: impl Fn(&Ranks) -> Result<(), RankError> + Sync) {
@@ -44,7 +44,7 @@ fn fails(what: &str, door: impl Fn(&Ranks) -> Result<(), RankError> + Sync) {
     drop(done);
 }
 
-/// The errors of searches name no rank.
+/// Errors of searches name no rank.
 fn unnamed<V>(result: Result<V, Error>) -> Result<(), RankError> {
     result.map(|_| ()).map_err(|error| RankError { rank: 0, error })
 }
@@ -54,9 +54,9 @@ fn lines(ranks: &Ranks) -> Result<DistributedBlocks<f64>, RankError> {
     DistributedBlocks::new(ranks, 1, [&off, &[2.5; ROWS], &off])
 }
 
-/// Small blocks, whose factors by inverses and triangles are many arrays.
+/// Small blocks, whose factors consist of many arrays.
 fn blocks(ranks: &Ranks) -> Result<DistributedBlocks<f64>, RankError> {
-    // Made before allocations fail.
+    // Created before allocations fail.
     static DIAG: LazyLock<Vec<f64>> = LazyLock::new(|| [4.0, 0.5, 0.5, 4.0].repeat(ROWS / 2));
     let off = [0.25; 2 * ROWS];
     DistributedBlocks::new(ranks, 2, [&off, &DIAG, &off])
@@ -67,7 +67,7 @@ fn bands(ranks: &Ranks) -> Result<DistributedBanded<f64>, RankError> {
     DistributedBanded::new(ranks, (2, 1), &BANDS)
 }
 
-/// One test: while an allocation is to fail, no other test makes any.
+/// This file has only one test, because other tests would also allocate while an allocation must fail.
 #[test]
 fn every_allocation_may_fail() {
     matrices();
@@ -126,14 +126,14 @@ fn batches() {
         }
     }
     fails("batch that is refined", |ranks| repaired_batch(ranks, ROWS, 1e-8));
-    // Rows of a rank, of all systems, are more than what has to fail; a message with the rows of one system is less.
+    // An array with the rows of a rank of all systems is above the limit. A message with the rows of one system is below.
     fails("batch that is repaired", |ranks| repaired_batch(ranks, BYTES / 32 - 12, 0.0));
 }
 
-/// A system for each rank, which are not solved well without exchanges of rows: `small` is the first pivot of every rank.
+/// Systems that need row exchanges, one for each rank. `small` is the first pivot of every rank.
 fn repaired_batch(ranks: &Ranks, rows: usize, small: f64) -> Result<(), RankError> {
     let (off, mut diag) = ([-1.0; RANKS * ROWS], [2.5; RANKS * ROWS]);
-    // The first inner row of a rank.
+    // This is the first inner row of a rank.
     diag[RANKS..2 * RANKS].fill(small);
     let [off, diag] = [&off[..RANKS * rows], &diag[..RANKS * rows]];
     let a = DistributedBatch::new(ranks, (RANKS, Layout::Interleaved), [off, diag, off])?;
@@ -154,7 +154,7 @@ fn searches() {
         let solver = EigenSolver::new(2).tol(1e-6).communicator(ranks).count(&below);
         unnamed(solver.hermitian_nearest(&a, None, 0.5))
     });
-    // Few restarts: each repeats the same allocations.
+    // Few restarts are sufficient, because each one repeats the same allocations.
     fails("general eigenvalues", |ranks| {
         let solver = EigenSolver::new(2).tol(1e-6).max_restarts(2).communicator(ranks);
         unnamed(solver.general_nearest(&lines(ranks)?, None, 0.4))

@@ -1,4 +1,4 @@
-//! The same checks under MPI: this program starts itself by `mpirun` on 1, 2, 3, 4 and 7 ranks.
+//! The same checks under MPI. This program starts itself with `mpirun` on 1, 2, 3, 4 and 7 ranks.
 
 mod common;
 
@@ -8,20 +8,20 @@ use std::process::{Command, ExitCode};
 
 const SIZES: [usize; 5] = [1, 2, 3, 4, 7];
 
-/// Seconds after which a job is ended.
+/// Time limit of a job in seconds.
 const LIMIT: &str = "100";
 
-/// What `timeout` returns when it has ended something.
+/// Exit code of `timeout` if the time limit ended the job.
 const TIME_IS_UP: i32 = 124;
 
-/// Jobs that lose a rank.
+/// Tests in which a job loses a rank.
 const LOST: [&str; 2] = ["a_panic_ends_the_job", "a_killed_rank_ends_the_job"];
 
-/// The program on three ranks.
+/// Tests of the program on three ranks.
 const PROGRAM: &str = "the_program_solves_a_file";
 const EIG: &str = "the_program_proves_its_eigenvalues_complete";
 
-/// Says in the children that they are ranks.
+/// Environment variable that tells a child process that it is a rank.
 const CHILD: &str = "BANDSOLVE_TEST_RANK";
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether a test is meant by arguments as the test programs of cargo take them: parts of names, and parts of names to skip.
+/// Whether the arguments select a test. As in test programs of cargo, they are parts of names, and parts of names to skip.
 fn is_chosen(arguments: &[String], name: &str) -> bool {
     let (mut wanted, mut any) = (false, false);
     let mut words = arguments.iter();
@@ -74,7 +74,7 @@ fn is_chosen(arguments: &[String], name: &str) -> bool {
     wanted || !any
 }
 
-/// Whether the program solves systems of a file, and says what is wrong with another.
+/// Whether the program solves the system of a file, and reports an error for blocks that are too small.
 fn program_solves() -> bool {
     let folder = std::env::temp_dir().join(format!("bandsolve-mpi-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -115,7 +115,7 @@ fn program_solves() -> bool {
     well
 }
 
-/// Whether the program finds eigenvalues, each of which is there twice, and proves that it has all of them.
+/// Whether the program finds double eigenvalues, and proves that none is missing.
 fn program_finds() -> bool {
     let folder = std::env::temp_dir().join(format!("bandsolve-mpi-eig-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -141,7 +141,7 @@ fn program_finds() -> bool {
     if !well {
         println!("eig: {report}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    // More ranks than rows, and a tolerance that makes no sense.
+    // More ranks than rows, and an invalid tolerance.
     std::fs::write(&matrix, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n").expect("a file");
     let few = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi"))).arg("eig").arg(&matrix).output();
     let wrong =
@@ -159,7 +159,7 @@ fn program_finds() -> bool {
     well
 }
 
-/// Whether a job of which one rank is lost ends, with a message, and not because its time is up.
+/// Whether a job that loses a rank ends with a message before the time limit.
 fn ends_the_job(how: &str) -> bool {
     let output = mpirun(3).env(CHILD, how).output().expect("mpirun starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -171,14 +171,14 @@ fn ends_the_job(how: &str) -> bool {
     well
 }
 
-/// This program on so many ranks.
+/// A command that runs this program on `size` ranks.
 fn mpirun(size: usize) -> Command {
     let mut command = job(size, &std::env::current_exe().expect("the path of this program"));
     command.env(CHILD, "1");
     command
 }
 
-/// A program on so many ranks.
+/// A command that runs a program on `size` ranks.
 fn job(size: usize, program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args([LIMIT, "mpirun", "-n", &size.to_string()]).arg(program);
@@ -188,7 +188,7 @@ fn job(size: usize, program: &Path) -> Command {
     command
 }
 
-/// What each rank does.
+/// Run the checks on a rank.
 fn rank() -> ExitCode {
     abort_on_panic();
     let universe = mpi::initialize().expect("MPI, initialised once");
@@ -203,7 +203,7 @@ fn rank() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One rank ends, while the others wait for it.
+/// End one rank while the others wait for it.
 fn lose_a_rank(ranks: &Ranks, how: &str) {
     if ranks.rank() == 1 {
         assert!(how != LOST[0], "lost on purpose");

@@ -1,4 +1,4 @@
-//! What ranks do, with threads as ranks.
+//! The checks with threads as ranks.
 
 mod common;
 

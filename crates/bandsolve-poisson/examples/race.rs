@@ -1,15 +1,16 @@
-//! Where the time of a solve goes, in nanoseconds a point, and what error is left: `race 1023x1023 63x63x63 …`.
+//! Time of the parts of a solve in nanoseconds per unknown, and error of u: `race 1023x1023 63x63x63 …`.
 //!
-//! *transforms* are those of all rows there and back, each once read and written; *copy* is one word read and one written. f = A·u of a smooth u
-//! with noise that has few bits, so that nothing is rounded; *error* is max |computed − u| / max |u|, and *error of f* the same of an answer to f
-//! whose numbers are each half a unit in the last place off, by chance.
+//! - *transforms*: the forward and the inverse transforms of all rows. Each reads and writes u once.
+//! - *copy*: one copy of u.
+//! - *error*: max |computed − u| / max |u| for f = A·u. u is smooth with noise, and has so few bits that f is exact.
+//! - *error of f*: the same relative size of the change of u if each f changes randomly by up to half a unit in the last place.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_poisson::{Poisson, PoissonMethod};
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// The median of the times of some calls.
+/// The median time of a call in nanoseconds.
 fn median(repeats: usize, mut call: impl FnMut()) -> f64 {
     let mut times: Vec<f64> = (0..repeats)
         .map(|_| {
@@ -22,7 +23,7 @@ fn median(repeats: usize, mut call: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-/// A·u with spacing 1 and zeros around.
+/// A·u with spacing 1 and u = 0 at all sides.
 fn product(u: &[f64], shape: &[usize]) -> Vec<f64> {
     let mut f: Vec<f64> = u.iter().map(|u| 2.0 * shape.len() as f64 * u).collect();
     let mut stride = u.len();

@@ -1,5 +1,7 @@
-//! Radix 4 beside radix 2 of block cyclic reduction: times and expected ratios, as in figures 3 and 4 of Myllykoski, Rossi and
-//! Toivanen. Arguments: the largest n in 2D, in 3D, runs, threads.
+//! Block cyclic reduction of radix 4 compared with radix 2: times and expected ratios, as in figures 3 and 4 of Myllykoski, Rossi and
+//! Toivanen.
+//!
+//! Arguments: the largest n in 2D, the largest n in 3D, the number of runs, the number of threads.
 
 fn main() {
     let mut numbers = std::env::args().skip(1).filter_map(|number| number.parse().ok());

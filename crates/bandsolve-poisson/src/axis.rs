@@ -1,17 +1,38 @@
-//! −d²/dx² along one axis: two couplings and a gap for every unknown.
+//! The operator −d²/dx² along one axis, with two couplings and a gap for each unknown.
 
 use crate::boundary::{Boundary, BoundaryKind, Grid};
 use crate::transform::AxisSides;
 use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{Error, Result};
 
-/// What the caller says of an axis.
+/// The same message for each of the three axes: an error holds a static text.
+macro_rules! of_each_axis {
+    ($before:literal, $after:literal) => {
+        [concat!($before, "0", $after), concat!($before, "1", $after), concat!($before, "2", $after)]
+    };
+}
+pub(crate) use of_each_axis;
+
+const ONE_PERIODIC_SIDE: [&str; 3] = of_each_axis!(
+    "problems with one periodic side on axis ",
+    ". A periodic axis has two periodic sides: set both sides"
+);
+const INVALID_SPACING: [&str; 3] = of_each_axis!(
+    "problems with a spacing on axis ",
+    " that is not a positive number between 1e-154 and 1e153. Pass a spacing in this range"
+);
+const DECREASING: [&str; 3] = of_each_axis!(
+    "problems with coordinates that do not increase along axis ",
+    ". Sort the coordinates and remove duplicates"
+);
+
+/// The options of one axis, as the caller set them.
 #[derive(Debug, Clone)]
 pub struct AxisSpec {
     pub grid: Grid,
     pub sides: [Boundary; 2],
     pub spacing: f64,
-    /// Points of the grid with those of the boundary, or the faces of the cells; empty for one spacing.
+    /// The nodes with the points of Dirichlet sides, or the faces of the cells. Empty if the spacing is constant.
     pub coordinates: Vec<f64>,
 }
 
@@ -22,19 +43,21 @@ impl Default for AxisSpec {
     }
 }
 
-/// Row i is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + gap_i u_i. The first `lower` and the last `upper` are zero unless the axis is
-/// periodic, where they go around. No row is written as a difference of large numbers, so that its sum is known to the last digit.
+/// The matrix of one axis. Row i is `lower_i·(u_i − u_{i−1}) + upper_i·(u_i − u_{i+1}) + gap_i·u_i`.
+///
+/// On a periodic axis, the first `lower` and the last `upper` couple the two ends. Otherwise they are zero. The row sum is `gap_i`. It is stored, so
+/// it has no rounding error from cancellation.
 #[derive(Debug, Clone)]
 pub struct AxisOperator {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub gap: Vec<f64>,
-    /// Length of the axis that belongs to each unknown.
+    /// The length of the finite volume of each unknown.
     pub volume: Vec<f64>,
     pub periodic: bool,
-    /// 1 / spacing² and the transform that diagonalises the axis, where there is one.
+    /// 1/h² and the transform that diagonalizes the axis, if the spacing h is constant.
     pub uniform: Option<(f64, AxisSides)>,
-    /// What a boundary value is multiplied by and added to the right-hand side of the first and the last unknown.
+    /// The factors of the boundary values in the right-hand side of the first and the last unknown.
     pub inflow: [f64; 2],
 }
 
@@ -43,17 +66,17 @@ impl AxisOperator {
         self.volume.len()
     }
 
-    /// Whether a constant is mapped to zero.
+    /// Whether the operator maps constants to zero.
     pub fn keeps_constants(&self) -> bool {
         self.gap.iter().all(|gap| *gap == 0.0)
     }
 
-    /// Whether its numbers are halved sums and differences while systems are solved: of a ring with one spacing.
+    /// Whether the solver folds the axis, see module `folded`: periodic axes with constant spacing.
     pub fn is_folded(&self) -> bool {
         self.periodic && self.uniform.is_some()
     }
 
-    /// Of an axis that is not there: one unknown, nothing to do.
+    /// The operator of a missing axis: one unknown, all entries zero.
     pub fn trivial() -> Self {
         let none = vec![0.0];
         let uniform = Some((1.0, AxisSides::CellNeumann));
@@ -61,32 +84,32 @@ impl AxisOperator {
         Self { lower, upper, gap, volume: vec![1.0], periodic: false, uniform, inflow: [0.0; 2] }
     }
 
-    /// The same, or `OutOfMemory`.
+    /// A copy, or `OutOfMemory`.
     pub fn copied(&self) -> Result<Self> {
         let (lower, upper, gap) = (copied(&self.lower)?, copied(&self.upper)?, copied(&self.gap)?);
         let Self { periodic, uniform, inflow, .. } = *self;
         Ok(Self { lower, upper, gap, volume: copied(&self.volume)?, periodic, uniform, inflow })
     }
 
-    /// Of n unknowns.
-    pub fn new(n: usize, spec: &AxisSpec) -> Result<Self> {
+    /// The operator of axis `index` with n unknowns. `Err` if the options are invalid.
+    pub fn new(index: usize, n: usize, spec: &AxisSpec) -> Result<Self> {
         let kinds = spec.sides.map(|side| side.kind);
         let periodic = kinds[0] == BoundaryKind::Periodic;
         if periodic != (kinds[1] == BoundaryKind::Periodic) {
-            return Err(Error::Unsupported { method: "poisson", what: "axes with one periodic side" });
+            return Err(Error::Unsupported { method: "poisson", what: ONE_PERIODIC_SIDE[index] });
         }
         for side in &spec.sides {
             if !side.value.is_finite() {
-                return Err(Error::NotFinite { array: "boundary", index: 0 });
+                return Err(Error::NotFinite { array: "boundary", index });
             }
         }
-        let steps = steps(n, spec)?;
+        let steps = steps(index, n, spec)?;
         let mut axis = match spec.grid {
             Grid::Node => of_nodes(n, kinds, &steps)?,
             Grid::Cell => of_cells(n, kinds, steps)?,
         };
         if periodic && n == 1 {
-            // Its neighbour is itself.
+            // The only unknown is its own neighbor, so the differences are zero.
             (axis.lower[0], axis.upper[0]) = (0.0, 0.0);
         }
         axis.uniform =
@@ -95,7 +118,7 @@ impl AxisOperator {
     }
 }
 
-/// The transform of an axis with one spacing.
+/// The transform of an axis with constant spacing.
 fn sides(grid: Grid, kinds: [BoundaryKind; 2]) -> AxisSides {
     let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
     match (grid, dirichlet) {
@@ -109,8 +132,8 @@ fn sides(grid: Grid, kinds: [BoundaryKind; 2]) -> AxisSides {
     }
 }
 
-/// Distances of neighbouring points (node) or widths of the cells.
-fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
+/// The distances between neighboring points (node grid), or the widths of the cells.
+fn steps(index: usize, n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     let beyond = spec.sides.iter().filter(|side| side.kind == BoundaryKind::Dirichlet).count();
     let points = match spec.grid {
         Grid::Cell => n + 1,
@@ -120,10 +143,7 @@ fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     if spec.coordinates.is_empty() {
         let spacing = spec.spacing;
         if !(spacing > 0.0 && spacing.is_finite() && (1.0 / (spacing * spacing)).is_normal()) {
-            return Err(Error::Unsupported {
-                method: "poisson",
-                what: "spacings that are not positive numbers of a usual size",
-            });
+            return Err(Error::Unsupported { method: "poisson", what: INVALID_SPACING[index] });
         }
         return allocate(points.saturating_sub(1), spacing);
     }
@@ -137,19 +157,20 @@ fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     if steps.iter().all(|step| *step > 0.0) {
         return Ok(steps);
     }
-    Err(Error::Unsupported { method: "poisson", what: "coordinates that do not increase" })
+    Err(Error::Unsupported { method: "poisson", what: DECREASING[index] })
 }
 
-/// Zeros to be filled.
+/// An operator with these volumes and zeros elsewhere.
 fn empty(n: usize, volume: Vec<f64>, periodic: bool) -> Result<AxisOperator> {
     let (lower, upper, gap) = (allocate(n, 0.0)?, allocate(n, 0.0)?, allocate(n, 0.0)?);
     Ok(AxisOperator { lower, upper, gap, volume, periodic, uniform: None, inflow: [0.0; 2] })
 }
 
+/// The operator on a node grid with these distances.
 fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOperator> {
     let periodic = kinds[0] == BoundaryKind::Periodic;
     let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
-    // The distances to the left and to the right of unknown i.
+    // `steps` starts with the distance to a low Dirichlet side, or with the distance from unknown 0 to unknown 1.
     let skip = usize::from(dirichlet[0]);
     let left = |i: usize| match i + skip {
         0 if periodic => Some(steps[n - 1]),
@@ -158,7 +179,7 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOpe
     };
     let right = |i: usize| steps.get(i + skip).copied();
     let volume = |i: usize| match 0.5 * (left(i).unwrap_or(0.0) + right(i).unwrap_or(0.0)) {
-        // One unknown that is both sides.
+        // The only unknown lies on both Neumann sides, so no distance gives it a volume.
         0.0 => 1.0,
         volume => volume,
     };
@@ -179,6 +200,7 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOpe
     Ok(axis)
 }
 
+/// The operator on a cell grid with these widths.
 fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: Vec<f64>) -> Result<AxisOperator> {
     let periodic = kinds[0] == BoundaryKind::Periodic;
     let mut axis = empty(n, steps, periodic)?;
@@ -191,7 +213,7 @@ fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: Vec<f64>) -> Result<AxisO
             if inside || periodic {
                 *(if side == 0 { &mut axis.lower[i] } else { &mut axis.upper[i] }) = coupling;
             } else if kinds[side] == BoundaryKind::Dirichlet {
-                // Half a width to the boundary.
+                // The side is half a width from the center of the cell.
                 let coupling = 2.0 / (width * width);
                 axis.gap[i] += coupling;
                 axis.inflow[side] = coupling;

@@ -88,12 +88,12 @@ impl From<BoundaryKind> for Boundary {
     }
 }
 
-/// The positions of the unknowns along an axis: nodes or centres of cells.
+/// The positions of the unknowns along an axis: nodes or centers of cells.
 ///
 /// # Examples
 /// ```
 /// use bandsolve_poisson::{Boundary, Grid, Poisson};
-/// // −u″ = 2 on (0, 1), u = 0 at both ends, 4 cells of width 1/4 with centres x = 1/8, 3/8, 5/8, 7/8.
+/// // −u″ = 2 on (0, 1), u = 0 at both ends, 4 cells of width 1/4 with centers x = 1/8, 3/8, 5/8, 7/8.
 /// let problem = Poisson::new(&[4]).grid(Grid::Cell).spacing(0.25).boundary(Boundary::dirichlet(0.0));
 /// let u = problem.plan::<f64>()?.solve(&[2.0; 4])?.values;
 /// assert!(u.iter().zip([0.125, 0.25, 0.25, 0.125]).all(|(u, expected)| (u - expected).abs() < 1e-12));
@@ -105,7 +105,7 @@ pub enum Grid {
     /// this unknown is half a spacing. A period is n spacings.
     #[default]
     Node,
-    /// Unknowns in the centres of cells. Sides are half a spacing beyond the last unknown.
+    /// Unknowns in the centers of cells. Sides are half a spacing beyond the last unknown.
     Cell,
 }
 

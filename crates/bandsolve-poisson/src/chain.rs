@@ -1,16 +1,23 @@
-//! The tridiagonal systems along the first axis: one for every coefficient of the other axes, in lockstep.
+//! The tridiagonal systems along the first axis, one for each coefficient of the other axes.
 //!
-//! Row i of the system of eigenvalue λ is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + (gap_i + λ) u_i = f_i. Elimination starts
-//! at both ends. Away from an end, with b the coupling to the row before and a that to the row ahead,
+//! SIMD lanes solve the systems in lockstep, one system per lane. λ is the sum of the eigenvalues of the other axes and the shift. Row i of a system is
 //!
-//! Q_i = gap_i + λ + b_i Q_{i−1}/(Q_{i−1} + a_{i−1}),  ρ_i = a_i/(Q_i + a_i),
-//! G_i = ρ_i (f_i + (b_i/a_{i−1}) G_{i−1}),  u_i = G_i/a_i + ρ_i u_{i+1}.
+//! ```text
+//! lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + (gap_i + λ) u_i = f_i
+//! ```
 //!
-//! Q, the gap by which the pivot exceeds its coupling, is a sum of positive numbers, so that no digit is lost where it is small. There it also
-//! depends on many rows before, whose roundings would add up: so it is computed in twice the precision.
-//! An axis with one spacing that is periodic is folded first: (f_i + f_{n−i})/2 and (f_i − f_{n−i})/2 are two systems that end by
-//! themselves. Where Q no longer changes from row to row, ρ is stored once. Where the ρ would take as much memory as the solution, as
-//! they do where the spacing varies, they are not kept: see [`renewed`].
+//! Elimination runs from both ends. In the direction of elimination, b_i is the coupling to the previous row and a_i the coupling to the next row:
+//!
+//! ```text
+//! Q_i = gap_i + λ + b_i Q_{i−1}/(Q_{i−1} + a_{i−1})     ρ_i = a_i/(Q_i + a_i)
+//! G_i = ρ_i (f_i + (b_i/a_{i−1}) G_{i−1})               u_i = G_i/a_i + ρ_i u_{i+1}
+//! ```
+//!
+//! Q is the excess of the pivot over its coupling. As a sum of positive numbers, Q has no cancellation. A small Q depends on many previous rows, whose
+//! rounding errors add up, so the plan computes Q in twice the precision.
+//!
+//! A periodic axis with constant spacing is folded first, see [`folded`](crate::folded). If Q no longer changes from row to row, ρ is stored once. If
+//! all ρ would take about as much memory as the solution, for example with variable spacing, no factors are stored, see [`renewed`].
 
 mod gap;
 mod renewed;
@@ -25,38 +32,39 @@ use gap::PivotGap;
 pub(crate) use gap::two_sum;
 use renewed::RenewedChain;
 
-/// Systems whose ρ are stored together.
+/// Number of systems in a group. The ρ of a group and a row are contiguous.
 pub(crate) const GROUP: usize = 16;
-/// Systems that are solved together at most.
+/// Maximum number of systems that are solved together.
 pub(crate) const BLOCK: usize = 128;
 
-/// Systems of so many rows that are solved together: their numbers stay in the second-level cache between the two sweeps, and those of a
-/// row are a few lines of it.
+/// The number of systems with this many rows that are solved together.
+///
+/// Their numbers stay in the second-level cache between the two sweeps, and each row fills a few cache lines.
 pub(crate) fn block_of<T>(rows: usize) -> usize {
     const CACHE: usize = 1 << 18;
     (CACHE / (rows.max(1) * size_of::<T>()) / GROUP * GROUP).clamp(2 * GROUP, BLOCK)
 }
 
-/// Elimination from one end.
+/// Factors of the elimination from one end.
 #[derive(Clone)]
 struct ChainLane<T> {
-    /// b_i/a_{i−1} and 1/a_i of every step.
+    /// b_i/a_{i−1} and 1/a_i of each step.
     factors: Vec<[T; 2]>,
-    /// Where the ρ of every step and group stand.
+    /// The index in `pool` of the ρ of each step and group, in groups.
     places: Vec<u32>,
     pool: Vec<T>,
-    /// 1/pivot of the last row of the lane, if it ends by itself.
+    /// 1/pivot of the last row, if no row of the other lane couples to it. Otherwise empty.
     end: Vec<T>,
 }
 
-/// How the two lanes come together.
+/// How the last rows of the two lanes couple.
 #[derive(Clone)]
 enum Meeting<T> {
-    /// Each ends by itself.
+    /// They do not couple: the axis is folded.
     Apart,
-    /// Their last rows couple: u = (e₀₀G₀ + e₀₁G₁, e₁₁G₁ + e₁₀G₀).
+    /// They couple to each other: u = (e₀₀G₀ + e₀₁G₁, e₁₁G₁ + e₁₀G₀).
     Pair([Vec<T>; 4]),
-    /// There is a row between: u = (f + b₀G₀ + b₁G₁)/pivot.
+    /// Both couple to one row between them: u = (f + b₀G₀ + b₁G₁)/pivot.
     Middle([T; 2], Vec<T>),
 }
 
@@ -67,20 +75,20 @@ pub(crate) struct TridiagonalChain<T> {
     modes: usize,
     lanes: [ChainLane<T>; 2],
     meeting: Meeting<T>,
-    /// In the place of all factors.
+    /// Solves without stored factors. If set, the lanes are empty.
     renewed: Option<RenewedChain>,
 }
 
-/// Numbers of a solution up to which its memory does not matter.
+/// Maximum length of a solution for which an axis with constant spacing always stores its factors, because their memory is negligible.
 const SMALL: usize = 1 << 15;
 
-/// The rows of the two lanes of a folded or an open axis of n unknowns.
+/// The numbers of rows of the two lanes of an axis with n unknowns. An open axis with odd n has one more row between them.
 fn lengths(n: usize, folded: bool) -> [usize; 2] {
     if folded { [n / 2 + 1, (n - 1) / 2] } else { [n / 2, n / 2] }
 }
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
-    /// Of the eigenvalues `lambda` (with the shift), none of them negative. ρ are kept up to `most` bytes.
+    /// Factors of the systems with eigenvalues `lambda`, which include the shift and are not negative. Stores factors of at most `most` bytes.
     pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Result<Self> {
         if axis.uniform.is_some() {
             let chain = Self::stored(axis, lambda)?;
@@ -97,12 +105,12 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         Ok(Self { n: axis.len(), modes: lambda.len(), lanes, meeting, renewed: Some(renewed) })
     }
 
-    /// Whether factors are kept, so that rows can be eliminated one by one.
+    /// Whether factors are stored. Then rows can be eliminated one at a time.
     pub fn is_stored(&self) -> bool {
         self.renewed.is_none()
     }
 
-    /// With all factors.
+    /// A chain with stored factors.
     fn stored(axis: &AxisOperator, lambda: &[f64]) -> Result<Self> {
         let n = axis.len();
         let folded = axis.periodic;
@@ -139,7 +147,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         self.lanes.iter().map(of_lane).sum::<usize>() + meeting + renewed
     }
 
-    /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
+    /// Solves the systems of the modes from `first` on. Row k of the view belongs to mode `first + k`, column i to row i of the axis.
     #[inline(always)]
     pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
         debug_assert!(first.is_multiple_of(GROUP) && x.nrows() <= BLOCK && x.ncols() == self.n);
@@ -164,7 +172,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         }
     }
 
-    /// G of row `step` of a lane, from f and the row before; of all modes.
+    /// Replaces f by G in row `step` of a lane, for all modes. `behind` is G of the previous row.
     #[inline(always)]
     pub fn reduce_row(&self, lane: usize, step: usize, behind: Option<&[T]>, row: &mut [T]) {
         let lane = &self.lanes[lane];
@@ -172,7 +180,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         let Some(behind) = behind else {
             for (group, x) in row.chunks_mut(GROUP).enumerate() {
                 let rho = lane.rho(step, group, self.modes);
-                // As with a row of zeros before.
+                // The product with zero gives the same bits as a previous row of zeros.
                 x.iter_mut().zip(rho).for_each(|(x, rho)| *x = *rho * (*x + ratio * T::ZERO));
             }
             return;
@@ -191,7 +199,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         }
     }
 
-    /// u of row `step` of a lane, from G and the u of the row ahead; of all modes.
+    /// Replaces G by u in row `step` of a lane, for all modes. `ahead` is u of the next row.
     #[inline(always)]
     pub fn substitute_row(&self, lane: usize, step: usize, ahead: &[T], row: &mut [T]) {
         let lane = &self.lanes[lane];
@@ -210,7 +218,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         }
     }
 
-    /// u of the rows where the lanes of an open axis end, which have their G; `x` has all rows.
+    /// Replaces G by u in the rows where the lanes of an open axis meet. `x` has all rows.
     #[inline(always)]
     pub fn meet_rows(&self, x: &mut [T], row: usize) {
         let half = self.n / 2;
@@ -239,12 +247,12 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         }
     }
 
-    /// Rows at the end of a lane that [`meet`](Self::meet) has solved for.
+    /// Number of rows at the end of a lane that [`meet`](Self::meet) solves.
     pub fn given(&self) -> usize {
         usize::from(matches!(self.meeting, Meeting::Pair(_)))
     }
 
-    /// Solves for where the lanes end: `carried` is the last G of both and becomes the last u.
+    /// Solves the rows where the lanes meet. `carried` has the last G of both lanes, and receives the last u.
     #[inline(always)]
     fn meet(&self, first: usize, carried: &mut [[T; BLOCK]; 2], mut x: ViewMut<'_, T>) {
         let (n, width) = (self.n, x.nrows());
@@ -283,12 +291,12 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
 }
 
 impl<T: PoissonScalar> ChainLane<T> {
-    /// Of no rows.
+    /// A lane without rows.
     fn empty() -> Self {
         Self { factors: Vec::new(), places: Vec::new(), pool: Vec::new(), end: Vec::new() }
     }
 
-    /// Of these steps; with the Q of its last row, less the coupling ahead. A lane that ends by itself (`apart`) ends with its last row.
+    /// The factors of these steps, and Q of the last row for each mode. `apart`: no other row couples to the last row.
     fn new(steps: &[ChainStep], lambda: &[f64], apart: bool) -> Result<(Self, Vec<f64>)> {
         let (modes, regular) = (lambda.len(), steps.len() - usize::from(apart && !steps.is_empty()));
         let ratio = |i: usize| if i > 0 { steps[i].behind / steps[i - 1].ahead } else { 0.0 };
@@ -301,14 +309,14 @@ impl<T: PoissonScalar> ChainLane<T> {
             lane.eliminate(steps, (lambda, excess), (group, groups))?;
         }
         if apart {
-            // A pivot of zero is that of the constant, which is left at zero.
+            // Only the constant of a singular problem has pivot 0. Its coefficient is set to zero here.
             let inverse = |q: &f64| if *q == 0.0 { T::ZERO } else { real(1.0 / q) };
             lane.end = if steps.is_empty() { Vec::new() } else { collected(excess.iter().map(inverse))? };
         }
         Ok((lane, excess))
     }
 
-    /// ρ of a group of modes; leaves the Q of the last row.
+    /// Stores ρ of a group of modes, and writes Q of the last row to `excess`.
     fn eliminate(
         &mut self,
         steps: &[ChainStep],
@@ -320,7 +328,7 @@ impl<T: PoissonScalar> ChainLane<T> {
         let mut gaps: [PivotGap; GROUP] =
             core::array::from_fn(|k| PivotGap::new(lambda.get(k).copied().unwrap_or(1.0)));
         for i in 0..steps.len() {
-            // Where nothing changes from row to row, the next row is as this one.
+            // If Q did not change and the rows are equal, Q does not change in the next row either.
             fixed = fixed && i > 1 && steps[i] == steps[i - 1];
             let mut changed = false;
             if !fixed {
@@ -342,7 +350,7 @@ impl<T: PoissonScalar> ChainLane<T> {
                 u32::try_from(self.pool.len() / GROUP).map_err(|_| out_of_memory::<T>(self.pool.len()))?;
             let ahead = steps[i].ahead;
             if self.pool.capacity() - self.pool.len() < GROUP {
-                // An eighth at a time: what is set aside for growth stays.
+                // Doubling would reserve memory that is never used, so the pool grows by an eighth.
                 let more = (self.pool.len() / 8).next_multiple_of(GROUP).max(GROUP);
                 self.pool.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(self.pool.len() + more))?;
             }
@@ -352,19 +360,19 @@ impl<T: PoissonScalar> ChainLane<T> {
         Ok(())
     }
 
-    /// Rows that are eliminated and substituted into, without the end.
+    /// Number of rows with ρ: all rows, or all except the last if the lane has an `end`.
     fn regular(&self) -> usize {
         self.factors.len() - usize::from(!self.end.is_empty())
     }
 
-    /// The ρ of a step and of a group.
+    /// ρ of a step and a group.
     #[inline(always)]
     fn rho(&self, i: usize, group: usize, modes: usize) -> &[T] {
         let place = self.places[i * modes.div_ceil(GROUP) + group] as usize;
         &self.pool[place * GROUP..(place + 1) * GROUP]
     }
 
-    /// G of row i from f and the G before, `carry`.
+    /// Replaces f by G in row i. `carry` has G of the previous row, and receives G of this row.
     #[inline(always)]
     fn reduce(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let ratio = self.factors[i][0];
@@ -384,7 +392,7 @@ impl<T: PoissonScalar> ChainLane<T> {
         }
     }
 
-    /// u of row i from G and the u ahead, `carry`.
+    /// Replaces G by u in row i. `carry` has u of the next row, and receives u of this row.
     #[inline(always)]
     fn substitute(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let inverse = self.factors[i][1];
@@ -404,7 +412,7 @@ impl<T: PoissonScalar> ChainLane<T> {
         }
     }
 
-    /// u of the row with which the lane ends.
+    /// Replaces f by u in the last row of a lane with an `end`.
     #[inline(always)]
     fn finish(&self, first: usize, carry: &mut [T], row: &mut [T]) {
         let ratio = self.factors[self.factors.len() - 1][0];
@@ -415,15 +423,15 @@ impl<T: PoissonScalar> ChainLane<T> {
     }
 }
 
-/// Two last rows with couplings `a` to each other and Q of `q` and `r`.
+/// The inverse for two last rows that couple to each other by `a`. `q` and `r` are their Q.
 fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Result<Meeting<T>> {
     let entry = |which: usize| {
         let of = |(q, r): (&f64, &f64)| {
-            // Parts of the pivots, so that nothing overflows; kept[0]·kept[1] is less than 1 by the determinant.
+            // Divided by the pivots, so nothing overflows. The determinant is 1 − kept[0]·kept[1], without the cancellation.
             let (p, s) = (q + a[0], r + a[1]);
             let (gaps, kept) = ([q / p, r / s], [a[0] / p, a[1] / s]);
             let determinant = gaps[0] * gaps[1] + gaps[0] * kept[1] + kept[0] * gaps[1];
-            // Of the constant: u₁ is left at zero. G is a·f/pivot.
+            // The constant of a singular problem: u₁ is set to zero. G is a·f/pivot.
             let singular = determinant == 0.0;
             match which {
                 0 if singular => 1.0 / a[0],
@@ -439,7 +447,7 @@ fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Result<Meeting<T
     Ok(Meeting::Pair([entry(0)?, entry(1)?, entry(2)?, entry(3)?]))
 }
 
-/// A row between two lanes whose last rows have Q of `q` and couple to it by `a`.
+/// The row between two lanes. Their last rows have the Q in `q` and couple to this row by `a`.
 fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2], a: [f64; 2]) -> Result<Meeting<T>> {
     let m = axis.len() / 2;
     let couplings = [axis.lower[m], axis.upper[m]];

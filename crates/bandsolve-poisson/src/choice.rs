@@ -5,19 +5,21 @@ use crate::cyclic::{even_rows, has_lines};
 use crate::method::PoissonMethod;
 use crate::transform::AxisSides;
 
-/// Unknowns along each axis from which on partial fractions may be faster than transforms and products.
+/// Minimum number of unknowns along each axis for `bcr4` or `pscr`. On shorter axes, transforms and products are faster.
 const LONG: usize = 64;
-/// Unknowns from which on memory matters, so that partial solutions take the place of eigenvectors, which are faster up to some 200 × 200.
+/// Minimum number of unknowns in total for `pscr`.
+///
+/// Products with eigenvectors are faster up to about 200 × 200 unknowns. From this limit on, their memory matters more.
 const LARGE: usize = 1 << 15;
-/// Unknowns along a line below which factors of partial solutions would take as much memory as the solution.
+/// Length of a line below which the factors of `pscr` would take as much memory as the solution.
 const SHORT: usize = 128;
-/// Largest prime factor with which transforms are fast.
+/// The largest prime factor of a length for which transforms are fast.
 const PRIME: usize = 7;
 
-/// Which method solves a problem, and why.
-pub(crate) fn choose(axes: &[AxisOperator], shift: f64, asked: PoissonMethod) -> (PoissonMethod, String) {
-    if asked != PoissonMethod::Auto {
-        return (asked, "asked for".to_owned());
+/// The method for a problem, and the reason for this method.
+pub(crate) fn choose(axes: &[AxisOperator], shift: f64, requested: PoissonMethod) -> (PoissonMethod, String) {
+    if requested != PoissonMethod::Auto {
+        return (requested, "requested by name".to_owned());
     }
     if let Some(choice) = by_fractions(axes, shift) {
         return choice;
@@ -25,14 +27,14 @@ pub(crate) fn choose(axes: &[AxisOperator], shift: f64, asked: PoissonMethod) ->
     let varying = axes.iter().filter(|axis| axis.uniform.is_none()).count();
     let first = first_axis(axes).is_some_and(|axis| axes[axis].uniform.is_none());
     let reason = match varying {
-        0 => "transforms and tridiagonal systems are the fastest where lengths have small prime factors",
-        1 if first => "tridiagonal systems along the axis whose spacing varies, transforms along the others",
-        _ => "products by eigenvectors along axes whose spacing varies",
+        0 => "transforms are fastest for constant spacing and lengths with small prime factors",
+        1 if first => "tridiagonal systems along the axis with variable spacing, transforms along the other axes",
+        _ => "products with matrices of eigenvectors along axes with variable spacing",
     };
     (PoissonMethod::Fft, reason.to_owned())
 }
 
-/// Block cyclic reduction, or partial solutions, where they are faster: of two long axes.
+/// `bcr4` or `pscr` with the reason, if one of these methods is better: only for two long axes.
 fn by_fractions(axes: &[AxisOperator], shift: f64) -> Option<(PoissonMethod, String)> {
     let coupled: Vec<&AxisOperator> = axes.iter().filter(|axis| axis.len() > 1).collect();
     let [first, last] = coupled[..] else { return None };
@@ -43,17 +45,17 @@ fn by_fractions(axes: &[AxisOperator], shift: f64) -> Option<(PoissonMethod, Str
     let systems = varying.clone().any(|axis| !axis.periodic);
     let dense = varying.count() > usize::from(systems);
     if dense && first.len() * last.len() >= LARGE && (has_lines(first) || has_lines(last)) {
-        let reason = "partial solutions; eigenvectors of axes whose spacing varies would take more memory, and more time where axes are long";
+        let reason = "two long axes: partial solutions need less memory than products with matrices of eigenvectors";
         return Some((PoissonMethod::Pscr, reason.to_owned()));
     }
     let (length, prime) = unfit_length(first, last)?;
     let reason = format!(
-        "block cyclic reduction takes all lengths alike; transforms of length {length}, with the prime factor {prime}, are slower"
+        "block cyclic reduction is equally fast for all lengths; transforms of length {length}, with the prime factor {prime}, are slower"
     );
     Some((PoissonMethod::Bcr4, reason))
 }
 
-/// The length of the transform of two dimensions and its largest prime factor, if block cyclic reduction is faster for that.
+/// The length of the transform and its largest prime factor, if block cyclic reduction is faster than this transform.
 fn unfit_length(first: &AxisOperator, last: &AxisOperator) -> Option<(usize, usize)> {
     if last.periodic || first.periodic || even_rows(first).is_none() {
         return None;
@@ -79,9 +81,11 @@ fn largest_prime_factor(mut n: usize) -> usize {
     largest.max(n)
 }
 
-/// The axis along which `fft` and `gemm` solve systems: one whose spacing varies, if there is one, not periodic if there is such a one.
+/// The axis along which `fft` and `gemm` solve tridiagonal systems.
 ///
-/// Of several the first that is at least half as long as the longest: the others have matrices of eigenvectors.
+/// The order of preference is: variable spacing and not periodic, constant spacing with several unknowns, constant spacing, any axis. Among axes with
+/// variable spacing, the function returns the first axis with at least half of the largest length. All other axes with variable spacing need matrices
+/// of eigenvectors.
 fn first_axis(axes: &[AxisOperator]) -> Option<usize> {
     let long = |suits: &dyn Fn(&AxisOperator) -> bool| {
         let longest = axes.iter().filter(|axis| suits(axis)).map(AxisOperator::len).max()?;
@@ -92,8 +96,10 @@ fn first_axis(axes: &[AxisOperator]) -> Option<usize> {
     open.or_else(|| even(1)).or_else(|| even(0)).or_else(|| long(&|_| true))
 }
 
-/// The axis along which partial solutions have their lines: the last one that has lines, or of two the longer one if that is short, since
-/// the rows of the other keep factors of their own, some ten numbers a row and level.
+/// The axis along which the lines of `pscr` lie: the last axis that can have lines.
+///
+/// In two dimensions, if this axis is short, the function returns the longer axis instead. Each row of the other axis has its own factors, about ten
+/// numbers per row and level, so short lines would take too much memory.
 fn line_axis(axes: &[AxisOperator]) -> Option<usize> {
     let suits = |axis: &usize| axes[*axis].len() > 1 && has_lines(&axes[*axis]);
     let last = (0..axes.len()).rfind(suits)?;
@@ -104,9 +110,10 @@ fn line_axis(axes: &[AxisOperator]) -> Option<usize> {
     (0..axes.len()).filter(suits).max_by_key(|axis| axes[*axis].len())
 }
 
-/// The axes in the order in which a method wants them.
+/// The axes in the order that a method needs.
 ///
-/// Block cyclic reduction wants the axes first that it reduces; the last one of methods that reduce axes has systems that are lines.
+/// For `bcr2` and `bcr4`, the axes that block cyclic reduction can reduce come first. For `bcr2`, `bcr4` and `pscr`, the last axis is the axis of the
+/// lines. For other methods, the tridiagonal systems lie along the first axis.
 pub(crate) fn solving_order(axes: &[AxisOperator], method: PoissonMethod) -> [Option<usize>; 3] {
     let mut order: Vec<usize> = (0..axes.len()).collect();
     match method {

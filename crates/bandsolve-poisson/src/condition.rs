@@ -1,16 +1,18 @@
-//! How far a separable problem is from one without a unique solution.
+//! The reciprocal condition number `rcond` of a separable problem.
 //!
-//! The matrix is L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c. Every L is symmetric if the unknowns are weighted by their volumes, so that the
-//! eigenvalues of the matrix are the sums λ₁ + λ₂ + λ₃ + c. The indicator is
+//! The matrix is L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c. Weighted by the volumes of the unknowns, each L is symmetric. The eigenvalues of the
+//! matrix are therefore the sums λ₁ + λ₂ + λ₃ + c. The indicator is
 //!
-//! rcond = min |λ₁ + λ₂ + λ₃ + c| / S,
+//! ```text
+//! rcond = min |λ₁ + λ₂ + λ₃ + c| / S
+//! ```
 //!
-//! where S is the mean of Σ_j |a_ij|, weighted by volumes. (The largest Σ_j |a_ij| would overstate the condition of grids with a few small
-//! cells: the accuracy contract measures each row by its own size.) Where a constant is left free, its eigenvalue 0 does not count.
+//! S is the mean of Σ_j |a_ij|, weighted by volumes. The backward error measures each row by its own size. The largest Σ_j |a_ij| would therefore
+//! overstate the condition of grids with a few small cells. If the problem is singular, the eigenvalue 0 of the constant does not count.
 //!
-//! With one spacing λ is known in closed form. Where the spacing varies and c ≥ 0, λ is estimated by 1/‖L⁻¹·1‖∞, a lower bound of the least
-//! eigenvalue: π²/8 times smaller on fine grids. Where c < 0, the eigenvalues of all axes but one are computed, and each system along that one
-//! has its condition estimated.
+//! - With constant spacing, closed formulas give λ.
+//! - With variable spacing and c ≥ 0, the estimate of the smallest λ is 1/‖L⁻¹·1‖∞. This lower bound is smaller by a factor of π²/8 on fine grids.
+//! - With c < 0, all eigenvalues of all axes except one are computed, and the condition of each system along that axis is estimated.
 
 use crate::axis::AxisOperator;
 use crate::dense::AxisModes;
@@ -22,44 +24,44 @@ use crate::transform::AxisSides;
 use bandsolve::memory::{allocate, collected, reserved};
 use bandsolve::{Error, Inspect, Method, Norm, Plan, RealScalar, Result, Tridiagonal};
 
-/// How far a problem is from a singular one, and whether it is too near.
+/// The condition of a problem, and whether rounding decides its smallest eigenvalue.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
-    /// An estimate of the reciprocal condition; NaN where it is not known.
+    /// An estimate of the reciprocal condition number; NaN if not known.
     pub rcond: f64,
-    /// Whether the least eigenvalue is a difference of larger numbers, so that rounding decides about it.
+    /// Whether the smallest eigenvalue is a difference of larger numbers, so rounding errors can be as large as the eigenvalue.
     pub cancelling: bool,
 }
 
 impl Condition {
-    /// Of −Δ + c.
+    /// The condition of −Δ + c.
     pub fn of(problem: &SeparableProblem) -> Result<Self> {
         Ok(Self { rcond: rcond(problem)?, cancelling: problem.shift < 0.0 })
     }
 
-    /// The part of each row by which its coefficients may differ from those of the problem that was given, where the least eigenvalue is a
-    /// difference. Coefficients of spacings that vary have four roundings; three axes and c are added up in four more; and they are rounded to
-    /// `T`. (Where nothing cancels, rounding changes the least eigenvalue by no more than a part of itself.)
+    /// A bound of the rounding errors of the coefficients, relative to each row, if the smallest eigenvalue is a difference. Otherwise 0.
+    ///
+    /// Coefficients for variable spacing have four rounding errors, and the sum of three axes and c has four more. Then the coefficients are rounded to
+    /// `T`. Without a difference, these errors change the smallest eigenvalue by a small relative amount only.
     pub fn rounding<T: PoissonScalar>(&self) -> f64 {
         if self.cancelling { 0.5 * RealScalar::to_f64(T::EPSILON) + 4.0 * f64::EPSILON } else { 0.0 }
     }
 
-    /// Whether no digit is left.
+    /// Whether u can have no correct digit, because the smallest eigenvalue may have either sign.
     ///
-    /// Coefficients are rounded to `T`, which changes eigenvalues by ε_T/2 · S at most. They are found in double precision, from closed forms
-    /// that are good to 5ε of themselves, which is 2.5ε · S where λ₁ + λ₂ + λ₃ and −c, the sum of which is at most S, are equal. An eigenvalue
-    /// below the sum of both bounds may have either sign.
+    /// Two errors are added. Rounding of the coefficients to `T` changes eigenvalues by at most ε_T/2·S. The closed formulas, in double precision, have
+    /// a relative error of 5ε. This error is at most 2.5ε·S if λ₁ + λ₂ + λ₃ = −c, because the sum of these two numbers is at most S.
     pub fn is_hopeless<T: PoissonScalar>(&self) -> bool {
         let limit = 0.5 * RealScalar::to_f64(T::EPSILON) + 2.5 * f64::EPSILON;
         self.cancelling && self.rcond <= limit
     }
 }
 
-/// Eigenvalues at the lower end of an axis, and the size of its rows.
+/// The two smallest eigenvalues of an axis, and the size of its rows.
 struct AxisRange {
-    /// The least eigenvalue, or a lower bound of it; exactly 0 where a constant is mapped to zero.
+    /// The smallest eigenvalue, or a lower bound of it. Exactly 0 if the operator maps constants to zero.
     first: f64,
-    /// The second one, where the first is 0.
+    /// The second eigenvalue, or a lower bound of it, if `first` is 0.
     second: f64,
     /// The mean of Σ_j |a_ij|, weighted by volumes.
     size: f64,
@@ -78,7 +80,8 @@ impl AxisRange {
             let first = least_eigenvalue(rows(axis, 0..n)?)?;
             return Ok(Self { first, second: first, size });
         }
-        // With u = 0 in one place, the least eigenvalue is at most the second one of the axis: a ring is cut anywhere, a line in its middle.
+        // With u = 0 at one place, the smallest eigenvalue is at most the second eigenvalue of the axis. Any place is suitable on a periodic axis. On
+        // an open axis, the middle gives the best bound.
         let mut below = 0.0;
         let cut = match axis.periodic {
             true => 0,
@@ -98,18 +101,19 @@ impl AxisRange {
     }
 }
 
+/// The couplings and gaps of some rows.
 fn rows(axis: &AxisOperator, places: core::ops::Range<usize>) -> Result<Vec<LineRow>> {
     collected(places.map(|i| [axis.lower[i], axis.upper[i], axis.gap[i]]))
 }
 
-/// 1/‖L⁻¹·1‖∞ of a line, u being 0 where its first and its last row couple to.
+/// 1/‖L⁻¹·1‖∞ of a line with u = 0 beyond both ends.
 fn least_eigenvalue(line: Vec<LineRow>) -> Result<f64> {
     let (steps, mut x) = (steps(&line)?, allocate(line.len(), 1.0)?);
     substitute([&steps], [&mut x], [[0.0; 2]]);
     Ok(1.0 / x.into_iter().fold(0.0, f64::max))
 }
 
-/// Eigenvalue k of (−1, 2, −1) with these sides, in ascending order from k = 0.
+/// Eigenvalue k of tridiag(−1, 2, −1) with these sides, in ascending order from k = 0.
 fn eigenvalue(k: usize, n: usize, sides: AxisSides) -> f64 {
     let (part, of) = match sides {
         AxisSides::NodeDirichlet => (k + 1, 2 * (n + 1)),
@@ -123,7 +127,7 @@ fn eigenvalue(k: usize, n: usize, sides: AxisSides) -> f64 {
     4.0 * half * half
 }
 
-/// The indicator of a problem.
+/// `rcond` of a problem.
 pub(crate) fn rcond(problem: &SeparableProblem) -> Result<f64> {
     let [one, two, three] = &problem.axes;
     let ranges = [AxisRange::of(one)?, AxisRange::of(two)?, AxisRange::of(three)?];
@@ -132,7 +136,7 @@ pub(crate) fn rcond(problem: &SeparableProblem) -> Result<f64> {
     if size == 0.0 {
         return Ok(1.0);
     }
-    // Lower bounds will do unless they cancel.
+    // Lower bounds of eigenvalues are good enough unless c cancels them.
     let smallest = if problem.is_singular() {
         ranges.iter().map(|range| range.second).fold(f64::INFINITY, f64::min)
     } else if first >= -2.0 * shift {
@@ -143,9 +147,9 @@ pub(crate) fn rcond(problem: &SeparableProblem) -> Result<f64> {
     Ok(if size.is_finite() { (smallest / size).min(1.0) } else { f64::NAN })
 }
 
-/// The indicator where c is near the eigenvalues of −Δ, or among them.
+/// `rcond` if −c is near the smallest eigenvalue of −Δ or above it.
 fn indefinite(problem: &SeparableProblem, ranges: &[AxisRange; 3], size: f64) -> Result<f64> {
-    // An axis whose spacing varies is taken as it is, the longest of them: the eigenvalues of a long one would take long.
+    // The longest axis with variable spacing needs no eigenvalues, because computing them takes O(n²) operations.
     let length = |k: &usize| (problem.axes[*k].uniform.is_none(), problem.axes[*k].len());
     let own = (0..3).max_by_key(length).unwrap_or(0);
     let [a, b] = [(own + 1) % 3, (own + 2) % 3].map(|k| eigenvalues(&problem.axes[k]));
@@ -155,7 +159,7 @@ fn indefinite(problem: &SeparableProblem, ranges: &[AxisRange; 3], size: f64) ->
     let mut ratio = 1.0f64;
     for mu in a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)) {
         ratio = ratio.min(match &closed {
-            // Lower bounds will do unless they cancel.
+            // A lower bound is good enough unless μ cancels it.
             None if first >= -2.0 * mu => (first + mu) / size,
             None => of_system(axis, mu, size - ranges[own].size)?,
             Some(values) => distance(values, -mu) / size,
@@ -164,14 +168,14 @@ fn indefinite(problem: &SeparableProblem, ranges: &[AxisRange; 3], size: f64) ->
     Ok(ratio)
 }
 
-/// How far a number is from the nearest of some that ascend.
+/// The distance from a number to the nearest of the ascending `values`.
 fn distance(values: &[f64], from: f64) -> f64 {
     let above = values.partition_point(|value| *value < from);
     let near = &values[above.saturating_sub(1)..values.len().min(above + 1)];
     near.iter().map(|value| (value - from).abs()).fold(f64::INFINITY, f64::min)
 }
 
-/// Eigenvalues of an axis, ascending where it has one spacing; `None` where they could not be found.
+/// The eigenvalues of an axis, in ascending order if the spacing is constant. `None` if the iteration fails.
 fn eigenvalues(axis: &AxisOperator) -> Result<Option<Vec<f64>>> {
     if let Some((scale, sides)) = axis.uniform {
         let n = axis.len();
@@ -184,7 +188,7 @@ fn eigenvalues(axis: &AxisOperator) -> Result<Option<Vec<f64>>> {
     Ok(PartialSpectrum::of(rows, &[])?.map(|spectrum| spectrum.eigenvalues))
 }
 
-/// The indicator of L + μ, rows of which are measured by Σ_j |a_ij| and `rest`, the size of the other axes.
+/// `rcond` of L + μ. The size of a row is Σ_j |a_ij| plus `rest`, the size of the rows of the other axes.
 fn of_system(axis: &AxisOperator, mu: f64, rest: f64) -> Result<f64> {
     let n = axis.len();
     let (mut sub, mut diag, mut sup) = (reserved(n)?, reserved(n)?, reserved(n)?);
@@ -198,7 +202,7 @@ fn of_system(axis: &AxisOperator, mu: f64, rest: f64) -> Result<f64> {
     of_scaled_system([sub, diag, sup], axis.periodic)
 }
 
-/// 1/‖B⁻¹‖∞ of sub, diag and sup, whose rows have been divided by their sizes: the reciprocal of the row-wise condition.
+/// 1/‖B⁻¹‖∞ of a matrix B whose rows were divided by their sizes. This is the reciprocal of the row-wise condition number.
 pub(crate) fn of_scaled_system([sub, diag, sup]: [Vec<f64>; 3], periodic: bool) -> Result<f64> {
     let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
     match Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a) {
@@ -216,7 +220,7 @@ mod tests {
 
     const KINDS: [BoundaryKind; 2] = [BoundaryKind::Dirichlet, BoundaryKind::Neumann];
 
-    /// All kinds of axes, with one spacing and (`varying`) with others.
+    /// All kinds of axes, with constant or `varying` spacing.
     fn axes(n: usize, varying: bool) -> Vec<AxisOperator> {
         let mut all = Vec::new();
         for grid in [Grid::Node, Grid::Cell] {
@@ -228,13 +232,13 @@ mod tests {
                 let at = |i: usize| i as f64 + if varying { 0.4 * (i as f64 * 0.9).sin() } else { 0.0 };
                 let coordinates = if varying { (0..points).map(at).collect() } else { Vec::new() };
                 let spec = AxisSpec { grid, sides: kinds.map(Boundary::from), spacing: 0.5, coordinates };
-                all.push(AxisOperator::new(n, &spec).unwrap());
+                all.push(AxisOperator::new(0, n, &spec).unwrap());
             }
         }
         all
     }
 
-    /// All eigenvalues, by QL and reflections.
+    /// All eigenvalues in ascending order, from QL.
     fn known(axis: &AxisOperator) -> Vec<f64> {
         let mut values = AxisModes::new(axis).unwrap().values;
         values.sort_by(f64::total_cmp);
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_forms_are_the_eigenvalues() {
+    fn closed_formulas_give_the_eigenvalues() {
         for n in [1, 2, 3, 8, 13] {
             for axis in axes(n, false) {
                 let (values, most) = (eigenvalues(&axis).unwrap().unwrap(), known(&axis)[n - 1].max(1.0));
@@ -252,10 +256,9 @@ mod tests {
         }
     }
 
-    /// Lower bounds of the least eigenvalues. On fine grids they are π²/8 times too small, and where a ring is cut π²/2 times; twice that is for
-    /// grids of a few cells.
+    /// Lower bounds are too small by π²/8 on fine grids, and by π²/2 on periodic axes. The factor 10 of the test includes grids of a few cells.
     #[test]
-    fn bounds_of_the_least_eigenvalues_are_near_them() {
+    fn lower_bounds_are_near_the_smallest_eigenvalues() {
         for n in [2, 3, 8, 40] {
             for axis in axes(n, true) {
                 let (range, values) = (AxisRange::of(&axis).unwrap(), known(&axis));
@@ -267,9 +270,9 @@ mod tests {
         }
     }
 
-    /// Beside all sums of eigenvalues, with shifts between them and on one of them.
+    /// Compares `rcond` with all sums of eigenvalues. The shifts lie between the eigenvalues and on one of them.
     #[test]
-    fn the_indicator_is_the_least_eigenvalue_beside_the_rows() {
+    fn rcond_is_the_smallest_eigenvalue_divided_by_the_size_of_the_rows() {
         for varying in [false, true] {
             for one in axes(9, varying) {
                 for two in axes(6, false) {
@@ -283,8 +286,8 @@ mod tests {
                         let least = sums[usize::from(problem.is_singular())];
                         let size = AxisRange::of(&one).unwrap().size + AxisRange::of(&two).unwrap().size + shift.abs();
                         let (found, expected) = (rcond(&problem).unwrap(), least / size);
-                        // Lower bounds of eigenvalues as above. Norms of inverses differ from the reciprocal of the least eigenvalue by the
-                        // shape of eigenvectors: ‖q‖₁ ‖q‖∞ is √54 at most.
+                        // Lower bounds have the factor 10 as above. The norm of an inverse exceeds the reciprocal of the smallest eigenvalue by
+                        // a factor of at most ‖q‖₁‖q‖∞ ≤ √54 with the eigenvector q.
                         let close = 8.0 * f64::EPSILON;
                         let fits = found <= 7.4 * expected + close && expected <= 10.0 * found + close;
                         assert!(fits, "{one:?} {two:?} {shift}: {found:e} {expected:e}");

@@ -1,4 +1,4 @@
-//! Cyclic reduction of blocks as a method of a plan.
+//! The methods `bcr2`, `bcr4` and `pscr` of a plan.
 
 use crate::axis::AxisOperator;
 use crate::dense::AxisModes;
@@ -17,21 +17,21 @@ use bandsolve::memory::{allocate, collected};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
-/// Factors for partial fractions.
+/// Factors of block cyclic reduction or of partial solutions.
 #[derive(Clone)]
 pub(crate) struct CyclicSolver<T: PoissonScalar> {
     shape: [usize; 3],
     fractions: PartialFractions<T>,
-    /// Unknowns of a line that is folded while its systems are solved: that of a ring.
+    /// The length of a line, if the axis of the lines is periodic. The solver then folds these lines.
     folded: Option<usize>,
-    /// That of the problem, and the diagonals of axes with one unknown.
+    /// The shift of the problem, plus the diagonals of axes with one unknown.
     shift: T,
-    /// Volumes along each axis as parts of their sum, where the problem is singular.
+    /// The volumes along each axis, divided by their sum, if the problem is singular.
     weights: Option<[Vec<f64>; 3]>,
     threads: usize,
 }
 
-/// The block rows of an axis that block cyclic reduction takes: with one spacing, and a ring or u given beyond both ends.
+/// The block rows of an axis that block cyclic reduction can reduce: constant spacing, and either periodic or with nodes and two Dirichlet sides.
 pub(crate) fn even_rows(axis: &AxisOperator) -> Option<EvenRows> {
     let (scale, sides) = axis.uniform?;
     let ring = sides == AxisSides::Periodic;
@@ -39,7 +39,7 @@ pub(crate) fn even_rows(axis: &AxisOperator) -> Option<EvenRows> {
     suits.then(|| EvenRows { rows: axis.len(), scale, ring })
 }
 
-/// Whether the systems along an axis are lines, or can be folded to lines.
+/// Whether the systems along an axis are tridiagonal, or become tridiagonal by folding.
 pub(crate) fn has_lines(axis: &AxisOperator) -> bool {
     !axis.periodic || axis.uniform.is_some()
 }
@@ -48,12 +48,13 @@ impl<T: PoissonScalar> CyclicSolver<T> {
     pub fn new(problem: &SeparableProblem, method: PoissonMethod, threads: usize) -> Result<Self> {
         let coupled: Vec<&AxisOperator> = problem.axes.iter().filter(|axis| axis.len() > 1).collect();
         if method != PoissonMethod::Pscr && coupled.len() > 1 && even_rows(coupled[0]).is_none() {
-            let what = "boxes without an axis with one spacing that is periodic or has nodes and Dirichlet sides";
+            let what = "boxes without an axis of this kind: constant spacing, and periodic or with nodes and two Dirichlet sides. \
+                        Use method auto or pscr";
             return Err(Error::Unsupported { method: method.name(), what });
         }
         let simd = Simd::detect();
         let trivial = AxisOperator::trivial();
-        // A ring whose spacing varies is reduced, too: then lines have one unknown.
+        // A periodic axis with variable spacing has no lines. It is reduced too, and the lines have one unknown.
         let (last, rest) = match coupled.split_last() {
             Some((last, rest)) if has_lines(last) => (*last, rest),
             _ => (&trivial, &coupled[..]),
@@ -66,7 +67,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
                 (PoissonMethod::Bcr4, Some(rows)) => block_cyclic::plan(4, rows, below, simd)?,
                 (_, rows) => of_pencil(axis, rows, below)?.ok_or(Error::Unsupported {
                     method: method.name(),
-                    what: "couplings that no eigenvalues could be found of",
+                    what: "this problem, because it could not compute the eigenvalues of an axis. Use another method",
                 })?,
             };
         }
@@ -77,18 +78,19 @@ impl<T: PoissonScalar> CyclicSolver<T> {
         Ok(Self { shape, fractions, folded, shift: real(problem.shift + alone), weights, threads })
     }
 
-    /// Calls `work` for every line, of n numbers.
+    /// Calls `work` for each line of n numbers.
     fn each_line(&self, x: &mut [T], n: usize, work: fn(&mut [T])) {
         let count = x.len() / n;
         let least = if self.threads > 1 && x.len() >= SHARED { count.div_ceil(4 * self.threads) } else { 0 };
         each_chunk((count, least), RowsOf(x, n), &|_, line| work(line.0));
     }
 
+    /// Length of the scratch memory in numbers.
     fn words(&self) -> usize {
         self.fractions.scratch(self.threads)
     }
 
-    /// Σ of the numbers, weighted by volumes.
+    /// The mean of x, weighted by volumes.
     fn mean(&self, weights: &[Vec<f64>; 3], x: &[T]) -> f64 {
         let [rows, lines, n] = self.shape;
         let of_line = |line: &[T]| line.iter().zip(&weights[2]).map(|(x, w)| w * x.to_f64()).sum::<f64>();
@@ -100,13 +102,13 @@ impl<T: PoissonScalar> CyclicSolver<T> {
     }
 }
 
-/// As many threads as the memory of which is no more than that of the solution; one at least.
+/// The largest number of threads for which factors and scratch take no more memory than the solution, at least 1.
 fn affordable<T: PoissonScalar>(fractions: &PartialFractions<T>, threads: usize) -> usize {
     let left = fractions.unknowns().saturating_sub(fractions.bytes() / size_of::<T>());
     (2..=threads).rev().find(|threads| fractions.scratch(*threads) <= left).unwrap_or(1)
 }
 
-/// By partial solutions; an axis whose rows are the same is given as such.
+/// Factors of partial solutions along `axis`. `even` holds the block rows if they are all the same.
 fn of_pencil<T: PoissonScalar>(
     axis: &AxisOperator,
     even: Option<EvenRows>,
@@ -126,7 +128,9 @@ fn of_pencil<T: PoissonScalar>(
     })
 }
 
-/// Of one spacing in closed form, each pair of equal eigenvalues once; else by all eigenvectors.
+/// The spectrum of a periodic axis.
+///
+/// With constant spacing, closed formulas give the spectrum, and each pair of equal eigenvalues appears once. Otherwise, all eigenvectors are computed.
 fn ring_spectrum(axis: &AxisOperator, even: Option<EvenRows>) -> Result<RingSpectrum> {
     let n = axis.len();
     if let Some(EvenRows { scale, .. }) = even {
@@ -139,9 +143,10 @@ fn ring_spectrum(axis: &AxisOperator, even: Option<EvenRows>) -> Result<RingSpec
     Ok(RingSpectrum { eigenvalues: values, squares })
 }
 
+/// The tridiagonal matrix along the lines.
 fn line<T: PoissonScalar>(axis: &AxisOperator) -> Result<ShiftedLine<T>> {
     let n = axis.len();
-    // The diagonal of an axis with one unknown is in the shift.
+    // The shift holds the diagonal of an axis with one unknown.
     if n == 1 {
         return ShiftedLine::new(&[0.0], &[0.0], &[0.0]);
     }

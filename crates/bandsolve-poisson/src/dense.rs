@@ -1,7 +1,10 @@
-//! Eigenvectors of an axis whose spacing varies, and the products that take lines to coefficients and back.
+//! The eigenvectors of an axis, and the products with them that transform lines to coefficients and back.
+//!
+//! QL with implicit Wilkinson shifts computes the eigenvectors. Householder reflections first make the matrix of a periodic axis tridiagonal.
 //!
 //! # Source
-//! Implicit QL with Wilkinson's shifts (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968); of periodic axes after reflections.
+//! H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, Numer. Math. 11 (1968), 293–306; R. S. Martin, J. H. Wilkinson, Numer. Math. 12 (1968),
+//! 377–383.
 
 use crate::axis::AxisOperator;
 use crate::reflections::{identity, reflected};
@@ -12,36 +15,41 @@ use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
 
-/// Coefficients of an axis are QᵀW^{1/2}u: Q has the eigenvectors of W^{1/2} L W^{−1/2}, W the volumes.
+/// Products with the eigenvectors of an axis.
+///
+/// The coefficients of u are QᵀW^{1/2}u. The columns of Q are the eigenvectors of W^{1/2} L W^{−1/2}, and W is the diagonal matrix of the volumes.
 #[derive(Clone)]
 pub(crate) struct DenseTransform<T> {
     n: usize,
     pub eigenvalues: Vec<f64>,
-    /// Where the constant stands, and what ones become there.
+    /// The index of the coefficient of the constant, and the value of this coefficient for u = 1.
     pub constant: Option<(usize, f64)>,
-    /// W^{1/2}Q and W^{−1/2}Q by columns, the latter transposed.
+    /// W^{1/2}Q, by columns.
     to: Vec<T>,
+    /// The transpose of W^{−1/2}Q, by columns.
     back: Vec<T>,
 }
 
-/// Eigenvalues of an axis, and eigenvectors of W^{1/2} L W^{−1/2}, one after the other.
+/// The eigenvalues of an axis, and the eigenvectors of W^{1/2} L W^{−1/2}, one after the other.
 pub(crate) struct AxisModes {
     pub values: Vec<f64>,
     pub vectors: Vec<f64>,
-    /// Which is that of the constant.
+    /// The index of the constant, if it is an eigenvector of L.
     constant: Option<usize>,
 }
 
 impl AxisModes {
+    /// Computes all eigenvalues and eigenvectors.
+    ///
     /// # Cost
-    /// Some 6n³ flops, of a ring 9n³.
+    /// About 6n³ flops, or 9n³ for a periodic axis.
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
         let (mut values, mut vectors) = if axis.periodic { periodic(axis)? } else { open(axis)? };
         refine(axis, &mut values, &vectors)?;
         let mut constant = None;
         if axis.keeps_constants() && n > 0 {
-            // Known exactly: the eigenvalue is 0 and the vector W^{1/2}·1.
+            // Exact values instead of computed ones: eigenvalue 0 and eigenvector W^{1/2}·1.
             let least = (0..n).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
             let length = axis.volume.iter().sum::<f64>().sqrt();
             values[least] = 0.0;
@@ -59,7 +67,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
             return Self::of_transform(&Transform::new(n, sides)?, n, scale);
         }
         let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
-        // An axis of one unknown is not multiplied where it is the middle one: its number is its coefficient.
+        // The solver does not multiply along a middle axis with one unknown, so the number must equal its coefficient.
         let roots = collected(axis.volume.iter().map(|w| if n == 1 { 1.0 } else { w.sqrt() }))?;
         let constant = constant.map(|place| (place, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
@@ -73,8 +81,9 @@ impl<T: PoissonScalar> DenseTransform<T> {
         size_of_val(&self.to[..]) + size_of_val(&self.back[..])
     }
 
-    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û. With one matrix for [`multiply_lines`](Self::multiply_lines)
-    /// alone, or with two.
+    /// Products with vectors V, which are stored one after the other. The coefficients of f are Vᵀf, and u = V û.
+    ///
+    /// `lines`: one matrix is enough, because only [`multiply_lines`](Self::multiply_lines) is called.
     pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Result<Self> {
         let n = eigenvalues.len();
         let to = collected(vectors.iter().map(|v| real(*v)))?;
@@ -83,7 +92,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
         Ok(Self { n, eigenvalues, constant: None, to, back })
     }
 
-    /// The matrix of a transform, whose eigenvalues are known to the last digit.
+    /// The matrices of a fast transform. The eigenvalues come from closed formulas.
     fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Result<Self> {
         let image = |inverse: bool| {
             let mut lines = identity(n)?;
@@ -97,7 +106,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
         Ok(Self { n, eigenvalues, constant: transform.constant()?.map(|place| (place, transform.of_ones())), to, back })
     }
 
-    /// out = coefficients of `width` columns of z, both by rows of `width` numbers; or z from coefficients.
+    /// Writes the coefficients of `width` columns of z to `out`. `inverse`: transforms coefficients back. Both arrays have rows of `width` numbers.
     pub fn multiply(&self, z: &[T], out: &mut [T], width: usize, inverse: bool) {
         let matrix = if inverse { &self.back } else { &self.to };
         let (a, b) = (View::new(z, width, self.n), View::new(matrix, self.n, self.n));
@@ -107,12 +116,12 @@ impl<T: PoissonScalar> DenseTransform<T> {
 }
 
 impl<T: PoissonScalar> DenseTransform<T> {
-    /// out = coefficients of `lines` contiguous lines of z, or lines from coefficients.
+    /// Writes the coefficients of `lines` contiguous lines of z to `out`. `inverse`: transforms coefficients back.
     pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
         let matrix = |entries| View::new(entries, self.n, self.n);
         let a = match inverse {
             false => matrix(&self.to).transpose(),
-            // Of orthogonal vectors there is one matrix.
+            // The matrix of `of_vectors` serves both directions.
             true if self.back.is_empty() => matrix(&self.to),
             true => matrix(&self.back).transpose(),
         };
@@ -121,7 +130,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
     }
 }
 
-/// W^{1/2} L W^{−1/2}: its diagonal, and the entries to the right of it (around the end last).
+/// The diagonal of W^{1/2} L W^{−1/2}, and the entries to the right of the diagonal. The last of these entries is the periodic corner.
 fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
     let n = axis.len();
     let diagonal = collected((0..n).map(|i| axis.lower[i] + axis.upper[i] + axis.gap[i]))?;
@@ -129,7 +138,9 @@ fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((diagonal, collected((0..n).map(right))?))
 }
 
-/// Eigenvalues again, as Σ coupling (v_i − v_{i+1})² + gap v_i² with v = W^{−1/2}q: small ones to more digits than QL knows them.
+/// Computes the eigenvalues again, as Σ coupling·(v_i − v_{i+1})² + gap·v_i² with v = W^{−1/2}q.
+///
+/// This sum has no cancellation, so small eigenvalues have more correct digits than those of QL.
 fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()> {
     let n = axis.len();
     let mut v = allocate(n, 0.0)?;
@@ -144,9 +155,10 @@ fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()
     Ok(())
 }
 
-/// Eigenvalues and eigenvectors, one after the other.
+/// Eigenvalues, and eigenvectors one after the other.
 pub(crate) type Pairs = (Vec<f64>, Vec<f64>);
 
+/// The eigenvalues and eigenvectors of an axis that is not periodic.
 fn open(axis: &AxisOperator) -> Result<Pairs> {
     let (mut d, mut e) = symmetric(axis)?;
     let n = d.len();
@@ -154,12 +166,12 @@ fn open(axis: &AxisOperator) -> Result<Pairs> {
     if n > 0 {
         e[n - 1] = 0.0;
     }
-    diagonalise(&mut d, &mut e, &mut q)?;
+    diagonalize(&mut d, &mut e, &mut q)?;
     Ok((d, q))
 }
 
-/// Rotates the entries `e` beside the diagonal `d` away, and the vectors `q` along.
-pub(crate) fn diagonalise(d: &mut [f64], e: &mut [f64], q: &mut [f64]) -> Result<()> {
+/// Diagonalizes the symmetric matrix with diagonal `d` and off-diagonal entries `e` by rotations, and applies the rotations to the vectors `q`.
+pub(crate) fn diagonalize(d: &mut [f64], e: &mut [f64], q: &mut [f64]) -> Result<()> {
     const MOST: usize = 60;
     let n = d.len();
     for l in 0..n {
@@ -180,7 +192,7 @@ pub(crate) fn diagonalise(d: &mut [f64], e: &mut [f64], q: &mut [f64]) -> Result
     Ok(())
 }
 
-/// One step of QL with an implicit shift on rows l … m; rotates the vectors, too.
+/// One step of QL with an implicit shift on rows l … m. Rotates the vectors too.
 fn ql_step(d: &mut [f64], e: &mut [f64], q: &mut [f64], (l, m): (usize, usize)) {
     let n = d.len();
     let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
@@ -212,7 +224,7 @@ fn ql_step(d: &mut [f64], e: &mut [f64], q: &mut [f64], (l, m): (usize, usize)) 
     e[m] = 0.0;
 }
 
-/// By reflections, and as those of an open axis.
+/// The eigenvalues and eigenvectors of a periodic axis.
 fn periodic(axis: &AxisOperator) -> Result<Pairs> {
     let (diagonal, right) = symmetric(axis)?;
     let n = diagonal.len();
@@ -226,6 +238,6 @@ fn periodic(axis: &AxisOperator) -> Result<Pairs> {
         }
     }
     let (mut d, mut e, mut q) = reflected(a, n)?;
-    diagonalise(&mut d, &mut e, &mut q)?;
+    diagonalize(&mut d, &mut e, &mut q)?;
     Ok((d, q))
 }

@@ -1,7 +1,8 @@
-//! Transforms along all axes but the first, tridiagonal systems along it.
+//! The methods `fft` and `gemm`: transforms along all axes except the first, and tridiagonal systems along the first axis.
 //!
-//! Two rows of the same half, or i and n − i of a folded axis, are the real and the imaginary parts of one complex row. As many lines of them as a vector has lanes are
-//! transformed together; coefficients go back to the two rows, elimination runs from both ends at once, and the way back is the same.
+//! Two rows of the same half, or rows i and n − i of a folded axis, are the real and the imaginary part of one complex row. Each vector lane
+//! transforms one line of this row. The coefficients go back to the two rows. Elimination runs from both ends at the same time. The inverse transform
+//! treats the rows in the same way.
 //!
 //! # Source
 //! R. W. Hockney, J. ACM 12 (1965), 95–113.
@@ -28,12 +29,12 @@ use bandsolve_kernel::{Job, Lanes, dispatch};
 use constant::{Constant, weights};
 pub(crate) use rows::{Room, RowJob, RowTransforms};
 
-/// Sixteenths of the solution that factors may take: with one array, and scratch of a quarter, all is less than twice the solution.
+/// The limit for the factors, in sixteenths of the solution. With one scratch array and a quarter for transforms, the sum is less than twice the solution.
 const KEPT: usize = 11;
-/// Unknowns from which on more than one thread works.
+/// Minimum number of unknowns for several threads.
 const SHARED: usize = 1 << 14;
 
-/// Factors for transforms and tridiagonal systems.
+/// The transforms and the factors of the tridiagonal systems.
 pub(crate) struct TransformSolver<T: PoissonScalar> {
     shape: [usize; 3],
     folded: bool,
@@ -46,7 +47,7 @@ pub(crate) struct TransformSolver<T: PoissonScalar> {
 }
 
 impl<T: PoissonScalar> TransformSolver<T> {
-    /// `dense`: products also along axes with one spacing.
+    /// `dense`: products with eigenvectors along axes with constant spacing too.
     pub fn new(problem: &SeparableProblem, dense: bool, threads: usize) -> Result<Self> {
         let [first, _, last] = &problem.axes;
         let rows = RowTransforms::new(problem, dense)?;
@@ -65,19 +66,19 @@ impl<T: PoissonScalar> TransformSolver<T> {
         Ok(Self { shape, folded, rows, chain, indefinite, constant, threads, simd })
     }
 
-    /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than a quarter of the solution.
+    /// The number of pieces of rows: at most one per thread. The scratch memory of all pieces is at most a quarter of the solution.
     fn pieces(&self) -> usize {
         let [rows, lines, n] = self.shape;
         let affordable = rows * lines * n / (4 * self.rows.scratch());
         if rows * lines * n < SHARED { 1 } else { self.threads.min(affordable).clamp(1, rows.div_ceil(2)) }
     }
 
-    /// Coefficients of all rows, in x.
+    /// Replaces all rows of x by their coefficients.
     fn forward(&self, request: &SolveRequest<'_, T>, x: &mut [T], scratch: &mut [T]) {
         self.each_pair(x, scratch, &|part, piece| self.transform(request.rhs, false, part, piece));
     }
 
-    /// Numbers of all rows from their coefficients.
+    /// Replaces the coefficients of all rows by the rows.
     fn inverse(&self, x: &mut [T], scratch: &mut [T]) {
         self.each_pair(x, scratch, &|part, piece| self.transform(None, true, part, piece));
     }
@@ -89,7 +90,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         dispatch(self.simd, job);
     }
 
-    /// Calls `work` for pieces of pairs of rows.
+    /// Calls `work` for all pairs of rows, in pieces.
     fn each_pair(&self, x: &mut [T], scratch: &mut [T], work: &(impl Fn(RowPairs<'_, T>, &mut [T]) + Sync)) {
         let (row, pieces) = (self.shape[1] * self.shape[2], self.pieces());
         if self.folded {
@@ -107,7 +108,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         }
     }
 
-    /// Calls `work` for so many pieces.
+    /// Calls `work` for `pieces` pieces of `rows`.
     fn each_piece(
         &self,
         (pieces, rows, scratch): (usize, RowPairs<'_, T>, &mut [T]),
@@ -189,7 +190,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
     }
 }
 
-/// Tridiagonal systems of some columns.
+/// The tridiagonal systems of some columns.
 struct SweepJob<'a, T> {
     chain: &'a TridiagonalChain<T>,
     first: usize,

@@ -1,14 +1,14 @@
-//! A ring with one spacing, folded: (x_i + x_{n−i})/2 and (x_i − x_{n−i})/2 are the numbers of two lines with ends.
+//! Folding of a periodic axis with constant spacing: one periodic system becomes two tridiagonal systems.
 //!
-//! The even line has the rows 0 … n/2, in the places 0 … n/2. The odd line, which is zero in row 0 and, of an even n, in row n/2, has the
-//! rows 1 … (n − 1)/2, row i in place n − i.
+//! The unknowns of the even system are (x_i + x_{n−i})/2 for i = 0 … n/2, at places 0 … n/2. The unknowns of the odd system are (x_i − x_{n−i})/2
+//! for i = 1 … (n − 1)/2, at places n − i. They are zero for i = 0, and for i = n/2 if n is even.
 
 use crate::axis::AxisOperator;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Result;
 use bandsolve::memory::collected;
 
-/// Couplings of a row to the one behind and the one ahead, in the direction of elimination.
+/// A row: its couplings to the previous and the next row in the direction of elimination, and its gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ChainStep {
     pub behind: f64,
@@ -16,11 +16,12 @@ pub(crate) struct ChainStep {
     pub gap: f64,
 }
 
-/// Row i of the even line of a ring.
+/// Row i of the even system.
 pub(crate) fn even_step(axis: &AxisOperator, i: usize) -> ChainStep {
     let (n, coupling) = (axis.len(), axis.upper[0]);
     let last = i == n / 2;
-    // Row 0 couples twice to row 1, row n/2 twice to the one before; if n is odd, the last row's other neighbour is its own image.
+    // Row 0 couples twice to row 1. For even n, row n/2 couples twice to the previous row. For odd n, the other neighbor of the last row is its own
+    // image, so this difference is zero.
     let ahead = if i == 0 && !last {
         2.0 * coupling
     } else if last {
@@ -36,7 +37,7 @@ pub(crate) fn even_step(axis: &AxisOperator, i: usize) -> ChainStep {
     ChainStep { behind, ahead, gap: 0.0 }
 }
 
-/// Row i ≥ 1 of the odd line.
+/// Row i ≥ 1 of the odd system.
 pub(crate) fn odd_step(axis: &AxisOperator, i: usize) -> ChainStep {
     let (n, coupling) = (axis.len(), axis.upper[0]);
     let (first, last) = (i == 1, i == (n - 1) / 2);
@@ -45,7 +46,7 @@ pub(crate) fn odd_step(axis: &AxisOperator, i: usize) -> ChainStep {
     ChainStep { behind: if first { 0.0 } else { coupling }, ahead: if last { 0.0 } else { coupling }, gap }
 }
 
-/// Both lines as one, place by place: couplings to the place before and to the place after, and gaps.
+/// Both systems as one tridiagonal system: couplings to the previous and the next place, and gaps.
 pub(crate) fn folded_rows(axis: &AxisOperator) -> Result<[Vec<f64>; 3]> {
     let n = axis.len();
     let row = |place: usize| match place {
@@ -59,7 +60,7 @@ pub(crate) fn folded_rows(axis: &AxisOperator) -> Result<[Vec<f64>; 3]> {
     Ok([each(&|row| row.behind)?, each(&|row| row.ahead)?, each(&|row| row.gap)?])
 }
 
-/// Numbers from half their sums and differences.
+/// Replaces half sums and half differences by the original numbers: the inverse of [`fold`].
 #[inline(always)]
 pub(crate) fn unfold<T: PoissonScalar>(line: &mut [T]) {
     let n = line.len();
@@ -68,7 +69,7 @@ pub(crate) fn unfold<T: PoissonScalar>(line: &mut [T]) {
     }
 }
 
-/// The inverse of it.
+/// Replaces mirrored numbers by half their sums and half their differences.
 #[inline(always)]
 pub(crate) fn fold<T: PoissonScalar>(line: &mut [T]) {
     let (n, half) = (line.len(), real::<T>(0.5));

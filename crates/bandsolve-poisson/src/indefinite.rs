@@ -1,4 +1,6 @@
-//! Tridiagonal systems whose gap is negative, where elimination needs pivots: solved one by one.
+//! Tridiagonal systems with a negative eigenvalue λ + c.
+//!
+//! Elimination of these systems needs pivoting, so they are solved one after the other.
 
 use crate::axis::AxisOperator;
 use crate::folded::{fold, unfold};
@@ -7,22 +9,23 @@ use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{collected, push};
 use bandsolve::{AnyFactor, Factor, Method, Op, Plan, Result, Tridiagonal};
 
-/// The systems of some modes, with pivoted factors of each.
+/// The systems of some modes, with pivoted factors.
 pub(crate) struct IndefiniteModes<T: PoissonScalar> {
     n: usize,
     modes: usize,
     folded: bool,
+    /// Each mode with its factors.
     systems: Vec<(usize, AnyFactor<'static, T>)>,
 }
 
-/// Pivoted factors of sub, diag, sup; `periodic`: with corners.
+/// Pivoted factors of the matrix with these diagonals. `periodic`: with corners.
 fn pivoted<T: PoissonScalar>([sub, diag, sup]: [Vec<T>; 3], periodic: bool) -> Result<AnyFactor<'static, T>> {
     let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
     Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)
 }
 
 impl<T: PoissonScalar> IndefiniteModes<T> {
-    /// Of all negative eigenvalues, which are replaced: what elimination in lockstep does with them is overwritten.
+    /// Factors for all negative eigenvalues. Replaces these eigenvalues by 1, because [`put`](Self::put) overwrites the results of elimination in lockstep.
     pub fn new(axis: &AxisOperator, lambda: &mut [f64]) -> Result<Self> {
         let entries = |of: &dyn Fn(usize) -> f64| collected((0..axis.len()).map(|i| real::<T>(of(i))));
         let mut systems = Vec::new();
@@ -35,7 +38,7 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         Ok(Self { n: axis.len(), modes: lambda.len(), folded: axis.is_folded(), systems })
     }
 
-    /// Of some of `modes` systems of n rows, each as sub, diag, sup.
+    /// Factors of `given` systems out of `modes` systems with n rows. Each has its mode and the diagonals sub, diag, sup.
     pub fn of_systems(
         (n, modes): (usize, usize),
         given: impl Iterator<Item = Result<(usize, [Vec<T>; 3])>>,
@@ -48,17 +51,17 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         Ok(Self { n, modes, folded: false, systems })
     }
 
-    /// Numbers that [`take`](Self::take) keeps.
+    /// Length of the array `kept` of [`take`](Self::take).
     pub fn words(&self) -> usize {
         self.n * self.systems.len()
     }
 
-    /// Scratch of a solve.
+    /// Scratch memory of [`take`](Self::take).
     pub fn scratch(&self) -> StackReq {
         self.systems.first().map_or(StackReq::EMPTY, |(_, system)| system.solve_in_place_scratch(1))
     }
 
-    /// Solves for the coefficients of these modes in x, which become zero; `kept` has the solutions.
+    /// Solves the systems with the coefficients in x, and writes the solutions to `kept`. Sets the coefficients to zero.
     pub fn take(&self, x: &mut [T], kept: &mut [T], stack: &mut PodStack) {
         for ((mode, system), column) in self.systems.iter().zip(kept.chunks_exact_mut(self.n)) {
             let entries = x[*mode..].iter_mut().step_by(self.modes);
@@ -67,7 +70,7 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
                 unfold(column);
             }
             if system.solve_in_place_with(Op::Plain, column, stack).is_err() {
-                // Verification sees it.
+                // Verification detects the NaN.
                 column.fill(T::NAN);
             }
             if self.folded {
@@ -76,7 +79,7 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         }
     }
 
-    /// Puts the solutions where they belong.
+    /// Copies the solutions to x.
     pub fn put(&self, x: &mut [T], kept: &[T]) {
         for ((mode, _), column) in self.systems.iter().zip(kept.chunks_exact(self.n)) {
             x[*mode..].iter_mut().step_by(self.modes).zip(column).for_each(|(x, c)| *x = *c);

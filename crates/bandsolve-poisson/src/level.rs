@@ -8,38 +8,42 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
 
-/// Numbers of a piece at least.
+/// Minimum length of a piece.
 const PIECE: usize = 1 << 12;
-/// Numbers that are added up without looking at rounding, in [`SUMS`] sums.
+/// Number of products that are added without compensation, in [`SUMS`] partial sums.
 const PLAIN: usize = 64;
 const SUMS: usize = 8;
-/// Unknowns from which on more than one thread works.
+/// Minimum number of unknowns for several threads.
 const SHARED: usize = 1 << 16;
 
-/// Corrections of the mean of u at most: one does, unless u is many orders of magnitude larger than its mean.
+/// Maximum number of corrections of the mean of u. One is enough, unless u is many orders of magnitude larger than its mean.
 const LEVELLINGS: usize = 2;
-/// Rounding errors of a mean that is measured, in ε of double precision and parts of the mean of |u|: 8 products are added up, then 8 such sums,
-/// then all in twice the precision, with weights that are products of three quotients. That is less than 24 roundings of ε/2.
+/// Bound of the rounding error of a measured mean, relative to the mean of |u|.
+///
+/// The code adds 8 products, then 8 of these sums, then all sums in twice the precision. The weights are products of three quotients. The total is less
+/// than 24 rounding errors of ε/2 in double precision.
 const MEAN_ROUNDING: f64 = 12.0 * f64::EPSILON;
 
-/// Adds constants to u until its mean is `asked` up to rounding. `shifted` adds a constant to u, if it is given one, and returns the means of
-/// u and of |u|. Returns the mean of u, which is `asked` where that is reached, and whether u has changed.
-pub fn levelled<T: PoissonScalar>(asked: f64, mut shifted: impl FnMut(Option<T>) -> [f64; 2]) -> (f64, bool) {
-    // u + δ is rounded to T, by ε/2 of itself.
-    let rounding = |size: f64| (RealScalar::to_f64(T::EPSILON) + MEAN_ROUNDING) * (size + asked.abs());
-    let reached = |[mean, size]: [f64; 2]| (mean - asked).abs() <= rounding(size);
+/// Adds constants to u until its mean is `target` up to rounding.
+///
+/// `shifted` adds a constant to u if there is one, and returns the means of u and of |u|. The result is the mean of u, and whether u has changed. The
+/// mean is exactly `target` if u has this mean up to rounding.
+pub fn levelled<T: PoissonScalar>(target: f64, mut shifted: impl FnMut(Option<T>) -> [f64; 2]) -> (f64, bool) {
+    // Rounding of u + δ to T has a relative error of ε/2.
+    let rounding = |size: f64| (RealScalar::to_f64(T::EPSILON) + MEAN_ROUNDING) * (size + target.abs());
+    let reached = |[mean, size]: [f64; 2]| (mean - target).abs() <= rounding(size);
     let (mut means, mut changed) = (shifted(None), false);
     for _ in 0..LEVELLINGS {
         if reached(means) {
             break;
         }
-        means = shifted(Some(real(asked - means[0])));
+        means = shifted(Some(real(target - means[0])));
         changed = true;
     }
-    (if reached(means) { asked } else { means[0] }, changed)
+    (if reached(means) { target } else { means[0] }, changed)
 }
 
-/// Weights of the unknowns, by axis, each with the sum 1.
+/// The weights of the unknowns along each axis, each with sum 1.
 pub(crate) struct WeightedMean<'a> {
     pub weights: &'a [Vec<f64>; 3],
     pub threads: usize,
@@ -47,18 +51,19 @@ pub(crate) struct WeightedMean<'a> {
 }
 
 impl WeightedMean<'_> {
-    /// Rows of a piece, and pieces.
+    /// The number of rows of a piece, and the number of pieces.
     fn pieces(weights: &[Vec<f64>; 3]) -> [usize; 2] {
         let [rows, lines, n] = weights.each_ref().map(Vec::len);
         let most = PIECE.div_ceil(lines * n);
         [most, rows.div_ceil(most)]
     }
 
+    /// Scratch memory of [`of`](Self::of).
     pub fn scratch(weights: &[Vec<f64>; 3]) -> StackReq {
         StackReq::new::<[f64; 2]>(Self::pieces(weights)[1])
     }
 
-    /// The means of u and of |u|. Sums do not depend on the number of threads.
+    /// The means of u and of |u|. They do not depend on the number of threads.
     pub fn of<T: PoissonScalar>(&self, u: &[T], stack: &mut PodStack) -> [f64; 2] {
         let [most, count] = Self::pieces(self.weights);
         let rows = self.weights[0].len();
@@ -72,7 +77,7 @@ impl WeightedMean<'_> {
     }
 }
 
-/// Sums of weight·u and weight·|u| of some rows.
+/// The sums of weight·u and weight·|u| over some rows.
 pub(crate) struct MeanJob<'a, T> {
     pub weights: &'a [Vec<f64>; 3],
     pub rows: Range<usize>,
@@ -98,21 +103,21 @@ impl<T: PoissonScalar> Job<T> for MeanJob<'_, T> {
     }
 }
 
-/// Adds a number to a sum and to what rounding has taken from it.
+/// Adds x to the sum `high`, and the rounding error to `low`.
 #[inline(always)]
 fn add([high, low]: &mut [f64; 2], x: f64) {
     let [sum, lost] = two_sum(*high, x);
     (*high, *low) = (sum, *low + lost);
 }
 
-/// The sum of numbers, with one rounding error for all of them.
+/// The sum of numbers, computed in twice the precision and rounded once.
 pub(crate) fn compensated(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut all = [0.0; 2];
     numbers.for_each(|x| add(&mut all, x));
     all[0] + all[1]
 }
 
-/// Σ weight·u and Σ weight·|u| of a few numbers.
+/// Σ weight·u and Σ weight·|u| of at most [`PLAIN`] numbers, without compensation.
 #[inline(always)]
 fn weighted_sums<T: PoissonScalar>(weights: &[f64], u: &[T]) -> [f64; 2] {
     let (mut sums, mut sizes) = ([0.0; SUMS], [0.0; SUMS]);

@@ -8,7 +8,7 @@
 //! let n = 1023;
 //! let plan = Poisson::new(&[n, n]).spacing(1.0 / (n + 1) as f64).boundary(Boundary::dirichlet(0.0)).plan::<f64>()?;
 //! let u = plan.solve(&vec![1.0; n * n])?;
-//! assert!((u.values[n * n / 2] - 0.0736713).abs() < 1e-6); // u in the centre
+//! assert!((u.values[n * n / 2] - 0.0736713).abs() < 1e-6); // u in the center
 //! assert!(u.report.backward_error < 2e-15);
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
@@ -28,13 +28,13 @@
 //!
 //! # Cost
 //!
-//! With constant spacing, a solve takes O(log n) operations per unknown and axis. See [`Poisson`] for variable spacing, and
+//! With constant spacing, a solve takes O(log n) flops per unknown and axis. See [`Poisson`] for variable spacing, and
 //! [`PoissonPlan::factor_bytes`] for the memory.
 //!
 //! # Accuracy
 //!
-//! A solve measures the backward error of u. If it is above 8ε, the solver refines u, at most three times. If it stays above 64ε, the
-//! solve returns [`NotConverged`](bandsolve::Error::NotConverged). If the problem is ill-conditioned, u can be inaccurate although the
+//! A solve measures the backward error of u. If the backward error is above 8ε, the solver refines u, at most three times. If it is then still above
+//! 64ε, the solve returns [`NotConverged`](bandsolve::Error::NotConverged). If the problem is ill-conditioned, u can be inaccurate although the
 //! backward error is small: check [`PoissonReport::attention`].
 //!
 //! # Features

@@ -1,18 +1,30 @@
-//! One long line, cut into partitions with single unknowns between them, so that threads work side by side.
+//! The solver of one long tridiagonal system, for one axis with constant spacing.
 //!
-//! Row i is b_i (u_i − u_{i−1}) + a_i (u_i − u_{i+1}) + g_i u_i = f_i with numbers that are not negative. Inside of a partition, with the
-//! unknowns u_L and u_R at its ends,
+//! Single unknowns divide the line into partitions, so threads can work on the partitions at the same time. With b, a, g ≥ 0, row i is
 //!
-//! Q_i = g_i + b_i Q_{i−1}/(Q_{i−1} + a_{i−1}), Q_0 = g_0 + b_0,  h_i = (f_i + b_i h_{i−1})/(Q_i + a_i), h_{−1} = u_L,
-//! u_i = h_i + a_i/(Q_i + a_i) u_{i+1}.
+//! ```text
+//! b_i (u_i − u_{i−1}) + a_i (u_i − u_{i+1}) + g_i u_i = f_i
+//! ```
 //!
-//! With α and β the first and the last row of the inverse of a partition, the unknowns between partitions have a system of the same form:
-//! couplings b φ and a ψ, gap g + b χ + a χ′, right-hand side f + b βᵀf + a αᵀf, where φ and ψ are β_0 b_0 and α_{m−1} a_{m−1}, and χ is
-//! Σ β_i g_i or Σ α_i g_i, since φ + ψ + χ = 1 in each row. No difference of two large numbers is formed anywhere.
+//! In a partition between the unknowns u_L and u_R,
+//!
+//! ```text
+//! Q_i = g_i + b_i Q_{i−1}/(Q_{i−1} + a_{i−1})      Q_0 = g_0 + b_0
+//! h_i = (f_i + b_i h_{i−1})/(Q_i + a_i)            h_{−1} = u_L
+//! u_i = h_i + a_i/(Q_i + a_i) u_{i+1}              u_m = u_R
+//! ```
+//!
+//! α and β are the first and the last row of the inverse of a partition. The unknowns between partitions have a system of the same form:
+//!
+//! - the couplings b·φ and a·ψ with φ = β_0 b_0 and ψ = α_{m−1} a_{m−1},
+//! - the gap g + b·χ + a·χ′ with χ = Σ β_i g_i and χ′ = Σ α_i g_i,
+//! - the right-hand side f + b·βᵀf + a·αᵀf.
+//!
+//! In each row of the inverse, the weights of u_L, u_R and the gaps have the sum 1. The formulas contain no subtraction, so there is no cancellation.
 //!
 //! # Source
-//! H. H. Wang, ACM Trans. Math. Softw. 7 (1981), 170–183, for the partitions; W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33 (1985), 1107–1116, for
-//! the elimination.
+//! - Partitions: H. H. Wang, ACM Trans. Math. Softw. 7 (1981), 170–183.
+//! - Elimination: W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33 (1985), 1107–1116.
 
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::scalar::{PoissonScalar, real};
@@ -24,13 +36,13 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::vectors::dot;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Rows of a partition with the unknown after it.
+/// Number of rows of a partition and the unknown after it.
 const LENGTH: usize = 256;
-/// Partitions that are solved in turns, row by row, so that none waits for its row before.
+/// Number of partitions that are solved at the same time, row by row. Their independent operations hide the latency of the recurrence.
 const TURNS: usize = 4;
-/// Unknowns from which on lines are cut.
+/// Minimum number of unknowns for this solver.
 const LEAST: usize = 4 * LENGTH;
-/// Unknowns from which on more than one thread works.
+/// Minimum number of unknowns for several threads.
 const SHARED: usize = 1 << 14;
 
 /// b, a and g of a row.
@@ -38,30 +50,33 @@ pub(crate) type LineRow = [f64; 3];
 
 /// Factors of the rows of a partition.
 struct LineTable<T> {
-    /// 1/(Q + a), b/(Q + a), a/(Q + a)
+    /// 1/(Q + a), b/(Q + a) and a/(Q + a) of each row.
     steps: [Vec<T>; 3],
-    /// α and β
+    /// α and β.
     weights: [Vec<T>; 2],
-    /// β_0 b_0, α_{m−1} a_{m−1}, Σ α_i g_i, Σ β_i g_i
+    /// β_0 b_0, α_{m−1} a_{m−1}, Σ α_i g_i and Σ β_i g_i.
     influence: [f64; 4],
 }
 
-/// Factors of a line that ends.
+/// Factors of a line that is not periodic.
 pub(crate) struct LongLine<T> {
     n: usize,
+    /// Tables of different partitions.
     tables: Vec<LineTable<T>>,
-    /// The table of every partition.
+    /// The index of the table of each partition.
     kinds: Vec<usize>,
     /// b and a of the unknowns between partitions.
     couplings: Vec<[T; 2]>,
-    /// The factors of their system.
+    /// The factors of the system of these unknowns.
     coarse: [Vec<T>; 3],
     threads: usize,
     simd: Simd,
 }
 
 impl<T: PoissonScalar> LongLine<T> {
-    /// Whether there is one axis, long, with one spacing (else each partition has factors of its own), not periodic, and definite.
+    /// Whether this solver can solve the problem: one long axis with constant spacing, not periodic, and a definite matrix.
+    ///
+    /// With variable spacing, partitions could not share their factors.
     pub fn takes(problem: &SeparableProblem) -> bool {
         let [first, middle, last] = &problem.axes;
         let line = first.len() >= LEAST && middle.len() * last.len() == 1 && !first.periodic && first.uniform.is_some();
@@ -95,19 +110,19 @@ impl<T: PoissonScalar> LongLine<T> {
         Ok(Self { n: rows.len(), tables, kinds, couplings, coarse, threads, simd: Simd::detect() })
     }
 
-    /// Numbers of scratch: two sums of every partition, and what is between them.
+    /// Length of the scratch memory in numbers: two sums per partition, and the unknowns between partitions.
     fn words(&self) -> usize {
         3 * self.kinds.len()
     }
 
-    /// Chunks of partitions, and the least of them for a thread.
+    /// The number of chunks of partitions, and the minimum number of chunks per thread.
     fn chunks(&self) -> (usize, usize) {
         let chunks = self.kinds.len().div_ceil(TURNS);
         let shared = self.threads > 1 && self.n >= SHARED;
         (chunks, if shared { chunks.div_ceil(4 * self.threads).max(1) } else { 0 })
     }
 
-    /// x = f.
+    /// Copies f, with boundary terms, to x.
     fn load(&self, request: &SolveRequest<'_, T>, x: &mut [T]) {
         let Some(rhs) = request.rhs else { return };
         each_chunk(self.chunks(), RowsOf(&mut *x, TURNS * LENGTH), &|chunk, x| {
@@ -128,7 +143,7 @@ impl<T: PoissonScalar> LongLine<T> {
         });
     }
 
-    /// The unknowns between partitions, to `between`.
+    /// Writes the unknowns between partitions to `between`.
     fn solve_coarse(&self, x: &[T], sums: &[T], between: &mut [T]) {
         for (s, (h, [b, a])) in between.iter_mut().zip(&self.couplings).enumerate() {
             *h = x[(s + 1) * LENGTH - 1] + *b * sums[2 * s + 1] + *a * sums[2 * s + 2];
@@ -136,7 +151,7 @@ impl<T: PoissonScalar> LongLine<T> {
         substitute([&self.coarse], [between], [[T::ZERO; 2]]);
     }
 
-    /// All others.
+    /// Computes all other unknowns.
     fn substitute(&self, x: &mut [T], between: &[T]) {
         let ends = |p: usize| {
             let left = if p > 0 { between[p - 1] } else { T::ZERO };
@@ -208,7 +223,7 @@ impl<T: PoissonScalar> LineTable<T> {
     }
 }
 
-/// Numbers in the precision of the solver.
+/// The arrays, rounded to the number type of the solver.
 fn rounded<T: PoissonScalar, const N: usize>(arrays: [Vec<f64>; N]) -> Result<[Vec<T>; N]> {
     let mut made = [const { Vec::new() }; N];
     for (made, array) in made.iter_mut().zip(arrays) {
@@ -219,7 +234,7 @@ fn rounded<T: PoissonScalar, const N: usize>(arrays: [Vec<f64>; N]) -> Result<[V
 
 /// 1/(Q + a), b/(Q + a) and a/(Q + a) of all rows.
 pub(crate) fn steps(rows: &[LineRow]) -> Result<[Vec<f64>; 3]> {
-    let mut found = [reserved(rows.len())?, reserved(rows.len())?, reserved(rows.len())?];
+    let mut columns = [reserved(rows.len())?, reserved(rows.len())?, reserved(rows.len())?];
     let mut before = None;
     for [b, a, g] in rows {
         let q = match before {
@@ -227,14 +242,14 @@ pub(crate) fn steps(rows: &[LineRow]) -> Result<[Vec<f64>; 3]> {
             Some((q, ahead)) => g + b / (1.0 + ahead / q),
         };
         before = Some((q, *a));
-        for (column, x) in found.iter_mut().zip([1.0, *b, *a]) {
+        for (column, x) in columns.iter_mut().zip([1.0, *b, *a]) {
             column.push(x / (q + a));
         }
     }
-    Ok(found)
+    Ok(columns)
 }
 
-/// The last row of the inverse.
+/// The last row of the inverse of a partition, from its steps.
 fn last_row([pivots, behind, _]: &[Vec<f64>; 3]) -> Result<Vec<f64>> {
     let mut product = 1.0;
     let mut row = reserved(pivots.len())?;
@@ -246,7 +261,7 @@ fn last_row([pivots, behind, _]: &[Vec<f64>; 3]) -> Result<Vec<f64>> {
     Ok(row)
 }
 
-/// u of partitions of the same length in place of f, in turns; `ends` are the unknowns before and after each.
+/// Replaces f by u in partitions of the same length, row by row in turn. `ends` are the unknowns before and after each partition.
 #[inline(always)]
 pub(crate) fn substitute<T: PoissonScalar, const N: usize>(
     steps: [&[Vec<T>; 3]; N],
@@ -270,11 +285,11 @@ pub(crate) fn substitute<T: PoissonScalar, const N: usize>(
     }
 }
 
-/// Sums of some partitions.
+/// αᵀf and βᵀf of some partitions.
 struct WeightJob<'a, 'b, T> {
     tables: &'a [LineTable<T>],
     kinds: &'a [usize],
-    /// From the first of them on.
+    /// The right-hand side, from the first of these partitions on.
     x: &'a [T],
     sums: &'b mut [T],
 }
@@ -295,7 +310,7 @@ mod tests {
     use super::*;
     use crate::{Boundary, Poisson};
 
-    /// u of few bits, so that f = A·u is exact: a wave with noise, and a parabola, whose f is 1.
+    /// A wave with noise, and a parabola, for which f is 1. The values have few bits, so f = A·u is exact.
     fn known(n: usize) -> [Vec<f64>; 2] {
         let noise = |i: usize| 0.1 * ((i * 7919 % 1013) as f64 / 1013.0 - 0.5);
         let scale = f64::from(1 << 30);
@@ -303,9 +318,9 @@ mod tests {
         [(0..n).map(wave).collect(), (0..n).map(|i| ((i + 1) * (n - i)) as f64 / 2.0).collect()]
     }
 
-    /// Nothing is subtracted, so that the error is at most that of the most operations that follow one another, relative to |A⁻¹||f|.
+    /// Without subtractions, the error relative to |A⁻¹||f| is at most ε times the longest chain of operations.
     #[test]
-    fn long_lines_are_right_to_many_digits_and_to_the_last_on_any_number_of_threads() {
+    fn long_lines_are_accurate_and_do_not_depend_on_the_number_of_threads() {
         for n in [LEAST, LEAST + 1, LEAST + LENGTH - 1, 5 * LENGTH, 7 * LENGTH + 3, 100_003] {
             let bound = (4 * LENGTH + 4 * n / LENGTH) as f64 * f64::EPSILON * (n + 1).pow(2) as f64 / 8.0;
             for u in known(n) {
@@ -326,9 +341,9 @@ mod tests {
         }
     }
 
-    /// −u″ + u = 1 with u = 0 at the left and no slope at the right, on points whose distances vary.
+    /// −u″ + u = 1 with u = 0 at the left and u′ = 0 at the right, with variable spacing.
     #[test]
-    fn spacings_may_vary_and_sides_differ() {
+    fn variable_spacing_and_mixed_sides() {
         let n = 3000;
         let points: Vec<f64> = (0..=n).map(|i| (i as f64 / n as f64).powf(1.25)).collect();
         let problem = Poisson::new(&[n]).coordinates(0, &points).shift(1.0);

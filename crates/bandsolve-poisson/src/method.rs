@@ -9,6 +9,12 @@ macro_rules! poisson_methods {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
         /// The method that solves a problem.
         ///
+        /// # Source
+        /// - `Fft`: R. W. Hockney, J. ACM 12 (1965), 95–113.
+        /// - `Gemm`: R. E. Lynch, J. R. Rice, D. H. Thomas, Numer. Math. 6 (1964), 185–199.
+        /// - `Bcr2`, `Bcr4`: M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012.
+        /// - `Pscr`: T. Rossi, J. Toivanen, SIAM J. Sci. Comput. 20 (1999).
+        ///
         /// # Examples
         /// ```
         /// use bandsolve_poisson::{Poisson, PoissonMethod};
@@ -42,8 +48,11 @@ macro_rules! poisson_methods {
 }
 poisson_methods! {
     /// Sine, cosine or Fourier transforms along all axes except one, and tridiagonal systems along the remaining axis.
+    ///
+    /// Axes with variable spacing have no fast transform. If there are several, the method uses products with matrices of eigenvectors along all
+    /// of them except one.
     Fft "fft";
-    /// As `Fft`, but with products by matrices of eigenvectors in place of all transforms.
+    /// Products with matrices of eigenvectors along all axes except one, and tridiagonal systems along the remaining axis.
     Gemm "gemm";
     /// Block cyclic reduction with radix 2: each step halves the number of rows.
     ///
@@ -57,7 +66,7 @@ poisson_methods! {
 }
 
 impl PoissonMethod {
-    /// The method with this name; `None` if the name is unknown.
+    /// The method with this name, or `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|method| method.name() == name)
     }

@@ -1,4 +1,4 @@
-//! The matrix of a plan, as its answers are verified: second differences, or two matrices an axis.
+//! The matrix of a plan, for verification: second differences, or two matrices per axis.
 
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pencil::{PencilOperator, PencilResidual};
@@ -14,7 +14,7 @@ pub enum SystemOperator<T: PoissonScalar> {
     Pencils(PencilOperator),
 }
 
-/// An answer to be verified.
+/// A solution to verify.
 pub struct SystemCheck<'a, T: PoissonScalar> {
     pub operator: &'a SystemOperator<T>,
     pub rhs: RightHandSide<'a, T>,
@@ -24,7 +24,7 @@ pub struct SystemCheck<'a, T: PoissonScalar> {
 }
 
 impl<T: PoissonScalar> SystemOperator<T> {
-    /// Unknowns along each axis.
+    /// The number of unknowns along each axis.
     pub fn shape(&self) -> [usize; 3] {
         match self {
             Self::Differences(operator) => operator.shape,
@@ -32,7 +32,7 @@ impl<T: PoissonScalar> SystemOperator<T> {
         }
     }
 
-    /// Solves by factors of this matrix; what was removed, and what residuals show that were measured on the way.
+    /// Solves with the factors of this matrix. Returns the removed constant, and the measure of the residuals if the solver computed it.
     pub fn solve_measured(
         &self,
         solver: &dyn SeparableSolver<T>,
@@ -46,7 +46,7 @@ impl<T: PoissonScalar> SystemOperator<T> {
         }
     }
 
-    /// Numbers of scratch of a check.
+    /// Length of the scratch memory of a check, in numbers.
     pub fn words(&self) -> usize {
         match self {
             Self::Differences(operator) => Verification::<T>::words(operator.shape),
@@ -56,7 +56,7 @@ impl<T: PoissonScalar> SystemOperator<T> {
 }
 
 impl<T: PoissonScalar> SystemCheck<'_, T> {
-    /// What the residuals show.
+    /// The measure of the residuals.
     pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let SystemCheck { rhs, u, threads, simd, .. } = *self;
         match self.operator {
@@ -69,7 +69,7 @@ impl<T: PoissonScalar> SystemCheck<'_, T> {
         }
     }
 
-    /// All residuals, to `out`.
+    /// Writes all residuals to `out`.
     pub fn residuals(&self, out: &mut [T], scratch: &mut [T]) {
         let SystemCheck { rhs, u, threads, simd, .. } = *self;
         match self.operator {

@@ -1,19 +1,19 @@
-//! The order of the axes in which a problem is solved, and arrays brought into it.
+//! The solving order of the axes, and the conversion of arrays to this order and back.
 
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
-/// Three axes of the caller's array, in the order in which they are solved; those that are not there have one unknown.
+/// The three axes in solving order. Missing axes have one unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AxisOrder {
-    /// Which of the caller's axes each is; `None`: one that is not there.
+    /// The index of each axis in the caller's array; `None` for a missing axis.
     pub axes: [Option<usize>; 3],
     shape: [usize; 3],
-    /// From one to the next in the caller's array.
+    /// The strides of the caller's array.
     strides: [usize; 3],
 }
 
-/// Rows that are copied together.
+/// Number of rows and columns of a tile: 8 numbers of double precision fill a cache line.
 const TILE: usize = 8;
 
 impl AxisOrder {
@@ -23,24 +23,24 @@ impl AxisOrder {
         Self { axes, shape: axes.map(|axis| axis.map_or(1, |axis| shape[axis])), strides }
     }
 
-    /// Whether arrays lie as they are solved: axes of one unknown may stand anywhere.
+    /// Whether the caller's order is the solving order. Axes with one unknown do not matter.
     pub fn is_given(&self) -> bool {
         let coupled = self.axes.iter().zip(self.shape).filter(|(_, n)| *n > 1);
         coupled.filter_map(|(axis, _)| *axis).is_sorted()
     }
 
-    /// From one entry to the next in solving order along each axis of the caller's array.
+    /// The strides of the caller's array along the axes in solving order.
     pub fn strides(&self) -> [usize; 3] {
         self.strides
     }
 
-    /// `to` in solving order from the caller's array.
+    /// Copies the caller's array `from` to `to`, in solving order.
     pub fn take<T: Scalar>(&self, from: &[T], to: &mut [T], threads: usize) {
         let own = [self.shape[1] * self.shape[2], self.shape[2], 1];
         permute((from, self.strides), (to, own), self.shape, threads);
     }
 
-    /// The caller's array from one in solving order.
+    /// Copies `from`, in solving order, to the caller's array `to`.
     pub fn give<T: Scalar>(&self, from: &[T], to: &mut [T], threads: usize) {
         // The axes in the order of the caller's strides.
         let mut order = [0, 1, 2];
@@ -55,7 +55,7 @@ impl AxisOrder {
     }
 }
 
-/// to[i·t₀ + j·t₁ + k·t₂] = from[i·s₀ + j·s₁ + k·s₂] where i is the outermost axis of `to`.
+/// Computes to[i·t₀ + j·t₁ + k·t₂] = from[i·s₀ + j·s₁ + k·s₂]. i is the outermost axis of `to`.
 fn permute<T: Scalar>(
     (from, s): (&[T], [usize; 3]),
     (to, t): (&mut [T], [usize; 3]),

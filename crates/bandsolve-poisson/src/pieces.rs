@@ -1,25 +1,25 @@
-//! Arrays cut for threads: pairs of rows from both ends, and blocks of columns.
+//! Parts of arrays for threads: pairs of rows, and blocks of columns.
 
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::Split;
 use bandsolve_kernel::view::ViewMut;
 use core::ops::Range;
 
-/// Rows from both ends of an array: pair p is row p and row n − 1 − p; the last pair may be one row. Split by pieces.
+/// Pairs of rows from both ends of an array: pair p is rows p and n − 1 − p. The last pair can be one row. Splits into pieces.
 pub(crate) struct Mirrored<'a, T> {
     top: &'a mut [T],
     bottom: &'a mut [T],
-    /// Numbers of a row.
+    /// Length of a row.
     row: usize,
-    /// Index of the first row of `top`, and of the one after the last of `bottom`.
+    /// The index of the first row of `top`, and the index after the last row of `bottom`.
     ends: [usize; 2],
-    /// Pieces that are left, of so many pairs.
+    /// The number of pieces of these pairs.
     pieces: usize,
     pairs: usize,
 }
 
 impl<'a, T> Mirrored<'a, T> {
-    /// All rows of `x`, the first of which is row `first`.
+    /// All rows of `x`, in `pieces` pieces. Row 0 of `x` has the index `first`.
     pub fn new(x: &'a mut [T], (row, first): (usize, usize), pieces: usize) -> Self {
         let rows = x.len() / row;
         let pairs = rows.div_ceil(2);
@@ -27,7 +27,7 @@ impl<'a, T> Mirrored<'a, T> {
         Self { top, bottom, row, ends: [first, first + rows], pieces, pairs }
     }
 
-    /// Row 0 alone.
+    /// One row, with index 0.
     pub fn single(x: &'a mut [T], row: usize) -> Self {
         Self { top: x, bottom: &mut [], row, ends: [0, 1], pieces: 1, pairs: 1 }
     }
@@ -36,7 +36,7 @@ impl<'a, T> Mirrored<'a, T> {
         self.pairs
     }
 
-    /// The numbers of the rows of a pair.
+    /// The indices of the rows of a pair.
     pub fn indices(&self, p: usize) -> (usize, Option<usize>) {
         let mirror = self.bottom.len() / self.row > p;
         (self.ends[0] + p, mirror.then(|| self.ends[1] - 1 - p))
@@ -49,7 +49,7 @@ impl<'a, T> Mirrored<'a, T> {
         (&self.top[p * row..][..row], mirror)
     }
 
-    /// The same to be written.
+    /// The rows of a pair, for writing.
     pub fn rows_mut(&mut self, p: usize) -> (&mut [T], Option<&mut [T]>) {
         let (row, end) = (self.row, self.bottom.len());
         let mirror = (end > p * row).then(|| &mut self.bottom[end - (p + 1) * row..end - p * row]);
@@ -78,24 +78,24 @@ impl<T: Send> Split for Mirrored<'_, T> {
     }
 }
 
-/// Pairs of neighbouring rows: pair p is rows 2p and 2p + 1, counted from the end if `reversed`; a last row alone is in no pair. Split by
-/// pieces.
+/// Pairs of neighboring rows: pair p is rows 2p and 2p + 1, counted from the end if `reversed`. With an odd number of rows, the last row is in no
+/// pair. Splits into pieces.
 pub(crate) struct AdjacentRows<'a, T> {
     x: &'a mut [T],
     row: usize,
-    /// Index of the first row of `x`.
+    /// The index of the first row of `x`.
     first: usize,
     reversed: bool,
     pieces: usize,
 }
 
 impl<'a, T> AdjacentRows<'a, T> {
-    /// All rows of `x`, the first of which is row `first`.
+    /// All rows of `x`. Row 0 of `x` has the index `first`.
     pub fn new(x: &'a mut [T], (row, first): (usize, usize), reversed: bool) -> Self {
         Self { x, row, first, reversed, pieces: 1 }
     }
 
-    /// To be split into so many.
+    /// The same rows, in `pieces` pieces.
     pub fn in_pieces(self, pieces: usize) -> Self {
         Self { pieces, ..self }
     }
@@ -110,18 +110,18 @@ impl<'a, T> AdjacentRows<'a, T> {
         (!x.is_empty()).then(|| RowPairs::Mirrored(Mirrored::new(x, (row, first), pieces)))
     }
 
-    /// What transforms take.
+    /// The pairs, borrowed for a transform.
     pub fn pairwise(&mut self) -> RowPairs<'_, T> {
         let Self { x, row, first, reversed, pieces } = self;
         RowPairs::Adjacent(AdjacentRows { x, row: *row, first: *first, reversed: *reversed, pieces: *pieces })
     }
 
-    /// Place in `x` of row `step`.
+    /// The place of row `step` in `x`.
     fn at(&self, step: usize) -> usize {
         if self.reversed { self.x.len() / self.row - 1 - step } else { step }
     }
 
-    /// All rows in the order of memory, and the index of the first.
+    /// All rows in memory order, and the index of the first row.
     pub fn rows(&self) -> (&[T], usize) {
         (self.x, self.first)
     }
@@ -131,7 +131,7 @@ impl<'a, T> AdjacentRows<'a, T> {
         self.first + self.at(step)
     }
 
-    /// Row `step`, and the one before it.
+    /// The previous row, if there is one, and row `step`.
     pub fn behind(&mut self, step: usize) -> (Option<&[T]>, &mut [T]) {
         let (own, row) = (self.at(step), self.row);
         if step == 0 {
@@ -142,14 +142,14 @@ impl<'a, T> AdjacentRows<'a, T> {
         (Some(behind), own)
     }
 
-    /// Row `step`, and the one after it.
+    /// The next row, and row `step`.
     pub fn ahead(&mut self, step: usize) -> (&[T], &mut [T]) {
         let places = (self.at(step + 1), self.at(step));
         two_rows(self.x, self.row, places)
     }
 }
 
-/// One row to be read and another to be written.
+/// One row to read, and another row to write.
 pub(crate) fn two_rows<T>(x: &mut [T], row: usize, (read, written): (usize, usize)) -> (&[T], &mut [T]) {
     let (left, right) = x.split_at_mut(read.max(written) * row);
     if read > written {
@@ -175,7 +175,7 @@ impl<T: Send> Split for AdjacentRows<'_, T> {
     }
 }
 
-/// Two rows that are the real and the imaginary parts of one.
+/// Pairs of rows. The two rows of a pair are the real and the imaginary part of one complex row.
 pub(crate) enum RowPairs<'a, T> {
     Mirrored(Mirrored<'a, T>),
     Adjacent(AdjacentRows<'a, T>),
@@ -189,8 +189,9 @@ impl<T> RowPairs<'_, T> {
         }
     }
 
-    /// Of neighbouring rows: all of them, the index of the first, and where among them the first rows and the second rows of these pairs
-    /// begin, two apart and in the order of memory.
+    /// For neighboring rows: all rows, the index of the first row, and the places where the first rows and the second rows of `pairs` begin.
+    ///
+    /// The first rows are two apart, in memory order, and so are the second rows.
     pub fn spaced(&mut self, pairs: Range<usize>) -> Option<(&mut [T], usize, [usize; 2])> {
         let RowPairs::Adjacent(rows) = self else { return None };
         let least = if rows.reversed { pairs.end - 1 } else { pairs.start };
@@ -198,13 +199,13 @@ impl<T> RowPairs<'_, T> {
         Some((&mut *rows.x, rows.first, places))
     }
 
-    /// Pairs in the order of memory.
+    /// The pair at place `place` of `pairs` in memory order.
     pub fn in_memory(&self, pairs: &Range<usize>, place: usize) -> usize {
         let reversed = matches!(self, RowPairs::Adjacent(rows) if rows.reversed);
         if reversed { pairs.end - 1 - place } else { pairs.start + place }
     }
 
-    /// The numbers of the rows of a pair.
+    /// The indices of the rows of a pair.
     pub fn indices(&self, p: usize) -> (usize, Option<usize>) {
         match self {
             RowPairs::Mirrored(rows) => rows.indices(p),
@@ -223,7 +224,7 @@ impl<T> RowPairs<'_, T> {
         }
     }
 
-    /// The same to be written.
+    /// The rows of a pair, for writing.
     pub fn rows_mut(&mut self, p: usize) -> (&mut [T], Option<&mut [T]>) {
         match self {
             RowPairs::Mirrored(rows) => rows.rows_mut(p),
@@ -251,7 +252,7 @@ impl<T: Send> Split for RowPairs<'_, T> {
     }
 }
 
-/// Blocks of so many columns of an array by rows; the view has them as rows.
+/// Blocks of `width` columns of an array that is stored by rows. The rows of the view are these columns.
 pub(crate) struct ColumnBlocks<'a, T: Scalar> {
     pub view: ViewMut<'a, T>,
     width: usize,

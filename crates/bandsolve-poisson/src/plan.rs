@@ -18,8 +18,8 @@ use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The largest accepted backward error after refinement: 64ε.
-const TOLERABLE: f64 = 8.0; // times 8ε
+/// The largest accepted backward error after refinement, in units of 8ε.
+const TOLERABLE: f64 = 8.0;
 
 /// A problem with its transforms and factors, ready to solve for any number of right-hand sides.
 ///
@@ -126,7 +126,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// # Examples
     /// ```
     /// use bandsolve_poisson::Poisson;
-    /// // The least eigenvalue of −Δ on n × n nodes is about 2π²/(n + 1)², and the moduli in a row add up to 8.
+    /// // The smallest eigenvalue of −Δ on n × n nodes is about 2π²/(n + 1)². The sum of |a_ij| over a row is 8.
     /// let plan = Poisson::new(&[99, 99]).plan::<f64>()?;
     /// assert!((plan.rcond() - 2.48e-4).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
@@ -135,21 +135,25 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         self.core.as_ref().map_or(1.0, |core| core.condition.rcond)
     }
 
-    /// The number of tridiagonal systems that a solve has for each right-hand side.
+    /// The number of tridiagonal systems that a solve contains for each right-hand side.
     pub fn subproblems(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.subproblems())
     }
 
-    /// The number of bytes of the factors in this plan.
+    /// The size of the factors of this plan, in bytes.
     ///
     /// Factors and scratch of [`solve_into_with`](Self::solve_into_with) take at most twice the bytes of the solution. This bound holds for
     /// boxes with at least 30 unknowns per axis and 32768 in total, without matrices of eigenvectors.
     ///
-    /// Matrices of eigenvectors take another 2·n² numbers per axis with products by eigenvectors. These axes are those of method `gemm`, those
-    /// of [`SeparablePencils`](crate::SeparablePencils), and the second and third axis with variable spacing. (In two dimensions with long
-    /// axes, `auto` chooses `pscr`, which needs no eigenvectors.)
+    /// Matrices of eigenvectors are additional: 2·n² numbers for each axis with products by eigenvectors. These axes are:
     ///
-    /// Plans with a negative shift also keep pivoted factors of some systems. This number does not include them.
+    /// - all axes except one with method `gemm`,
+    /// - all axes except one of [`SeparablePencils`](crate::SeparablePencils), with only n² numbers for the last axis,
+    /// - the second and the third axis with variable spacing.
+    ///
+    /// On a rectangle with at least 64 unknowns along each axis and 32768 in total, and c ≥ 0, `auto` chooses `pscr` instead of such products.
+    ///
+    /// Plans with a negative shift also store pivoted factors of some systems. This number does not include these factors.
     pub fn factor_bytes(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.bytes())
     }
@@ -178,9 +182,22 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// - [`Error::Incompatible`] if the problem is singular, and a solution would need a larger change of f than
     ///   [`removable`](crate::Poisson::removable) allows.
     /// - [`Error::NotConverged`] if the backward error stays above 64ε after three refinement steps.
-    /// - [`Error::NotConverged`] if u would have no correct digit, because [`rcond`](Self::rcond) is at most its own rounding error: 3ε in
-    ///   double, ε/2 in single precision. This can happen with a negative shift and for [`SeparablePencils`](crate::SeparablePencils).
+    /// - [`Error::NotConverged`] if u would have no correct digit, because [`rcond`](Self::rcond) is not larger than its own rounding error.
+    ///   This error is 3ε in double and ε/2 in single precision. The case can occur with a negative shift and for
+    ///   [`SeparablePencils`](crate::SeparablePencils).
     /// - [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_poisson::Poisson;
+    /// // −u″ = f with u = 0 at both ends, for two right-hand sides.
+    /// let plan = Poisson::new(&[3]).plan::<f64>()?;
+    /// let solution = plan.solve(&[1.0, 1.0, 1.0, 0.0, 2.0, 0.0])?;
+    /// let exact = [1.5, 2.0, 1.5, 1.0, 2.0, 1.0];
+    /// assert!(solution.values.iter().zip(exact).all(|(u, exact)| (u - exact).abs() < 1e-12));
+    /// assert_eq!(solution.report.backward_errors.len(), 2);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>> {
         let mut values =
             bandsolve_kernel::memory::zeros(f.len()).ok_or(Error::OutOfMemory { bytes: size_of_val(f) })?;
@@ -191,7 +208,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// Solve as [`solve`](Self::solve), and write u to the caller's array `u`, which has the length of `f`.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve).
+    /// As [`solve`](Self::solve), and [`Error::Shape`] if `u` does not have the length of `f`.
     pub fn solve_into(&self, f: &[T], u: &mut [T]) -> Result<PoissonReport> {
         let mut memory = buffer(self.solve_scratch())?;
         self.solve_into_with(f, u, PodStack::new(&mut memory))
@@ -202,7 +219,21 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// The call allocates no memory for up to four right-hand sides. For more, it allocates the list of backward errors.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), and [`Error::Scratch`] if `stack` is smaller than [`solve_scratch`](Self::solve_scratch).
+    /// As [`solve_into`](Self::solve_into), and [`Error::Scratch`] if `stack` is smaller than [`solve_scratch`](Self::solve_scratch).
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::dyn_stack::{PodBuffer, PodStack};
+    /// use bandsolve_poisson::Poisson;
+    /// let plan = Poisson::new(&[31, 31]).plan::<f64>()?;
+    /// let (f, mut u) = (vec![1.0; 31 * 31], vec![0.0; 31 * 31]);
+    /// let mut memory = PodBuffer::new(plan.solve_scratch());
+    /// for _ in 0..3 {
+    ///     let report = plan.solve_into_with(&f, &mut u, PodStack::new(&mut memory))?; // allocates no memory
+    ///     assert!(report.backward_error < 1e-13);
+    /// }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn solve_into_with(&self, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<PoissonReport> {
         let _mode = Standard::enter();
         check_scratch(self.solve_scratch(), stack)?;
@@ -217,7 +248,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         Ok(report.finished::<T>(&core.condition))
     }
 
-    /// Solve as [`solve`](Self::solve), and overwrite `x`, which holds f, with u.
+    /// Solve as [`solve`](Self::solve), and replace f in `x` by u.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -274,7 +305,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         solved
     }
 
-    /// Solves one right-hand side, and again with f times a power of two if numbers leave the range of the type. u is in solving order.
+    /// Solves one right-hand side. If numbers leave the range of the type, solves again with f times a power of two. u is in solving order.
     fn solve_scaled(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
         let rhs = core.rhs(f, T::ONE);
         let solved = self.attempt(core, rhs, u, stack);
@@ -428,12 +459,12 @@ impl<T: PoissonScalar> PlanCore<T> {
         &self,
         mut solved: Solved,
         rhs: RightHandSide<'_, T>,
-        (asked, u): (f64, &mut [T]),
+        (target, u): (f64, &mut [T]),
         stack: &mut PodStack,
     ) -> Result<Solved> {
         let Some(weights) = &self.weights else { return Ok(solved) };
         let measure = WeightedMean { weights, threads: self.threads, simd: self.simd };
-        let (mean, changed) = levelled(asked, |level: Option<T>| {
+        let (mean, changed) = levelled(target, |level: Option<T>| {
             if let Some(level) = level {
                 u.iter_mut().for_each(|u| *u += level);
             }
@@ -442,7 +473,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         if changed {
             solved.error = self.error((RightHandSide { removed: real(solved.removed), ..rhs }, None), u, stack);
         }
-        solved.mean = Some([asked, mean]);
+        solved.mean = Some([target, mean]);
         if solved.error <= TOLERABLE * good::<T>() {
             return Ok(solved);
         }
@@ -468,6 +499,7 @@ fn named(error: Error, offset: usize) -> Error {
     }
 }
 
+/// `Err(Scratch)` if `stack` cannot hold `needed`.
 fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     if stack.can_hold(needed) {
         return Ok(());
@@ -475,6 +507,7 @@ fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
 }
 
+/// Scratch memory of the size `needed`, or `Err(OutOfMemory)`.
 fn buffer(needed: StackReq) -> Result<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
 }
@@ -517,9 +550,9 @@ mod tests {
         plan.solve(&(0..plan.len()).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
     }
 
-    /// Also with a permuted f, and with two matrices per axis.
+    /// The plans include a permuted f and two matrices per axis.
     #[test]
-    fn one_refinement_step_mends_an_inexact_solver() {
+    fn one_refinement_step_corrects_an_inexact_solver() {
         let differences = |shape: &[usize]| Poisson::new(shape);
         let points: Vec<f64> = (0..22).map(|k| f64::from(k) + 0.01 * f64::from(k * k)).collect();
         let pencil = |n: usize| {
@@ -541,12 +574,12 @@ mod tests {
         ];
         for plan in plans {
             let exact = solve(plan(), 0.0).unwrap();
-            let mended = solve(plan(), 1e-10).unwrap();
-            let what = format!("{:?} {:?}", plan(), mended.report);
-            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{what}");
-            assert!(mended.report.backward_error <= good::<f64>(), "{what}");
+            let refined = solve(plan(), 1e-10).unwrap();
+            let what = format!("{:?} {:?}", plan(), refined.report);
+            assert_eq!((exact.report.refinement_steps, refined.report.refinement_steps), (0, 1), "{what}");
+            assert!(refined.report.backward_error <= good::<f64>(), "{what}");
             let largest = exact.values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest), "{what}");
+            assert!(exact.values.iter().zip(&refined.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest), "{what}");
             assert!(matches!(solve(plan(), 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })), "{what}");
         }
     }

@@ -1,6 +1,6 @@
 //! The builder of a Poisson problem.
 
-use crate::axis::{AxisOperator, AxisSpec};
+use crate::axis::{AxisOperator, AxisSpec, of_each_axis};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
 use crate::choice::{choose, solving_order};
 use crate::condition::Condition;
@@ -16,15 +16,20 @@ use bandsolve::memory::{collected, copied};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
+const VALUES_AT_PERIODIC_SIDE: [&str; 3] = of_each_axis!(
+    "problems with boundary values at a periodic side of axis ",
+    ". Remove the values, or change the kind of both sides"
+);
+
 /// A Poisson or Helmholtz problem on a box in one, two or three dimensions.
 ///
 /// The equation is `(−Δ_h + c)·u = f`. −Δ_h is the sum of the second differences (−u_{i−1} + 2u_i − u_{i+1})/h² along all axes. **Note
 /// the minus sign.** For Δu = g, pass f = −g.
 ///
 /// The defaults are u = 0 at all sides (Dirichlet), nodes, spacing 1 and c = 0. The diagonal of the matrix is then 2 in 1D, 4 in 2D and 6 in
-/// 3D. The neighbours have the entries −1. The discretization error is O(h²) for all kinds of boundaries.
+/// 3D. The neighbors have the entries −1. The discretization error is O(h²) for all kinds of boundaries.
 ///
-/// The solver adds the boundary values to f. Next to a side, u₀ is the last unknown and u₁ is its neighbour inside:
+/// The solver adds the boundary values to f. Next to a side, u₀ is the last unknown and u₁ is its neighbor inside:
 ///
 /// | side | node grid | cell grid |
 /// | --- | --- | --- |
@@ -36,8 +41,9 @@ use bandsolve_kernel::arithmetic::Standard;
 /// Arrays have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
-/// O(log n) flops per unknown for each axis with constant spacing. Along a second or third axis with variable spacing, O(n) flops per
-/// unknown, or O(log n) in two dimensions if both axes are long. Memory: see [`factor_bytes`](PoissonPlan::factor_bytes).
+/// O(log n) flops per unknown for each axis with constant spacing. A second or third axis with variable spacing costs O(n) flops per unknown.
+/// On a rectangle with at least 64 unknowns along each axis and 32768 in total, and c ≥ 0, `auto` uses `pscr` for such axes, which costs O(log n)
+/// flops per unknown. Memory: see [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
 /// The setters never fail. [`plan`](Self::plan) checks all options.
@@ -121,8 +127,19 @@ impl Poisson {
     /// | node, periodic | the n nodes and the end of the period: n + 1 numbers |
     /// | cell | the n + 1 faces of the cells |
     ///
-    /// The differences are those of finite volumes: the flux between neighbours is (u_i − u_{i−1})/h_{i−½}. On a node grid, the volumes end
-    /// in the middle between nodes.
+    /// The discretization is by finite volumes: the flux between neighbors is (u_i − u_{i−1})/h_{i−½}. On a node grid, the volumes end in the
+    /// middle between nodes.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_poisson::{Boundary, Poisson};
+    /// // −u″ = 0 with u = x at both ends: u = x at the nodes 1, 2 and 5.
+    /// let problem = Poisson::new(&[3]).coordinates(0, &[0.0, 1.0, 2.0, 5.0, 9.0]);
+    /// let problem = problem.axis_boundary(0, Boundary::dirichlet(0.0), Boundary::dirichlet(9.0));
+    /// let u = problem.plan::<f64>()?.solve(&[0.0; 3])?.values;
+    /// assert!(u.iter().zip([1.0, 2.0, 5.0]).all(|(u, x)| (u - x).abs() < 1e-12));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn coordinates(mut self, axis: usize, points: &[f64]) -> Self {
         let points = self.kept(points);
         self.axis(axis, |spec| spec.coordinates = points)
@@ -135,12 +152,14 @@ impl Poisson {
         self
     }
 
-    /// Set the boundary conditions at the low and the high side of one axis.
+    /// Set the boundary conditions at the low and the high side of one axis. Default: u = 0.
     pub fn axis_boundary(self, axis: usize, low: impl Into<Boundary>, high: impl Into<Boundary>) -> Self {
         self.axis(axis, |spec| spec.sides = [low.into(), high.into()])
     }
 
     /// Set values that vary along a side: one number per point of the side, in C order.
+    ///
+    /// They replace the value of the [`Boundary`] at this side, and have its kind. See [`Side`] for an example.
     pub fn boundary_values(mut self, axis: usize, side: Side, values: &[f64]) -> Self {
         let values = self.kept(values);
         self.values.push((axis, side, values));
@@ -178,6 +197,19 @@ impl Poisson {
     ///
     /// If the exact data are compatible, the constant is O(h²), which is below 0.1 from eight unknowns per axis on. If the data are
     /// incompatible, the constant is approximately 1, and the solve returns [`Error::Incompatible`]. Infinity accepts all data.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Error;
+    /// use bandsolve_poisson::{Boundary, Poisson};
+    /// // ∂u/∂n = 0 at all sides, so the mean of f must be 0.
+    /// let problem = Poisson::new(&[16, 16]).boundary(Boundary::neumann(0.0));
+    /// let f = vec![1.0; 256];
+    /// assert!(matches!(problem.plan::<f64>()?.solve(&f), Err(Error::Incompatible { .. })));
+    /// let solution = problem.removable(f64::INFINITY).plan::<f64>()?.solve(&f)?;
+    /// assert!((solution.report.removed - 1.0).abs() < 1e-12);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn removable(mut self, part: f64) -> Self {
         self.removable = part;
         self
@@ -187,8 +219,9 @@ impl Poisson {
     ///
     /// # Errors
     /// - [`Error::Shape`] if an axis does not exist or an array has the wrong length.
-    /// - [`Error::NotFinite`] if a coordinate, a boundary value, the shift or the mean is NaN or infinite.
-    /// - [`Error::Unsupported`] if the method cannot solve this problem.
+    /// - [`Error::NotFinite`] if a coordinate, a boundary value, the shift or the mean is NaN or infinite. For the value of a [`Boundary`], the
+    ///   index is that of the axis.
+    /// - [`Error::Unsupported`] if the options are invalid, or the method cannot solve this problem. The message says what to change.
     /// - [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
@@ -196,9 +229,9 @@ impl Poisson {
         if self.shape.contains(&0) {
             let method = match self.settings.method {
                 PoissonMethod::Auto => PoissonMethod::Fft,
-                asked => asked,
+                method => method,
             };
-            return Ok(PoissonPlan::new(&self.shape, (method, "nothing to solve".to_owned()), None));
+            return Ok(PoissonPlan::new(&self.shape, (method, "the problem has no unknowns".to_owned()), None));
         }
         let axes = self.operators()?;
         let (shift, threads) = (self.settings.shift, self.settings.threads());
@@ -231,9 +264,11 @@ impl Poisson {
 
     /// The operators of all axes.
     fn operators(&self) -> Result<Vec<AxisOperator>> {
-        self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect()
+        let axes = self.shape.iter().zip(&self.axes).enumerate();
+        axes.map(|(axis, (n, spec))| AxisOperator::new(axis, *n, spec)).collect()
     }
 
+    /// The first error in the options that does not depend on one axis.
     fn check(&self) -> Result<()> {
         if let Some(bytes) = self.missing_bytes {
             return Err(Error::OutOfMemory { bytes });
@@ -259,6 +294,7 @@ impl Poisson {
         Ok(terms)
     }
 
+    /// The boundary term of one side, with the axes in solving order.
     fn side<T: PoissonScalar>(
         &self,
         (axis, side): (usize, usize),
@@ -281,7 +317,7 @@ impl Poisson {
             return Err(Error::Shape { what: "boundary values", expected: points, got: values.len() });
         }
         if boundary.kind == BoundaryKind::Periodic {
-            return Err(Error::Unsupported { method: "poisson", what: "boundary values at a periodic side" });
+            return Err(Error::Unsupported { method: "poisson", what: VALUES_AT_PERIODIC_SIDE[axis] });
         }
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::NotFinite { array: "boundary values", index });

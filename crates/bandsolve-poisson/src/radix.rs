@@ -1,4 +1,4 @@
-//! Radix 4 compared with radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
+//! Radix 4 compared with radix 2, as in figures 3 and 4 of Myllykoski, Rossi and Toivanen (PARA 2012).
 
 use crate::methods::block_cyclic::{self, EvenRows};
 use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
@@ -43,14 +43,19 @@ impl RadixComparison {
     }
 }
 
-/// Measure solves of −Δu = f with radix 2 and radix 4 in turn, `runs` times each, on boxes with spacing 1 and u = 0 outside.
+/// Measure solves of −Δu = f with radix 2 and radix 4 in turn, `runs` times each.
+///
+/// The boxes have spacing 1 and u = 0 outside. An empty shape in `shapes` is ignored.
 ///
 /// # Cost
 /// 2·`runs` solves per box. With radix 2, a solve has N₂(n₁)·…·N₂(n_{d−1}) systems along the last axis, where
 /// N₂(n) = (n + 1)(log₂(n + 1) − 1) + 1 for n = 2ᵏ − 1.
 ///
+/// # Errors
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
+///
 /// # Source
-/// Myllykoski, Rossi, Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (17), (18), figures 3 and 4.
+/// M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (17), (18), figures 3 and 4.
 ///
 /// # Examples
 /// ```
@@ -58,13 +63,11 @@ impl RadixComparison {
 /// assert_eq!(rows[0].subproblems, [321, 225]);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub fn compare_radices(shapes: &[Vec<usize>], runs: usize, threads: usize) -> Result<Vec<RadixComparison>> {
     shapes.iter().filter(|shape| !shape.is_empty()).map(|shape| compare(shape, runs.max(1), threads)).collect()
 }
 
+/// Times of both radices on one box.
 fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparison> {
     let plans = [laplace::<f64>(2, shape)?, laplace::<f64>(4, shape)?];
     let room = plans.iter().map(|plan| plan.scratch(threads)).max().unwrap_or(0);
@@ -87,12 +90,15 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparis
     })
 }
 
-/// Measure cyclic reduction and elimination on sixteen systems tridiag(−1, 2 + gap, −1) with n unknowns each.
+/// Measure cyclic reduction and elimination on 16 systems tridiag(−1, 2 + gap, −1) with n unknowns each.
 ///
-/// Returns the seconds for all sixteen systems by cyclic reduction and by elimination: the minimum over `runs` runs.
+/// Returns two times in seconds: cyclic reduction and elimination, for all 16 systems. Each time is the minimum over `runs` runs.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 ///
 /// # Source
-/// Myllykoski, Rossi, Toivanen, (22), (23).
+/// M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (22), (23).
 ///
 /// # Examples
 /// ```
@@ -100,9 +106,6 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparis
 /// assert!(reduction > 0.0 && elimination > 0.0);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub fn compare_line_solvers(n: usize, runs: usize) -> Result<[f64; 2]> {
     let numbers = n.saturating_mul(LANES);
     let (mut x, mut pivots) = (allocate(numbers, 1.0)?, allocate(numbers, 0.0)?);

@@ -1,4 +1,4 @@
-//! A symmetric matrix brought to tridiagonal form.
+//! The reduction of a symmetric matrix to tridiagonal form by Householder reflections.
 //!
 //! # Source
 //! R. S. Martin, C. Reinsch, J. H. Wilkinson, Numer. Math. 11 (1968), 181–195.
@@ -6,7 +6,7 @@
 use bandsolve::Result;
 use bandsolve::memory::{allocate, collected};
 
-/// T = QᵀCQ: its diagonal, the entries beside it, and the columns of Q one after the other.
+/// The diagonal of T = QᵀCQ, its off-diagonal entries, and the columns of Q one after the other.
 pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
     let (mut q, mut sums) = (identity(n)?, allocate(n, 0.0)?);
     let (mut e, mut v, mut p) = (allocate(n, 0.0)?, allocate(n, 0.0)?, allocate(n, 0.0)?);
@@ -39,12 +39,12 @@ pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> Result<(Vec<f64>, Vec<f64>
     Ok((collected((0..n).map(|i| c[i * n + i]))?, e, q))
 }
 
-/// The vectors of unit length along each axis, one after the other.
+/// The n × n identity matrix.
 pub(crate) fn identity(n: usize) -> Result<Vec<f64>> {
     collected((0..n.saturating_mul(n)).map(|k| f64::from(u8::from(k / n == k % n))))
 }
 
-/// Q times a reflection.
+/// Multiplies Q by the reflection I − vvᵀ/half. `sums` is scratch memory.
 fn reflect(q: &mut [f64], v: &[f64], half: f64, sums: &mut [f64]) {
     let n = sums.len();
     sums.fill(0.0);

@@ -60,7 +60,7 @@ pub struct PoissonReport {
     /// count. For [`SeparablePencils`](crate::SeparablePencils), `rcond` is that of the tridiagonal system nearest to a singular one. NaN if
     /// the condition is not known.
     pub rcond: f64,
-    /// A warning in words if u may have no correct digit, else `None`: see [`attention`](bandsolve::attention).
+    /// A warning in words if u may have no correct digit, else `None`. See [`attention`](bandsolve::attention) for the criterion.
     pub attention: Option<String>,
 }
 
@@ -97,6 +97,7 @@ pub struct Solved {
 }
 
 impl PoissonReport {
+    /// Adds the outcome of one right-hand side to the report.
     pub(crate) fn take(&mut self, solved: Solved) {
         self.backward_errors.push(solved.error);
         self.backward_error = self.backward_error.max(solved.error);
@@ -104,8 +105,8 @@ impl PoissonReport {
         if solved.removed.abs() > self.removed.abs() {
             self.removed = solved.removed;
         }
-        if let Some([asked, mean]) = solved.mean {
-            let further = self.mean.is_none_or(|other| (mean - asked).abs() > (other - asked).abs());
+        if let Some([requested, mean]) = solved.mean {
+            let further = self.mean.is_none_or(|other| (mean - requested).abs() > (other - requested).abs());
             self.mean = if further { Some(mean) } else { self.mean };
         }
     }
@@ -113,7 +114,12 @@ impl PoissonReport {
     /// The report of all right-hand sides, solved in the number type `T`.
     pub(crate) fn finished<T: PoissonScalar>(mut self, condition: &Condition) -> Self {
         let error = self.backward_error + condition.rounding::<T>();
-        self.attention = attention(RealScalar::to_f64(T::EPSILON), Some(self.rcond), error, None);
+        let warning = attention(RealScalar::to_f64(T::EPSILON), Some(self.rcond), error, None);
+        // The warning of linear systems calls the solution x.
+        self.attention = warning.map(|warning| match warning.strip_prefix("x ") {
+            Some(rest) => format!("u {rest}"),
+            None => warning,
+        });
         self
     }
 }

@@ -1,4 +1,4 @@
-//! What the residuals of rows show: one pass over each line, while the rows next to it are in cache.
+//! Measures of the residuals of rows, in one pass over each line while the neighboring rows are in cache.
 
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{LineStencil, ResidualAxis, ResidualMeasure, ResidualOperator, RightHandSide, RowWindow};
@@ -6,17 +6,17 @@ use bandsolve::Scalar;
 use bandsolve_kernel::{Job, Lanes};
 use core::ops::Range;
 
-/// Lanes of the widest vector.
+/// Number of lanes of the widest vector.
 const WIDEST: usize = 16;
 
-/// A problem whose rows are measured.
+/// The problem whose residuals are measured.
 #[derive(Clone, Copy)]
 pub struct RowCheck<'a, T> {
     pub operator: &'a ResidualOperator<T>,
     pub rhs: &'a RightHandSide<'a, T>,
 }
 
-/// Some rows of a window, measured; `scratch` are two lines.
+/// Measures some rows of a window. `scratch` has the length of two lines.
 pub struct RowsJob<'a, 'b, T> {
     pub check: RowCheck<'a, T>,
     pub rows: Range<usize>,
@@ -41,7 +41,7 @@ impl<T: PoissonScalar> Job<T> for RowsJob<'_, '_, T> {
 }
 
 impl<T: PoissonScalar> RowCheck<'_, T> {
-    /// The largest |r| / Σ_j |a_ij| and the largest |u| of row i; the window has it and the rows next to it.
+    /// The largest |r| / Σ_j |a_ij| and the largest |u| of row i. The window has this row and its neighbors.
     #[inline(always)]
     pub fn row<V: Lanes<Real = T::Real>>(
         &self,
@@ -62,12 +62,12 @@ impl<T: PoissonScalar> RowCheck<'_, T> {
         all
     }
 
-    /// Whether rows are single numbers.
+    /// Whether each row is one number.
     fn is_of_numbers(&self) -> bool {
         self.operator.shape[1] * self.operator.shape[2] == 1
     }
 
-    /// The same of some rows of one number each.
+    /// As [`row`](Self::row), for rows of one number.
     #[inline(always)]
     fn numbers(&self, rows: Range<usize>, RowWindow { u, first }: RowWindow<'_, T>) -> ResidualMeasure {
         let (operator, rhs, n) = (self.operator, self.rhs, self.operator.shape[0]);
@@ -91,7 +91,7 @@ impl<T: PoissonScalar> RowCheck<'_, T> {
 }
 
 impl<T: PoissonScalar> ResidualOperator<T> {
-    /// What the residual of a line shows.
+    /// The measure of the residual of a line.
     #[inline(always)]
     fn measure_line<V: Lanes<Real = T::Real>>(
         &self,
@@ -121,7 +121,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
 }
 
 impl<T: PoissonScalar> LineStencil<'_, T> {
-    /// |r| at a place where the line ends.
+    /// |r| at an end of the line.
     #[inline(always)]
     fn end(&self, f: &[T], axis: &ResidualAxis<T>, k: usize) -> T {
         let x = self.own[k];
@@ -129,14 +129,15 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
         for (line, coupling) in self.near {
             r -= coupling * (x - line[k]);
         }
-        for (neighbour, coupling) in axis.around(k) {
-            r -= coupling * (x - self.own[neighbour]);
+        for (neighbor, coupling) in axis.around(k) {
+            r -= coupling * (x - self.own[neighbor]);
         }
         Scalar::abs(r)
     }
 
-    /// The largest |r| and |u| between the ends of a line whose couplings to the left and to the right are the same at all places, as is its gap.
-    /// Of the lines next to it so many count.
+    /// The largest |r| and |u| between the ends of a line with the same couplings and gap at all places.
+    ///
+    /// Only the first `NEAR` neighboring lines count.
     #[inline(always)]
     fn inner<V: Lanes<Real = T::Real>, const NEAR: usize>(&self, f: &[T], [left, right, along]: [T; 3]) -> [T; 2] {
         let n = self.own.len();
@@ -147,10 +148,10 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
             couplings[q] = V::splat(self.near[q].1);
         }
         let (mut most, mut largest) = (V::splat(T::ZERO), V::splat(T::ZERO));
-        // The last vector overlaps the one before.
+        // The last vector overlaps the previous vector.
         let (mut k, last) = (1, n - 1 - V::W);
         loop {
-            // SAFETY: 1 ≤ k and k + W < n; all lines have n numbers.
+            // SAFETY: 1 ≤ k and k + W < n, and all lines have n numbers.
             unsafe {
                 let own = self.own.as_ptr().add(k);
                 let x = V::load(own);
@@ -173,12 +174,12 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
     }
 }
 
-/// The lane whose bits are the largest integer.
+/// The lane with the largest bits as an integer: the largest number, or a NaN.
 #[inline(always)]
 fn peak_of_lanes<V: Lanes<Real = T::Real>, T: PoissonScalar>(v: V) -> T {
     debug_assert!(V::W <= WIDEST);
     let mut lanes = [T::ZERO; WIDEST];
-    // SAFETY: room for the widest vector.
+    // SAFETY: `lanes` has room for the widest vector.
     unsafe { v.store(lanes.as_mut_ptr()) };
     let mut peak = lanes[0];
     for lane in lanes {

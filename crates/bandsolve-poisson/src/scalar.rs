@@ -8,9 +8,9 @@ use crate::separable::{ResidualMeasure, SeparableProblem};
 use crate::verify::Question;
 use bandsolve::{RealScalar, Result};
 
-/// The hot functions, compiled once per number type in this crate, not in each crate that makes a plan.
+/// The time-critical functions. This crate compiles them once per number type, so crates that make plans need not compile them again.
 pub trait Instances: Sized {
-    /// Factors of a problem by a method.
+    /// Factors of a problem for one method.
     fn factor(
         problem: &SeparableProblem,
         method: PoissonMethod,
@@ -18,7 +18,7 @@ pub trait Instances: Sized {
     ) -> Result<Box<dyn SeparableSolver<Self>>>
     where
         Self: PoissonScalar;
-    /// Generalized eigenvectors of a problem with two matrices per axis.
+    /// Factors of a problem with two matrices per axis: its generalized eigenvectors.
     fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>>
     where
         Self: PoissonScalar;
@@ -26,7 +26,7 @@ pub trait Instances: Sized {
     fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
     where
         Self: PoissonScalar;
-    /// The residuals of a solution.
+    /// Writes the residuals of a solution to `out`.
     fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self])
     where
         Self: PoissonScalar;

@@ -1,4 +1,4 @@
-//! A discretised problem, its right-hand side line by line, and its residual.
+//! A discretized problem, its right-hand side line by line, and its residual.
 
 use crate::axis::AxisOperator;
 use crate::level::compensated;
@@ -7,23 +7,24 @@ use bandsolve::memory::collected;
 use bandsolve::{RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 
-/// Unknowns from which on more than one thread copies.
+/// Minimum number of unknowns for copies by several threads.
 pub const SHARED: usize = 1 << 16;
 
-/// (L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c) u = f with three tridiagonal (or periodic) L; axes that are not there have one unknown. Lines
-/// are those of the last axis, contiguous in memory.
+/// The matrix L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c, with three tridiagonal or periodic L.
+///
+/// Missing axes have one unknown. Lines lie along the last axis and are contiguous in memory.
 #[derive(Clone)]
 pub struct SeparableProblem {
     pub axes: [AxisOperator; 3],
     pub shift: f64,
 }
 
-/// What boundary values add to the right-hand side at the sides of an axis.
+/// The contribution of the boundary values of one side to the right-hand side.
 #[derive(Debug, Clone)]
 pub enum SideTerm<T> {
     None,
     Constant(T),
-    /// For every point of the side, in the order of memory.
+    /// One number per point of the side, in memory order.
     Array(Vec<T>),
 }
 
@@ -36,7 +37,7 @@ impl<T: PoissonScalar> SideTerm<T> {
         }
     }
 
-    /// The largest modulus.
+    /// The largest absolute value.
     fn largest(&self) -> T {
         match self {
             SideTerm::None => T::ZERO,
@@ -69,12 +70,12 @@ impl<T: PoissonScalar> SideTerms<T> {
         self.0.iter().flatten().all(|term| matches!(term, SideTerm::None))
     }
 
-    /// The largest of each side, added up.
+    /// The sum of the largest absolute values of all sides.
     pub fn largest(&self) -> f64 {
         self.0.iter().flatten().map(|side| side.largest().to_f64()).sum()
     }
 
-    /// Adds them to line (i, j) of a box of `shape`, all times `scale`.
+    /// Adds `scale` times the terms to line (i, j) of a box of `shape`.
     pub fn add_to(&self, line: &mut [T], (i, j): (usize, usize), shape: [usize; 3], scale: T) {
         let [rows, lines, n] = shape;
         for (side, end) in [(0, 0), (1, rows - 1)] {
@@ -92,11 +93,11 @@ impl<T: PoissonScalar> SideTerms<T> {
     }
 }
 
-/// scale · (f + boundary terms) − removed.
+/// The right-hand side scale·(f + boundary terms) − removed.
 #[derive(Clone, Copy)]
 pub struct RightHandSide<'a, T> {
     pub f: &'a [T],
-    /// From one number of f to the next along each axis.
+    /// The strides of f along each axis.
     pub strides: [usize; 3],
     pub sides: &'a SideTerms<T>,
     pub shape: [usize; 3],
@@ -104,13 +105,13 @@ pub struct RightHandSide<'a, T> {
     pub removed: T,
 }
 
-/// Strides of an array of a shape that lies by rows.
+/// The strides of a contiguous array in C order.
 pub fn strides_of([_, lines, n]: [usize; 3]) -> [usize; 3] {
     [lines * n, n, 1]
 }
 
 impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
-    /// Line (i, j), in `spare` unless f has it as it is.
+    /// Line (i, j). The function writes it to `spare` if it differs from the line of f.
     #[inline(always)]
     pub fn line<'b>(&self, (i, j): (usize, usize), spare: &'b mut [T]) -> &'b [T]
     where
@@ -123,12 +124,12 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         spare
     }
 
-    /// Whether f has all lines as they are.
+    /// Whether all lines equal the lines of f, and these are contiguous.
     pub fn has_plain_lines(&self) -> bool {
         self.is_plain() && self.has_lines()
     }
 
-    /// Whether f has all numbers as they are.
+    /// Whether all numbers equal those of f.
     fn is_plain(&self) -> bool {
         self.sides.are_none() && self.scale == T::ONE && self.removed == T::ZERO
     }
@@ -138,7 +139,7 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         self.strides[2] == 1 || self.shape[2] == 1
     }
 
-    /// Line (i, j).
+    /// Writes line (i, j) to `out`.
     #[inline(always)]
     pub fn copy_line(&self, (i, j): (usize, usize), out: &mut [T]) {
         let (n, start) = (self.shape[2], i * self.strides[0] + j * self.strides[1]);
@@ -157,7 +158,7 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         }
     }
 
-    /// All lines, to x.
+    /// Writes all lines to x.
     pub fn copy_to(&self, x: &mut [T], threads: usize) {
         let [rows, lines, n] = self.shape;
         let least = if threads > 1 && x.len() >= SHARED { rows.div_ceil(4 * threads) } else { 0 };
@@ -166,12 +167,12 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         });
     }
 
-    /// At most so large are the numbers that are added up to one of these: f, and what each side contributes.
+    /// A bound of the sum of |f| and the absolute boundary terms at one unknown.
     pub fn largest_term(&self) -> f64 {
         (peak(self.f).to_f64() + self.sides.largest()) * self.scale.to_f64()
     }
 
-    /// The largest modulus; `line` is scratch for a line.
+    /// The largest absolute value. `line` is scratch memory for one line.
     pub fn largest(&self, line: &mut [T]) -> T {
         let [rows, lines, n] = self.shape;
         let line = &mut line[..n];
@@ -189,18 +190,18 @@ impl SeparableProblem {
         [self.axes[0].len(), self.axes[1].len(), self.axes[2].len()]
     }
 
-    /// Whether a constant solves it with f = 0.
+    /// Whether u = constant solves the problem with f = 0.
     pub fn is_singular(&self) -> bool {
         self.shift == 0.0 && self.axes.iter().all(AxisOperator::keeps_constants)
     }
 
-    /// Volumes along each axis as parts of their sum, where the problem is singular.
+    /// The volumes along each axis, divided by their sum, if the problem is singular.
     pub fn weights(&self) -> Result<Option<[Vec<f64>; 3]>> {
         if !self.is_singular() {
             return Ok(None);
         }
         let parts = |axis: &AxisOperator| {
-            // Rounding errors of a long sum would be errors of the mean.
+            // The rounding error of an ordinary long sum would be an error of the mean.
             let total = compensated(axis.volume.iter().copied());
             collected(axis.volume.iter().map(|volume| volume / total))
         };
@@ -209,7 +210,7 @@ impl SeparableProblem {
     }
 }
 
-/// What a residual shows: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|, or infinities where something is not finite.
+/// The measure of a residual: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|. NaN or infinite if a number is not finite.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResidualMeasure {
     pub ratio: f64,
@@ -223,14 +224,13 @@ impl ResidualMeasure {
     }
 }
 
-/// The coefficients of an axis as the residual takes them.
+/// The coefficients of an axis for residuals, in the number type of the solver.
 #[derive(Clone)]
 pub struct ResidualAxis<T> {
     pub lower: Vec<T>,
     pub upper: Vec<T>,
-    /// gap + shift of this axis
     pub gap: Vec<T>,
-    /// 2(lower + upper): what differences add to Σ|a|, with the diagonal.
+    /// lower + upper.
     pub couplings: Vec<f64>,
     pub periodic: bool,
 }
@@ -243,7 +243,7 @@ impl<T: PoissonScalar> ResidualAxis<T> {
         Ok(Self { lower, upper, gap, couplings, periodic: axis.periodic })
     }
 
-    /// The neighbours of i and the couplings to them; i itself where there is none.
+    /// The neighbors of i, and the couplings to them. A missing neighbor is i itself.
     pub fn around(&self, i: usize) -> [(usize, T); 2] {
         let n = self.gap.len();
         let below = if i > 0 {
@@ -264,33 +264,32 @@ impl<T: PoissonScalar> ResidualAxis<T> {
     }
 }
 
-/// Some rows of u that follow one another.
+/// Consecutive rows of u.
 #[derive(Clone, Copy)]
 pub struct RowWindow<'a, T> {
     pub u: &'a [T],
-    /// Which row is the first of them.
+    /// The index of the first row.
     pub first: usize,
 }
 
-/// A line of u, and what it couples to.
+/// A line of u, and its neighboring lines.
 pub struct LineStencil<'a, T> {
     pub own: &'a [T],
-    /// The lines below and above along the first axis, before and after it along the second, and the couplings to them; itself where
-    /// there is none.
+    /// The previous and the next line along the first axis, then along the second axis, with the couplings. A missing neighbor is the line itself.
     pub near: [(&'a [T], T); 4],
-    /// Of the first two axes, and the shift.
+    /// The gaps of the first two axes plus the shift.
     pub gap: T,
 }
 
-/// Residuals of a problem.
+/// The residuals of a problem.
 #[derive(Clone)]
 pub struct ResidualOperator<T> {
     pub axes: [ResidualAxis<T>; 3],
     pub shape: [usize; 3],
     pub shift: f64,
-    /// Σ_j |a_ij| of the couplings along the last axis, and its gap, at every place.
+    /// lower + upper and the gap of the last axis, at each place, in double precision.
     along: Vec<[f64; 2]>,
-    /// Whether the last axis is the same at all places but the first and the last.
+    /// Whether the last axis has the same coefficients at all places except the first and the last.
     pub even: bool,
 }
 
@@ -312,7 +311,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         couplings + (couplings + a[1] + b[1] + c[1] + self.shift).abs()
     }
 
-    /// What line (i, j) couples to.
+    /// Line (i, j) and its neighbors.
     #[inline(always)]
     pub fn stencil<'a>(&self, (i, j): (usize, usize), window: RowWindow<'a, T>) -> LineStencil<'a, T> {
         let [_, lines, n] = self.shape;
@@ -323,7 +322,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         LineStencil { own: at(i, j), near: [(at(i0, j), a), (at(i1, j), b), (at(i, j0), c), (at(i, j1), d)], gap }
     }
 
-    /// The residual of line (i, j), in place of its right-hand side.
+    /// Replaces the right-hand side of line (i, j) in `out` by the residual.
     #[inline(always)]
     pub fn line(&self, at: (usize, usize), window: RowWindow<'_, T>, out: &mut [T]) {
         let [_, lines, n] = self.shape;
@@ -341,7 +340,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         self.along_line(own, out);
     }
 
-    /// Subtracts L of the last axis.
+    /// Subtracts L·u of the last axis.
     #[inline(always)]
     fn along_line(&self, u: &[T], out: &mut [T]) {
         let (axis, n) = (&self.axes[2], u.len());
@@ -372,7 +371,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         }
     }
 
-    /// max |r_i| / (Σ_j |a_ij| `largest` + |f_i|) of a line.
+    /// The backward error max |r_i| / (Σ_j |a_ij|·`largest` + |f_i|) of a line.
     #[inline(always)]
     pub fn exact(&self, at: (usize, usize), (r, f): (&[T], &[T]), largest: f64) -> f64 {
         let mut most = 0.0f64;
@@ -384,7 +383,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         most
     }
 
-    /// What the residual `r` of a line shows.
+    /// The measure of the residual `r` of a line.
     #[inline(always)]
     pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> ResidualMeasure {
         let n = r.len();
@@ -403,7 +402,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
     }
 }
 
-/// The largest modulus; a NaN counts as the largest.
+/// The largest absolute value. A NaN counts as the largest number.
 #[inline(always)]
 pub(crate) fn peak<T: PoissonScalar>(x: &[T]) -> T {
     const WIDE: usize = 16;

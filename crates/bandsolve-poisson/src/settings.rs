@@ -27,7 +27,7 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Set the number of threads. Default: all. The result does not depend on this number.
+        /// Set the number of threads. Default: all threads of the pool. The result does not depend on this number.
         pub fn threads(mut self, threads: usize) -> Self {
             self.settings.threads = Some(threads);
             self
@@ -42,10 +42,11 @@ impl ProblemSettings {
         self.threads.unwrap_or_else(threads::count).max(1)
     }
 
-    /// `Err` unless the shift is finite and the box has one to three dimensions and an addressable size.
+    /// `Err` unless the shift is finite, the box has one to three dimensions, and an array of its size can exist.
     pub fn check(&self, shape: &[usize]) -> Result<()> {
         if !(1..=3).contains(&shape.len()) {
-            return Err(Error::Unsupported { method: "poisson", what: "boxes of no or of more than three dimensions" });
+            let what = "boxes without axes or with more than three axes. Pass a shape of one to three numbers";
+            return Err(Error::Unsupported { method: "poisson", what });
         }
         if !self.shift.is_finite() {
             return Err(Error::NotFinite { array: "shift", index: 0 });

@@ -1,4 +1,4 @@
-//! A problem in slabs: what processes need that own consecutive planes (lines, where there are two axes) along the first axis.
+//! The parts of a distributed solver. Each process owns a slab: consecutive planes along the first axis, or lines if there are two axes.
 
 use crate::axis::AxisOperator;
 use crate::condition::Condition;
@@ -17,7 +17,7 @@ use core::ops::Range;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Transforms along all axes but the first, and the tridiagonal systems along it.
+/// Transforms along all axes except the first, and the tridiagonal systems along the first axis.
 pub struct SlabParts<T: PoissonScalar> {
     problem: SeparableProblem,
     sides: SideTerms<T>,
@@ -25,7 +25,7 @@ pub struct SlabParts<T: PoissonScalar> {
     rows: RowTransforms<T>,
     constant: Option<SlabConstant>,
     condition: Condition,
-    /// Scratch of transforms.
+    /// Scratch memory of the transforms.
     room: Mutex<Vec<T>>,
     mean: f64,
     removable: f64,
@@ -37,26 +37,27 @@ impl<T: PoissonScalar> core::fmt::Debug for SlabParts<T> {
     }
 }
 
-/// The constant of a singular problem: its place among the coefficients of a plane, what ones become there, and weights of planes.
+/// The constant of a singular problem.
 #[derive(Debug, Clone)]
 pub struct SlabConstant {
-    /// Its place.
+    /// The index of the coefficient of the constant in a plane.
     pub mode: usize,
-    /// What ones become.
+    /// The value of this coefficient for u = 1.
     pub of_ones: f64,
-    /// Volumes of all planes, with the sum 1.
+    /// The volumes of all planes, with sum 1.
     pub weights: Arc<Vec<f64>>,
 }
 
 impl<T: PoissonScalar> SlabParts<T> {
-    /// Of a problem whose axes stand as they are given; `free`: the mean of u, and how much may be removed from f.
+    /// The parts of a problem with the axes in the caller's order. `mean` is the mean of u and `removable` the limit of the removed constant, if the
+    /// problem is singular.
     pub(crate) fn new(
         problem: SeparableProblem,
         sides: SideTerms<T>,
         given: &[usize],
         (mean, removable): (f64, f64),
     ) -> Result<Self> {
-        // Pairs of planes are neighbours also where the first axis is a ring.
+        // Planes are paired with their neighbors, also if the first axis is periodic: a slab has no mirrored planes.
         let rows = RowTransforms { folded: false, ..RowTransforms::new(&problem, false)? };
         let condition = Condition::of(&problem)?;
         if condition.is_hopeless::<T>() {
@@ -67,12 +68,12 @@ impl<T: PoissonScalar> SlabParts<T> {
         Ok(Self { problem, sides, given: given.into(), rows, constant, condition, room, mean, removable })
     }
 
-    /// Planes, lines of a plane, unknowns of a line.
+    /// The numbers of planes, of lines per plane, and of unknowns per line.
     pub fn shape(&self) -> [usize; 3] {
         self.problem.shape()
     }
 
-    /// Unknowns of a plane.
+    /// The number of unknowns of a plane.
     pub fn plane(&self) -> usize {
         self.shape()[1] * self.shape()[2]
     }
@@ -82,17 +83,19 @@ impl<T: PoissonScalar> SlabParts<T> {
         self.problem.axes[0].periodic
     }
 
-    /// The mean of u where it is free, and the part of f that may be removed then.
+    /// The mean of u and the limit of the removed constant, for singular problems.
     pub fn free(&self) -> (f64, f64) {
         (self.mean, self.removable)
     }
 
-    /// The constant, if it solves the problem with f = 0.
+    /// The constant, if the problem is singular.
     pub fn constant(&self) -> Option<SlabConstant> {
         self.constant.clone()
     }
 
-    /// sub, diag and sup of the tridiagonal systems along the first axis: rows `planes`, one system for every coefficient, row by row.
+    /// The diagonals sub, diag and sup of the tridiagonal systems along the first axis, for rows `planes`.
+    ///
+    /// Each coefficient of a plane has one system. Each array has one row per plane.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -110,7 +113,7 @@ impl<T: PoissonScalar> SlabParts<T> {
         ])
     }
 
-    /// Coefficients of planes in their place, or, `inverse`, planes from coefficients.
+    /// Replaces planes by their coefficients. `inverse`: replaces coefficients by planes.
     pub fn transform(&self, planes: &mut [T], inverse: bool) {
         let (plane, transforms) = (self.plane(), &self.rows);
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +128,7 @@ impl<T: PoissonScalar> SlabParts<T> {
         }
     }
 
-    /// Adds what boundary values contribute to the right-hand side of planes from `first` on.
+    /// Adds the boundary terms to the right-hand side of the planes from `first` on.
     pub fn add_sides(&self, f: &mut [T], first: usize) {
         let [_, lines, n] = self.shape();
         if self.sides.are_none() {
@@ -136,13 +139,13 @@ impl<T: PoissonScalar> SlabParts<T> {
         }
     }
 
-    /// Residuals of rows `planes`.
+    /// The residuals of `planes`.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn residual(&self, planes: Range<usize>) -> Result<SlabResidual<T>> {
         let [first, middle, last] = &self.problem.axes;
-        // Planes of others before and behind, in whose rows nothing stands.
+        // The neighboring planes of other processes, with rows of zeros.
         let between = |values: &[f64]| {
             let mut own = reserved(planes.len().saturating_add(2))?;
             own.push(0.0);
@@ -164,12 +167,12 @@ impl<T: PoissonScalar> SlabParts<T> {
         Ok(SlabResidual { operator })
     }
 
-    /// The largest that boundary values contribute to a number of the right-hand side, added up over the sides.
+    /// The sum of the largest absolute boundary terms of all sides.
     pub fn largest_of_sides(&self) -> f64 {
         self.sides.largest()
     }
 
-    /// What measures the mean of u from planes `planes`, where the mean is free.
+    /// The measure of the mean of u in `planes`, if the problem is singular.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -178,11 +181,11 @@ impl<T: PoissonScalar> SlabParts<T> {
         Ok(Some(SlabMean { weights: [copied(&first[planes])?, middle, last] }))
     }
 
-    /// What is said of right-hand sides that were solved.
+    /// The report of the solved right-hand sides.
     pub fn report(&self, solved: &[Solved]) -> PoissonReport {
         let mut report = PoissonReport {
             method: PoissonMethod::Fft,
-            reason: "slabs: transforms along whole axes, tridiagonal systems along the distributed one".into(),
+            reason: "transforms along the local axes, tridiagonal systems along the distributed axis".into(),
             shape: self.given.clone(),
             backward_error: 0.0,
             backward_errors: SmallVec::new(),
@@ -198,33 +201,33 @@ impl<T: PoissonScalar> SlabParts<T> {
     }
 }
 
-/// The constant, if it solves the problem with f = 0.
+/// The constant, if the problem is singular.
 fn constant<T: PoissonScalar>(problem: &SeparableProblem, rows: &RowTransforms<T>) -> Result<Option<SlabConstant>> {
     let Some([weights, ..]) = problem.weights()? else { return Ok(None) };
     let Some(((line, a), (place, b))) = rows.middle.constant()?.zip(rows.last.constant()?) else { return Ok(None) };
     Ok(Some(SlabConstant { mode: line * rows.shape[2] + place, of_ones: a * b, weights: Arc::new(weights) }))
 }
 
-/// The part of a slab in the mean of u.
+/// The contribution of a slab to the mean of u.
 #[derive(Debug)]
 pub struct SlabMean {
-    /// Volumes of own planes, of lines and of unknowns of a line, as parts of those of the whole box.
+    /// The volumes of the planes of this slab, of the lines and of the unknowns of a line, divided by the sums over the whole box.
     weights: [Vec<f64>; 3],
 }
 
 impl SlabMean {
-    /// What own planes of u add to the means of u and of |u|.
+    /// The contributions of the planes of this slab to the means of u and |u|.
     pub fn part<T: PoissonScalar>(&self, u: &[T]) -> [f64; 2] {
         dispatch(Simd::detect(), MeanJob { weights: &self.weights, rows: 0..self.weights[0].len(), u })
     }
 
-    /// The means, from the parts of all slabs.
+    /// The means of u and |u|, from the contributions of all slabs.
     pub fn joined(parts: &[f64]) -> [f64; 2] {
         [0, 1].map(|k| compensated(parts.iter().copied().skip(k).step_by(2)))
     }
 }
 
-/// Residuals of the planes of a slab.
+/// The residuals of the planes of a slab.
 pub struct SlabResidual<T> {
     operator: ResidualOperator<T>,
 }
@@ -236,15 +239,16 @@ impl<T: PoissonScalar> core::fmt::Debug for SlabResidual<T> {
 }
 
 impl<T: PoissonScalar> SlabResidual<T> {
-    /// r = f − Au of own planes; `u` has one plane more on either side. Returns max |r_i| / Σ_j |a_ij| and max |u_i|; with `largest`, which
-    /// is max |u_i| of all slabs, the backward error in the place of the first.
+    /// Computes r = f − A·u for the planes of this slab. `u` has one more plane on each side.
+    ///
+    /// Returns max |r_i| / Σ_j |a_ij| and max |u_i|. With `largest`, the maximum of |u_i| over all slabs, the first number is the backward error.
     pub fn of(&self, f: &[T], u: &[T], r: &mut [T], largest: Option<f64>) -> [f64; 2] {
-        let found = dispatch(Simd::detect(), SlabResidualJob { operator: &self.operator, f, u, r, largest });
-        [found.ratio, found.largest]
+        let measure = dispatch(Simd::detect(), SlabResidualJob { operator: &self.operator, f, u, r, largest });
+        [measure.ratio, measure.largest]
     }
 }
 
-/// The largest modulus.
+/// The largest absolute value.
 pub fn largest_modulus<T: PoissonScalar>(x: &[T]) -> f64 {
     peak(x).to_f64()
 }

@@ -1,4 +1,4 @@
-//! Residuals of a whole problem, on threads.
+//! The residuals of a whole problem, on several threads.
 
 use crate::residual::{RowCheck, RowsJob};
 use crate::scalar::PoissonScalar;
@@ -7,19 +7,19 @@ use bandsolve_kernel::spread::{RowsOf, chunks, spread};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
 use core::ops::Range;
 
-/// Rows of a piece: the ones at its ends are read by two.
+/// Number of rows of a piece. Two pieces read the rows next to their common end.
 const ROWS: usize = 32;
 
-/// What is asked of the residuals.
+/// The measure of the residuals to compute.
 #[derive(Clone, Copy)]
 pub enum Question {
-    /// The largest |r_i| / Σ_j |a_ij|, and the largest |u_i|.
+    /// The largest |r_i| / Σ_j |a_ij| and the largest |u_i|, which give an upper bound of the backward error.
     Bound,
-    /// The backward error, |u_i| being at most this.
+    /// The backward error. The field is the largest |u_i|.
     Exact(f64),
 }
 
-/// A problem with its right-hand side and what is to be verified.
+/// A problem with its right-hand side and a solution to verify.
 pub struct Verification<'a, T> {
     pub operator: &'a ResidualOperator<T>,
     pub rhs: RightHandSide<'a, T>,
@@ -29,17 +29,17 @@ pub struct Verification<'a, T> {
 }
 
 impl<T: PoissonScalar> Verification<'_, T> {
-    /// Numbers of scratch.
+    /// Length of the scratch memory of [`measure`](Self::measure), in numbers.
     pub fn words(shape: [usize; 3]) -> usize {
         2 * shape[2] * shape[0].div_ceil(Self::piece(shape))
     }
 
-    /// Rows of a piece: more where they are single numbers.
+    /// The number of rows of a piece. Rows of one number have larger pieces.
     fn piece(shape: [usize; 3]) -> usize {
         if shape[1] * shape[2] == 1 { 64 * ROWS } else { ROWS }
     }
 
-    /// Measures all lines.
+    /// Measures the residuals of all lines.
     pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let [rows, _, n] = self.operator.shape;
         let most = Self::piece(self.operator.shape);
@@ -52,7 +52,7 @@ impl<T: PoissonScalar> Verification<'_, T> {
         chunks((pieces, least), RowsOf(scratch, 2 * n), &work, (ResidualMeasure::default(), &ResidualMeasure::join))
     }
 
-    /// All residuals, to `out`.
+    /// Writes all residuals to `out`.
     pub fn residual(&self, out: &mut [T]) {
         let [rows, lines, n] = self.operator.shape;
         spread(self.threads.min(rows), 0..rows, RowsOf(out, lines * n), &|rows, out| {

@@ -1,4 +1,4 @@
-//! What is promised beside the numbers: the same bits on any number of threads, errors that say where, unusual numbers.
+//! Documented properties other than accuracy: same results for any number of threads, error positions, extreme values, choice of method, memory.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::{distance, kinds, problem, right_hand_side, write_out};
 const PERIODIC: BoundaryKind = BoundaryKind::Periodic;
 
 #[test]
-fn the_same_bits_on_any_number_of_threads() {
+fn same_bits_for_any_number_of_threads() {
     let shapes: [&[usize]; 4] = [&[301, 257], &[128, 200], &[31, 33, 40], &[64, 9, 50]];
     for shape in shapes {
         let f = right_hand_side(shape.iter().product(), 1);
@@ -36,7 +36,7 @@ fn the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn doors_agree_and_scratch_may_hold_anything() {
+fn solve_functions_agree_for_any_content_of_scratch() {
     let problems = [
         Poisson::new(&[20, 31]).boundary(Boundary::dirichlet(0.5)),
         Poisson::new(&[6, 7, 8]).grid(Grid::Cell).axis_boundary(1, Boundary::neumann(1.0), Boundary::dirichlet(2.0)),
@@ -79,14 +79,14 @@ fn single_precision() {
 }
 
 #[test]
-fn singular_problems_say_what_they_removed() {
+fn singular_problems_report_the_removed_constant() {
     for kind in [BoundaryKind::Neumann, BoundaryKind::Periodic] {
         for grid in [Grid::Node, Grid::Cell] {
             for shape in [&[24usize, 17][..], &[8, 9, 10], &[50], &[17, 24]] {
                 let n: usize = shape.iter().product();
                 let problem = Poisson::new(shape).boundary(kind).grid(grid).mean(2.5);
                 let mut f = right_hand_side(n, 1);
-                // Weights: half a volume at nodes of Neumann sides.
+                // Nodes at Neumann sides have half a volume.
                 let weight = |mut e: usize| {
                     let mut w = 1.0;
                     for n in shape.iter().rev() {
@@ -115,8 +115,8 @@ fn singular_problems_say_what_they_removed() {
 }
 
 #[test]
-fn flow_through_the_sides_has_to_balance() {
-    // −u″ = 0 with 1 flowing in below and out above.
+fn flow_through_the_sides_must_balance() {
+    // −u″ = 0 with an inflow of 1 at the lower side and an outflow of 1 at the upper side
     let problem = Poisson::new(&[10, 5]).grid(Grid::Cell).boundary(Boundary::neumann(0.0)).spacing(0.5);
     let balanced = problem.clone().axis_boundary(0, Boundary::neumann(-1.0), Boundary::neumann(1.0));
     let u = balanced.plan::<f64>().unwrap().solve(&[0.0; 50]).unwrap();
@@ -130,7 +130,7 @@ fn flow_through_the_sides_has_to_balance() {
 #[test]
 fn values_along_sides() {
     for grid in [Grid::Node, Grid::Cell] {
-        // A harmonic polynomial, x² − y², is met exactly by differences between nodes.
+        // Second differences between nodes are exact for the harmonic polynomial x² − y².
         let (n, m, h) = (9, 14, 0.25);
         let place = |i: usize| if grid == Grid::Node { (i + 1) as f64 * h } else { (i as f64 + 0.5) * h };
         let end = |n: usize| if grid == Grid::Node { (n + 1) as f64 * h } else { n as f64 * h };
@@ -146,11 +146,11 @@ fn values_along_sides() {
             .boundary_values(1, Side::High, &row(end(m)));
         let u = problem.plan::<f64>().unwrap().solve(&vec![0.0; n * m]).unwrap().values;
         let expected: Vec<f64> = (0..n * m).map(|e| exact(place(e / m), place(e % m))).collect();
-        // Half cells at the sides have an error of their own: h²/4 · u″ at the boundary at most.
+        // Half cells at the sides add an error of at most h²/4 · |u″| at the boundary.
         let bound = if grid == Grid::Node { 1e-14 } else { 0.25 * h * h * 2.0 / 10.0 };
         assert!(distance(&u, &expected) < bound, "{grid:?} {:e}", distance(&u, &expected));
     }
-    // The same values given as an array and as a number, with the axes in another order.
+    // The same boundary values as an array and as a number, with the axes in another order
     let points = [0.0, 1.0, 1.5, 3.0, 5.0, 5.5];
     let one = Poisson::new(&[3, 4, 5]).coordinates(1, &points).axis_boundary(
         0,
@@ -185,7 +185,7 @@ fn unusual_numbers() {
         assert_eq!(plan.solve(&f), Err(Error::NotFinite { array: "f", index: place }));
         assert_eq!(plan.solve_in_place(&mut f), Err(Error::NotFinite { array: "f", index: place }));
     }
-    // Places in the caller's order.
+    // The index refers to the array of the caller.
     let turned = Poisson::new(&[3, 4]).coordinates(1, &[0.0, 1.0, 1.5, 3.0, 5.0, 5.5]).plan::<f64>().unwrap();
     let mut f = vec![1.0; 24];
     f[14] = f64::NAN;
@@ -194,7 +194,7 @@ fn unusual_numbers() {
 }
 
 #[test]
-fn wrong_data_is_named() {
+fn errors_name_the_wrong_data() {
     let plan = |problem: Poisson| problem.plan::<f64>().map(|_| ());
     let shape = Poisson::new(&[4, 5]);
     assert!(matches!(plan(shape.clone()).map(|()| 0), Ok(0)));
@@ -204,8 +204,14 @@ fn wrong_data_is_named() {
     assert!(matches!(plan(shape.clone().spacing(f64::NAN)), Err(Error::Unsupported { .. })));
     assert!(matches!(plan(shape.clone().shift(f64::NAN)), Err(Error::NotFinite { array: "shift", .. })));
     assert!(matches!(plan(shape.clone().axis_spacing(2, 1.0)), Err(Error::Shape { what: "shape", .. })));
-    let one_sided = shape.clone().axis_boundary(0, BoundaryKind::Periodic, BoundaryKind::Neumann);
-    assert!(matches!(plan(one_sided), Err(Error::Unsupported { .. })));
+    let one_sided = shape.clone().axis_boundary(1, BoundaryKind::Periodic, BoundaryKind::Neumann);
+    let at_periodic = shape.clone().axis_boundary(1, PERIODIC, PERIODIC).boundary_values(1, Side::Low, &[1.0; 4]);
+    for problem in [one_sided, at_periodic, shape.clone().axis_spacing(1, -1.0)] {
+        let error = plan(problem).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("axis 1"), "{error}");
+    }
+    let infinite = shape.clone().axis_boundary(1, Boundary::dirichlet(0.0), Boundary::dirichlet(f64::INFINITY));
+    assert_eq!(plan(infinite), Err(Error::NotFinite { array: "boundary", index: 1 }));
     let short = plan(shape.clone().coordinates(0, &[0.0, 1.0]));
     assert_eq!(short, Err(Error::Shape { what: "coordinates", expected: 6, got: 2 }));
     let falling = plan(shape.clone().coordinates(0, &[0.0, 1.0, 2.0, 1.5, 3.0, 4.0]));
@@ -244,7 +250,7 @@ fn shifts_of_all_sizes() {
 
 #[test]
 fn shifts_below_zero() {
-    // Between eigenvalues, so that some systems are indefinite.
+    // The shift lies between eigenvalues, so that some systems are indefinite.
     for a in 0..9 {
         for (b, n) in [(a, 9), ((a + 4) % 9, 16), (8, 2), (8, 1)] {
             for shift in [-0.003, -0.83, -3.31, -9.7] {
@@ -260,13 +266,13 @@ fn shifts_below_zero() {
 }
 
 #[test]
-fn the_instruction_set_is_one_of_ours() {
+fn names_of_methods() {
     assert!(Simd::ALL.contains(&Simd::detect()));
     assert!(PoissonMethod::ALL.iter().all(|method| PoissonMethod::from_name(method.name()) == Some(*method)));
 }
 
 #[test]
-fn the_method_is_chosen_by_lengths() {
+fn auto_chooses_by_lengths() {
     // 128 = 2⁷ and 100 = 2²·5²; 101 is prime, 1001 = 7·11·13.
     for (shape, method) in [
         (&[100, 127][..], PoissonMethod::Fft),
@@ -283,10 +289,10 @@ fn the_method_is_chosen_by_lengths() {
         let f: Vec<f64> = (0..plan.len()).map(|k| ((k * 7919) % 1000) as f64 * 1e-3 - 0.5).collect();
         let [u, v] = [&plan, &other].map(|plan| plan.solve(&f).unwrap().values);
         let largest = u.iter().fold(0.0_f64, |largest, u| largest.max(u.abs()));
-        // Both within a few ε of the condition number, some thousand.
+        // The errors of both are a few ε times the condition number, which is a few thousand.
         assert!(u.iter().zip(&v).all(|(u, v)| (u - v).abs() <= 1e-12 * largest), "{shape:?}");
     }
-    // Partial solutions where memory matters and eigenvectors would be needed.
+    // `auto` chooses `pscr` if eigenvectors would be needed and would take too much memory.
     for (n, m, side, shift, method) in [
         (180, 190, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Pscr),
         (180, 190, PERIODIC, 1.0, PoissonMethod::Pscr),
@@ -301,19 +307,20 @@ fn the_method_is_chosen_by_lengths() {
         let one = stretched.plan::<f64>().unwrap().method().0;
         assert_eq!(one, if side == PERIODIC { PoissonMethod::Pscr } else { PoissonMethod::Fft });
     }
-    // Not where cyclic reduction of blocks does not apply, or would lose digits.
+    // `auto` does not choose block cyclic reduction if it does not apply or would lose accuracy.
     let periodic = Poisson::new(&[100, 101]).boundary(Boundary::periodic()).shift(1.0).plan::<f64>().unwrap();
     let negative = Poisson::new(&[100, 100]).shift(-1e-4).plan::<f64>().unwrap();
     assert_eq!([periodic.method().0, negative.method().0], [PoissonMethod::Fft; 2]);
 }
 
-/// Coordinates of so many points.
+/// Coordinates of n points with variable spacing.
 fn points(n: usize) -> Vec<f64> {
     (0..n).map(|k| k as f64 + 1e-4 * (k * k) as f64).collect()
 }
 
-/// What a plan holds and what a solve takes beside f and u, of which one array is touched only where an answer is refined, over the bytes
-/// of u; without matrices of eigenvectors.
+/// Memory of a plan and scratch of a solve, without matrices of eigenvectors, divided by the memory of u.
+///
+/// The scratch includes one array of the size of u, which only iterative refinement uses.
 fn share<T: PoissonScalar>(plan: &PoissonPlan<T>, eigenvectors: usize) -> f64 {
     let taken = plan.factor_bytes() + plan.solve_scratch().unaligned_bytes_required();
     let part = (taken - eigenvectors * size_of::<T>()) as f64 / (size_of::<T>() * plan.len()) as f64;
@@ -363,7 +370,7 @@ fn memory_is_at_most_twice_that_of_the_solution() {
             assert!(parts.iter().all(|part| *part <= 2.0), "{threads} threads: {parts:?}");
         }
     }
-    // Beside two matrices for an axis with dense eigenvectors, or one of two matrices an axis in two dimensions.
+    // In addition, an axis with dense eigenvectors stores two matrices, and an axis with two matrices A and M stores one in two dimensions.
     let gemm = Poisson::new(&[300, 200]).method(PoissonMethod::Gemm).plan::<f64>().unwrap();
     let negative = Poisson::new(&[300, 200]).coordinates(0, &points(302)).coordinates(1, &points(202)).shift(-1e-6);
     let negative = negative.plan::<f64>().unwrap();

@@ -1,4 +1,4 @@
-//! Every pair of kinds of axes beside banded LU.
+//! All pairs of kinds of axes, compared with banded LU.
 
 mod common;
 
@@ -73,9 +73,9 @@ fn varying_spacings() {
     }
 }
 
-/// Rings whose spacings vary along all axes: systems with corners along one, eigenvectors along the others; also below zero.
+/// Periodic axes with variable spacing: periodic systems along one axis, eigenvectors along the others. Negative shifts are included.
 #[test]
-fn rings_that_all_vary() {
+fn periodic_axes_with_variable_spacing() {
     let ring = |n: usize, h: f64| stretched(kinds(n, h)[8].clone());
     for sizes in [[3, 4, 5], [1, 2, 3], [2, 2, 2], [7, 1, 6], [5, 11, 2], [18, 3, 4], [33, 2, 3]] {
         let axes = [ring(sizes[0], 1.0), ring(sizes[1], 0.7), ring(sizes[2], 1.3)];

@@ -1,5 +1,5 @@
-//! Problems without a unique solution, and near them: an error where no digit is left, an indicator where digits are lost; the mean of singular
-//! problems, and what they are allowed to remove.
+//! Problems that are singular or nearly singular: errors, `rcond` and `attention`, the mean of u, and the limit of the part of f that a solve
+//! removes.
 
 mod common;
 
@@ -10,12 +10,12 @@ use common::right_hand_side;
 const METHODS: [PoissonMethod; 5] =
     [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
 
-/// The eigenvalue 4 sin²(jπ/2(n + 1)) of n nodes between Dirichlet sides.
+/// The eigenvalue 4 sin²(jπ/2(n + 1)) for n nodes between Dirichlet sides.
 fn eigenvalue(j: usize, n: usize) -> f64 {
     4.0 * (j as f64 * std::f64::consts::FRAC_PI_2 / (n + 1) as f64).sin().powi(2)
 }
 
-/// −4 is an eigenvalue of 31 × 31 nodes (j and 32 − j), and so are negative sums in general, up to the rounding of the sum.
+/// For 31 × 31 nodes, the shift −4 makes the matrix singular, since λ_j + λ_{32−j} = 4. So does −(λ_j + λ_k) for all j and k, up to rounding.
 #[test]
 fn a_shift_on_an_eigenvalue_is_an_error() {
     let f = right_hand_side(31 * 31, 1);
@@ -25,7 +25,7 @@ fn a_shift_on_an_eigenvalue_is_an_error() {
             let solved = plan.and_then(|plan| plan.solve(&f));
             assert!(matches!(solved, Err(Error::NotConverged { .. } | Error::Singular { .. })), "{method:?} {shift}");
         }
-        // Half way to the next eigenvalue all is well.
+        // Halfway to the next eigenvalue, the problem is well-conditioned.
         let solved = Poisson::new(&[31, 31]).shift(-4.01).method(method).plan::<f64>().unwrap().solve(&f).unwrap();
         assert!(solved.report.rcond > 1e-5 && solved.report.attention.is_none(), "{:?}", solved.report);
     }
@@ -34,13 +34,13 @@ fn a_shift_on_an_eigenvalue_is_an_error() {
     assert!(matches!(solved, Err(Error::NotConverged { .. } | Error::Singular { .. })));
 }
 
-/// Near an eigenvalue no error, but rcond says how near, and where rounding of the coefficients can change all digits, attention says so. (The
-/// limit of the error is 3ε · 12 = 8e-15, that of attention at least 18ε · 12 = 5e-14.)
+/// Near an eigenvalue, the solve succeeds. `rcond` measures the distance, and `attention` is set if rounding of the coefficients can change all
+/// digits of u. The solve fails at distances below 3ε · 12 = 8e-15. `attention` is set at distances below at least 18ε · 12 = 5e-14.
 #[test]
-fn a_shift_near_an_eigenvalue_is_said() {
+fn a_shift_near_an_eigenvalue_is_reported() {
     for (off, said) in [(3e-14, true), (1e-3, false)] {
         let plan = Poisson::new(&[31, 31]).shift(-4.0 + off).plan::<f64>().unwrap();
-        // The size of the rows: 4 in each dimension, 3 at its ends; and that of the shift. Eigenvalues are rounded, by 5ε · 4.
+        // Σ_j |a_ij|: 4 per dimension (3 at the ends), averaged over the rows, and the shift. The rounding error of an eigenvalue is 5ε · 4.
         let size = 2.0 * (29.0 * 4.0 + 2.0 * 3.0) / 31.0 + (4.0 - off);
         assert!((plan.rcond() * size - off).abs() <= 20.0 * f64::EPSILON + 1e-9 * off, "{off}: {:e}", plan.rcond());
         let report = plan.solve(&right_hand_side(961, 1)).unwrap().report;
@@ -49,7 +49,7 @@ fn a_shift_near_an_eigenvalue_is_said() {
     }
 }
 
-/// Cells from 1e-9 to 87 of 100: a definite problem has a solution, whatever its condition is.
+/// The widths of the cells are between 1e-9 and 87. Definite problems are solved for every condition number.
 #[test]
 fn definite_problems_are_solved_whatever_their_condition() {
     let points: Vec<f64> = (0..13).map(|k| (1.0 - 0.5f64.powi(3 * k)) * 100.0).collect();
@@ -66,7 +66,7 @@ fn definite_problems_are_solved_whatever_their_condition() {
     }
 }
 
-/// Linear finite elements on [0, 1] with no flow through the ends; M lumped or not.
+/// Linear finite elements on [0, 1] without flux through the ends. If `lumped`, M is diagonal.
 fn elements(n: usize, lumped: bool) -> AxisPencil {
     let h = 1.0 / (n - 1) as f64;
     let end = |i: usize| if i == 0 || i + 1 == n { 0.5 } else { 1.0 };
@@ -100,9 +100,9 @@ fn pencils_with_a_null_space_are_an_error() {
     }
 }
 
-/// Spacings from 1e-2 to 1e2: the mean is that which is asked for, and what the report says is the mean of u.
+/// With spacings from 1e-2 to 1e2, the mean of u is the requested mean and the reported mean.
 #[test]
-fn the_mean_is_that_of_u_on_graded_grids() {
+fn the_reported_mean_is_the_mean_of_u_on_graded_grids() {
     let mut seed = 1u64;
     let mut next = || {
         seed = (1_103_515_245 * seed + 12345) % (1 << 31);
@@ -126,7 +126,7 @@ fn the_mean_is_that_of_u_on_graded_grids() {
                 let part = |e: usize, u: f64| u * volume(0, e / shape[1]) * volume(1, e % shape[1]) / total;
                 let mean: f64 = u.values.iter().enumerate().map(|(e, u)| part(e, *u)).sum();
                 let size: f64 = u.values.iter().enumerate().map(|(e, u)| part(e, u.abs())).sum();
-                // This sum has a rounding error of ε/2 for each of its terms at most; the solver's bound is 13ε.
+                // This sum has a rounding error of at most ε/2 per term. The bound of the solver is 13ε.
                 let bound = (13.0 + u.values.len() as f64 / 2.0) * f64::EPSILON * (size + 3.0);
                 let said = u.report.mean.unwrap();
                 assert!(
@@ -138,7 +138,7 @@ fn the_mean_is_that_of_u_on_graded_grids() {
     }
 }
 
-/// One unknown, whose f and flows balance but for their rounding.
+/// One unknown, whose f and fluxes balance except for rounding.
 #[test]
 fn rounding_is_never_too_much_to_remove() {
     for dimensions in 1..=3 {
@@ -146,7 +146,7 @@ fn rounding_is_never_too_much_to_remove() {
             let problem = Poisson::new(&vec![1; dimensions]).grid(Grid::Cell).boundary(BoundaryKind::Neumann);
             let problem =
                 problem.axis_boundary(0, Boundary::neumann(low), Boundary::neumann(high)).spacing(0.3).mean(2.0);
-            // f + (low + high)/h = 0, each rounded.
+            // f + (low + high)/h = 0 up to rounding
             for f in [-(low + high) / 0.3, -(low / 0.3 + high / 0.3), -(low + high) * (1.0 / 0.3)] {
                 let u = problem.plan::<f64>().unwrap().solve(&[f]).unwrap();
                 assert_eq!((u.values[0], u.report.mean), (2.0, Some(2.0)), "{low} {high} {f}");

@@ -1,4 +1,4 @@
-//! `bcr2`, `bcr4` and `pscr` by the public door.
+//! `bcr2`, `bcr4` and `pscr` through the public interface.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn numbers_of_systems() {
     }
 }
 
-/// Every pair of sides that is not periodic, along both axes, on both grids, singular ones too, beside products by eigenvectors.
+/// All combinations of Dirichlet and Neumann sides on both grids, singular problems included, compared with `gemm`.
 #[test]
 fn partial_solutions_with_all_sides() {
     let kinds = [BoundaryKind::Dirichlet, BoundaryKind::Neumann];
@@ -61,9 +61,9 @@ fn partial_solutions_with_all_sides() {
     }
 }
 
-/// Where the first axis is not one that can be reduced another is, and what is left goes to `pscr`.
+/// If block cyclic reduction cannot reduce the first axis, it reduces another one. `pscr` reduces the remaining axes.
 #[test]
-fn block_cyclic_reduction_takes_the_axes_that_it_can() {
+fn block_cyclic_reduction_of_some_axes() {
     for shape in [[9, 12, 10], [12, 5, 7]] {
         let problem = Poisson::new(&shape)
             .axis_boundary(0, BoundaryKind::Neumann, BoundaryKind::Dirichlet)
@@ -96,7 +96,7 @@ fn stretched_axes() {
     }
 }
 
-/// Whether block cyclic reduction finds an axis that it can reduce.
+/// Whether block cyclic reduction can reduce one of the axes.
 fn can_be_reduced(axes: &[Axis]) -> bool {
     let coupled: Vec<&Axis> = axes.iter().filter(|axis| axis.n > 1).collect();
     let reduced = |axis: &Axis| match axis.sides.map(|side| side.kind) {
@@ -113,14 +113,14 @@ fn check_all(axes: &[Axis], shift: f64) {
             check(axes, shift, method);
         } else {
             let error = problem(axes, shift).method(method).plan::<f64>().unwrap_err().to_string();
-            assert!(error.contains(method.name()) && error.contains("without an axis with one spacing"), "{error}");
+            assert!(error.contains(method.name()) && error.contains("without an axis of this kind"), "{error}");
         }
     }
 }
 
-/// Beside banded LU: a ring with every other kind of axis, either of them first.
+/// A periodic axis and an axis of any kind, in both orders, compared with banded LU.
 #[test]
-fn rings_beside_all_kinds() {
+fn periodic_axes_with_all_kinds_of_axes() {
     for (k, n) in [1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31].into_iter().enumerate() {
         for other in 0..9 {
             let m = [1, 2, 3, 5, 6, 7, 9][(k + other) % 7];
@@ -139,9 +139,9 @@ fn rings_beside_all_kinds() {
     }
 }
 
-/// The same with spacings that vary along either axis, or along both.
+/// The same with variable spacing along one axis, or along both.
 #[test]
-fn rings_whose_spacings_vary() {
+fn periodic_axes_with_variable_spacing() {
     for (k, n) in [1, 2, 3, 4, 6, 7, 11, 16, 19].into_iter().enumerate() {
         for other in [0, 1, 6, 8] {
             let m = [4, 2, 3, 5, 8][(k + other) % 5];
@@ -159,9 +159,9 @@ fn rings_whose_spacings_vary() {
     }
 }
 
-/// Every choice of axes that are rings, and of axes whose spacings vary.
+/// All choices of periodic axes and of axes with variable spacing.
 #[test]
-fn rings_in_three_dimensions() {
+fn periodic_axes_in_three_dimensions() {
     for sizes in [[4, 5, 6], [1, 3, 2], [3, 3, 3], [7, 2, 5], [2, 9, 4]] {
         for choice in 1..64 {
             let axis = |k: usize| {
@@ -177,7 +177,7 @@ fn rings_in_three_dimensions() {
 }
 
 #[test]
-fn what_is_not_solved_is_named() {
+fn errors_name_the_method() {
     let neumann = Poisson::new(&[8, 8]).boundary(BoundaryKind::Neumann).shift(1.0);
     for method in [PoissonMethod::Bcr2, PoissonMethod::Bcr4] {
         let error = neumann.clone().method(method).plan::<f64>().unwrap_err();
@@ -185,7 +185,7 @@ fn what_is_not_solved_is_named() {
     }
 }
 
-/// By the door, that is with what is copied, removed and measured.
+/// Whole solves, including copies, the removed part of f and the residuals, give the same bits for any number of threads.
 #[test]
 fn same_bits_for_any_number_of_threads() {
     let f = numbers(260 * 300);

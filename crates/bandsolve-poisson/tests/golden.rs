@@ -1,13 +1,13 @@
-//! Golden numbers of poisson.json: sums and samples of u.
+//! Sums and samples of u, compared with the reference values of poisson.json.
 
 use bandsolve_poisson::{Poisson, PoissonMethod};
 use serde_json::Value;
 
-/// Methods that solve every problem of the file.
+/// The methods that solve all problems of the file.
 const METHODS: [PoissonMethod; 5] =
     [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
 
-/// The file; `None`, with a word, where it is not beside the checkout.
+/// The contents of the file. If the file does not exist, the test is skipped with a message.
 fn golden() -> Option<Value> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/poisson.json");
     let Ok(text) = std::fs::read_to_string(&path) else {
@@ -18,7 +18,7 @@ fn golden() -> Option<Value> {
 }
 
 fn right_hand_side(n: usize) -> Vec<f64> {
-    // This file was made from x = 1, not from 0 as the others.
+    // The generator of this file starts with x = 1, and those of the other files with x = 0.
     let mut x = 1u64;
     let mut next = || {
         x = (1_103_515_245 * x + 12345) % (1 << 31);
@@ -28,7 +28,7 @@ fn right_hand_side(n: usize) -> Vec<f64> {
 }
 
 #[test]
-fn sums_and_samples_are_the_golden_ones() {
+fn sums_and_samples_match_the_golden_values() {
     let Some(cases) = golden() else { return };
     for case in cases.as_array().expect("a list") {
         let shape: Vec<usize> = serde_json::from_value(case["shape"].clone()).expect("a shape");

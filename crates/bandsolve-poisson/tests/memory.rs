@@ -1,4 +1,4 @@
-//! Memory that is not there is an error: each allocation that grows with a problem is made to fail.
+//! Each allocation whose size grows with the problem fails once. Every failure must return an error.
 
 use bandsolve::Error;
 use bandsolve_poisson::{AxisPencil, BoundaryKind, Grid, Poisson, PoissonMethod, SeparablePencils, Side};
@@ -7,27 +7,27 @@ use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
 #[global_allocator]
 static MEMORY: WatchedMemory = WatchedMemory;
 
-/// Arrays that grow have more bytes: one number for each of at least 130 unknowns along an axis.
+/// Size above which an allocation fails, in bytes. Arrays that grow with the problem are larger, with at least 130 unknowns per axis.
 const BYTES: usize = 1024;
 
 fn graded(n: usize) -> Vec<f64> {
     (0..n).map(|i| i as f64 + 0.4 * (i as f64 * 0.9).sin()).collect()
 }
 
-/// Plans the problem and solves for one right-hand side, with every allocation of either failing once.
+/// Plan the problem and solve for one right-hand side, repeatedly. Each allocation fails once.
 fn check(what: &str, problem: &Poisson, f: &[f64]) {
     let refused = fail_each(what, BYTES, || problem.plan::<f64>()?.solve(f));
     assert!(refused > 1, "{what}");
 }
 
-/// One test, so that no other one allocates meanwhile.
+/// A single test, so that no other test allocates at the same time.
 #[test]
-fn every_array_may_be_missing() {
+fn every_allocation_can_fail() {
     differences();
-    spacings_that_vary_and_values_along_sides();
-    two_matrices_an_axis();
+    variable_spacing_and_values_along_sides();
+    two_matrices_per_axis();
     slabs();
-    boxes_that_are_too_large();
+    too_large_boxes();
 }
 
 fn differences() {
@@ -52,7 +52,7 @@ fn differences() {
     }
 }
 
-fn spacings_that_vary_and_values_along_sides() {
+fn variable_spacing_and_values_along_sides() {
     let shape = [131, 140];
     let f: Vec<f64> = (0..131 * 140).map(|k: usize| ((k * 37) % 101) as f64 - 50.0).collect();
     for kind in BoundaryKind::ALL {
@@ -80,7 +80,7 @@ fn spacings_that_vary_and_values_along_sides() {
     assert!(values > 2);
 }
 
-fn two_matrices_an_axis() {
+fn two_matrices_per_axis() {
     for lumped in [false, true] {
         for shape in [&[200usize][..], &[131, 135], &[4, 5, 140]] {
             let pencil = |n: &usize| {
@@ -110,8 +110,8 @@ fn slabs() {
     }
 }
 
-/// Sizes beyond the addresses that there are, and beyond what can be counted.
-fn boxes_that_are_too_large() {
+/// Sizes that exceed the address space, and sizes that overflow `usize`.
+fn too_large_boxes() {
     let shapes = [
         &[1usize << 45][..],
         &[1 << 60],

@@ -1,4 +1,4 @@
-//! The general separable form, against banded LU of the matrix that is written out.
+//! The general separable form, compared with banded LU of the assembled matrix.
 
 mod common;
 
@@ -6,7 +6,7 @@ use bandsolve::Error;
 use bandsolve_poisson::{AxisPencil, PoissonMethod, SeparablePencils};
 use common::{WrittenOut, distance, right_hand_side};
 
-/// An axis as the two matrices of it: sub, diag, sup.
+/// The diagonals `[sub, diag, sup]` of A and M of an axis.
 #[derive(Clone)]
 struct Matrices {
     a: [Vec<f64>; 3],
@@ -28,7 +28,7 @@ impl Matrices {
     }
 }
 
-/// Linear finite elements of n unknowns whose lengths vary, u = 0 at both ends; `lumped`: M is diagonal.
+/// Linear finite elements with n unknowns and variable spacing, with u = 0 at both ends. If `lumped`, M is diagonal.
 fn elements(n: usize, lumped: bool) -> Matrices {
     let steps = right_hand_side(n + 1, 3 + n as u64);
     let h: Vec<f64> = steps.iter().map(|x| 1.25 + x).collect();
@@ -39,7 +39,7 @@ fn elements(n: usize, lumped: bool) -> Matrices {
     Matrices { a, m }
 }
 
-/// Upwind differences: A is not symmetric.
+/// Upwind differences, with a non-symmetric A.
 fn upwind(n: usize) -> Matrices {
     let mut axis = elements(n, false);
     axis.a[0].iter_mut().for_each(|a| *a -= 0.75);
@@ -52,7 +52,7 @@ fn write_out(axes: &[Matrices], shift: f64) -> WrittenOut {
     let at = |matrix: &[Vec<f64>; 3], i: usize, j: usize| matrix[j + 1 - i][i];
     let mut rows = vec![Vec::new(); n];
     for (e, row) in rows.iter_mut().enumerate() {
-        // Column, the product of the M, and for each axis the product with its A in the place of its M.
+        // Column, Π m, and for each axis k the product a_k Π_{l≠k} m_l
         let mut terms = vec![(0usize, 1.0, Vec::<f64>::new())];
         let mut stride = n;
         for axis in axes {

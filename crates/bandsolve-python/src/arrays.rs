@@ -10,14 +10,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 
-/// A type of numbers that systems are solved in.
+/// A number type of the solvers.
 pub trait Number: Scalar + Element + bandsolve_gpu::DeviceScalar {}
 impl Number for f32 {}
 impl Number for f64 {}
 impl Number for Complex32 {}
 impl Number for Complex64 {}
 
-/// Which of them.
+/// A [`Number`] type, selected at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DtypeKind {
     pub complex: bool,
@@ -25,9 +25,9 @@ pub struct DtypeKind {
 }
 
 impl DtypeKind {
-    /// That of a NumPy array, whose numbers may have to be converted: integers to double precision, as SciPy does.
+    /// Get the number type for a NumPy array. As in SciPy, integers become double precision numbers.
     fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        // Numbers of types, as in `NPY_TYPES`: half and single precision, single complex, and all larger ones.
+        // The numbers are those of the enumeration `NPY_TYPES` of NumPy. 11: float, 23: half, 14: complex float.
         let (complex, double) = match array.dtype().num() {
             11 | 23 => (false, false),
             0..=10 | 12 | 13 => (false, true),
@@ -35,19 +35,19 @@ impl DtypeKind {
             15 | 16 => (true, true),
             _ => {
                 let found = array.dtype();
-                return Err(PyTypeError::new_err(format!("arrays of type {found} are not numbers")));
+                return Err(PyTypeError::new_err(format!("an array has the dtype {found}, expected numbers")));
             }
         };
         Ok(Self { complex, double })
     }
 
-    /// The smaller of those that hold numbers of both.
+    /// Get the smallest type that represents numbers of both types.
     pub fn join(self, other: Self) -> Self {
         Self { complex: self.complex || other.complex, double: self.double || other.double }
     }
 }
 
-/// Calls something generic with the type that a [`DtypeKind`] stands for.
+/// Call a generic function with the type that a [`DtypeKind`] selects.
 macro_rules! with_number {
     ($kind:expr, $call:ident($($argument:expr),* $(,)?)) => {
         match $kind {
@@ -60,14 +60,14 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
-/// `numpy.asarray`.
+/// Call `numpy.asarray`.
 fn asarray<'py>(value: &Bound<'py, PyAny>, options: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyAny>> {
     static FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = value.py();
     FUNCTION.import(py, "numpy", "asarray")?.call((value,), Some(&options.into_py_dict(py)?))
 }
 
-/// `numpy.asarray` for all arrays that users pass: masked ones, whose masks it would drop, are a `ValueError`.
+/// Convert an argument to an array. A masked array is a `ValueError`, because `numpy.asarray` drops the mask.
 #[pyfunction]
 pub fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Ok(array) = value.cast_exact::<PyUntypedArray>() {
@@ -75,8 +75,8 @@ pub fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
     }
     let listed = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
     if is_masked(value)? || listed && any_masked(value)? {
-        let message = "an array is masked, expected one without a mask: every number counts. Fill the masked entries, as by a.filled(0.0), \
-                       or leave them out";
+        let message = "an array is masked, expected one without a mask. Replace the masked entries, for example with a.filled(0.0), or remove \
+                       them.";
         return Err(PyValueError::new_err(message));
     }
     match value.cast::<PyUntypedArray>() {
@@ -85,7 +85,7 @@ pub fn as_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
     }
 }
 
-/// Whether an entry of a list is masked.
+/// Whether an item of a list is a masked array.
 fn any_masked(list: &Bound<'_, PyAny>) -> PyResult<bool> {
     for item in list.try_iter()? {
         if is_masked(&item?)? {
@@ -95,44 +95,42 @@ fn any_masked(list: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Whether it is a `numpy.ma.MaskedArray`.
+/// Whether an object is a `numpy.ma.MaskedArray`.
 fn is_masked(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    // Most entries of lists are numbers.
+    // Most items of lists are numbers, for which this test is faster.
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return Ok(false);
     }
     value.is_instance(CLASS.import(value.py(), "numpy.ma", "MaskedArray")?)
 }
 
-/// An argument as an array of whatever it holds, and what that is.
+/// Convert an argument to an array without a change of its type, and get the number type for it.
 pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, DtypeKind)> {
     let array = as_array(value)?;
     let kind = DtypeKind::of(&array)?;
     Ok((array, kind))
 }
 
-/// The array with numbers of this type, one after the other, the first index running fastest: itself, if it is so already.
+/// Convert an array to type `T` in Fortran order. The function copies only if the type, the order or the alignment differs.
 pub fn columns<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     in_order(array, "F", check_real::<T>, |array| array.is_fortran_contiguous())
 }
 
-/// The same with the last index running fastest.
+/// Convert an array to type `T` in C order, as [`columns`] does in Fortran order.
 pub fn rows<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     in_order(array, "C", check_real::<T>, |array| array.is_c_contiguous())
 }
 
-/// Refuses complex numbers where real ones are computed with: NumPy would drop their imaginary parts.
+/// Return an error for a complex array if `T` is real, because NumPy would drop the imaginary parts.
 fn check_real<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     match !T::COMPLEX && DtypeKind::of(array)?.complex {
-        true => {
-            Err(PyTypeError::new_err("an array or a result is complex, expected real numbers: the problem is real"))
-        }
+        true => Err(PyTypeError::new_err("an array or the result of a function is complex, expected real numbers")),
         false => Ok(()),
     }
 }
 
-/// Whole numbers of this type, one after the other.
+/// Convert an array to the integer type `I` in C order.
 pub fn integers<'py, I: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<I>>> {
     in_order(array, "C", |_| Ok(()), |array| array.is_c_contiguous())
 }
@@ -158,19 +156,21 @@ fn in_order<'py, T: Element>(
     if fits(&converted) {
         return Ok(converted);
     }
-    // Not aligned.
+    // `numpy.asarray` returns the array itself if only its alignment is wrong.
     Ok(converted.call_method1("copy", (order,))?.cast_into::<PyArrayDyn<T>>()?)
 }
 
-/// The numbers of an array that [`columns`], [`rows`] or [`integers`] has made.
+/// Get the numbers of an array that [`columns`], [`rows`] or [`integers`] returned.
 pub fn slice<'a, T: Element>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
-    // SAFETY: contiguous in one order or the other, aligned, and kept by the reference. As for NumPy's own functions, other
-    // threads must not write to it meanwhile.
+    // SAFETY: the array is contiguous in one order or the other, aligned, and kept alive by the reference. As for NumPy's own functions,
+    // other threads must not write to it in the meantime.
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
 }
 
-/// A new array of these dimensions, one or two, the first or the last index running fastest, filled by `fill`, which does not read
-/// it. `MemoryError` if there is no memory for it.
+/// Create an array with one or two dimensions, in Fortran or C order, and fill it with `fill`, which must not read it.
+///
+/// # Errors
+/// `MemoryError`.
 pub fn filled<'py, T: Number, R>(
     py: Python<'py>,
     dims: &[usize],
@@ -182,9 +182,9 @@ pub fn filled<'py, T: Number, R>(
     lengths.iter_mut().zip(dims).for_each(|(to, from)| *to = *from as npy_intp);
     let (count, flags) = (lengths.len() as c_int, c_int::from(fortran));
     let dtype = numpy::dtype::<T>(py).into_dtype_ptr();
-    // Not by `PyArray::new`, which panics where there is no memory.
-    // SAFETY: a type object, a type of numbers, which the call takes over, and as many lengths as are said; an error is looked for.
-    // Numbers in memory that NumPy has allocated are some numbers, whatever bits they have; all are written.
+    // `PyArray::new` panics if the allocation fails, so call NumPy directly.
+    // SAFETY: the call gets a type object, a number type, whose reference it takes over, and `count` lengths. A null result becomes an error.
+    // Every bit pattern in the new memory is a valid number.
     let array = unsafe {
         let class = get_type_object(py, NpyTypes::PyArray_Type);
         let (lengths, none) = (lengths.as_mut_ptr(), null_mut());
@@ -192,21 +192,23 @@ pub fn filled<'py, T: Number, R>(
             PY_ARRAY_API.PyArray_NewFromDescr(py, class, dtype, count, lengths, null_mut(), null_mut(), flags, none);
         Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyArrayDyn<T>>()
     };
-    // SAFETY: contiguous, and nobody else has it yet.
+    // SAFETY: the array is contiguous, and there is no other reference to it yet.
     let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });
     Ok((array, result))
 }
 
-/// The dimensions of right-hand sides, n or n × k.
+/// Check that right-hand sides have the shape (n,) or (n, k).
 pub fn check_rhs(rhs: &Bound<'_, PyUntypedArray>, n: usize) -> PyResult<()> {
     let dims = rhs.shape();
     if dims.len() != 1 && dims.len() != 2 {
-        let message =
-            format!("rhs has {} dimensions, expected 1 or 2: (n,) or (n, number of right-hand sides)", dims.len());
+        let message = format!("rhs has {} dimensions, expected 1 or 2: the shape ({n},) or ({n}, k)", dims.len());
         return Err(PyValueError::new_err(message));
     }
     if dims[0] != n {
-        return Err(PyValueError::new_err(format!("rhs has {} rows, expected {n} as the matrix has", dims[0])));
+        return Err(PyValueError::new_err(format!(
+            "rhs has {} rows, expected {n}, the number of rows of the matrix",
+            dims[0]
+        )));
     }
     Ok(())
 }

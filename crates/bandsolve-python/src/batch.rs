@@ -1,4 +1,4 @@
-//! Many systems at a time.
+//! Batches of tridiagonal systems.
 
 use crate::arrays::{Number, filled, rows, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Systems along the middle axis of arrays of three dimensions, which lie by rows.
+/// Systems along the middle axis of C-contiguous arrays with three dimensions.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     before: usize,
@@ -32,7 +32,8 @@ impl Places {
         self.count() * self.n
     }
 
-    /// Calls `each(from, at, length)` for neighbours in row i of some systems: where they begin in the array, and among these systems.
+    /// Call `each(from, at, length)` for every contiguous run in row i of some systems. The run starts at index `from` of the array, and at system
+    /// `at` of these systems.
     fn runs(self, systems: Range<usize>, i: usize, mut each: impl FnMut(usize, usize, usize)) {
         let mut s = systems.start;
         while s < systems.end {
@@ -43,7 +44,7 @@ impl Places {
         }
     }
 
-    /// Copies some systems row by row to rows of `width` numbers. The last system fills what is left of them.
+    /// Copy some systems to rows of `width` numbers. If there are fewer than `width` systems, copies of the last one fill the rows.
     fn gather<T: Copy>(self, array: &[T], systems: Range<usize>, rows: &mut [T], width: usize) {
         for (i, row) in rows.chunks_exact_mut(width).enumerate() {
             self.runs(systems.clone(), i, |from, at, length| {
@@ -54,7 +55,7 @@ impl Places {
         }
     }
 
-    /// Copies x of some systems back.
+    /// Copy x of some systems back to the array.
     fn scatter<T: Copy>(self, rows: &[T], systems: Range<usize>, x: &SharedOutput<'_, T>, width: usize) {
         for (i, row) in rows.chunks_exact(width).enumerate() {
             self.runs(systems.clone(), i, |to, at, length| x.put(to, &row[at..at + length]));
@@ -62,14 +63,14 @@ impl Places {
     }
 }
 
-/// An array that several threads write, each the entries of its own systems.
+/// An array that several threads write. Each thread writes only the entries of its systems.
 struct SharedOutput<'a, T> {
     base: *mut T,
     len: usize,
     array: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: the entries are plain numbers, and no two threads write the same ones: every system belongs to one part, every part to one thread.
+// SAFETY: no two threads write the same entry, because every system belongs to one part, and every part to one thread.
 unsafe impl<T: Number> Sync for SharedOutput<'_, T> {}
 
 impl<'a, T: Copy> SharedOutput<'a, T> {
@@ -77,23 +78,24 @@ impl<'a, T: Copy> SharedOutput<'a, T> {
         Self { base: all.as_mut_ptr(), len: all.len(), array: PhantomData }
     }
 
-    /// Writes numbers one after the other, from entry `first` on.
+    /// Write consecutive numbers, starting at entry `first`.
     fn put(&self, first: usize, values: &[T]) {
         assert!(first.checked_add(values.len()).is_some_and(|end| end <= self.len));
-        // SAFETY: inside the array, which is borrowed for writing alone; `values` is other memory, since nobody else has the array.
+        // SAFETY: the range is inside the array. The array is borrowed exclusively, so `values` does not overlap it.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), self.base.add(first), values.len()) }
     }
 }
 
-/// Bytes of a row of interleaved systems that are solved together: whole lines of the cache, eight of them.
+/// Number of bytes of a row of interleaved systems that are solved together: eight cache lines of 64 bytes.
 const BYTES_TOGETHER: usize = 512;
-/// Systems of one matrix that are solved together where each lies by itself: lanes of the shortest numbers.
+/// Number of contiguous systems with one matrix that are solved together: the number of SIMD lanes for f32.
 const SYSTEMS_TOGETHER: usize = 16;
-/// Bytes of a matrix that is repeated for each system, at most: they are read again and again from a cache.
+/// Maximum number of bytes of the copies of a shared matrix. The copies must stay in a cache, because each group of systems reads them again.
 const MOST_REPEATED: usize = 16 << 20;
 
-/// Solves systems along the middle axis of arrays of the shape `shape`, by rows; sub, diag and sup may also be one matrix of n rows.
-/// `place` tells the caller's number of a system, or index of a number, from those in memory.
+/// Solve systems along the middle axis of C-contiguous arrays of shape `shape`. sub, diag and sup may also be one matrix of n rows.
+///
+/// `place` converts the position of a system or of a number in memory to the position in the arrays of the caller, for error messages.
 #[pyfunction]
 #[pyo3(signature = (shape, sub, diag, sup, rhs, place, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
     device="cpu", full_output=false))]
@@ -119,26 +121,27 @@ pub fn solve_batch<'py>(
     let [one, all] = [places.n, places.len()];
     let alone = arrays[..3].iter().all(|array| array.shape() == [one]);
     if arrays[3].len() != all || !(alone || arrays[..3].iter().all(|array| array.len() == all)) {
-        return Err(PyValueError::new_err("sub, diag, sup and rhs are expected to have one shape"));
+        return Err(PyValueError::new_err("sub, diag, sup and rhs have different shapes, expected the same shape"));
     }
     let call = BatchCall { places, options, device: device.as_ref(), alone };
     with_number!(kind, batch(arrays.each_ref(), &call, place, full_output))
 }
 
-/// Whether many right-hand sides of one matrix are solved as a batch: not a few, nor of a matrix that does not stay in a cache.
+/// Whether to solve many right-hand sides of one matrix as a batch. This requires enough right-hand sides, and copies of the matrix that stay in a
+/// cache.
 #[pyfunction]
 pub fn batch_shares(n: usize, count: usize, interleaved: bool) -> bool {
-    // The largest numbers are complex ones in double precision.
+    // 16 bytes is the size of the largest number type, Complex64.
     let together = if interleaved { BYTES_TOGETHER } else { SYSTEMS_TOGETHER * 16 };
     count >= SYSTEMS_TOGETHER && n.saturating_mul(3 * together) <= MOST_REPEATED
 }
 
-/// What is solved, and how.
+/// A batch and its options.
 struct BatchCall<'a> {
     places: Places,
     options: CallOptions<'a>,
     device: Option<&'a Device>,
-    /// All systems have one matrix.
+    /// Whether all systems have the same matrix.
     alone: bool,
 }
 
@@ -169,7 +172,7 @@ where
     let (x, report) = filled(py, &[call.places.len()], false, solve)?;
     let wrong = |error: Error| match error {
         Error::Singular { row } if call.alone => exception(py, &Error::Singular { row: row % n }),
-        // Rows of one system after the other, however they lie in memory.
+        // The solver counts the rows system by system, for any order in memory.
         Error::Singular { row } => match place.call1((row / n, false)) {
             Ok(system) => lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n)),
             Err(error) => error,
@@ -186,12 +189,12 @@ where
     answer(x.into_any(), report?.map_err(wrong)?, full_output)
 }
 
-/// Plans for all systems, for those that are solved together, and for the rest of them.
+/// Plans for all systems, for a group of `width` systems, and for the last, smaller group.
 struct BatchPlans {
     all: Plan,
     together: Plan,
     rest: Plan,
-    /// Systems that are solved together.
+    /// Number of systems of a group, which are solved together.
     width: usize,
     layout: Layout,
 }
@@ -209,13 +212,13 @@ impl BatchCall<'_> {
         Ok(BatchPlans { all: plan(count)?, together, rest, width, layout })
     }
 
-    /// Threads that solve at the same time.
+    /// Number of threads that solve groups.
     fn tasks(&self) -> usize {
         tasks(self.options.thread_count(), self.places.len())
     }
 }
 
-/// Systems that lie as a batch has them.
+/// Solve systems that are stored as a batch.
 fn whole<T: Number>(
     ([sub, diag, sup], layout): ([&[T]; 3], Layout),
     on: (&Plan, Option<&Device>),
@@ -229,7 +232,7 @@ where
     once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, Op::Plain, rhs, x)
 }
 
-/// `count` copies of a matrix, one after the other or row by row.
+/// Copy a matrix `count` times, in the layout of a batch.
 fn repeated<T: Number>(matrix: [&[T]; 3], count: usize, layout: Layout) -> bandsolve::Result<[Vec<T>; 3]> {
     let repeat = |array: &[T]| {
         let mut all = room(array.len() * count)?;
@@ -249,7 +252,7 @@ fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
     Ok(list)
 }
 
-/// What came of each part; a place for every part.
+/// The result of every part.
 type Outcomes = Vec<Option<bandsolve::Result<Report>>>;
 
 fn outcomes(parts: usize) -> bandsolve::Result<Outcomes> {
@@ -258,7 +261,7 @@ fn outcomes(parts: usize) -> bandsolve::Result<Outcomes> {
     Ok(list)
 }
 
-/// The report of all parts, or the first error.
+/// Combine the reports of all parts, or return the first error.
 fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     let mut parts = parts.into_iter().flatten();
     let mut all = parts.next().expect("a part")?;
@@ -268,7 +271,7 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     Ok(all)
 }
 
-/// Right-hand sides of one matrix, one after the other.
+/// Solve contiguous systems with the same matrix.
 fn one_by_one<T: Number>(
     matrix: [&[T]; 3],
     (plans, call): (&BatchPlans, &BatchCall<'_>),
@@ -301,7 +304,7 @@ where
     joined(found)
 }
 
-/// Systems whose rows lie apart, copied some at a time to where they lie as a batch.
+/// Solve systems along a middle axis. Each thread copies groups of systems to interleaved storage.
 fn gathered<T: Number>(
     matrix: [&[T]; 3],
     (plans, call): (&BatchPlans, &BatchCall<'_>),
@@ -334,11 +337,11 @@ where
     joined(found)
 }
 
-/// Memory of a thread: some systems, row by row.
+/// The memory of a thread for one group of systems, interleaved.
 struct GatheredSystems<T> {
     places: Places,
     width: usize,
-    /// Those that are there.
+    /// The systems of the current group.
     systems: Range<usize>,
     sub: Vec<T>,
     diag: Vec<T>,
@@ -348,14 +351,14 @@ struct GatheredSystems<T> {
 }
 
 impl<T: Number> GatheredSystems<T> {
-    /// Room for right-hand sides, and for matrices where each system has its own.
+    /// Allocate memory for right-hand sides and, if each system has its own matrix, for matrices.
     fn new(places: Places, width: usize, matrices: bool) -> bandsolve::Result<Self> {
         let (all, some) = (places.n * width, if matrices { places.n * width } else { 0 });
         let (sub, diag, sup) = (zeros(some)?, zeros(some)?, zeros(some)?);
         Ok(Self { places, width, systems: 0..0, sub, diag, sup, rhs: zeros(all)?, x: zeros(all)? })
     }
 
-    /// Copies the systems of a part.
+    /// Copy the systems of a part.
     fn take(&mut self, part: usize, ([sub, diag, sup], matrices): ([&[T]; 3], bool), rhs: &[T]) {
         let (places, width) = (self.places, self.width);
         self.systems = part * width..((part + 1) * width).min(places.count());
@@ -367,7 +370,7 @@ impl<T: Number> GatheredSystems<T> {
         }
     }
 
-    /// An error with the place in the arrays of the caller.
+    /// Convert the positions in an error to positions in the whole batch.
     fn in_place(&self, error: Error, alone: bool) -> Error {
         let Places { n, after, .. } = self.places;
         let system = |k: usize| self.systems.start + k.min(self.systems.len() - 1);

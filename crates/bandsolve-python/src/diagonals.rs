@@ -1,14 +1,15 @@
-//! How long sub and sup are: the one rule of all functions that take them.
+//! The lengths of sub and sup, one rule for all functions that have these arguments.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Checks the lengths of sub and sup beside a diagonal of n: n − 1; n if the matrix is periodic, or if the call says that the arrays are
-/// padded. Arrays of length n are not accepted silently: `ab[2]` and `ab[0]` of SciPy's band storage have that length, and their entries
-/// stand elsewhere. `periodic` is None for functions that solve open systems alone. `slices` tells how the diagonals are taken from what they may be in.
+/// Check that sub and sup have length n − 1, or length n if `periodic` or `padded` is set.
+///
+/// Without these options, length n is an error: `ab[2]` and `ab[0]` of SciPy's band storage have length n, but another indexing. `periodic` is None
+/// for functions that solve only open systems. `slices` is a sentence of the message that names the slices to pass.
 ///
 /// # Errors
-/// `ValueError`, with the slices that are right.
+/// `ValueError`, with `slices` in the message if they help.
 #[pyfunction]
 pub fn check_off_diagonals(
     lengths: (usize, usize),
@@ -20,8 +21,8 @@ pub fn check_off_diagonals(
     let may_be_periodic = periodic.is_some();
     let periodic = periodic.unwrap_or(false);
     if periodic && padded {
-        let message = "padded and periodic are both True, expected one of them: sub[0] and sup[-1] of a periodic matrix are its \
-                       corners. Leave out padded";
+        let message = "padded and periodic are both True, expected at most one of them. Omit padded: sub[0] and sup[-1] of a periodic matrix \
+                       are its corners.";
         return Err(PyValueError::new_err(message));
     }
     let full = periodic || padded;
@@ -33,14 +34,11 @@ pub fn check_off_diagonals(
         let mut message = format!("{name} has length {length}, expected {expected}: diag has length {n}");
         if full {
             let option = if periodic { "periodic" } else { "padded" };
-            message += &format!(", and with {option}=True all three are of one length");
+            message += &format!(". With {option}=True, sub, diag and sup have the same length.");
         } else if length == n {
-            message += &format!(
-                ", and an open system has one coupling fewer. {slices} If sub[0] and sup[-1] are only placeholders, pass \
-                 padded=True"
-            );
+            message += &format!(". {slices} If sub[0] and sup[-1] are placeholders, pass padded=True.");
             if may_be_periodic {
-                message += ". If they couple the first with the last unknown, pass periodic=True";
+                message += " If sub[0] and sup[-1] are the corners of a periodic matrix, pass periodic=True.";
             }
         }
         return Err(PyValueError::new_err(message));
@@ -48,5 +46,5 @@ pub fn check_off_diagonals(
     Ok(())
 }
 
-/// How the diagonals are taken from band storage.
-pub const SLICES: &str = "Of band storage as SciPy has it, pass sub = ab[2, :-1], diag = ab[1], sup = ab[0, 1:].";
+/// The slices for SciPy's band storage, as a sentence of an error message.
+pub const SLICES: &str = "For SciPy's band storage, pass sub = ab[2, :-1], diag = ab[1], sup = ab[0, 1:].";

@@ -1,4 +1,4 @@
-//! Eigenvalues: matrices and inverses as arrays by rows or as functions; of matrices in a band by factors, with counts.
+//! Eigenvalues of matrices that are sparse arrays or Python functions. For matrices with a narrow band, also factors and counts of eigenvalues.
 
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
@@ -18,7 +18,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A matrix by rows or a function.
+/// A sparse matrix, or a Python function.
 enum PyMatrix<T: Number> {
     Rows(Csr<'static, T, u32>),
     Function(PyOperator),
@@ -65,7 +65,7 @@ impl<T: Number> LinearOperator<T> for PyMatrix<T> {
     }
 }
 
-/// What a search is asked for.
+/// The options of a search.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct EigenOptions {
@@ -83,7 +83,7 @@ struct EigenOptions {
 }
 
 impl EigenOptions {
-    /// The search that is asked for; without a start if that has no entries.
+    /// Create the solver. An empty `start` means a random start vector.
     fn solver<'a, T: Number>(&self, start: &'a [T]) -> PyResult<EigenSolver<'a, T>> {
         let which: Which = self.which.parse().map_err(PyValueError::new_err)?;
         let solver =
@@ -94,13 +94,13 @@ impl EigenOptions {
     }
 }
 
-/// A, B and the inverse of A − σB or B.
+/// A, B, and the inverse of A − σB or of B.
 type Matrices<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-/// Values, vectors and a report.
+/// Eigenvalues, eigenvectors and a report.
 type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyDict>);
 
-/// Eigenvalues, see `bandsolve.eigen`. `start` has the type of the numbers, and no entries where there is no start.
+/// Find eigenvalues, see `bandsolve.eigen`. `start` determines the number type. It is empty if there is no start vector.
 #[pyfunction]
 pub fn eigenvalues<'py>(
     n: usize,
@@ -147,22 +147,23 @@ fn eigenvalues_of<'py, T: Number>(
     found?.map_err(|error| exception(py, &error))?
 }
 
-/// What was found, as arrays of Python.
+/// Convert the result of a Hermitian problem to NumPy arrays.
 fn hermitian<T: Number>(py: Python<'_>, n: usize, found: HermitianEigen<T>) -> PyResult<Found<'_>> {
     let report = dictionary_of(py, found.report)?;
     report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
     Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
 }
 
-/// [`hermitian`] of general problems.
+/// Convert the result of a general problem to NumPy arrays.
 fn general(py: Python<'_>, n: usize, found: GeneralEigen) -> PyResult<Found<'_>> {
     let report = dictionary_of(py, found.report)?;
     report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
     Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
 }
 
-/// Eigenvalues nearest to sigma of matrices A and B by rows, which are factored and counted here as bands or block diagonals; `None` if
-/// that takes more than `most` numbers.
+/// Find the eigenvalues nearest to sigma of sparse matrices A and B, with factors and counts of banded or block tridiagonal matrices.
+///
+/// Return `None` if that storage of one matrix needs more than `most` numbers.
 #[pyfunction]
 pub fn eigenvalues_nearest<'py>(
     n: usize,
@@ -204,8 +205,10 @@ fn nearest_of<'py, T: Number>(
     nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
 }
 
-/// An error if the B of a pencil is seen not to be positive definite: the negative eigenvalues of a band of at most `most` numbers are
-/// counted; of other matrices by rows, the minors of one row and of two are looked at; of these and of functions, [a few products](few_products).
+/// Return an error if a test shows that the matrix B of a pencil is not positive definite.
+///
+/// If banded storage needs at most `most` numbers, count the negative eigenvalues. For other sparse matrices, test the principal minors of order 1
+/// and 2, and [a few products](few_products). For functions, test only the products.
 #[pyfunction]
 pub fn check_mass(n: usize, most: usize, mass: &Bound<'_, PyAny>, start: &Bound<'_, PyAny>) -> PyResult<()> {
     let dtype = array(start)?.1;
@@ -230,8 +233,7 @@ fn check_mass_of<T: Number>(py: Python<'_>, (n, most): (usize, usize), mass: &Bo
     }
 }
 
-/// Refuses a Hermitian matrix with a negative minor of one row, or of two: with a negative entry on the diagonal, or with another one of
-/// which |mᵢⱼ|² is above mᵢᵢ·mⱼⱼ.
+/// Return an error if a principal minor of order 1 or 2 of a Hermitian matrix is negative: mᵢᵢ < 0, or |mᵢⱼ|² > mᵢᵢ·mⱼⱼ.
 fn check_minors<T: Scalar>(m: &Csr<'_, T, u32>) -> bandsolve::Result<()> {
     let n = m.rows();
     let (mut diag, mut row) = (zeroed(n)?, zeroed::<T>(n)?);
@@ -242,10 +244,10 @@ fn check_minors<T: Scalar>(m: &Csr<'_, T, u32>) -> bandsolve::Result<()> {
             return Err(Error::NotDefinite { row: i });
         }
     }
-    // Entries of a matrix that is singular may be rounded.
+    // Rounding of the entries can make a minor of a singular matrix negative.
     let rounding = 1.0 + 16.0 * T::Real::EPSILON.to_f64();
     for i in 0..n {
-        // Entries at the same place add up.
+        // Duplicate entries add up.
         m.row(i).for_each(|(j, value)| row[j] += value);
         for (j, _) in m.row(i) {
             let entry = Scalar::abs(core::mem::replace(&mut row[j], T::ZERO)).to_f64();
@@ -257,10 +259,11 @@ fn check_minors<T: Scalar>(m: &Csr<'_, T, u32>) -> bandsolve::Result<()> {
     Ok(())
 }
 
-/// Refuses a Hermitian operator M of which xᴴ·M·x is negative for a vector x of the space of 16 products with a random vector. An eigenvalue
-/// that is less than the others by a good part of ‖M‖ is seen, one just below 0 may not be.
+/// Return an error if xᴴ·M·x is negative for a vector x in the Krylov space of 16 products of M with a random vector.
+///
+/// The test can miss a negative eigenvalue near 0. It finds one that is well separated, relative to ‖M‖, from the other eigenvalues.
 fn few_products<T: Number>(mass: &PyMatrix<T>) -> bandsolve::Result<()> {
-    // The residual of the smallest Ritz value is so small only if the eigenvalue has its sign.
+    // With this tolerance, the residual of the smallest Ritz value is at most half its modulus, so an eigenvalue with the same sign exists.
     let solver = EigenSolver::new(1).which(Which::SmallestReal).tol(0.5).ncv(16).max_restarts(0).second_look(false);
     let found = solver.hermitian(&EigenProblem::new(mass))?;
     let rounding = 1e3 * T::Real::EPSILON.to_f64() * found.report.norms[0];
@@ -274,13 +277,13 @@ fn few_products<T: Number>(mass: &PyMatrix<T>) -> bandsolve::Result<()> {
     }
 }
 
-/// The entries beside the diagonal at most.
+/// Get the larger bandwidth of a matrix, from its non-zero entries.
 fn width_of<T: Scalar>(a: &Csr<'_, T, u32>) -> usize {
     let of_row = |i: usize| a.row(i).filter(|(_, value)| *value != T::ZERO).map(move |(j, _)| i.abs_diff(j)).max();
     (0..a.rows()).filter_map(of_row).max().unwrap_or(0)
 }
 
-/// Rows of a block, if block diagonals hold the entries in fewer places than the band of `width` entries on either side.
+/// Choose the block size, if block tridiagonal storage needs fewer numbers than a band of `width` entries on each side of the diagonal.
 fn block_of<T: Scalar>(matrices: &[&Csr<'_, T, u32>], width: usize) -> Option<usize> {
     let n = matrices[0].rows();
     let inside = |a: &Csr<'_, T, u32>, block: usize| {
@@ -319,7 +322,7 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
     hermitian(py, a.rows(), found.map_err(failed)?)
 }
 
-/// A matrix by rows as a band; entries at the same place add up.
+/// Convert a sparse matrix to banded storage. Duplicate entries add up.
 fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Banded<'static, T>> {
     let (n, leading) = (a.rows(), 2 * width + 1);
     let mut bands = zeroed(n.saturating_mul(leading))?;
@@ -331,13 +334,13 @@ fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Bande
     Banded::from_vec(n, width, width, bands)
 }
 
-/// A matrix by rows as block diagonals; entries at the same place add up.
+/// Convert a sparse matrix to block tridiagonal storage. Duplicate entries add up.
 fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
     let (n, square) = (a.rows(), block * block);
     let mut arrays: [Vec<T>; 3] = [zeroed(n * block)?, zeroed(n * block)?, zeroed(n * block)?];
     for i in 0..n {
         let (row, inside) = (i / block, i % block);
-        // Columns are counted from the first of the block before the diagonal one.
+        // Count columns from the first column of the subdiagonal block.
         let first = row * block;
         for (j, value) in a.row(i).filter(|(j, _)| *j + block >= first && *j < first + 2 * block) {
             let from = j + block - first;
@@ -348,7 +351,7 @@ fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<Blo
     BlockTridiagonal::from_vecs(block, arrays, false)
 }
 
-/// Vectors as the columns of an array.
+/// Copy vectors to the columns of an array.
 fn vectors<'py, T: Number>(py: Python<'py>, n: usize, vectors: &[T]) -> PyResult<Bound<'py, PyAny>> {
     let count = vectors.len().checked_div(n).unwrap_or(0);
     let (array, ()) = filled(py, &[n, count], true, |to| to.copy_from_slice(vectors))?;

@@ -1,12 +1,12 @@
-//! Errors of the library as NumPy and SciPy raise them.
+//! Conversion of errors to Python exceptions.
 
-use bandsolve::Error;
+use bandsolve::{Error, Shape};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// `numpy.linalg.LinAlgError`.
+/// Create a `numpy.linalg.LinAlgError`.
 pub fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     match CLASS.import(py, "numpy.linalg", "LinAlgError") {
@@ -15,7 +15,7 @@ pub fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
     }
 }
 
-/// The exception for an error: wrong arguments are `ValueError`, matrices that cannot be solved `LinAlgError`.
+/// Convert an error to an exception: `ValueError` for a wrong argument, `LinAlgError` for a system without an accurate solution.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error.cause() {
@@ -28,4 +28,19 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::NoDevice { .. } | Error::Device { .. } => PyRuntimeError::new_err(message),
         _ => PyValueError::new_err(message),
     }
+}
+
+/// The exception for an error in a matrix of this shape: it names an entry by its indices in the caller's array.
+pub fn exception_for(py: Python<'_>, shape: Shape, error: &Error) -> PyErr {
+    let at = match (error, shape) {
+        (Error::NotFinite { array: "bands", index }, Shape::Banded { lower, upper, .. }) => {
+            let diagonals = lower + upper + 1;
+            format!("ab[{}, {}]", index % diagonals, index / diagonals)
+        }
+        (Error::NotFinite { array, index }, Shape::BlockTridiagonal { block, .. }) => {
+            format!("{array}[{}, {}, {}]", index / (block * block), index % block, index / block % block)
+        }
+        _ => return exception(py, error),
+    };
+    PyValueError::new_err(format!("{at} is not finite"))
 }

@@ -1,8 +1,8 @@
-//! Factors that are kept.
+//! The class `Factor`.
 
 use crate::arrays::{DtypeKind, Number, array, columns, slice, with_number};
 use crate::diagonals::{SLICES, check_off_diagonals};
-use crate::errors::exception;
+use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex};
 use std::sync::{Arc, OnceLock};
 
-/// Factors of a matrix that is kept with them.
+/// Factors of a matrix, with the matrix.
 struct HeldFactors<T: Number, M> {
     plan: Plan,
-    /// Of a matrix on a device: made when what the device does not tell is first asked for.
+    /// Factors on the CPU. For a device, they are computed at the first call of a function that the device does not have, such as `rcond`.
     on_host: OnceLock<Box<dyn Inspect<T>>>,
     on_device: Option<OnDevice<'static, T>>,
-    /// For factors that are still to be made.
+    /// The matrix for the factors on the CPU, if those do not exist yet.
     matrix: Option<Arc<M>>,
 }
 
@@ -42,14 +42,14 @@ where
     fn inspect(&self) -> bandsolve::Result<&dyn Inspect<T>> {
         if let (None, Some(matrix)) = (self.on_host.get(), &self.matrix) {
             let factor = self.plan.factor_shared(matrix.clone())?;
-            // Another thread may have been faster.
+            // Another thread may have set the factors in the meantime. They are equal.
             let _ = self.on_host.set(Box::new(factor));
         }
         Ok(&**self.on_host.get().expect("made"))
     }
 }
 
-/// Factors of any type.
+/// Factors of any number type and any kind of matrix.
 trait DynFactor: Send + Sync {
     fn shape(&self) -> Shape;
     fn kind(&self) -> DtypeKind;
@@ -75,7 +75,7 @@ where
     }
     fn solve<'py>(&self, task: &SolveCall<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let op = task.op;
-        task.solve_by::<T>(self.plan.shape().n(), |rhs, x| match &self.on_device {
+        task.solve_by::<T>(self.plan.shape(), |rhs, x| match &self.on_device {
             Some(factor) => solve_by(factor, op, rhs, x),
             None => solve_by(self.inspect()?, op, rhs, x),
         })
@@ -87,7 +87,8 @@ where
         Ok(self.inspect()?.norm(norm))
     }
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.inspect()?.determinant()).map_err(|error| exception(py, &error))?;
+        let found =
+            py.detach(|| self.inspect()?.determinant()).map_err(|error| exception_for(py, self.shape(), &error))?;
         let (re, im) = (found.phase.re().to_f64(), found.phase.im().to_f64());
         match T::COMPLEX {
             true => (PyComplex::from_doubles(py, re, im), found.log_abs).into_bound_py_any(py),
@@ -106,7 +107,7 @@ where
 ///
 /// See Also
 /// --------
-/// - `bandsolve.Report`: what ``solve(rhs, full_output=True)`` returns with x.
+/// - `bandsolve.Report`: ``solve(rhs, full_output=True)`` returns a report with x.
 ///
 /// Examples
 /// --------
@@ -137,7 +138,7 @@ fn solved_on(device: &Device) -> String {
     format!("solved on {}", device.name())
 }
 
-/// The norm of this name: `1` or `inf`.
+/// Parse the norm: 1 or infinity.
 fn norm_of(norm: &Bound<'_, PyAny>) -> PyResult<Norm> {
     match norm.extract::<f64>() {
         Ok(1.0) => Ok(Norm::One),
@@ -153,7 +154,7 @@ impl PyFactor {
     /// Parameters
     /// ----------
     /// rhs : (n,) or (n, k) array_like
-    ///     One right-hand side, or k right-hand sides as columns. Complex `rhs` are possible with a real matrix. The solver rounds `rhs` to the
+    ///     One right-hand side, or k right-hand sides as columns. A complex `rhs` is allowed with a real matrix. The solver rounds `rhs` to the
     ///     precision of the factors.
     /// transpose : bool or "conj", default False
     ///     True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
@@ -165,8 +166,8 @@ impl PyFactor {
     /// x : ndarray, shape of rhs
     ///     The solution, in the precision of the factors.
     /// report : Report
-    ///     Only with ``full_output=True``. For complex `rhs` and a real matrix, the report is that of the real or the imaginary part, whichever
-    ///     has the larger backward error.
+    ///     Only with ``full_output=True``. For a complex `rhs` and a real matrix, the report is that of the part of `rhs`, real or imaginary, with the
+    ///     larger backward error.
     ///
     /// Raises
     /// ------
@@ -244,7 +245,7 @@ impl PyFactor {
     #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
     fn rcond(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let norm = norm.map_or(Ok(Norm::One), norm_of)?;
-        py.detach(|| self.factor.rcond(norm)).map_err(|error| exception(py, &error))
+        py.detach(|| self.factor.rcond(norm)).map_err(|error| exception_for(py, self.factor.shape(), &error))
     }
 
     /// Return the norm of the matrix.
@@ -261,7 +262,7 @@ impl PyFactor {
     #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
     fn norm(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let norm = norm.map_or(Ok(Norm::One), norm_of)?;
-        py.detach(|| self.factor.norm(norm)).map_err(|error| exception(py, &error))
+        py.detach(|| self.factor.norm(norm)).map_err(|error| exception_for(py, self.factor.shape(), &error))
     }
 
     /// Return the sign and the logarithm of the modulus of the determinant, as `numpy.linalg.slogdet` does.
@@ -298,7 +299,7 @@ impl PyFactor {
             HeldFactors::new(matrix()?, &plan, device)
         };
         let held = py.detach(held).map_err(|error| exception(py, &error))?;
-        // As the reports of its solves say.
+        // `method` and `reason` must equal those in the reports of the solves.
         let (method, reason) = match device {
             Some(device) => (held.plan.asked_method(), solved_on(device)),
             None => (held.plan.chosen_method(), held.plan.reason().into()),
@@ -306,7 +307,7 @@ impl PyFactor {
         Ok(Self { factor: Box::new(held), method: method.name(), reason })
     }
 
-    /// Solves for complex right-hand sides with a real matrix: both parts as columns beside one another.
+    /// Solve for complex right-hand sides with a real matrix: first the real part, then the imaginary part.
     fn solve_complex<'py>(
         &self,
         rhs: &Bound<'py, PyUntypedArray>,
@@ -384,8 +385,8 @@ impl PyFactor {
 /// -----
 /// **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
 ///
-/// **Cost.** A solve takes half the time of `bandsolve.solve_tridiagonal` for n < 128, and the same time for larger n. The reason is that
-/// the method `rpts` keeps no factors: it eliminates again, which takes no longer than to read factors.
+/// **Cost.** A solve takes half the time of `bandsolve.solve_tridiagonal` for n < 128, and the same time for larger n, where the method is `rpts`.
+/// `rpts` keeps no factors, because a new elimination takes no longer than reading factors.
 ///
 /// **Accuracy and threads.** The same as for `bandsolve.solve_tridiagonal`.
 ///
@@ -430,7 +431,7 @@ pub fn factor_tridiagonal<'py>(
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }
 
-/// The numbers of an array in memory of our own.
+/// Copy the numbers of an array in Fortran order.
 fn own<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
     copied(slice(&columns::<T>(array)?)).map_err(|error| exception(array.py(), &error))
 }

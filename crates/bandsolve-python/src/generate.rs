@@ -6,18 +6,18 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Name and description of every family of matrices.
+/// Get the name and the description of every family of matrices.
 #[pyfunction]
 pub fn families() -> Vec<(&'static str, &'static str)> {
     gallery::families().iter().map(|family| (family.name, family.description)).collect()
 }
 
-/// A matrix: `("tridiagonal", sub, diag, sup, periodic)`, or `("banded", lower, upper, bands)`.
+/// Generate a matrix: `("tridiagonal", sub, diag, sup, periodic)`, or `("banded", lower, upper, bands)`.
 #[pyfunction]
 pub fn generate<'py>(py: Python<'py>, name: &str, n: usize, seed: u64) -> PyResult<Bound<'py, PyAny>> {
     let family = gallery::family(name).ok_or_else(|| {
         let names: Vec<_> = gallery::families().iter().map(|family| family.name).collect();
-        PyValueError::new_err(format!("there is no family {name:?}; there are {}", names.join(", ")))
+        PyValueError::new_err(format!("name is {name:?}, expected one of {}", names.join(", ")))
     })?;
     match family.generate(n, seed) {
         gallery::System::Tridiagonal(a) => {

@@ -1,4 +1,4 @@
-//! Ctrl-C, and other signals whose handlers raise exceptions, during long computations.
+//! Interruption of long computations by Ctrl-C, and by other signals whose handlers raise exceptions.
 
 use bandsolve::interrupt::{Stop, interruptible};
 use core::cell::{Cell, RefCell};
@@ -6,18 +6,18 @@ use pyo3::prelude::*;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Between two looks at Python's signals, for which the interpreter's lock is needed.
+/// Minimum time between two checks for signals. A check needs the GIL.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a signal handler has raised.
+/// The exception that a signal handler raised.
 type Raised = Rc<RefCell<Option<PyErr>>>;
 
-/// Looks at Python's signals, and keeps what a handler raises.
+/// Create a check for signals that stores the exception of a handler in `raised`.
 fn signals(raised: Raised) -> Stop {
     let looked = Cell::new(Instant::now());
     Rc::new(move || {
         if raised.borrow().is_none() && looked.get().elapsed() >= LOOK {
-            // Handlers are functions of Python, which may take long or call this package.
+            // A handler may call this package, so `raised` must not be borrowed during the call.
             let error = Python::attach(|py| py.check_signals()).err();
             looked.set(Instant::now());
             *raised.borrow_mut() = error;
@@ -26,10 +26,10 @@ fn signals(raised: Raised) -> Stop {
     })
 }
 
-/// Calls `work` without the interpreter's lock. If a signal handler raises an exception meanwhile, such as `KeyboardInterrupt` after Ctrl-C,
-/// the work ends at its next check for interrupts, and the exception is the error.
+/// Call `work` without the GIL. If a signal handler raises an exception, such as `KeyboardInterrupt` after Ctrl-C, `work` ends at its next check
+/// for interrupts. The function then returns the exception.
 ///
-/// Python calls signal handlers on its main thread only. On other threads nothing is interrupted.
+/// Python calls signal handlers only on its main thread, so signals do not interrupt `work` on other threads.
 pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (result, raised) = py.detach(|| {
         let raised = Raised::default();

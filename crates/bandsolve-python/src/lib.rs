@@ -1,5 +1,6 @@
-//! What the Python package is built on: NumPy arrays in, NumPy arrays out, the interpreter's lock released while numbers are
-//! crunched. Names, defaults and docstrings that users see are in `python/bandsolve`.
+//! The compiled module of the Python package. Functions take and return NumPy arrays, and release the GIL during computations.
+//!
+//! Public names, defaults and most docstrings are in `python/bandsolve`.
 
 mod arrays;
 mod batch;

@@ -1,4 +1,4 @@
-//! How to solve: methods, pivoting, threads.
+//! Options of solvers: methods, pivoting, threads, devices.
 
 use crate::errors::exception;
 use bandsolve::{Method, Op, Pivoting, Plan};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Threads of every solve that is not told how many; 0: all there are.
+/// Default number of threads. 0 means all threads of the machine.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Set the default number of threads for all solvers of the process.
@@ -46,7 +46,7 @@ pub fn set_num_threads(threads: Option<ThreadCount>) {
     THREADS.store(threads.map_or(0, |threads| threads.0), Ordering::Relaxed);
 }
 
-/// How many threads a call asks for: one at least.
+/// The number of threads for a call, at least 1.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadCount(usize);
 
@@ -54,7 +54,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ThreadCount {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // Numbers that are too large for the type are no other type.
+        // A number above the range of `isize` is a `ValueError`, as other invalid numbers.
         match value.extract::<isize>() {
             Ok(threads) if threads > 0 => Ok(Self(threads.unsigned_abs())),
             Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => Err(error),
@@ -67,7 +67,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ThreadCount {
     }
 }
 
-/// A number as messages show it; Python itself does not write out the longest.
+/// A number for an error message. Python does not convert integers with thousands of digits to text.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| "a number of thousands of digits".into(), |text| text.to_string())
 }
@@ -105,8 +105,8 @@ pub fn get_num_threads() -> usize {
 ///
 /// Notes
 /// -----
-/// Not every method solves every kind of system: "thomas", for example, solves tridiagonal systems alone. A solver raises a `ValueError` for the
-/// others. "auto" chooses a method by the kind and the size of the system.
+/// Not every method solves every kind of system. For example, "thomas" solves only tridiagonal systems, and raises a `ValueError` for other systems.
+/// "auto" chooses a method by the kind and the size of the system.
 ///
 /// Examples
 /// --------
@@ -122,7 +122,7 @@ pub fn methods() -> Vec<&'static str> {
     Method::ALL.iter().map(|method| method.name()).collect()
 }
 
-/// What a call says about how to solve.
+/// The options of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallOptions<'a> {
     pub method: &'a str,
@@ -133,7 +133,7 @@ pub struct CallOptions<'a> {
 }
 
 impl CallOptions<'_> {
-    /// The same plan as the call wants it.
+    /// Set the options of the call in a plan.
     pub fn plan(&self, plan: Plan) -> PyResult<Plan> {
         let mut plan = plan.verify(self.verify);
         if self.method != "auto" {
@@ -148,12 +148,12 @@ impl CallOptions<'_> {
         })
     }
 
-    /// How many threads the call may use.
+    /// Get the number of threads that the call may use.
     pub fn thread_count(&self) -> usize {
         threads_of(self.threads).unwrap_or_else(bandsolve_kernel::threads::count)
     }
 
-    /// The GPU to solve on; none for the CPU.
+    /// Get the GPU for the solve, or `None` for the CPU.
     pub fn gpu(&self, py: Python<'_>) -> PyResult<Option<Device>> {
         if self.device == "cpu" { Ok(None) } else { open(py, self.device).map(Some) }
     }
@@ -161,29 +161,29 @@ impl CallOptions<'_> {
     fn chosen_method(&self) -> PyResult<Method> {
         Method::ALL.into_iter().find(|method| method.name() == self.method).ok_or_else(|| {
             let names = methods().join(", ");
-            PyValueError::new_err(format!("there is no method {:?}; there are {names}", self.method))
+            PyValueError::new_err(format!("method is {:?}, expected one of {names}", self.method))
         })
     }
 
     fn chosen_pivoting(&self) -> PyResult<Pivoting> {
         Pivoting::from_name(self.pivoting).ok_or_else(|| {
             let names = Pivoting::ALL.map(Pivoting::name).join(", ");
-            PyValueError::new_err(format!("there is no pivoting {:?}; there are {names}", self.pivoting))
+            PyValueError::new_err(format!("pivoting is {:?}, expected one of {names}", self.pivoting))
         })
     }
 }
 
-/// The number of threads that `set_num_threads` has said, if it has.
+/// Get the number of threads that `set_num_threads` has set, if any.
 pub fn threads_set() -> Option<usize> {
     Some(THREADS.load(Ordering::Relaxed)).filter(|threads| *threads > 0)
 }
 
-/// Threads that a call says, or `set_num_threads`; none: all there are.
+/// Get the number of threads of a call, else that of `set_num_threads`. `None` means all threads of the machine.
 pub fn threads_of(threads: Option<ThreadCount>) -> Option<usize> {
     threads.map(|threads| threads.0).or_else(threads_set)
 }
 
-/// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.
+/// Parse `transpose`: `False` means A, `True` its transpose, `"conj"` its conjugate transpose.
 pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
     if let Ok(transpose) = transpose.extract::<bool>() {
         return Ok(if transpose { Op::Transpose } else { Op::Plain });
@@ -191,11 +191,11 @@ pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
     match transpose.extract::<&str>() {
         Ok("conj") => Ok(Op::ConjTranspose),
         Ok(other) => Err(PyValueError::new_err(format!("transpose is {other:?}, expected False, True or \"conj\""))),
-        Err(_) => Err(PyTypeError::new_err("transpose is expected to be False, True or \"conj\"")),
+        Err(_) => Err(PyTypeError::new_err(format!("transpose is {transpose}, expected False, True or \"conj\""))),
     }
 }
 
-/// The GPU of this name, opened when it is first asked for. That `emulated` is one is for tests.
+/// Get the GPU with this name. The first call opens it. The name `emulated` is for tests.
 fn open(py: Python<'_>, name: &str) -> PyResult<Device> {
     static OPENED: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
     let known = name == "cuda" || name.starts_with("cuda:") || cfg!(feature = "emulator") && name == "emulated";

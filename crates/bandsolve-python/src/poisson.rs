@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::{Mutex, PoisonError};
 
-/// An axis of the box. The values of a side are one number, or one for each of its points.
+/// An axis of the box. `values` has one number for a side, or one number for each point of the side.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct AxisArguments<'py> {
@@ -26,7 +26,7 @@ struct AxisArguments<'py> {
     coordinates: Option<PyReadonlyArray1<'py, f64>>,
 }
 
-/// What belongs to the whole box.
+/// The options for the whole box.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct BoxArguments {
@@ -37,29 +37,31 @@ struct BoxArguments {
     threads: Option<ThreadCount>,
 }
 
-/// The kind of this name.
+/// Get a boundary kind by its name.
 fn boundary_kind(name: &str) -> PyResult<BoundaryKind> {
     BoundaryKind::from_name(name).ok_or_else(|| {
         let names = BoundaryKind::ALL.map(BoundaryKind::name).join(", ");
-        PyValueError::new_err(format!("there is no boundary {name:?}; there are {names}"))
+        PyValueError::new_err(format!("boundary is {name:?}, expected one of {names}"))
     })
 }
 
 impl AxisArguments<'_> {
-    /// The problem with this axis.
+    /// Add this axis to a problem.
     fn add_to(&self, problem: Poisson, axis: usize) -> PyResult<Poisson> {
         let mut boundaries = [Boundary::periodic(); 2];
         for (boundary, (kind, values)) in boundaries.iter_mut().zip(self.kinds.iter().zip(&self.values)) {
             let constant = *values.as_slice()?.first().unwrap_or(&0.0);
             *boundary = Boundary { kind: boundary_kind(kind)?, value: constant };
             if boundary.kind == BoundaryKind::Periodic && constant != 0.0 {
-                return Err(PyValueError::new_err("a periodic side has no value"));
+                return Err(PyValueError::new_err(
+                    "boundary has a value on a periodic side; pass 'periodic' without a value",
+                ));
             }
         }
         let grid = match self.grid.as_str() {
             "node" => Grid::Node,
             "cell" => Grid::Cell,
-            other => return Err(PyValueError::new_err(format!("there is no grid {other:?}; there are node, cell"))),
+            other => return Err(PyValueError::new_err(format!("grid is {other:?}, expected one of node, cell"))),
         };
         let [low, high] = boundaries;
         let mut problem = problem.axis_boundary(axis, low, high).axis_grid(axis, grid).axis_spacing(axis, self.spacing);
@@ -76,15 +78,15 @@ impl AxisArguments<'_> {
     }
 }
 
-/// The method of this name.
+/// Get a method by its name.
 fn method_of(name: &str) -> PyResult<PoissonMethod> {
     PoissonMethod::from_name(name).ok_or_else(|| {
         let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-        PyValueError::new_err(format!("there is no method {name:?}; there are {}", names.join(", ")))
+        PyValueError::new_err(format!("method is {name:?}, expected one of {}", names.join(", ")))
     })
 }
 
-/// The problem that the arguments say.
+/// Create the problem from the arguments.
 fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) -> PyResult<Poisson> {
     let method = method_of(&options.method)?;
     let problem = Poisson::new(shape).shift(options.shift).method(method).mean(options.mean);
@@ -98,10 +100,10 @@ fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) 
     Ok(problem)
 }
 
-/// A and M of an axis: six arrays, sub, diag and sup of each.
+/// A and M of an axis, as six arrays: sub, diag and sup of A, then of M.
 type PencilArguments<'py> = [PyReadonlyArray1<'py, f64>; 6];
 
-/// The problem of two matrices an axis that the arguments say.
+/// Create the problem with two matrices per axis from the arguments.
 fn separable(axes: &[PencilArguments<'_>], options: &BoxArguments) -> PyResult<SeparablePencils> {
     let mut pencils = Vec::new();
     for [a, b, c, d, e, f] in axes {
@@ -115,20 +117,21 @@ fn separable(axes: &[PencilArguments<'_>], options: &BoxArguments) -> PyResult<S
     })
 }
 
-/// A plan in one of the types that there are.
+/// A plan in single or double precision.
 enum HeldPlan {
     Single(PoissonPlan<f32>),
     Double(PoissonPlan<f64>),
 }
 
-/// See `bandsolve.poisson.Solver`: a plan, and the scratch of its last solve, kept for the next one. Threads that solve at the same time have scratch of their own.
+/// A plan for `bandsolve.poisson.Solver`. It keeps the scratch memory of the last solve for the next one. If several threads solve at the same time, each
+/// thread has its own scratch memory.
 #[pyclass(frozen, module = "bandsolve._bandsolve", name = "PoissonPlan")]
 pub struct PyPoissonPlan {
     plan: HeldPlan,
     scratch: Mutex<Option<PodBuffer>>,
 }
 
-/// Makes a plan of either problem.
+/// Create the Python object for a problem of either kind.
 macro_rules! planned {
     ($py:ident, $problem:ident, $double:ident) => {{
         let made = detached($py, || match $double {
@@ -153,7 +156,7 @@ impl PyPoissonPlan {
         planned!(py, problem, double)
     }
 
-    /// Of two matrices an axis.
+    /// Create a plan for a problem with two matrices per axis.
     #[staticmethod]
     fn of_pencils(
         py: Python<'_>,
@@ -165,8 +168,8 @@ impl PyPoissonPlan {
         planned!(py, problem, double)
     }
 
-    /// The solutions, one after the other, and a report. They go to `out` if it is there: an array of as many numbers in the type of
-    /// the plan, by rows, either apart from `f` or the same memory.
+    /// Return the solutions, one after the other, and a report. If `out` is given, write the solutions to it. `out` is C-contiguous with the
+    /// number type of the plan and the size of `f`. It has the same memory as `f`, or does not overlap it.
     #[pyo3(signature = (f, out=None))]
     fn solve<'py>(
         &self,
@@ -227,7 +230,7 @@ fn solve<'py, T: Number + PoissonScalar>(
         }
         Some(out) => {
             let out = out.cast::<PyArrayDyn<T>>()?.clone();
-            // SAFETY: writable, aligned and contiguous, and either f, which is not read then, or apart from it, as the caller has checked.
+            // SAFETY: the caller has checked that `out` is writable, aligned and contiguous. It does not overlap f, or is f itself, which is not read then.
             let u = unsafe { std::slice::from_raw_parts_mut(out.data(), out.len()) };
             let solved = if f.data() == out.data() {
                 detached(py, || plan.solve_in_place_with(u, stack))

@@ -1,4 +1,4 @@
-//! Files of matrices, by the reader of the program.
+//! Reading of matrix files, by the same reader as the program `bandsolve`.
 
 use bandsolve::Complex64;
 use bandsolve_io::{DenseArray, FileArray, FileContents, FileError, FileErrorKind, Numbers, Triplets};
@@ -8,15 +8,16 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Reads a file: `("sparse", shape, rows, columns, values, type, format)`, entries that a symmetry implies included, or
-/// `("dense", array, type)` with the array in Fortran order. `type` is NumPy's name of the numbers in the file, `format` SciPy's of the
-/// matrix, None in Matrix Market files.
+/// Read a file: `("sparse", shape, rows, columns, values, type, format)`, or `("dense", array, type)` with the array in Fortran order.
+///
+/// A sparse result includes the entries that a symmetry implies. `type` is NumPy's name of the number type. `format` is SciPy's name of the matrix
+/// format, or None for Matrix Market files.
 #[pyfunction]
 pub fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyAny>> {
     let FileContents { array, number, format } = py.detach(|| bandsolve_io::read(&path)).map_err(exception)?;
     match array {
         FileArray::DenseArray(DenseArray { n_rows, n_cols, values }) => {
-            // By columns, so the transposed array is by rows.
+            // The values are in column-major order, so reshape to the transposed shape and transpose.
             let array = numbers(py, values)?.call_method1("reshape", ((n_cols, n_rows),))?.getattr("T")?;
             ("dense", array, number.name()).into_bound_py_any(py)
         }
@@ -32,14 +33,14 @@ pub fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyAny>> {
 
 fn exception(error: FileError) -> PyErr {
     match error.kind() {
-        // Python's own exception for it, such as FileNotFoundError.
+        // Converts to the matching built-in exception, such as FileNotFoundError.
         FileErrorKind::Io(kind) => std::io::Error::new(kind, error.to_string()).into(),
         FileErrorKind::Memory => PyMemoryError::new_err(error.to_string()),
         FileErrorKind::Malformed => PyValueError::new_err(error.to_string()),
     }
 }
 
-/// Rows, columns and values of all entries.
+/// List rows, columns and values of all entries, with those that a symmetry implies.
 fn written_out(a: Triplets) -> Result<(Vec<i64>, Vec<i64>, Numbers), String> {
     let mut count = 0;
     a.for_each(|_, _, _| count += 1);

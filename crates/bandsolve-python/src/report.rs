@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 ///
 /// Notes
 /// -----
-/// The backward error of x is the largest change of a matrix entry or of a right-hand side, relative to its row, that makes x exact. The solver
-/// computes it as
+/// The backward error measures the smallest change of the matrix and of the right-hand side, relative to each row, that makes x exact. The solver
+/// computes
 ///
 /// ```text
 /// max over i of |rhs[i] - (A @ x)[i]| / (sum(|A[i, :]|) * max(|x|) + |rhs[i]|).
 /// ```
 ///
-/// It takes almost no additional time, because the solver computes it while it writes x.
+/// The check takes almost no additional time, because the solver computes the backward error while it writes x.
 ///
 /// See Also
 /// --------
@@ -75,7 +75,8 @@ impl PyReport {
         &self.0.backward_errors
     }
 
-    /// Maximum number of iterative refinement steps over the right-hand sides. It is 1, too, if the solver only solved the rows around an error again.
+    /// Maximum number of iterative refinement steps of any right-hand side. A local repair, which solves only the rows around an error again, counts
+    /// as 1.
     #[getter]
     fn refinement_steps(&self) -> usize {
         self.0.refinement_steps
@@ -95,9 +96,9 @@ impl PyReport {
 
     /// A warning in words if x may have no correct digit, else None.
     ///
-    /// The solver gives it if x is so large that the matrix must be singular to working precision. This test is free, but does not detect every such
-    /// matrix; `Factor.rcond` does, at the cost of a few solves. Of several right-hand sides, or systems of a batch, it tells of the first. With
-    /// ``verify=False``, batches and methods that cut a system into partitions test only what was solved again.
+    /// The solver warns if x is so large that the matrix must be singular to working precision. This test is free, but does not detect every such
+    /// matrix. `Factor.rcond` does, at the cost of a few solves. For several right-hand sides, or systems of a batch, the warning is about the first.
+    /// With ``verify=False``, batches and methods that cut a system into partitions test only systems and rows that the solver solved again.
     #[getter]
     fn attention(&self) -> Option<&str> {
         self.0.attention.as_deref()

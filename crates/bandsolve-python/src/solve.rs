@@ -2,7 +2,7 @@
 
 use crate::arrays::{DtypeKind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::diagonals::{SLICES, check_off_diagonals};
-use crate::errors::{exception, lin_alg_error};
+use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
@@ -55,39 +55,40 @@ impl<'py> SolveCall<'_, 'py> {
         M: Factorize<Scalar = T> + HostMatrix<T>,
     {
         let op = self.op;
-        self.solve_by(plan.shape().n(), |rhs, x| once(a, (plan, device), op, rhs, x))
+        self.solve_by(plan.shape(), |rhs, x| once(a, (plan, device), op, rhs, x))
     }
 
-    /// Solves n rows by a function that does it without the interpreter.
+    /// Solves for a matrix of this shape by a function that runs without the interpreter.
     pub fn solve_by<T: Number>(
         &self,
-        n: usize,
+        shape: Shape,
         solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<bandsolve::Report> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
-        check_rhs(self.rhs, n)?;
+        check_rhs(self.rhs, shape.n())?;
         let py = self.rhs.py();
         let given = columns::<T>(self.rhs)?;
         let rhs = slice(&given);
         let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)))?;
-        let report = report.map_err(|error| self.exception::<T>(&error))?;
+        let report = report.map_err(|error| self.exception::<T>(shape, &error))?;
         answer(x.into_any(), report, self.full_output)
     }
 
-    /// The exception for an error. Numbers that are finite as they were given are beyond the range of the type.
-    fn exception<T: Number>(&self, error: &Error) -> PyErr {
+    /// The exception for an error. An entry of `rhs` that is finite in the caller's array is too large for `T`.
+    fn exception<T: Number>(&self, shape: Shape, error: &Error) -> PyErr {
         let py = self.rhs.py();
-        match *error {
-            Error::NotFinite { array: "rhs", index } if self.is_finite(index).unwrap_or(false) => {
-                let dtype = numpy::dtype::<T>(py);
-                PyValueError::new_err(format!(
-                    "rhs[{index}] is beyond the range of {dtype}, the type in which is solved"
-                ))
-            }
-            _ => exception(py, error),
-        }
+        let Error::NotFinite { array: "rhs", index } = *error else { return exception_for(py, shape, error) };
+        let at = match self.rhs.ndim() {
+            2 => format!("{}, {}", index % shape.n(), index / shape.n()),
+            _ => index.to_string(),
+        };
+        let wrong = match self.is_finite(index).unwrap_or(false) {
+            true => format!("is beyond the range of {}, the type of x", numpy::dtype::<T>(py)),
+            false => "is not finite".into(),
+        };
+        PyValueError::new_err(format!("rhs[{at}] {wrong}"))
     }
 
-    /// Whether a number of the right-hand sides is finite, as it was given.
+    /// Whether an entry of the right-hand sides is finite in the caller's array.
     fn is_finite(&self, index: usize) -> PyResult<bool> {
         let number = self.rhs.call_method1("flatten", ("F",))?.get_item(index)?;
         self.rhs.py().import("numpy")?.call_method1("isfinite", (number,))?.extract()
@@ -404,16 +405,17 @@ fn hermitian<'py, T: Number>(
     }
 }
 
-/// Rows of a matrix whose diagonals are the rows of `bands`.
+/// Number of rows of a matrix whose diagonals are the rows of `bands`, which is `ab` in Python.
 pub fn check_bands(bands: &Bound<'_, PyUntypedArray>, lower: usize, upper: usize) -> PyResult<usize> {
-    // Where it does not fit, no array has as many rows.
+    // If the sum overflows, no array has as many rows.
     let expected = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
     match *bands.shape() {
         [diagonals, n] if Some(diagonals) == expected => Ok(n),
-        ref other => {
-            let expected = expected.map_or("more than can be addressed".into(), |rows| rows.to_string());
+        _ => {
+            let shape = bands.getattr("shape")?.str()?;
+            let rows = expected.map_or("l + u + 1".into(), |rows| rows.to_string());
             Err(PyValueError::new_err(format!(
-                "bands has the shape {other:?}, expected ({expected}, n): lower + upper + 1 diagonals"
+                "ab has the shape {shape}, expected ({rows}, n): one row for each of the l + u + 1 diagonals"
             )))
         }
     }

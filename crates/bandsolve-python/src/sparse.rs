@@ -1,4 +1,4 @@
-//! Sparse matrices: preconditioners, Krylov methods, forests.
+//! Sparse matrices: products, preconditioners, Krylov methods, linear forests.
 
 use crate::arrays::{Number, array, as_array, columns, filled, integers, slice, with_number};
 use crate::errors::exception;
@@ -18,10 +18,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Mutex;
 
-/// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
+/// The arrays of a CSR matrix of SciPy: indptr, indices, data.
 pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// The matrix of n columns over copies of SciPy's arrays, with indices of 32 bits.
+/// Copy a matrix of n columns, with 32-bit indices.
 pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
     let made = viewed(n, arrays, |a| match a {
         MatrixView::Narrow(a) => a.to_owned_narrow(),
@@ -30,20 +30,20 @@ pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, 
     made.map_err(|error| exception(arrays.2.py(), &error))
 }
 
-/// A matrix over SciPy's numbers.
+/// A matrix that borrows the values of SciPy's arrays.
 enum MatrixView<'a, T: Number> {
     Narrow(Csr<'a, T, i32>),
     Wide(Csr<'a, T, i64>),
 }
 
-/// The indices of a matrix, copied.
+/// A copy of the indices of a matrix.
 enum CopiedIndices {
     Narrow(Vec<i32>),
     Wide(Vec<i64>),
 }
 
 impl CopiedIndices {
-    /// Of a one-dimensional array with any strides.
+    /// Copy a one-dimensional array with any strides.
     fn copied(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         let array = as_array(value)?;
         let py = array.py();
@@ -55,7 +55,7 @@ impl CopiedIndices {
             (b'i', ..=4) | (b'u', ..=2) => copied(slice(&integers::<i32>(&array)?)).map(Self::Narrow),
             (b'i' | b'u', _) => copied(slice(&integers::<i64>(&array)?)).map(Self::Wide),
             _ => {
-                let message = format!("{name} has the type {}, expected integers", array.dtype());
+                let message = format!("{name} has the dtype {}, expected integers", array.dtype());
                 return Err(PyTypeError::new_err(message));
             }
         };
@@ -63,8 +63,10 @@ impl CopiedIndices {
     }
 }
 
-/// Calls `work` with the matrix over SciPy's numbers. Its indices are copies, which are checked: whatever functions of Python or other
-/// threads write to SciPy's meanwhile, no product reads beyond its arrays. Copying costs about half a product.
+/// Call `work` with a matrix that borrows the values of SciPy's arrays and has checked copies of the indices.
+///
+/// The copies are necessary for memory safety: Python code in another thread can change SciPy's indices after the check. The copy takes about half
+/// the time of a product.
 fn viewed<T: Number, R>(
     n: usize,
     (pointers, indices, data): &Arrays<'_>,
@@ -91,7 +93,7 @@ fn viewed<T: Number, R>(
     Ok(work(made.map_err(|error| exception(py, &error))?))
 }
 
-/// The same with the matrix as an operator.
+/// Call `work` as [`viewed`] does, with the matrix as an operator.
 fn borrowed<T: Number, R>(
     n: usize,
     arrays: &Arrays<'_>,
@@ -103,7 +105,7 @@ fn borrowed<T: Number, R>(
     })?
 }
 
-/// A preconditioner of any type of numbers.
+/// A preconditioner of any number type.
 trait DynPreconditioner: Send + Sync {
     fn apply<'py>(&self, op: Op, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn rows(&self) -> usize;
@@ -111,7 +113,7 @@ trait DynPreconditioner: Send + Sync {
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
-/// A preconditioner of one type of numbers, in whatever precision it computes.
+/// A preconditioner for vectors of one number type. Its internal precision can be lower.
 struct InverseOf<T: Number>(Box<dyn LinearOperator<T> + Send>);
 
 impl<T: Number> DynPreconditioner for InverseOf<T> {
@@ -148,7 +150,7 @@ impl<T: Number> DynPreconditioner for InverseOf<T> {
     }
 }
 
-/// See `bandsolve.sparse.Preconditioner`.
+/// The compiled part of `bandsolve.sparse.Preconditioner`.
 #[pyclass(frozen, module = "bandsolve._bandsolve", name = "SparsePreconditioner")]
 pub struct PyPreconditioner {
     operator: Box<dyn DynPreconditioner>,
@@ -157,13 +159,13 @@ pub struct PyPreconditioner {
     method: Option<String>,
 }
 
-/// A product with a matrix of any type of numbers.
+/// A prepared product with a matrix of any number type.
 trait DynProduct: Send + Sync {
     fn product<'py>(&self, op: Op, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
-    /// Rows and columns.
+    /// Number of rows and number of columns.
     fn shape(&self) -> (usize, usize);
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny>;
-    /// Bytes that are kept beside the matrix; 0: it is multiplied with as it is.
+    /// Number of bytes of the prepared form, in addition to the matrix. 0 means that products use the matrix itself.
     fn bytes(&self) -> usize;
     fn as_any(&self) -> &dyn std::any::Any;
 }
@@ -206,7 +208,7 @@ impl<T: Number> DynProduct for PreparedProduct<'static, T, u32> {
     }
 }
 
-/// See `bandsolve.sparse.PreparedProduct`.
+/// The compiled part of `bandsolve.sparse.PreparedProduct`.
 #[pyclass(frozen, module = "bandsolve._bandsolve", name = "SparseProduct")]
 pub struct PyProduct {
     operator: Box<dyn DynProduct>,
@@ -220,12 +222,12 @@ impl PyProduct {
         with_number!(dtype, make_product(columns, &arrays))
     }
 
-    /// A·x, for one vector or the columns of a matrix.
+    /// Compute A·x for one vector, or for the columns of an array.
     fn product<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.operator.product(Op::Plain, x)
     }
 
-    /// Aᴴ·x.
+    /// Compute Aᴴ·x.
     fn adjoint_product<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.operator.product(Op::ConjTranspose, x)
     }
@@ -253,20 +255,20 @@ fn make_product<T: Number>(columns: usize, arrays: &Arrays<'_>) -> PyResult<PyPr
     Ok(PyProduct { operator: Box::new(made) })
 }
 
-/// How a preconditioner is made.
+/// The options of a preconditioner.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct InverseOptions {
     kind: String,
     omega: f64,
     seed: u64,
-    /// In single precision, of a matrix in double precision.
+    /// Whether the preconditioner computes in single precision for a matrix in double precision.
     single: bool,
-    /// A Krylov method, in single precision too.
+    /// Name of an inner Krylov method in single precision.
     inner: Option<String>,
 }
 
-/// What the inner Krylov method leaves of the residual: enough digits of single precision are beyond it.
+/// Relative tolerance of the inner Krylov method. It is well above the rounding errors of single precision.
 const REFINED: f64 = 1e-4;
 
 #[pymethods]
@@ -282,12 +284,12 @@ impl PyPreconditioner {
         }
     }
 
-    /// z = M⁻¹·r.
+    /// Compute z = M⁻¹·r.
     fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.operator.apply(Op::Plain, rhs)
     }
 
-    /// z = M⁻ᴴ·r.
+    /// Compute z = M⁻ᴴ·r.
     fn apply_adjoint<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.operator.apply(Op::ConjTranspose, rhs)
     }
@@ -356,11 +358,11 @@ fn make_single<T: Number + DoubleScalar>(
         Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
         None => made,
     };
-    // What is rounded changes from step to step, whatever suits the matrix.
+    // The preconditioner suggests no Krylov method, because rounding to single precision makes it change from step to step.
     Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason, method: None })
 }
 
-/// A function of Python as an operator. It is called with the interpreter's lock; what it raises is kept.
+/// A Python function as an operator. The call takes the GIL. If the function raises an exception, the operator stores it.
 pub struct PyOperator {
     n: usize,
     function: Py<PyAny>,
@@ -368,12 +370,12 @@ pub struct PyOperator {
 }
 
 impl PyOperator {
-    /// A function of one vector.
+    /// Create an operator from a function of one vector.
     pub fn new(n: usize, function: &Bound<'_, PyAny>) -> Self {
         Self { n, function: function.clone().unbind(), raised: Mutex::new(None) }
     }
 
-    /// What the function has raised.
+    /// Take the exception that the function raised.
     pub fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
@@ -396,7 +398,7 @@ impl<T: Number> LinearOperator<T> for PyOperator {
                 // A conversion would drop the imaginary parts.
                 let real = numpy::dtype::<T>(py);
                 return Err(PyTypeError::new_err(format!(
-                    "the operator returned complex numbers for a vector of {real}, but real ones are expected by its dtype. Return real \
+                    "the operator returned complex numbers for a vector of {real}, expected real numbers as its dtype says. Return real \
                      numbers, or declare the operator with dtype=complex."
                 )));
             }
@@ -416,7 +418,7 @@ impl<T: Number> LinearOperator<T> for PyOperator {
     }
 }
 
-/// What an iteration is asked for.
+/// The options of a Krylov method.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct KrylovOptions<'py> {
@@ -426,13 +428,13 @@ struct KrylovOptions<'py> {
     max_iterations: Option<usize>,
     left: bool,
     callback: Option<Bound<'py, PyAny>>,
-    /// Whether the callback is told of x, where the method has it, or of the norm of the residual.
+    /// Whether the callback gets x, if the method has it, or else the norm of the residual.
     tells_x: bool,
     /// Whether `auto` has chosen the method.
     chosen: bool,
 }
 
-/// Calls the function that is told of iterations. What it raises is kept.
+/// The callback of an iteration, and the exception that it raised.
 struct PyWatch {
     callback: Option<Py<PyAny>>,
     tells_x: bool,
@@ -445,7 +447,7 @@ impl PyWatch {
         Self { callback, tells_x: options.tells_x, raised: None }
     }
 
-    /// An exception ends the iteration, and is raised again when it is over; `StopIteration` only ends it.
+    /// Call the callback. An exception ends the iteration, and the solver raises it afterwards. `StopIteration` only ends the iteration.
     fn tell<T: Number>(&mut self, at: &IterationProgress<'_, T>) -> ControlFlow<()> {
         let Some(callback) = &self.callback else { return ControlFlow::Continue(()) };
         let told = Python::attach(|py| match self.call(callback.bind(py), at) {
@@ -467,8 +469,9 @@ impl PyWatch {
     }
 }
 
-/// Solves by a Krylov method: x, and a report as a dictionary. `a` is arrays of a matrix, a prepared product or a function, `m` a preconditioner or
-/// a function.
+/// Solve by a Krylov method, and return x and a report as a dictionary.
+///
+/// `a` is the arrays of a matrix, a prepared product, or a function. `m` is a preconditioner or a function.
 #[pyfunction]
 pub fn krylov<'py>(
     a: &Bound<'py, PyAny>,
@@ -496,7 +499,7 @@ fn krylov_of<'py, T: Number>(
     let fast = preconditioner.and_then(|m| m.operator.as_any().downcast_ref::<InverseOf<T>>());
     if preconditioner.is_some() && fast.is_none() {
         return Err(PyTypeError::new_err(
-            "the preconditioner has another dtype than the right-hand side and the matrix",
+            "the preconditioner and the right-hand side have different dtypes, expected the same dtype",
         ));
     }
     let function = m.filter(|_| fast.is_none()).map(|m| PyOperator::new(n, m));
@@ -509,7 +512,7 @@ fn krylov_of<'py, T: Number>(
         solver = solver.max_iterations(limit);
     }
     let (mut watch, chosen) = (PyWatch::new(options), options.chosen);
-    // A function of Python may write to the caller's right-hand side; the residual is that of the one that was given.
+    // Copy the right-hand side, because a Python function can change the array of the caller during the solve.
     let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
     let (given, begun) = (&rhs[..], slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
@@ -526,7 +529,9 @@ fn krylov_of<'py, T: Number>(
     let prepared = a.cast::<PyProduct>().ok().map(Bound::get);
     let kept = prepared.and_then(|a| a.operator.as_any().downcast_ref::<PreparedProduct<'static, T, u32>>());
     if prepared.is_some() && kept.is_none() {
-        return Err(PyTypeError::new_err("the matrix has another dtype than the right-hand side"));
+        return Err(PyTypeError::new_err(
+            "the matrix and the right-hand side have different dtypes, expected the same dtype",
+        ));
     }
     let (x, solved) = match (kept, a.extract::<Arrays<'py>>()) {
         (Some(kept), _) => solve(kept)?,
@@ -556,7 +561,7 @@ fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, 
     Ok(dictionary)
 }
 
-/// The linear forest, or the factor of the graph, of a matrix: see `bandsolve.sparse.forest` and `factor_graph`.
+/// Compute the linear forest or the graph factor of a matrix, see `bandsolve.sparse.forest` and `bandsolve.sparse.factor_graph`.
 #[pyfunction]
 pub fn graph_factor<'py>(
     n: usize,

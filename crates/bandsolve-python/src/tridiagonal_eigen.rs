@@ -11,8 +11,10 @@ use pyo3::prelude::*;
 /// Eigenvalues and eigenvectors, one after the other.
 type FoundPairs<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
-/// See `bandsolve.eigen.eigh_tridiagonal`. `part` is "i" with the first number and that after the
-/// last, or "v" with the ends of an interval; without it all eigenvalues are wanted.
+/// Compute eigenvalues, see `bandsolve.eigen.eigh_tridiagonal`.
+///
+/// `part` selects eigenvalues: `("i", first, end)` by index, with `end` excluded, or `("v", from, to)` by interval. Without `part`, the function
+/// computes all eigenvalues.
 #[pyfunction]
 #[pyo3(signature = (d, e, vectors, part=None, tolerance=0.0))]
 pub fn eigh_tridiagonal<'py>(

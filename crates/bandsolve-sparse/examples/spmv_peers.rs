@@ -1,5 +1,6 @@
-//! Products of sparse matrices and vectors beside `faer` and `sprs`, which have one thread (faer's rows: any number), on the matrices of `bandsolve bench spmv`,
-//! rows sorted. The median of 9, solvers taking turns.
+//! Benchmark of sparse matrix-vector products against `faer` and `sprs`, on the matrices of `bandsolve bench spmv` with sorted rows.
+//!
+//! `faer` and `sprs` use one thread, except for rows of `faer`. The program prints the median of 9 runs, in which the libraries take turns.
 //!
 //! `cargo run --release -p bandsolve-sparse --features faer,sprs --example spmv_peers [ROWS]`
 
@@ -13,7 +14,7 @@ use std::time::Instant;
 
 type Matrix = Csr<'static, f64, u32>;
 
-/// Rows of these lengths, columns at random, but on the diagonal where rows have one entry and `diagonal` says so.
+/// Create rows of these lengths with random columns. With `diagonal`, rows of one entry have it on the diagonal.
 fn random_rows(lengths: &[usize], diagonal: bool) -> Result<Matrix, Error> {
     let (n, mut random) = (lengths.len(), Random::new(lengths.len() as u64));
     let (mut pointers, mut columns) = (vec![0], Vec::new());
@@ -43,7 +44,7 @@ fn matrices(n: usize) -> Result<[(&'static str, Matrix); 3], Error> {
     ])
 }
 
-/// A product, x to y.
+/// A product that writes y from x.
 type Product<'a> = Box<dyn Fn(&[f64], &mut [f64]) + 'a>;
 
 fn products<'a>(

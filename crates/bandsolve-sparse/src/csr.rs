@@ -111,7 +111,7 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         Ok(Self { columns, row_pointers, column_indices, values })
     }
 
-    /// Make a matrix whose row pointers have another integer type than its column indices.
+    /// Make a matrix with row pointers of another integer type than the column indices.
     ///
     /// Some libraries use 64 bits for row pointers, and 32 bits for column indices. The row pointers are copied; the other arrays are borrowed or
     /// taken.
@@ -223,7 +223,7 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         self.values.len()
     }
 
-    /// The places of the entries of row i in the arrays of column indices and values.
+    /// The range of the entries of row i in the arrays of column indices and values.
     #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
@@ -240,24 +240,26 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
 }
 
 impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
-    /// The same matrix with 32-bit indices. Borrows indices that have 32 bits, and copies others.
+    /// Convert to 32-bit indices. Borrows indices that have 32 bits, and copies others.
     ///
     /// # Errors
     /// [`Error::Shape`] if an index does not fit. [`Error::OutOfMemory`].
     pub(crate) fn narrow(&self) -> Result<Csr<'_, T, u32>> {
-        let narrow = |what: &'static str, indices| match indices {
+        const ENTRIES: &str = "the list of entries of a matrix with 32-bit indices";
+        const COLUMNS: &str = "a row of a matrix with 32-bit indices";
+        let narrow = |what: &'static str, got: usize, indices| match indices {
             IndexWords::Narrow(indices) => Ok(Cow::Borrowed(indices)),
             IndexWords::Wide(indices) => {
-                if self.entries().max(self.columns) >= u32::MAX as usize {
-                    return Err(Error::Shape { what, expected: u32::MAX as usize - 1, got: self.entries() });
+                if got >= u32::MAX as usize {
+                    return Err(Error::Shape { what, expected: u32::MAX as usize - 1, got });
                 }
                 collected(indices.iter().map(|index| *index as u32)).map(Cow::Owned)
             }
         };
         Ok(Csr {
             columns: self.columns,
-            row_pointers: narrow("entries of a matrix with 32-bit indices", I::words(&self.row_pointers))?,
-            column_indices: narrow("columns of a matrix with 32-bit indices", I::words(&self.column_indices))?,
+            row_pointers: narrow(ENTRIES, self.entries(), I::words(&self.row_pointers))?,
+            column_indices: narrow(COLUMNS, self.columns, I::words(&self.column_indices))?,
             values: Cow::Borrowed(&self.values),
         })
     }
@@ -318,7 +320,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         let most = self.entries() + b.map_or(n, |b| b.entries());
         counted::<I>("entries of a matrix with this index type", most)?;
         let (mut pointers, mut columns, mut values) = (reserved(n + 1)?, reserved(most)?, reserved(most)?);
-        // The place of the first entry of each column in the present row. Smaller places belong to earlier rows.
+        // The position of the first entry of each column in the current row. Smaller positions belong to earlier rows.
         let mut places = allocate(n, usize::MAX)?;
         pointers.push(I::from_usize(0));
         for i in 0..n {
@@ -375,7 +377,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Ok(Csr { columns: self.columns, row_pointers, column_indices, values: Cow::Borrowed(&[]) })
     }
 
-    /// Duplicate the matrix: borrow again what is borrowed, and copy what is owned.
+    /// Duplicate the matrix. The duplicate borrows the borrowed arrays, and copies the owned ones.
     pub(crate) fn duplicated(&self) -> Result<Csr<'a, T, I>> {
         Ok(Csr { values: duplicate(&self.values)?, ..self.places()? })
     }
@@ -390,7 +392,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
             if i % TASK == 0 {
                 interrupt::check()?;
             }
-            // Entries add up in the caller's order. Sort by place, too: a stable sort would need extra memory.
+            // Entries add up in the caller's order. Sort by position, too, because a stable sort would need extra memory.
             refill(&mut own, self.row(i).enumerate().map(|(k, (j, value))| (j, k, value)))?;
             own.sort_unstable_by_key(|(j, k, _)| (*j, *k));
             for (j, _, value) in &own {

@@ -263,7 +263,7 @@ struct Heaviest<const N: usize> {
     /// The bits of the weights, which have the same order as the positive numbers. 0 if there is no edge.
     weights: [u64; N],
     ends: [u32; N],
-    /// The present partners of the vertex.
+    /// The current partners of the vertex.
     known: [u32; N],
     /// The state that the other end must have.
     wanted: u8,
@@ -326,7 +326,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     #[inline]
     fn finish(&self, _: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
-        // Place the new partners after the present ones.
+        // Add the new partners after the current ones.
         let mut ends = sum.ends;
         for own in sum.known {
             for k in (1..N).rev() {

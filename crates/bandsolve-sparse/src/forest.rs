@@ -54,8 +54,8 @@ impl Forest {
 
     /// Return the paths of a [0, 2]-factor. Each cycle is broken at its edge of the smallest weight.
     ///
-    /// Among edges of equal weight in a cycle, the one whose smaller end has the smallest number goes, then the one whose larger end has the smallest
-    /// number.
+    /// Among edges of equal weight in a cycle, the function removes the edge with the smallest smaller end. Among several such edges, it removes the
+    /// edge with the smallest larger end.
     ///
     /// # Cost
     /// Proportional to the number of vertices.
@@ -399,7 +399,7 @@ impl FoundPaths {
     }
 }
 
-/// Visits the vertices of a path from one of its ends to the other, or those of a cycle that is left out between the end and `before`.
+/// Visit the vertices of a path from one end to the other. For a cycle, omit the edge between the end and `before`.
 #[inline]
 fn walk(partners: &[[u32; 2]], (end, mut before): (usize, u32), mut visit: impl FnMut(usize)) -> FoundPath {
     let (mut v, mut length, is_cycle) = (end, 0, before != NONE);

@@ -189,7 +189,7 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
             return Ok(Graph { rows });
         }
     }
-    // Transpose twice: this sorts the rows, whatever their order was.
+    // Two transpositions sort the rows.
     let transposed = Compressed::transposed(n, row)?;
     let sorted = Compressed::transposed(n, |i| transposed.row(i))?;
     let rows = make_rows((n, n), 2 * a.entries(), &|rows, made| {

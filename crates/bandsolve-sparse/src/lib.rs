@@ -15,7 +15,7 @@
 //! The solver reports convergence only from a residual that it computed from x ([`KrylovSolver`] has the exact rule). The results are the same for any
 //! number of threads. If all entries lie in a narrow band, solve directly with the crate [`bandsolve`].
 //!
-//! # Which type for which task
+//! # Types by task
 //!
 //! | task | type or function |
 //! | --- | --- |

@@ -9,11 +9,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 /// An accumulator for rows that are built one after the other.
 pub(crate) struct RowSum<'a, T: Scalar> {
-    /// The place of the element of each column. Places count from 1 over all rows so far, so that old places need no clearing.
+    /// The position of the element of each column. Positions count from 1 over all rows so far, so old positions need no reset.
     places: &'a mut [u32],
-    /// The place at which the present row begins.
+    /// The position at which the current row begins.
     first: u32,
-    /// The place at which later rows begin.
+    /// The position at which later rows begin.
     next_place: &'a mut u32,
     lengths: &'a mut Vec<u32>,
     /// Columns of all rows so far, and some spare elements.
@@ -21,7 +21,7 @@ pub(crate) struct RowSum<'a, T: Scalar> {
     values: &'a mut Vec<T>,
     /// Number of elements of the earlier rows.
     start: usize,
-    /// Number of elements of the present row.
+    /// Number of elements of the current row.
     count: u32,
 }
 
@@ -196,7 +196,7 @@ const PARTS: usize = 4;
 pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, u32>> {
     let (columns, values) = (a.parts().1, a.parts().2);
     let rows_of = |part: usize| a.rows() * part / PARTS..a.rows() * (part + 1) / PARTS;
-    // The number of entries of each column in each part, later the place of the next of these entries.
+    // The number of entries of each column in each part. Later, the position of the next of these entries.
     let mut next: Vec<u32> = zeroed(PARTS * a.columns())?;
     let least = usize::from(a.entries() >= TASK);
     each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
@@ -216,7 +216,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, 
         for i in rows_of(part) {
             for e in a.range(i) {
                 let at = &mut next.0[columns[e] as usize];
-                // Each place is written exactly once.
+                // Each element is written exactly once.
                 rows[*at as usize].store(i as u32, Ordering::Relaxed);
                 entries[*at as usize].store(e as u32, Ordering::Relaxed);
                 *at += 1;

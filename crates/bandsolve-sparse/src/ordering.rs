@@ -89,7 +89,7 @@ impl LevelWalk<'_> {
     }
 
     /// Find a pseudoperipheral vertex, which is about as far from the others as possible. Each walk begins at the vertex with the fewest edges in the
-    /// last level of the previous walk, as long as the number of levels grows. `order` and `seen` do not change.
+    /// last level of the previous walk. The search ends when the number of levels no longer grows. `order` and `seen` do not change.
     fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> Result<u32> {
         let (mut best, mut most, mut candidate, known) = (start, 0, start, order.len());
         loop {
@@ -121,7 +121,7 @@ mod tests {
         ends.map(|(v, u)| places[v].abs_diff(places[u])).max().unwrap_or(0)
     }
 
-    /// A graph by its edges, its vertices numbered at random.
+    /// Create a graph from its edges, with a random numbering of the vertices.
     fn shuffled(n: usize, edges: impl Iterator<Item = (usize, usize)>) -> Graph {
         let mut random = Random::new(n as u64);
         let mut names: Vec<(u64, usize)> = (0..n).map(|v| (random.normal(0.0, 1.0).to_bits(), v)).collect();
@@ -130,7 +130,7 @@ mod tests {
         Graph::of(&Csr::<f64, u32>::from_triplets(n, n, &entries).unwrap()).unwrap()
     }
 
-    /// As the crate `sprs` orders.
+    /// Compute the order with the crate `sprs`.
     #[cfg(feature = "sprs")]
     fn peer(graph: &Graph) -> Vec<u32> {
         let entries: Vec<_> = (0..graph.vertices()).flat_map(|v| graph.edges(v).map(move |(u, w)| (v, u, w))).collect();
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn parts_stand_one_after_another_and_many_take_no_longer() {
-        // A quarter of a million pairs, and as many vertices alone: a walk over all for each part would take minutes.
+        // 250,000 pairs, and as many single vertices. A walk over all vertices for each component would take minutes.
         let n = 750_000;
         let pairs = shuffled(n, (0..250_000).map(|k| (3 * k, 3 * k + 1)));
         assert_eq!(bandwidth(&pairs, &pairs.reverse_cuthill_mckee().unwrap()), 1);

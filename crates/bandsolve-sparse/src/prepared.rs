@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 ///   sorted by column. The product then reads x from beginning to end. Only the sums of the panel are accessed at random, and they fit the cache.
 /// - **Slices of eight rows**, if most rows have their entries at the same distances from the diagonal as the next rows, as for stencils. One column
 ///   index serves eight entries, which are multiplied at once. Slices with equal values share them.
-/// - **The matrix as it is**, otherwise.
+/// - **The matrix itself**, otherwise.
 ///
 /// The result is the same for any number of threads. In panels, the entries of a row are added in the order of the panel, otherwise in the order of the
 /// row.
@@ -44,7 +44,7 @@ use std::sync::{Mutex, PoisonError};
 /// Two flops per entry and vector. In panels, one more if α is not 1. The set-up costs two passes over the entries.
 ///
 /// The additional memory ([`bytes`](Self::bytes)) of panels is one value and 4 bytes per entry. The additional memory of slices is 2 bytes per row, plus
-/// at most one value and half a byte per entry. It serves only A·x. Products with Aᵀ and Aᴴ use the matrix as it is.
+/// at most one value and half a byte per entry. It serves only A·x. Products with Aᵀ and Aᴴ use the matrix itself.
 #[derive(Debug)]
 pub struct PreparedProduct<'a, T: Scalar, I: Index> {
     a: Csr<'a, T, I>,
@@ -392,7 +392,7 @@ mod tests {
     use bandsolve::dyn_stack::PodBuffer;
     use bandsolve_gallery::Random;
 
-    /// Rows of these lengths; all numbers are multiples of 2⁻⁶, so that every order of a sum gives the same.
+    /// Create rows of these lengths. All numbers are multiples of 2⁻⁶, so a sum is the same for any order.
     fn matrix(columns: usize, lengths: &[usize], random: &mut Random) -> Csr<'static, f64, u32> {
         let mut pointers = vec![0];
         lengths.iter().for_each(|length| pointers.push(pointers[pointers.len() - 1] + *length as u32));
@@ -431,14 +431,14 @@ mod tests {
         }
     }
 
-    /// Rows of a stencil are kept in slices: the sums of the matrix as it is, bit for bit.
+    /// Slices for the rows of a stencil give the same sums, bit for bit, as the matrix itself.
     fn slices_multiply<I: Index>() {
         let mut random = Random::new(5);
         let indices = |from: &[u32]| from.iter().map(|i| I::from_usize(*i as usize)).collect::<Vec<_>>();
         for (side, alike) in [(1, false), (3, false), (40, true), (67, true)] {
             let stencil = crate::nine_point([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]], (side, side));
             let (pointers, columns, values) = stencil.parts();
-            // Values that repeat, and values that do not; more columns than rows.
+            // With and without repeated values, and with more columns than rows.
             for repeated in [true, false] {
                 let values =
                     values.iter().map(|v| if repeated { *v } else { random.uniform(-1.0, 1.0) }).collect::<Vec<_>>();
@@ -466,7 +466,7 @@ mod tests {
                 assert!(r == expected);
             }
         }
-        // Rows without entries are no slices.
+        // Rows without entries form no slice.
         let empty = Csr::<f64, u32>::new(0, vec![0; 33], vec![], vec![]).unwrap();
         let prepared = PreparedProduct::new(&empty).unwrap();
         let mut y = [f64::NAN; 32];
@@ -500,7 +500,7 @@ mod tests {
             assert!((0..a.rows()).all(|i| y[i] == a.row_times(i, &x)));
             prepared.residual(&x, &rhs, &mut y, PodStack::new(stack)).unwrap();
             assert!((0..a.rows()).all(|i| y[i] == rhs[i] - a.row_times(i, &x)));
-            // Several vectors, and what stood there before.
+            // Several vectors, with earlier contents of y.
             let (two, mut start) = (vector(2 * a.columns(), &mut random), vector(2 * a.rows(), &mut random));
             let mut expected = start.clone();
             prepared.product(Op::Plain, 0.5, &two, -0.25, &mut start).unwrap();

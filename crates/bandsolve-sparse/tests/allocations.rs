@@ -1,4 +1,4 @@
-//! Iterations allocate nothing.
+//! Iterations allocate no memory.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{LinearOperator, Simd};
@@ -13,8 +13,7 @@ use std::process::Command;
 #[global_allocator]
 static MEMORY: WatchedMemory = WatchedMemory;
 
-/// All that is counted by [`count_allocations`] in processes of their own: what a process reads once, as the name of the instruction set,
-/// each of them reads anew.
+/// Counts of [`count_allocations`], each in a separate process, so that each process also makes the allocations that happen only once.
 #[test]
 fn the_first_iterations_allocate_nothing_on_any_instruction_set() {
     for simd in Simd::ALL {
@@ -37,9 +36,9 @@ fn iterations_allocate_nothing() {
     );
 }
 
-/// Of solves with these preconditioners, by every method.
+/// Count the allocations of solves with these preconditioners, by every method.
 fn count_allocations(kinds: &str) {
-    // On this thread alone, so that all is counted.
+    // Use only this thread, so that the count includes all allocations.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     pool.install(|| {
         let a = nine_point([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]], (60, 60));
@@ -52,7 +51,7 @@ fn count_allocations(kinds: &str) {
             let refining = SingleInverse::new(&a, kind.parse().unwrap(), &options).unwrap();
             let refining = refining.with_solver(KrylovSolver::new(methods[0].parse().unwrap()).max_iterations(3));
             for method in methods.map(|name| name.parse::<KrylovMethod>().unwrap()) {
-                // Of refinement, each inner solve has a history of its own; BiCGStab has two in an iteration, and all have one at the end.
+                // In refinement, each inner solve has its own history. BiCGStab has two inner solves per iteration, and every method one at the end.
                 let inverses = [(&double as &dyn LinearOperator<f64>, 0), (&single, 0), (&refining, 2)];
                 for (m, inner) in inverses {
                     let solver = KrylovSolver::new(method).rtol(1e-300);

@@ -1,4 +1,4 @@
-//! Multigrid with lines: iterations that hardly grow, whatever the direction of the strong couplings.
+//! Multigrid with line smoothers: the number of iterations hardly grows with the size, for strong couplings in any direction.
 
 use bandsolve::LinearOperator;
 use bandsolve::dyn_stack::PodStack;
@@ -9,7 +9,7 @@ use bandsolve_sparse::{
 
 type Matrix = Csr<'static, f64, u32>;
 
-/// −(u_ξξ + ε·u_ηη), turned by an angle, by central differences on nine points.
+/// −(u_ξξ + ε·u_ηη), rotated by an angle, with central differences on nine points.
 fn rotated(n: usize, degrees: f64) -> Matrix {
     let (s, c) = degrees.to_radians().sin_cos();
     let epsilon = 1e-3;
@@ -37,7 +37,7 @@ fn iterations(a: &Matrix, options: &MultigridOptions) -> usize {
     report.iterations
 }
 
-/// Iterations to 10⁻⁶ on grids of 100 and 200 a side: those of the first prototype, or fewer.
+/// Iterations to 10⁻⁶ on grids of 100 × 100 and 200 × 200 points, at most as many as the prototype needs.
 #[test]
 fn iterations_hardly_grow_whatever_the_direction() {
     let options = with_forests(2);
@@ -57,7 +57,8 @@ fn iterations_hardly_grow_whatever_the_direction() {
     }
 }
 
-/// Undamped, the sweeps of one forest turn the sign of errors that alternate from path to path: 34 and 66 iterations for the first.
+/// Without damping, the sweeps of one forest change the sign of errors that alternate from path to path. The first problem then needs 34 and 66
+/// iterations.
 #[test]
 fn a_single_forest_is_damped() {
     let options = with_forests(1);
@@ -70,7 +71,7 @@ fn a_single_forest_is_damped() {
     }
 }
 
-/// Couplings of the diagonal's sign make a single forest's matrix too small, if they are left out.
+/// Without the couplings that have the sign of the diagonal, the matrix of a single forest is too small.
 #[test]
 fn one_forest_does_where_couplings_have_either_sign() {
     let options = with_forests(1);
@@ -80,7 +81,7 @@ fn one_forest_does_where_couplings_have_either_sign() {
     }
 }
 
-/// Where the strong direction is one of the grid, 10⁻³ as strong in the other: iterations do not grow.
+/// If the strong direction is a grid direction, and the other is weaker by 10⁻³, the number of iterations does not grow.
 #[test]
 fn aligned_strong_couplings() {
     let options = with_forests(2);
@@ -98,7 +99,7 @@ fn aligned_strong_couplings() {
     }
 }
 
-/// Numbers that single precision cannot hold, in the matrix or in the right-hand side, cost no iterations.
+/// Numbers outside the range of single precision, in the matrix or in the right-hand side, cost no iterations.
 #[test]
 fn numbers_of_any_size() {
     let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (90, 90));
@@ -115,7 +116,7 @@ fn numbers_of_any_size() {
     }
 }
 
-/// Chains whose condition numbers are far above the reciprocal of single precision's rounding.
+/// Chains with condition numbers far above 1/ε of single precision.
 #[test]
 fn long_chains() {
     let n = 200_000;
@@ -124,7 +125,7 @@ fn long_chains() {
     assert!(iterations(&Matrix::from_triplets(n, n, &entries).unwrap(), &with_forests(2)) <= 5);
 }
 
-/// Without boundary values the matrix is singular, and a right-hand side without mean has solutions.
+/// With Neumann conditions the matrix is singular. A right-hand side with mean 0 has solutions.
 #[test]
 fn singular_problems_are_solved_where_they_can_be() {
     let (n, width): (usize, usize) = (60 * 60, 60);
@@ -146,7 +147,7 @@ fn singular_problems_are_solved_where_they_can_be() {
     assert!(report.converged() && report.iterations < 20, "{}", report.ending);
 }
 
-/// Upwind differences of a flow across the grid: through GMRES and BiCGStab.
+/// Upwind differences of a flow across the grid, with GMRES and BiCGStab.
 #[test]
 fn unsymmetric_matrices() {
     let a = nine_point([[0.0, -1.0, 0.0], [-3.0, 7.5, -1.0], [0.0, -2.5, 0.0]], (150, 150));
@@ -161,7 +162,7 @@ fn unsymmetric_matrices() {
     }
 }
 
-/// Unknowns that are coupled to no other, and small parts that the lines solve, need no level below.
+/// Unknowns without couplings, and small components that the lines solve, need no further level.
 #[test]
 fn unknowns_that_are_coupled_to_no_other() {
     let width: usize = 40;
@@ -179,7 +180,7 @@ fn unknowns_that_are_coupled_to_no_other() {
     assert!(iterations(&a, &with_forests(2)) <= 10);
 }
 
-/// A graph without geometry, as a matrix that is definite: each unknown is coupled to some at random, and a few hubs to very many.
+/// A definite matrix of a graph without geometry. Each unknown has some random couplings, and a few hubs have very many.
 fn with_hubs(n: usize, hubs: usize, leaves: usize) -> Matrix {
     let random = &mut Random::new(12);
     let mut pairs: Vec<(usize, usize)> = (0..3 * n).map(|_| (random.below(n), random.below(n))).collect();
@@ -194,7 +195,7 @@ fn with_hubs(n: usize, hubs: usize, leaves: usize) -> Matrix {
     Csr::from_triplets(n, n, &entries).unwrap()
 }
 
-/// The entries of all levels are at most four times those of the matrix: hubs, and graphs that grow at random, do not fill the coarse ones.
+/// All levels have at most four times as many entries as the matrix. Hubs and random graphs do not fill the coarse levels.
 #[test]
 fn levels_of_graphs_without_geometry_are_not_full() {
     for (n, hubs, leaves) in [(20_000, 0, 1), (20_000, 1, 20_000), (20_000, 20, 5_000), (20_000, 400, 300)] {

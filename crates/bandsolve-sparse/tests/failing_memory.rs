@@ -1,4 +1,4 @@
-//! Every allocation that grows with a matrix fails once, at every door: each call ends with an answer or with `OutOfMemory`.
+//! Every allocation that grows with a matrix fails once, in every function. Each call returns a result or `OutOfMemory`.
 
 use bandsolve::{Csc, Op};
 use bandsolve_gallery::Random;
@@ -11,7 +11,7 @@ use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
 #[global_allocator]
 static MEMORY: WatchedMemory = WatchedMemory;
 
-/// Unknowns of a grid, and bytes: what has a number for each eighth unknown is larger, all else is smaller.
+/// Number of unknowns of a grid, and a limit in bytes. Arrays with at least one number per eight unknowns are larger, all other arrays smaller.
 const SIDE: usize = 80;
 const BYTES: usize = 6000;
 
@@ -21,7 +21,7 @@ fn grid() -> Matrix {
     nine_point([[0.0, -1.0, 0.0], [-0.3, 2.6, -0.3], [0.0, -1.0, 0.0]], (SIDE, SIDE))
 }
 
-/// The same with rows in no order, and couplings in one direction alone.
+/// The same matrix with unsorted rows, and with couplings in one direction only.
 fn lopsided() -> Matrix {
     let (a, random) = (grid(), &mut Random::new(3));
     let n = a.rows();
@@ -33,7 +33,7 @@ fn lopsided() -> Matrix {
     Csr::from_triplets(n, n, &entries).unwrap()
 }
 
-/// One test: while an allocation is to fail, no other test makes any.
+/// This file has only one test, because other tests would also allocate while an allocation must fail.
 #[test]
 fn every_allocation_may_fail() {
     matrices_and_products();
@@ -62,7 +62,7 @@ fn matrices_and_products() {
     for a in [&grid(), &lopsided()] {
         assert!(fail_each("prepared", BYTES, || PreparedProduct::new(a)) > 0);
     }
-    // In panels.
+    // A matrix in panels.
     let (n, random) = (300_000, &mut Random::new(1));
     let indices: Vec<u32> = (0..8 * n).map(|_| random.below(n) as u32).collect();
     let pointers: Vec<u32> = (0..=n).map(|i| 8 * i as u32).collect();

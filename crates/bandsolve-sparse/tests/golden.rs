@@ -1,9 +1,9 @@
-//! Factors and forests beside numbers of slow reference implementations.
+//! Factors and forests, compared with results of slow reference implementations.
 
 use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions, greedy, nine_point};
 use serde_json::Value;
 
-/// A file of golden numbers; `None`, with a word, where they are not beside the checkout.
+/// Read a file of golden numbers. If it is missing, print a message and return `None`.
 fn golden(file: &str) -> Option<Value> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
@@ -15,7 +15,7 @@ fn golden(file: &str) -> Option<Value> {
 
 const ANISO1: [[f64; 3]; 3] = [[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]];
 const ANISO2: [[f64; 3]; 3] = [[-1.0, -0.2, -0.1], [-0.2, 3.0, -0.2], [-0.1, -0.2, -1.0]];
-/// Mirrored left to right, as the file of coverages has it.
+/// Mirror a stencil from left to right, as in the file of coverages.
 const MIRRORED: [[f64; 3]; 3] = [[-0.1, -0.2, -1.0], [-0.2, 3.0, -0.2], [-1.0, -0.2, -0.1]];
 const FIVE_POINT: [[f64; 3]; 3] = [[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]];
 
@@ -90,7 +90,7 @@ fn coverages_are_the_golden_ones() {
     }
 }
 
-/// A random graph with cycles in its factor: greedy factor, paths, and places on them.
+/// A random graph with cycles in its factor: greedy factor, paths, and positions on the paths.
 fn check_list_of_edges(case: &Value) {
     let edges: Vec<(usize, usize, f64)> = serde_json::from_value(case["edges"].clone()).expect("edges");
     let graph = Graph::of(&Csr::<f64>::from_triplets(number(case, "N"), number(case, "N"), &edges).unwrap()).unwrap();

@@ -1,10 +1,10 @@
-//! Random graphs, beside an implementation by the letter of the algorithms.
+//! Random graphs, compared with a literal implementation of the algorithms.
 
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions, nine_point};
 use std::collections::BTreeSet;
 
-/// A matrix with empty rows, entries that come twice, self-loops, equal weights, and weights that are 0, infinite and NaN.
+/// A matrix with empty rows, duplicate entries, self-loops, equal weights, and weights that are 0, infinite and NaN.
 fn matrix(n: usize, random: &mut Random) -> Csr<'static, f64, i32> {
     let weights = [1.0, 1.0, -1.0, 2.0, 0.5, 0.0, f64::INFINITY, f64::NAN];
     let kinds = 1 + random.below(weights.len());
@@ -17,7 +17,7 @@ fn matrix(n: usize, random: &mut Random) -> Csr<'static, f64, i32> {
     Csr::from_triplets(n, n, &triplets).expect("indices below n")
 }
 
-/// Algorithm 8 with sets.
+/// Algorithm 8, with sets.
 fn by_the_letter(graph: &Graph, options: &GraphFactorOptions) -> (Vec<BTreeSet<usize>>, usize) {
     let n = graph.vertices();
     let mut factor = vec![BTreeSet::new(); n];
@@ -95,7 +95,7 @@ fn forests_are_the_paths_of_their_factor() {
         let order: Vec<usize> = forest.order().collect();
         assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), n);
         assert!((0..n).all(|v| order[forest.place(v)] == v));
-        // Links are edges of the factor; each cycle has lost one.
+        // Links are edges of the factor. Each cycle has lost one edge.
         let links = order.windows(2).filter(|pair| forest.are_linked(pair[0], pair[1])).count();
         let edges = (0..n).map(|v| factor.partners(v).count()).sum::<usize>() / 2;
         assert_eq!(links + forest.cycles(), edges);
@@ -103,7 +103,7 @@ fn forests_are_the_paths_of_their_factor() {
         assert!(
             order.windows(2).filter(|pair| linked(pair)).all(|pair| factor.partners(pair[0]).any(|u| u == pair[1]))
         );
-        // A path begins with its name, its smaller end; paths ascend.
+        // A path begins with its smaller end, which is its name. Paths are in ascending order.
         let mut first = 0;
         for length in forest.lengths() {
             let path = &order[first..first + length];
@@ -129,7 +129,7 @@ fn the_weakest_edge_of_a_cycle_is_left_out() {
     assert!((forest.coverage(&graph) - 13.0 / 15.0).abs() < 1e-15);
 }
 
-/// Rings of vertices in any order, over many pieces, of equal weights.
+/// Rings of vertices in any order, over many pieces, with equal weights.
 #[test]
 fn long_cycles_are_broken_once() {
     let mut random = Random::new(4);
@@ -149,7 +149,7 @@ fn long_cycles_are_broken_once() {
         assert!(factor.is_maximal());
         let forest = Forest::from_factor(&graph, &factor).unwrap();
         assert_eq!((forest.cycles(), forest.lengths().collect::<Vec<_>>()), (rings, vec![length; rings]));
-        // The smallest vertex of each is an end, and so is the smaller of its neighbors.
+        // The smallest vertex of each ring is an end, and the smaller one of its neighbors is the other end.
         for ring in order.chunks(length) {
             let smallest = (0..length).min_by_key(|k| ring[*k]).unwrap();
             let neighbors = [ring[(smallest + 1) % length], ring[(smallest + length - 1) % length]];
@@ -206,7 +206,7 @@ fn graphs_without_vertices_and_wrong_sizes() {
     assert!(Forest::of(&graph, &options).is_err());
 }
 
-/// Rounds that could change nothing are counted, and not made: this test would not end.
+/// Rounds that cannot change the factor are counted, but not run. Otherwise this test would not end.
 #[test]
 fn any_number_of_rounds_may_be_asked_for() {
     let random = &mut Random::new(41);
@@ -217,7 +217,7 @@ fn any_number_of_rounds_may_be_asked_for() {
             let mut options = GraphFactorOptions::default();
             (options.degree, options.period, options.uncharged) = (degree, period, uncharged);
             options.rounds = 1000;
-            // After so many rounds there is no edge left, but with a probability of 60 edges · 2⁻¹⁰⁰⁰.
+            // The probability that an edge remains after this number of rounds is at most 60·2⁻¹⁰⁰⁰.
             let some = GraphFactor::of(&graph, &options).unwrap();
             options.rounds = usize::MAX;
             let all = GraphFactor::of(&graph, &options).unwrap();
@@ -229,7 +229,8 @@ fn any_number_of_rounds_may_be_asked_for() {
     }
 }
 
-/// Nine points on a grid, numbered row by row: a path along the rows has more weight than what is found among equals.
+/// A nine-point stencil on a grid that is numbered row by row. The path in the given order has more weight than the paths that the search finds
+/// among equal weights.
 #[test]
 fn the_given_order_is_kept_where_it_has_more_weight() {
     let a = nine_point([[-1.0; 3], [-1.0, 8.0, -1.0], [-1.0; 3]], (30, 30));
@@ -238,10 +239,10 @@ fn the_given_order_is_kept_where_it_has_more_weight() {
     assert!(Forest::from_factor(&graph, &factor).unwrap().coverage(&graph) < graph.coverage_in_order());
     let forest = Forest::heaviest(&graph, &factor).unwrap();
     assert_eq!(forest.coverage(&graph), graph.coverage_in_order());
-    // The rows of the grid: their ends are not coupled.
+    // The paths are the rows of the grid, because the ends of rows are not coupled.
     assert_eq!(forest.lengths().collect::<Vec<_>>(), [30; 30]);
     assert!(forest.order().eq(0..900) && !forest.is_of(&factor));
-    // Along strong couplings across the given order, the paths that were found are better.
+    // If the strong couplings are across the given order, the search finds better paths.
     let a = nine_point([[0.0, -4.0, 0.0], [-1.0, 10.0, -1.0], [0.0, -4.0, 0.0]], (30, 30));
     let graph = Graph::of(&a).unwrap();
     let factor = GraphFactor::of(&graph, &GraphFactorOptions::default()).unwrap();

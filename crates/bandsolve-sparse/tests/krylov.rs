@@ -1,4 +1,4 @@
-//! Krylov methods: what they promise, of every number type, and what they say when they cannot.
+//! Krylov methods: convergence for every number type, and reports of solves that do not converge.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex32, Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
@@ -19,7 +19,7 @@ const METHODS: [KrylovMethod; 5] = [
     KrylovMethod::Richardson { damping: 1.0 },
 ];
 
-/// A random Hermitian matrix with a dominant diagonal: every method solves it.
+/// A random Hermitian matrix with a dominant diagonal, which every method solves.
 fn matrix<T: Scalar>(n: usize, random: &mut Random) -> Csr<'static, T, i32> {
     let mut entries = Vec::new();
     for i in 0..n {
@@ -58,7 +58,7 @@ fn every_method_solves<T: Scalar>(rtol: f64) {
         for method in METHODS {
             for side in [PreconditionerSide::Right, PreconditionerSide::Left] {
                 for m in [None, Some(&m as &dyn LinearOperator<T>)] {
-                    // 3·x of a matrix with 3 on its diagonal goes too far without a preconditioner.
+                    // Without a preconditioner, the steps are too long for a matrix with 3 on its diagonal.
                     if m.is_none() && matches!(method, KrylovMethod::Richardson { .. }) {
                         continue;
                     }
@@ -119,17 +119,17 @@ fn several_right_hand_sides_and_a_start() {
     let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-10);
     let reports = solver.solve_columns(&a, None, &rhs, &mut x).unwrap();
     assert!(reports.len() == 3 && reports.iter().all(|report| report.converged()));
-    // The solution itself takes no iteration.
+    // If x is the solution, the solve needs no iteration.
     let again = solver.rtol(1e-9).solve(&a, None, &rhs[..200], &mut x[..200]).unwrap();
     assert!(again.converged() && again.iterations == 0);
-    // Nothing to solve.
+    // The system has no rows.
     let report = solver.solve(&a, None, &[0.0; 200], &mut [0.0; 200]).unwrap();
     assert!(report.converged() && report.iterations == 0 && report.relative_residual() == 0.0);
     assert!(solver.solve(&a, None, &rhs, &mut x).is_err());
     assert!(solver.solve_columns(&a, None, &rhs[..250], &mut x[..250]).is_err());
 }
 
-/// An operator by a function.
+/// An operator from a function.
 struct Formula<F>(usize, F);
 
 impl<F: Fn(&[f64], &mut [f64]) + Sync> LinearOperator<f64> for Formula<F> {
@@ -149,7 +149,7 @@ impl<F: Fn(&[f64], &mut [f64]) + Sync> LinearOperator<f64> for Formula<F> {
 fn endings_have_names() {
     let n = 50;
     let rhs: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
-    // A cyclic shift: GMRES gains nothing before step n.
+    // For a cyclic shift, GMRES does not reduce the residual before step n.
     let shift = Formula(n, |x: &[f64], y: &mut [f64]| {
         y.copy_from_slice(x);
         y.rotate_right(1);
@@ -159,11 +159,11 @@ fn endings_have_names() {
     assert_eq!(report.ending, Ending::Stagnated);
     let whole = KrylovSolver::new(KrylovMethod::Gmres { restart: n });
     assert!(whole.solve(&shift, None, &rhs, &mut vec![0.0; n]).unwrap().converged());
-    // Not definite.
+    // The matrix is not definite.
     let negative = Formula(n, |x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y = -x));
     let report = KrylovSolver::new(KrylovMethod::Cg).solve(&negative, None, &rhs, &mut vec![0.0; n]).unwrap();
     assert_eq!(report.ending, Ending::Breakdown);
-    // Singular, and the right-hand side is out of reach.
+    // The matrix is singular, and the system has no solution.
     let zero = Formula(n, |_: &[f64], y: &mut [f64]| y.fill(0.0));
     for method in METHODS {
         let mut x = vec![0.0; n];
@@ -171,7 +171,7 @@ fn endings_have_names() {
         assert!(!report.converged() && report.residual_norm == 1.0, "{method}: {}", report.ending);
         assert!(x.iter().all(|x| x.is_finite()), "{method}");
     }
-    // NaN on the way: the best x is kept.
+    // The iteration produces NaN. The solver returns the best x.
     let wrong = Formula(n, |_: &[f64], y: &mut [f64]| y.fill(f64::NAN));
     for method in METHODS {
         let mut x = vec![0.0; n];
@@ -181,7 +181,7 @@ fn endings_have_names() {
         let report = KrylovSolver::new(method).solve(&shifted, Some(&wrong), &rhs, &mut x).unwrap();
         assert!(!report.converged() && x.iter().all(|x| *x == 0.0), "{method}: {}", report.ending);
     }
-    // Richardson's steps are too long.
+    // The steps of Richardson's iteration are too long.
     let steep = Formula(n, |x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y = 5.0 * x));
     let richardson = KrylovSolver::new(KrylovMethod::Richardson { damping: 1.0 }).max_iterations(40);
     let mut x = vec![0.0; n];
@@ -194,7 +194,7 @@ fn endings_have_names() {
     ));
 }
 
-/// An operator that goes wrong: numbers become NaN after so many products.
+/// An operator that returns NaN after a number of products.
 struct Failing(usize, AtomicUsize);
 
 impl LinearOperator<f64> for Failing {
@@ -211,7 +211,7 @@ impl LinearOperator<f64> for Failing {
     }
 }
 
-/// The diagonal matrix 1, 1.02, …: without a good preconditioner every method takes some iterations.
+/// The diagonal matrix 1, 1.02, …, for which every method needs some iterations without a good preconditioner.
 fn slow() -> Formula<impl Fn(&[f64], &mut [f64]) + Sync> {
     Formula(50, |x: &[f64], y: &mut [f64]| {
         y.iter_mut().zip(x).enumerate().for_each(|(i, (y, x))| *y = (1.0 + 0.02 * i as f64) * x);
@@ -233,7 +233,7 @@ fn nan_and_breakdowns_are_named() {
             let wrong = Failing(products, AtomicUsize::new(0));
             assert_eq!(solve(method, &slow(), Some(&wrong)), Ending::NotFinite, "{method} {products}");
         }
-        // Numbers beyond the range.
+        // Numbers outside the range.
         let huge = Formula(50, |x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y = 1e308 * x * 1e10));
         assert_eq!(solve(method, &slow(), Some(&huge)), Ending::NotFinite, "{method}");
         let zero = Formula(50, |_: &[f64], y: &mut [f64]| y.fill(0.0));
@@ -244,7 +244,8 @@ fn nan_and_breakdowns_are_named() {
     }
 }
 
-/// x may be so large that the matrix is singular to working precision; a small x, and a large one of a large right-hand side, are not.
+/// The report has a warning if x is so large that the matrix is singular to working precision, but not for a small x, or a large x with a large
+/// right-hand side.
 #[test]
 fn solutions_without_a_digit_are_named() {
     for (least, expected) in [(1e-17, true), (1e-13, false), (1.0, false)] {
@@ -259,7 +260,7 @@ fn solutions_without_a_digit_are_named() {
     }
 }
 
-/// With M on the left the residual of M⁻¹·A·x = M⁻¹·b is the smaller one by 1e5; in single precision its units change on the way.
+/// With M on the left, the residual of M⁻¹·A·x = M⁻¹·b is smaller by a factor of 1e5. In single precision, its scale changes during the iteration.
 #[test]
 fn small_residuals_on_the_left_are_not_stagnation() {
     let n = 300;
@@ -290,13 +291,13 @@ fn the_caller_ends_every_method() {
             let report = solver.solve_watched(&slow(), Some(&m), &rhs, &mut [0.0; 50], watch).unwrap();
             assert_eq!((report.ending, report.iterations), (Ending::Cancelled, 3), "{method} {side:?}");
             assert_eq!(seen, report.history[1..], "{method} {side:?}");
-            // With the x of its three iterations.
+            // The solver returns x of its three iterations.
             assert!(report.residual_norm < report.rhs_norm, "{method} {side:?}");
         }
     }
 }
 
-/// A residual that stays as it is, and then vanishes, is no stagnation of Richardson's iteration; one that only stays is.
+/// A residual that stays constant and then becomes 0 is no stagnation of Richardson's iteration. A residual that only stays constant is.
 #[test]
 fn richardson_waits_for_residuals_that_wander() {
     let n = 300;
@@ -325,7 +326,7 @@ fn names_are_read_and_written() {
     }
 }
 
-/// Attainable accuracy: what is asked for beyond it ends as stagnation, with the best x.
+/// A tolerance below the attainable accuracy ends as stagnation, with the best x.
 #[test]
 fn convergence_is_never_claimed() {
     let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 20));
@@ -343,7 +344,7 @@ fn convergence_is_never_claimed() {
     }
 }
 
-/// A product alone, without entries.
+/// An operator with a product, but without known entries.
 struct Opaque<'a, T: Scalar>(&'a Csr<'a, T, i32>);
 
 impl<T: Scalar> LinearOperator<T> for Opaque<'_, T> {
@@ -369,8 +370,8 @@ fn vector_times<T: Scalar>(v: &[T], e: i32) -> Vec<T> {
     v.iter().map(|v| v.scale(T::Real::from_f64(2_f64.powi(e)))).collect()
 }
 
-/// A right-hand side times a power of two gives x times it, bit for bit, in as many iterations. So does a matrix times a power of two, but
-/// norms of extreme numbers are rounded otherwise: an iteration that ends near the tolerance may come sooner or later by one.
+/// A right-hand side times a power of two gives x times this power, bit for bit, in the same number of iterations. For a matrix times a power of two,
+/// the norms of extreme numbers are rounded differently, so the number of iterations may differ by one.
 fn scaled_systems_are_solved_alike<T: Scalar>((of_b, of_a): (i32, i32), rtol: f64) {
     let mut random = Random::new(11);
     let n = 60;
@@ -397,7 +398,7 @@ fn scaled_systems_are_solved_alike<T: Scalar>((of_b, of_a): (i32, i32), rtol: f6
                 let report = solver.solve_watched(&a, Some(&m), &rhs, &mut x, watch).unwrap();
                 let what = format!("{} {method} {side:?} {kind} {of_b} {of_a}", T::NAME);
                 assert!(report.converged(), "{what}: {}", report.ending);
-                // Callbacks and reports are in the caller's units.
+                // Callbacks and reports have unscaled values.
                 assert!(last == x, "{what}");
                 assert!(
                     (report.rhs_norm / norm_times(&rhs, -of_b) - 2_f64.powi(of_b)).abs() <= 1e-6 * 2_f64.powi(of_b),
@@ -424,7 +425,7 @@ fn scaled_systems_are_solved_alike<T: Scalar>((of_b, of_a): (i32, i32), rtol: f6
     }
 }
 
-/// ‖2^e·v‖₂
+/// Compute ‖2^e·v‖₂.
 fn norm_times<T: Scalar>(v: &[T], e: i32) -> f64 {
     let by = 2_f64.powi(e);
     v.iter().map(|v| (v.re().to_f64() * by).powi(2) + (v.im().to_f64() * by).powi(2)).sum::<f64>().sqrt()
@@ -438,7 +439,7 @@ fn scaled_systems_are_solved_alike_in_every_type() {
     scaled_systems_are_solved_alike::<Complex32>((110, 50), 1e-5);
 }
 
-/// The norm of b is beyond the range, that of x is not.
+/// The norm of b is outside the range, but the norm of x is not.
 #[test]
 fn right_hand_sides_whose_norm_overflows() {
     let a = Csr::<f64, i32>::from_triplets(4, 4, &[0, 1, 2, 3].map(|i| (i, i, 2.0))).unwrap();
@@ -450,20 +451,20 @@ fn right_hand_sides_whose_norm_overflows() {
             assert!(x.iter().all(|x| (x / size - 0.5).abs() <= 1e-6), "{method} {begin} {size}: {x:?}");
         }
     }
-    // Richardson's iteration diverges: x stays where it began, and nothing is claimed.
+    // Richardson's iteration diverges. The solver returns the initial x, and does not report convergence.
     for begin in [0.0, 1.0] {
         let mut x = [begin; 4];
         let diverging = KrylovSolver::new(KrylovMethod::Richardson { damping: 3.0 });
         let report = diverging.solve(&a, None, &[1.7e308; 4], &mut x).unwrap();
         assert!(!report.converged() && x == [begin; 4], "{report:?}");
     }
-    // Not even the product with the start is finite, so no x was kept.
+    // The product with the initial x is not finite, so no x was kept.
     let mut x = [1.7e308; 4];
     let report = KrylovSolver::new(KrylovMethod::Bicgstab).solve(&a, None, &[1.0; 4], &mut x).unwrap();
     assert!(report.ending == Ending::NotFinite && x == [1.7e308; 4], "{report:?}");
 }
 
-/// An inverse by iteration does not accept a residual because its bound has overflown.
+/// An inverse by iteration does not accept a residual because of an infinite bound.
 #[test]
 fn inverses_of_large_operators_are_checked() {
     let mut random = Random::new(5);
@@ -478,7 +479,7 @@ fn inverses_of_large_operators_are_checked() {
     }
 }
 
-/// b = fl(a·x): in working precision the residual of x is 0, and really it is the rounding of one product.
+/// For b = fl(a·x), the residual of x is 0 in working precision. The exact residual is the rounding error of one product.
 #[test]
 fn residuals_below_their_rounding_prove_nothing() {
     let (a, start) = (Csr::<f64, i32>::from_triplets(1, 1, &[(0, 0, 0.1)]).unwrap(), 0.1);
@@ -495,12 +496,12 @@ fn residuals_below_their_rounding_prove_nothing() {
     }
 }
 
-/// ‖(b − A·x)·2^e‖₂ and ‖b·2^e‖₂ in double-double, e such that the second is near 1.
+/// Compute ‖(b − A·x)·2^e‖₂ and ‖b·2^e‖₂ in double-double, with e such that the second norm is near 1.
 fn true_residual<T: Scalar>(a: &Csr<'_, T, i32>, b: &[T], x: &[T]) -> [f64; 2] {
     let size = |v: &[T]| v.iter().map(|v| v.re().to_f64().abs().max(v.im().to_f64().abs())).fold(0.0, f64::max);
     let log = |v: f64| if v > 0.0 { v.log2() as i32 } else { 0 };
     let (of_b, of_a) = (-log(size(b)), -log(size(a.parts().2)));
-    // In two steps, as the power may be out of range.
+    // Scale in two steps, because the power may be outside the range.
     let times = |v: f64, e: i32| v * 2_f64.powi(e / 2) * 2_f64.powi(e - e / 2);
     let wide = |v: T, e: i32| [v.re(), v.im()].map(|v| Double::new(times(v.to_f64(), e)));
     let mut squares = [0.0; 2];
@@ -517,7 +518,7 @@ fn true_residual<T: Scalar>(a: &Csr<'_, T, i32>, b: &[T], x: &[T]) -> [f64; 2] {
     squares.map(f64::sqrt)
 }
 
-/// A random system: of rows and columns of all sizes, often nearly singular.
+/// A random system with rows and columns of all scales, often nearly singular.
 fn random_system<T: Scalar>(random: &mut Random) -> (Csr<'static, T, i32>, Vec<T>, Vec<T>) {
     let n = 1 + random.below(12);
     let part = |random: &mut Random| random.uniform(-1.0, 1.0);
@@ -535,7 +536,7 @@ fn random_system<T: Scalar>(random: &mut Random) -> (Csr<'static, T, i32>, Vec<T
                 entries.push((i, j, value));
                 if hermitian {
                     entries.push((j, i, value.conj()));
-                    // Still definite.
+                    // The matrix stays definite.
                     let more = number(2.0 * by, 0.0);
                     entries.extend([(i, i, more), (j, j, more)]);
                 }
@@ -547,7 +548,7 @@ fn random_system<T: Scalar>(random: &mut Random) -> (Csr<'static, T, i32>, Vec<T
     let of_a = if single { pick(random, [0, 50, -50]) } else { pick(random, [0, 498, -498]) };
     let of_b = if single { pick(random, [0, 100, -100]) } else { pick(random, [0, 996, -996]) };
     let a = times(&Csr::from_triplets(n, n, &entries).unwrap(), of_a);
-    // Of a solution of moderate size, or any.
+    // The right-hand side belongs to a solution of moderate size, or is random.
     let mut rhs = vector::<T>(n, random);
     if random.bernoulli(0.5) {
         let mut image = vec![T::ZERO; n];
@@ -562,7 +563,7 @@ fn random_system<T: Scalar>(random: &mut Random) -> (Csr<'static, T, i32>, Vec<T
     (a, vector_times(&rhs, of_b), begin)
 }
 
-/// What a random solve claims is so in double-double; returns how many claims there were.
+/// Check in double-double that the report of a random solve is correct. Return the number of reports of convergence.
 fn claims_hold<T: Scalar>(cases: usize, random: &mut Random) -> usize {
     const KINDS: [&str; 9] =
         ["none", "jacobi", "tridiagonal", "ilu0", "alt-i:1", "alt-o:1", "mos-d:1", "amg-lines:1", "diagp1"];
@@ -575,7 +576,7 @@ fn claims_hold<T: Scalar>(cases: usize, random: &mut Random) -> usize {
         let side =
             if random.bernoulli(0.3) && !m.changes() { PreconditionerSide::Left } else { PreconditionerSide::Right };
         let method = METHODS[random.below(METHODS.len())];
-        // Most near the rounding.
+        // Most tolerances are near the rounding errors.
         let rtol = 10_f64.powf(-digits * (1.0 - 0.6 * random.unit().powi(3)));
         let (product, opaque) = (PreparedProduct::new(&a).unwrap(), Opaque(&a));
         let operators = [&a as &dyn LinearOperator<T>, &product, &opaque];
@@ -602,11 +603,11 @@ fn what_is_claimed_is_so_in_twice_the_precision() {
         claims_hold::<Complex32>(cases, &mut random),
     ];
     println!("claims of {cases}: {claims:?}");
-    // Enough to mean something.
+    // The check needs enough converged solves.
     assert!(claims.iter().all(|claims| claims * 10 >= cases), "{claims:?}");
 }
 
-/// A preconditioner that is not definite ends conjugate gradients where rᴴ·M⁻¹·r is not positive.
+/// With an indefinite preconditioner, conjugate gradients end when rᴴ·M⁻¹·r is not positive.
 #[test]
 fn indefinite_preconditioners_break_down() {
     let n = 200;
@@ -626,13 +627,13 @@ fn indefinite_preconditioners_break_down() {
             let report = solver.solve(&a, Some(&m), &rhs, &mut vec![0.0; n]).unwrap();
             let (ending, steps) = (report.ending, report.iterations);
             assert_eq!(ending, Ending::Breakdown, "{every} {seed} {flexible}: after {steps}");
-            // No step but the first few is taken with it.
+            // Conjugate gradients end after the first few steps.
             assert!(steps < 20, "{every} {seed} {flexible}: {steps}");
         }
     }
 }
 
-/// A preconditioner that is not Hermitian, with which conjugate gradients would take every iteration and gain nothing.
+/// A preconditioner that is not Hermitian. Conjugate gradients would use all iterations without progress.
 #[test]
 fn preconditioners_that_are_not_hermitian_break_down() {
     let n = 400;
@@ -640,7 +641,7 @@ fn preconditioners_that_are_not_hermitian_break_down() {
         let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
         (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
     });
-    // I + S: definite, but far from Hermitian.
+    // I + S is definite, but far from Hermitian.
     let m = Formula(n, |x: &[f64], y: &mut [f64]| {
         (0..n).for_each(|i| y[i] = x[i] + 0.9 * x[(i + 7) % n]);
     });
@@ -653,19 +654,19 @@ fn preconditioners_that_are_not_hermitian_break_down() {
         report.ending,
         report.iterations
     );
-    // One that is Hermitian is left alone, however slow the iteration is.
+    // With a Hermitian preconditioner, a slow iteration continues.
     let report = solver.solve(&a, Some(&slow_diagonal(n)), &rhs, &mut vec![0.0; n]).unwrap();
     assert_ne!(report.ending, Ending::Breakdown);
 }
 
-/// Entries from 1e-3 to 1, in no order.
+/// Entries from 1e-3 to 1 in irregular order.
 fn slow_diagonal(n: usize) -> Formula<impl Fn(&[f64], &mut [f64]) + Sync> {
     Formula(n, move |x: &[f64], y: &mut [f64]| {
         (0..n).for_each(|i| y[i] = 10_f64.powf(-3.0 * ((i * 37) % n) as f64 / n as f64) * x[i]);
     })
 }
 
-/// An operator that may change from step to step, as far as it says.
+/// An operator that says that it changes from step to step.
 struct Changing<'a>(&'a dyn LinearOperator<f64>, bool);
 
 impl LinearOperator<f64> for Changing<'_> {

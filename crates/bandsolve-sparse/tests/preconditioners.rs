@@ -1,4 +1,4 @@
-//! Preconditioners and Krylov methods beside numbers of slow reference implementations.
+//! Preconditioners and Krylov methods, compared with results of slow reference implementations.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, LinearOperator};
@@ -33,7 +33,7 @@ fn preconditioner<'a>(a: &'a Matrix, name: &str) -> Preconditioner<'a, f64> {
 }
 
 fn apply(m: &dyn LinearOperator<f64>, r: &[f64]) -> Vec<f64> {
-    // What is in the scratch must not matter.
+    // The contents of the scratch memory must not matter.
     let mut memory = PodBuffer::new(m.apply_scratch());
     memory.fill(0xff);
     let mut z = vec![f64::NAN; r.len()];
@@ -41,7 +41,7 @@ fn apply(m: &dyn LinearOperator<f64>, r: &[f64]) -> Vec<f64> {
     z
 }
 
-/// The numbers of a linear congruential generator from 1 on, as the file has them.
+/// The numbers of a linear congruential generator that starts with 1, as in the file.
 fn lcg(n: usize) -> Vec<f64> {
     let next = |x: &mut u64| {
         *x = (1_103_515_245 * *x + 12_345) % (1 << 31);
@@ -57,7 +57,7 @@ fn applied_they_give_the_golden_vectors() {
     for case in cases.as_array().expect("a list") {
         let name = case["matrix"].as_str().expect("a name");
         let n = case["n"].as_u64().expect("a size") as usize;
-        // Not the stencil of the file: numbers that are read from it may be off by a rounding, and ties are decided by less.
+        // Do not read the stencil from the file, because its numbers may be rounded, which changes the order of equal weights.
         let a = model(name, n);
         let r = lcg(n * n);
         let mut seen = 0;
@@ -98,7 +98,7 @@ fn applied_they_give_the_golden_vectors() {
     }
 }
 
-/// sin(2π·8·i/N), and A times it.
+/// The vector sin(2π·8·i/N), and its product with A.
 fn wave(a: &Matrix) -> (Vec<f64>, Vec<f64>) {
     let n = a.rows();
     let x: Vec<f64> = (0..n).map(|i| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin()).collect();
@@ -125,7 +125,7 @@ fn iterations_are_the_golden_ones() {
                     if kind.contains('*') { format!("{}:scaled", kind.replace('*', "")) } else { kind }
                 }
             };
-            // One preconditioner of each kind, and those that matter.
+            // One preconditioner of each kind, and the most important ones.
             if ["diagp1", "diagp2", "alt-i:1", "alt-i:3", "alt-o:3", "mos-d:1", "mos-d:3", "mos-a:1"]
                 .contains(&kind.as_str())
             {
@@ -150,7 +150,7 @@ fn iterations_are_the_golden_ones() {
                     begins_as_the_textbook_says((&a, &m), &rhs, &report.history, &format!("{name} {kind}"));
                     continue;
                 }
-                // GMRES minimises residuals over spaces that rounding hardly moves: the count changes only where a residual is near the tolerance.
+                // GMRES minimises residuals over spaces that rounding hardly changes. The count changes only if a residual is near the tolerance.
                 let ratio = report.iterations as f64 / iterations;
                 assert!((ratio - 1.0).abs() <= 0.02, "{name} {kind} {method}: {} {iterations}", report.iterations);
             }
@@ -158,7 +158,7 @@ fn iterations_are_the_golden_ones() {
     }
 }
 
-/// Residual norms of BiCGStab as van der Vorst's paper has it, with plain sums, from x = 0.
+/// Residual norms of BiCGStab as in van der Vorst's paper, with plain sums, starting from x = 0.
 fn textbook_bicgstab(a: &Matrix, m: &dyn LinearOperator<f64>, rhs: &[f64], iterations: usize) -> Vec<f64> {
     let dot = |u: &[f64], v: &[f64]| u.iter().zip(v).map(|(u, v)| u * v).sum::<f64>();
     let plus = |u: &[f64], c: f64, v: &[f64]| u.iter().zip(v).map(|(u, v)| u + c * v).collect::<Vec<f64>>();
@@ -180,9 +180,9 @@ fn textbook_bicgstab(a: &Matrix, m: &dyn LinearOperator<f64>, rhs: &[f64], itera
     norms
 }
 
-/// Rounding moves the residuals of BiCGStab more and more, and with them the count of iterations, which is therefore not compared. The first
-/// residuals are those of the paper's algorithm: as long as right-hand sides that differ by rounding, ε of each element, move its residuals
-/// by less than 1e-6, ours may differ by 1e-3. Our sums round in another order, which counts for at most √n ε < 1000 ε here.
+/// Rounding errors in the residuals of BiCGStab grow, and change the number of iterations, so the test does not compare this number. The first
+/// residuals equal those of the algorithm in the paper. As long as a change of each element of the right-hand side by ε changes the residuals by less
+/// than 1e-6, the residuals of this crate may differ by 1e-3. Its sums have another order, which changes them by at most √n·ε < 1000·ε here.
 fn begins_as_the_textbook_says((a, m): (&Matrix, &dyn LinearOperator<f64>), rhs: &[f64], history: &[f64], what: &str) {
     let steps = (history.len() - 1).min(12);
     let expected = textbook_bicgstab(a, m, rhs, steps);
@@ -194,7 +194,7 @@ fn begins_as_the_textbook_says((a, m): (&Matrix, &dyn LinearOperator<f64>), rhs:
     let others = [moved(1), moved(2), moved(3)];
     let stays = |k: &usize| others.iter().all(|other| (other[*k] - expected[*k]).abs() <= 1e-6 * expected[*k]);
     let known = (0..=steps).take_while(stays).count();
-    // Before rounding takes over there are some iterations, or all of a solve that takes few.
+    // Some iterations, or all of a short solve, come before rounding errors dominate.
     assert!(known > 5 || known > steps, "{what}: {known} of {steps}");
     for k in 0..known {
         let (got, expected) = (history[k], expected[k]);
@@ -213,8 +213,8 @@ fn what_cannot_be_made_is_an_error() {
     assert!(matches!(made, Err(Error::Shape { what: "unknowns of the grid", expected: 3, got: 4 })));
 }
 
-/// Pairs of strongly coupled unknowns in a row, and one unknown alone at its end, numbered at random: the block tridiagonal system is
-/// the matrix itself.
+/// A chain of strongly coupled pairs of unknowns with a single unknown at its end, numbered at random. The block tridiagonal system is the matrix
+/// itself.
 #[test]
 fn pairs_in_a_row_are_solved_at_once() {
     let pairs = 40;
@@ -223,7 +223,7 @@ fn pairs_in_a_row_are_solved_at_once() {
     let mut entries = Vec::new();
     for i in 0..n {
         entries.push((name(i), name(i), 9.0 + i as f64 / 10.0));
-        // Within a pair, then to both of the next.
+        // The coupling within a pair, then the couplings to both unknowns of the next pair.
         let next = if i % 2 == 0 { 1 } else { 0 };
         let couplings = [(next, -4.0), (next + 1, -0.7), (next + 2, -0.6)];
         for (far, value) in couplings.into_iter().filter(|(far, _)| *far > 0 && i + far < n) {
@@ -236,8 +236,8 @@ fn pairs_in_a_row_are_solved_at_once() {
     assert!(z.iter().zip(&x).all(|(z, x)| (z - x).abs() < 1e-13), "{z:?}");
 }
 
-/// Three strong lines beside each other, weakly coupled, of an odd length: pairs do not join two lines, so that the blocks have all of
-/// them, and converge as fast as the lines.
+/// Three adjacent strong lines of odd length with weak couplings between them. Pairs do not join two lines, so the block system contains all lines, and
+/// the iteration converges as fast as with the lines.
 #[test]
 fn pairs_do_not_join_lines() {
     let (long, lines) = (41, 3);
@@ -264,18 +264,18 @@ fn pairs_do_not_join_lines() {
     assert!(pairs <= lines, "{pairs} {lines}");
 }
 
-/// What `auto` takes, and a word of its reason.
+/// The choice of `auto`, and a word of its reason.
 fn taken(a: &Matrix) -> (String, String) {
     let m = preconditioner(a, "auto");
     (m.kind().to_string(), m.reason().to_string())
 }
 
-/// Diffusion with a wind along the rows of a grid, upwind.
+/// Diffusion with convection along the rows of a grid, by upwind differences.
 fn convection(n: usize) -> Matrix {
     bandsolve_sparse::nine_point([[0.0, -1.0, 0.0], [-2.0, 5.0, -1.0], [0.0, -1.0, 0.0]], (n, n))
 }
 
-/// Coefficients of cells that are 1 or 10⁴: several levels take a quarter of the iterations of ILU(0), which was taken.
+/// Coefficients of cells that are 1 or 10⁴. Multigrid needs a quarter of the iterations of ILU(0), which `auto` chose in an earlier version.
 #[test]
 fn auto_takes_several_levels_where_coefficients_jump() {
     let n = 28_usize;
@@ -309,13 +309,13 @@ fn auto_takes_what_suits() {
     for (a, kind, word) in [
         (tridiagonal(50, 4.0, 1.0), "jacobi", "twice the sum"),
         (tridiagonal(500, 2.0, -1.0), "tridiagonal", "of the off-diagonal weight is next to the diagonal"),
-        // Smooth errors: many unknowns.
+        // Many unknowns, so that errors are smooth.
         (model("laplace2d", 130), "amg-lines:1", "amg-lines:1 with cg brings"),
     ] {
         let (taken, reason) = taken(&a);
         assert!(taken == kind && reason.contains(word), "{kind}: {taken}, {reason}");
     }
-    // What is taken is named with its method, and the method with it.
+    // The preconditioner has the name of its choice, and the method.
     for (a, is_definite) in [(model("aniso1", 30), true), (convection(30), false)] {
         let m = preconditioner(&a, "auto");
         let method = m.method().expect("of auto");
@@ -326,7 +326,7 @@ fn auto_takes_what_suits() {
         assert!(report.converged(), "{method}: {}", report.ending);
     }
     assert_eq!(preconditioner(&model("aniso1", 5), "ilu0").method(), None);
-    // Hermitian with a positive diagonal, and indefinite: no conjugate gradients.
+    // An indefinite Hermitian matrix with a positive diagonal. `auto` does not choose conjugate gradients.
     for shift in [0.3, 1.0, 2.0] {
         let a = model("laplace2d", 30).shifted(shift, None).unwrap();
         let m = preconditioner(&a, "auto");
@@ -335,7 +335,7 @@ fn auto_takes_what_suits() {
         let report = KrylovSolver::new(method).rtol(1e-6).solve(&a, Some(&m), &rhs, &mut vec![0.0; a.rows()]).unwrap();
         assert_ne!(report.ending, bandsolve_sparse::Ending::Breakdown, "{shift} {method}: {}", m.reason());
     }
-    // Squares of entries beyond the range.
+    // Entries with squares outside the range.
     for size in [1e160, 1e-170] {
         let scaled = |a: &Matrix| {
             let entries = (0..a.rows()).flat_map(|i| a.row(i).map(move |(j, value)| (i, j, value * size)));
@@ -347,14 +347,14 @@ fn auto_takes_what_suits() {
             assert_eq!(m.method() == Some(KrylovMethod::Cg), is_definite, "{size}: {}", m.reason());
         }
     }
-    // Half of the rows without diagonal entry: couplings of pairs.
+    // Half of the rows have no diagonal entry, only couplings of pairs.
     let n = 60;
     let pairs = (0..n).map(|i| (i, i ^ 1, 3.0)).chain((0..n).map(|i| (i, (i + 2) % n, 0.5)));
     let a =
         Csr::from_triplets(n, n, &pairs.chain((0..n / 2).map(|i| (2 * i, 2 * i, 1.0))).collect::<Vec<_>>()).unwrap();
     let (kind, reason) = taken(&a);
     assert!(reason.starts_with("30 of 60 rows have no diagonal entry") && reason.contains(&kind), "{kind}: {reason}");
-    // No entry at all, and nothing that is a number.
+    // A matrix without entries, and a matrix of NaN.
     assert_eq!(taken(&Csr::from_triplets(0, 0, &[]).unwrap()).0, "jacobi");
     let (kind, reason) = taken(&Csr::from_triplets(2, 2, &[(0, 1, f64::NAN), (1, 0, 1.0)]).unwrap());
     assert!(reason.contains("2 of 2 rows"), "{kind}: {reason}");
@@ -367,7 +367,7 @@ fn as_many_forests_as_are_worth_it() {
         assert!(m.reason().contains("of the weight"), "{kind}: {}", m.reason());
         m.kind().to_string()
     };
-    // All of the weight is in one line, then in two directions alike.
+    // The weight is in one direction, then equally in two directions.
     let line = model("laplace2d", 1);
     assert_eq!(share("alt-i", &line), "alt-i:1");
     let grid = model("laplace2d", 40);
@@ -377,7 +377,7 @@ fn as_many_forests_as_are_worth_it() {
             made.starts_with(asked) && (kind == "mos-a" || !made.starts_with(&format!("{asked}:1"))),
             "{kind}: {made}"
         );
-        // The same, asked for by number.
+        // The same kind, with the number of forests.
         let (few, many) = (preconditioner(&grid, kind), preconditioner(&grid, &made));
         let r = lcg(grid.rows());
         assert_eq!(apply(&few, &r), apply(&many, &r), "{made}");
@@ -385,7 +385,7 @@ fn as_many_forests_as_are_worth_it() {
     }
 }
 
-/// A star whose centre is the first unknown or the last: couplings of −1, and 4 on the diagonal but for the centre.
+/// A star with the first or the last unknown as centre. The couplings are −1, and the diagonal is 4 except for the centre.
 fn star(n: usize, centre: usize) -> Matrix {
     let entries = (0..n).flat_map(|i| match i == centre {
         true => vec![(i, i, 2.0 * n as f64)],
@@ -394,7 +394,7 @@ fn star(n: usize, centre: usize) -> Matrix {
     Matrix::from_triplets(n, n, &entries.collect::<Vec<_>>()).unwrap()
 }
 
-/// What a row costs must not depend on how long others are: 10¹¹ steps would be taken here.
+/// The cost of a row must not depend on the length of other rows. Otherwise this test would need 10¹¹ steps.
 #[test]
 fn a_hub_that_comes_first_costs_no_more_than_one_that_comes_last() {
     let n = 500_000;
@@ -403,15 +403,15 @@ fn a_hub_that_comes_first_costs_no_more_than_one_that_comes_last() {
         let r = vec![1.0; n];
         let z = apply(&preconditioner(&a, "ilu0"), &r);
         if centre == n - 1 {
-            // There is no fill: L·U = A.
+            // There is no fill-in, so L·U = A.
             let back = apply(&a, &z);
-            // The sum of n numbers of these moduli.
+            // The limit covers the sum of n numbers with these moduli.
             let moduli: Vec<f64> = z.iter().map(|z| z.abs()).collect();
             let row = |i: usize| a.row(i).map(|(j, value)| value.abs() * moduli[j]).sum::<f64>();
             let allowed = |i: usize| 2.0 * n as f64 * f64::EPSILON * (row(i) + 1.0);
             assert!((0..n).all(|i| (back[i] - r[i]).abs() <= allowed(i)), "last");
         } else {
-            // What would come between two leaves is dropped: U has 4 − 1/(2n) for a leaf, and L −1/(2n) in the first column.
+            // The elimination drops entries between two leaves. U has 4 − 1/(2n) for a leaf, and L has −1/(2n) in the first column.
             let leaf = (1.0 + 0.5 / n as f64) / (4.0 - 0.5 / n as f64);
             assert!(z[1..].iter().all(|z| (z - leaf).abs() < 1e-14), "{} {leaf}", z[1]);
             let hub = (1.0 + (n - 1) as f64 * leaf) / (2.0 * n as f64);
@@ -423,13 +423,13 @@ fn a_hub_that_comes_first_costs_no_more_than_one_that_comes_last() {
     }
 }
 
-/// Rows of the inverses that are solved by columns are those that are solved by pairs.
+/// Rows of the inverses are equal if their systems are solved by columns and by pairs.
 #[test]
 fn long_rows_of_incomplete_inverses_are_exact() {
     for centre in [0, 199] {
         let a = star(200, centre);
         let (exact, r) = (preconditioner(&a, "ilu0"), lcg(200));
-        // With an inverse of each triangle on its own places there is nothing left to sweep for, where the triangle has one long row or column.
+        // If a triangle has one long row or column, its inverse on its own pattern is exact, and sweeps change nothing.
         let (z, expected) = (apply(&preconditioner(&a, "ilu-isai:3"), &r), apply(&exact, &r));
         assert!(z.iter().zip(&expected).all(|(z, expected)| (z - expected).abs() < 1e-12), "{centre}");
     }

@@ -1,7 +1,7 @@
-//! Products of sparse matrices, plain and generalised, beside what loops over the rows say.
+//! Products of sparse matrices, plain and generalised, compared with loops over the rows.
 
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::{Complex64, LinearOperator, Op, RealScalar, Scalar};
+use bandsolve::{Complex64, Error, LinearOperator, Op, RealScalar, Scalar};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
     Csr, PreparedProduct, ProductPlan, ProductSchedule, RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn, RowReduction,
@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 const SCHEDULES: [ProductSchedule; 2] = [ProductSchedule::Adaptive, ProductSchedule::Balanced];
 
-/// Rows of these lengths, with columns and values at random.
+/// Create rows of these lengths, with random columns and values.
 fn matrix<T: Scalar>(columns: usize, lengths: &[usize], random: &mut Random) -> Csr<'static, T, i32> {
     let mut pointers = vec![0];
     lengths.iter().for_each(|length| pointers.push(pointers[pointers.len() - 1] + *length as i32));
@@ -25,7 +25,7 @@ fn number<T: Scalar>(random: &mut Random) -> T {
     T::from_real(T::Real::from_f64((random.below(2001) as f64 - 1000.0) / 64.0))
 }
 
-/// Matrices without rows, with empty rows, with long ones at the beginning, in the middle and at the end, and only one.
+/// Matrices without rows, with empty rows, with long rows at the beginning, in the middle and at the end, and with one row.
 fn lengths(random: &mut Random) -> Vec<Vec<usize>> {
     let mut short = |rows: usize| (0..rows).map(|_| random.below(6)).collect::<Vec<_>>();
     let with = |mut rows: Vec<usize>, at: usize, length: usize| {
@@ -54,7 +54,7 @@ fn products_are_sums_over_rows() {
     for lengths in lengths(&mut random) {
         let (rows, columns) = (lengths.len(), 40_000);
         let a = matrix::<f64>(columns, &lengths, &mut random);
-        // Three vectors, then two more: those that go together, and those that are left.
+        // The product handles up to four vectors together. Five vectors also test a remainder.
         let x: Vec<f64> = (0..5 * columns).map(|_| number(&mut random)).collect();
         let y: Vec<f64> = (0..5 * rows).map(|_| number(&mut random)).collect();
         for vectors in [1, 2, 4, 5] {
@@ -63,7 +63,7 @@ fn products_are_sums_over_rows() {
             for (k, got) in got.iter().enumerate() {
                 let (vector, i) = (k / rows, k % rows);
                 let sum: f64 = a.row(i).map(|(j, value)| value * x[vector * columns + j]).sum();
-                // All numbers are multiples of 2⁻¹², and no sum is beyond 2⁵³ of these: every order gives the same.
+                // All numbers are multiples of 2⁻¹², and no sum exceeds 2⁴¹, so every order of a sum gives the same result.
                 assert_eq!(*got, 0.5 * sum + 2.0 * y[k], "{rows} rows, {vectors} vectors, row {i}");
             }
         }
@@ -95,7 +95,7 @@ fn wrong_lengths_are_errors() {
     a.product(Op::Plain, 1.0, &[], 0.0, &mut []).unwrap();
 }
 
-/// Results of both schedules, of some rows and of all.
+/// Results of both schedules, for some rows and for all rows.
 fn reduced<T: Scalar, R: RowReduction<T, Output: Clone + Debug + PartialEq>>(
     a: &Csr<'_, T, i32>,
     reduction: &R,
@@ -126,7 +126,7 @@ fn maxima_are_those_of_the_rows() {
         reduced(&a, &RowMaxWithColumn, None, |i| largest(i, &|j, value| j as f64 * value));
         let best = |i: usize, without: Option<usize>| {
             let entries = a.row(i).enumerate().filter(|(k, _)| Some(*k) != without);
-            // The first of several.
+            // The first of several equal entries.
             entries.rev_by_value()
         };
         reduced(&a, &RowArgMax, None, |i| best(i, None).map(|(_, j)| j));
@@ -137,7 +137,7 @@ fn maxima_are_those_of_the_rows() {
     }
 }
 
-/// The place and the column of the largest entry, the first of several.
+/// The position and the column of the largest entry, or of the first of several.
 trait Largest: Iterator<Item = (usize, (usize, f64))> + Sized {
     fn rev_by_value(self) -> Option<(usize, u32)> {
         let first = |best: Option<(usize, usize, f64)>, (k, (j, value)): (usize, (usize, f64))| match best {
@@ -163,7 +163,7 @@ fn what_is_no_number_is_never_largest() {
     assert_eq!(columns, [[Some(1), None], [None, None], [Some(0), Some(2)]]);
 }
 
-/// Rows of the same length are taken together; each is reduced as by itself, whatever its entries are.
+/// The product handles rows of the same length together. Each result is the same as for the row alone, for any entries.
 #[test]
 fn rows_alike_are_reduced_as_each_by_itself() {
     fn check<R: RowReduction<f64, Output: Clone + Debug + PartialEq>>(a: &Csr<'_, f64, i32>, by: &R, none: R::Output) {
@@ -190,7 +190,7 @@ fn rows_alike_are_reduced_as_each_by_itself() {
     }
 }
 
-/// Of long rows, too, which are looked through part by part.
+/// Also for long rows, which the search processes part by part.
 #[test]
 fn the_two_largest_of_long_rows() {
     for (first, second) in [(0, 1), (3, 900), (900, 3), (64, 63), (998, 999), (700, 70)] {
@@ -250,7 +250,7 @@ fn threads_change_no_bit() {
     }
 }
 
-/// Also of rows that are cut, and beside what loops over the rows say.
+/// Also for rows that the schedule cuts, compared with loops over the rows.
 #[test]
 fn prepared_products_are_the_same_for_any_number_of_threads() {
     let mut random = Random::new(5);
@@ -273,4 +273,14 @@ fn prepared_products_are_the_same_for_any_number_of_threads() {
         assert!((y - sum).abs() <= 1e-14 * size, "row {i}: {y}, {sum}");
     }
     assert!([2, 3, 7].into_iter().all(|threads| of(threads) == one));
+}
+
+/// The error names the array that has too many elements for 32-bit indices.
+#[test]
+fn columns_beyond_32_bits_are_an_error() {
+    let columns = 1 << 33;
+    let wide = Csr::<f64, i64>::new(columns, &[0, 1][..], &[7][..], &[2.0][..]).unwrap();
+    let what = "a row of a matrix with 32-bit indices";
+    let expected = Error::Shape { what, expected: u32::MAX as usize - 1, got: columns };
+    assert_eq!(wide.to_owned_narrow().unwrap_err(), expected);
 }

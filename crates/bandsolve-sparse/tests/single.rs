@@ -1,4 +1,4 @@
-//! Approximate inverses in single precision: as good as those in double, on all scales.
+//! Approximate inverses in single precision are as good as those in double precision, for all scales.
 
 use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::Random;
@@ -7,11 +7,11 @@ use bandsolve_sparse::{
     SingleInverse, nine_point,
 };
 
-/// ANISO1 on a grid, its rows multiplied by `scale`.
+/// ANISO1 on a grid, with its rows multiplied by `scale`.
 fn matrix<T: DoubleScalar>(side: usize, scale: &dyn Fn(usize) -> f64) -> Csr<'static, T, u32> {
     let grid = nine_point([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]], (side, side));
     let entry = |i: usize, j: usize, value: f64| {
-        // Turned by ±0.1 beside the diagonal: Hermitian and definite but for the scale, as far as the type has imaginary parts.
+        // Off-diagonal entries have the phase ±0.1 in complex types. The matrix is Hermitian and definite except for the scale.
         let by = if i == j { 0.0 } else { 0.1_f64.copysign(j as f64 - i as f64) };
         let turned = T::from_parts(value * by.cos(), value * by.sin());
         (i, j, turned.scale(scale(i)))
@@ -38,8 +38,8 @@ fn solve<T: DoubleScalar>(
 const GMRES: KrylovMethod = KrylovMethod::Gmres { restart: 20 };
 const REFINEMENT: KrylovMethod = KrylovMethod::Richardson { damping: 1.0 };
 
-/// Rounding a preconditioner to 24 bits changes what it leaves by 1e-7 of it: hardly an iteration. (Fewer with `amg-lines`, which rounds by
-/// itself, and whose steps GMRES does not keep then.)
+/// Rounding a preconditioner to 24 bits changes its result by a relative 1e-7, which costs hardly an iteration. `amg-lines`
+/// rounds by itself, and can need fewer iterations.
 fn iterations_are_those_of_double_precision<T: DoubleScalar>() {
     let a = matrix::<T>(60, &|_| 1.0);
     for name in ["jacobi", "tridiagonal", "alt-i:2", "mos-d:2", "ilu0", "amg-lines:2", "alt-o:2"] {
@@ -62,12 +62,12 @@ fn complex() {
     iterations_are_those_of_double_precision::<Complex64>();
 }
 
-/// Each step of refinement leaves about what the inner iteration was asked to leave, down to double precision.
+/// Each step of refinement reduces the residual by approximately the tolerance of the inner iteration, down to double precision.
 #[test]
 fn refinement_reaches_double_precision() {
     for size in [1.0, 1e-300, 1e300] {
         for scale in [1.0, 1e-290, 1e290] {
-            // A right-hand side of 1e300 over entries of 1e-290 has a solution beyond the range.
+            // A right-hand side of 1e300 with entries of 1e-290 has a solution outside the range.
             if (size / scale).abs() > 1e290 || (size / scale).abs() < 1e-290 {
                 continue;
             }
@@ -81,7 +81,7 @@ fn refinement_reaches_double_precision() {
     }
 }
 
-/// What is asked for beyond double precision ends after some steps, and says why.
+/// A tolerance below double precision ends after some steps, and the report has the reason.
 #[test]
 fn refinement_that_gains_nothing_has_stagnated() {
     let a = matrix::<f64>(40, &|_| 1.0);
@@ -92,7 +92,7 @@ fn refinement_that_gains_nothing_has_stagnated() {
         let mut x = vec![0.0; a.rows()];
         let report = KrylovSolver::new(REFINEMENT).rtol(1e-18).solve(&a, Some(&m), &rhs, &mut x).unwrap();
         assert!(report.ending == Ending::Stagnated && report.iterations < 100, "{report:?}");
-        // An inner iteration that is asked for nothing gives nothing.
+        // With a tolerance of 2, the inner iteration returns zero, and refinement makes no progress.
         assert!(report.relative_residual() < if rtol < 1.0 { 1e-14 } else { 1.1 }, "{report:?}");
     }
 }
@@ -101,7 +101,7 @@ fn refinement_that_gains_nothing_has_stagnated() {
 fn rows_of_all_sizes_fit() {
     let a = matrix::<f64>(40, &|i| 10.0_f64.powi((i * 37 % 401) as i32 - 200));
     let m = SingleInverse::new(&a, "ilu0".parse().unwrap(), &PreconditionerOptions::default()).unwrap();
-    // The residual of its own system, in which every row counts.
+    // The residual of the scaled system, in which every row counts equally.
     let rhs: Vec<f64> = (0..a.rows()).map(|i| a.row(i).map(|(_, value)| value).sum()).collect();
     let mut z = vec![0.0; a.rows()];
     let mut memory = bandsolve::dyn_stack::PodBuffer::new(m.apply_scratch());
@@ -112,7 +112,7 @@ fn rows_of_all_sizes_fit() {
     let mut expected = vec![0.0; plain.rows()];
     let mut memory = bandsolve::dyn_stack::PodBuffer::new(reference.apply_scratch());
     reference.apply(&rhs, &mut expected, bandsolve::dyn_stack::PodStack::new(&mut memory)).unwrap();
-    // ILU(0) of scaled rows is that of the rows, scaled; its condition is some hundred, rounding 6e-8.
+    // ILU(0) of scaled rows equals the scaled ILU(0). Its condition number is a few hundred, and the rounding unit is 6e-8.
     let error = z.iter().zip(&expected).map(|(z, e)| (z - e).abs()).fold(0.0, f64::max);
     assert!(error < 1e-4, "{error:e}");
 }

@@ -1,10 +1,12 @@
-//! Heat in a square plate, by alternating directions: half a step implicit along columns, half a step along rows.
+//! Heat in a square plate, by an alternating direction implicit (ADI) method.
 //!
-//! $$ u_t = u_{xx} + u_{yy}, \qquad u = 0 \text{ at the edges}, \qquad u = \sin \pi x \sin \pi y \text{ at first} $$
+//! ```text
+//! ∂u/∂t = ∂²u/∂x² + ∂²u/∂y²,   u = 0 at the edges,   u = sin(πx) sin(πy) at t = 0
+//! ```
 //!
-//! Every half step is a batch of tridiagonal systems, which lie in the field as they are: columns as interleaved systems, rows
-//! as contiguous ones. Both batches are planned once, and steps work in memory that is there. The solution is known: it decays by
-//! exp(−2π²t).
+//! Each step has two halves: the first is implicit along columns, the second along rows. A half step is a batch of tridiagonal systems.
+//! The columns of the field are interleaved systems, its rows contiguous ones, so that no data are moved. Both batches are factored once,
+//! and the steps allocate no memory. The exact solution decays as exp(−2π²t).
 //!
 //! `cargo run --release --example adi_heat [PICTURE.svg]`
 
@@ -16,17 +18,17 @@ use picture::{Curve, Picture};
 use std::error::Error;
 use std::f64::consts::PI;
 
-/// Points inside along each side.
+/// Number of inner points along each side.
 const N: usize = 255;
 const STEPS: usize = 100;
 const END: f64 = 0.05;
 
-/// sin πx of the points inside.
+/// sin(πx) at the inner points.
 fn sines() -> Vec<f64> {
     (1..=N).map(|i| (PI * i as f64 / (N + 1) as f64).sin()).collect()
 }
 
-/// rhs = u + r·(second difference of u): along rows (neighbours one apart) or along columns (N apart).
+/// Compute rhs = u + r·(second difference of u), along rows (`Contiguous`) or along columns (`Interleaved`).
 fn explicit(u: &[f64], r: f64, layout: Layout, rhs: &mut [f64]) {
     for (k, rhs) in rhs.iter_mut().enumerate() {
         let (place, apart) = match layout {
@@ -39,7 +41,7 @@ fn explicit(u: &[f64], r: f64, layout: Layout, rhs: &mut [f64]) {
     }
 }
 
-/// The temperature along the middle line, edges included.
+/// The temperature along the line y = 1/2, from edge to edge.
 fn middle(u: &[f64], time: f64) -> Curve {
     let at = |i: usize| if i == 0 || i == N + 1 { 0.0 } else { u[N / 2 * N + i - 1] };
     (format!("t = {time:.2}"), (0..N + 2).map(|i| (i as f64 / (N + 1) as f64, at(i))).collect())

@@ -1,9 +1,10 @@
-//! Derivatives of sixth order from three neighbours: compact finite differences on a periodic grid (Lele 1992).
+//! First derivatives of sixth order: compact finite differences on a periodic grid (Lele 1992).
 //!
-//! $$ \tfrac13 f'_{i-1} + f'_i + \tfrac13 f'_{i+1}
-//!     = \tfrac{14}{9}\,\frac{f_{i+1} - f_{i-1}}{2h} + \tfrac19\,\frac{f_{i+2} - f_{i-2}}{4h} $$
+//! ```text
+//! ⅓ f′ᵢ₋₁ + f′ᵢ + ⅓ f′ᵢ₊₁ = 14/9 (fᵢ₊₁ − fᵢ₋₁)/(2h) + 1/9 (fᵢ₊₂ − fᵢ₋₂)/(4h)
+//! ```
 //!
-//! One periodic tridiagonal system for all derivatives; its factors serve every field on the grid, here two at a time.
+//! A periodic tridiagonal system gives all derivatives. Its factors serve all fields on the grid. Here each solve has two fields.
 //!
 //! `cargo run --release --example compact_differences [PICTURE.svg]`
 
@@ -14,7 +15,7 @@ use picture::Picture;
 use std::error::Error;
 use std::f64::consts::TAU;
 
-/// The right-hand sides of fields of n values, one after the other.
+/// The right-hand sides of several fields of n values each.
 fn right_hand_sides(fields: &[f64], n: usize) -> Vec<f64> {
     let h = TAU / n as f64;
     let of_field = |f: &[f64]| -> Vec<f64> {
@@ -24,15 +25,15 @@ fn right_hand_sides(fields: &[f64], n: usize) -> Vec<f64> {
     fields.chunks(n).flat_map(of_field).collect()
 }
 
-/// The largest error of the first and second derivatives of exp(sin x) and exp(cos x) on n points: the second is the first of
-/// the first.
+/// The largest errors of the first and second derivatives of exp(sin x) and exp(cos x) on n points. The second derivative is the first
+/// derivative of the first one.
 fn errors(n: usize) -> Result<[f64; 2], bandsolve::Error> {
     let (third, ones) = (vec![1.0 / 3.0; n], vec![1.0; n]);
     let a = Tridiagonal::periodic(&third, &ones, &third)?;
     let lu = Plan::new(a.shape()).factor(&a)?;
 
     let x: Vec<f64> = (0..n).map(|i| TAU * i as f64 / n as f64).collect();
-    // f, f' and f'' of exp(sin x); exp(cos x) is the same with x + τ/4 in place of x.
+    // f, f′ and f″ of exp(sin x). exp(cos x) is exp(sin(x + τ/4)).
     let exact = |x: f64| {
         let (sin, cos) = x.sin_cos();
         [1.0, cos, cos * cos - sin].map(|factor| factor * sin.exp())

@@ -1,9 +1,12 @@
 //! Two substances that react and diffuse along a line (the Brusselator), by implicit steps.
 //!
-//! $$ u_t = D_u u_{xx} + A - (B + 1) u + u^2 v, \qquad v_t = D_v v_{xx} + B u - u^2 v $$
+//! ```text
+//! ∂u/∂t = D_u ∂²u/∂x² + A − (B + 1) u + u² v
+//! ∂v/∂t = D_v ∂²v/∂x² + B u − u² v
+//! ```
 //!
-//! Newton's method for a step is a block tridiagonal system with blocks of two rows. Where u = A, v = B/A is unstable, a small
-//! wave grows at a rate that is known; in the end there is a pattern.
+//! Each iteration of Newton's method solves a block tridiagonal system with blocks of two rows. If the state u = A, v = B/A is unstable, a
+//! small wave grows at a known rate, and finally becomes a pattern.
 //!
 //! `cargo run --release --example reaction_diffusion [PICTURE.svg]`
 
@@ -20,24 +23,24 @@ const D: [f64; 2] = [0.01, 0.1];
 const N: usize = 400;
 const LENGTH: f64 = 10.0;
 const H: f64 = LENGTH / N as f64;
-/// Half waves on the line.
+/// Number of half waves on the line.
 const WAVES: f64 = 14.0;
 
-/// What reacts at a point: the rates of u and v.
+/// The reaction rates of u and v at a point.
 fn reaction([u, v]: [f64; 2]) -> [f64; 2] {
     [A - (B + 1.0) * u + u * u * v, B * u - u * u * v]
 }
 
-/// Its derivative, a block, column-major.
+/// The derivative of [`reaction`], a column-major block.
 fn reaction_derivative([u, v]: [f64; 2]) -> [f64; 4] {
     [-(B + 1.0) + 2.0 * u * v, B - 2.0 * u * v, u * u, -u * u]
 }
 
-/// The field of a step: u and v of every point, side by side.
+/// The values of u and v at each point.
 type Field = Vec<[f64; 2]>;
 
-/// What the implicit step from `before` to `w` lacks; no flux at the ends.
-fn lacking(w: &Field, before: &Field, dt: f64) -> Vec<f64> {
+/// The residual of the implicit step from `before` to `w`, with no flux at the ends.
+fn residual(w: &Field, before: &Field, dt: f64) -> Vec<f64> {
     let at_point = |i: usize| {
         let (left, right, rates) = (w[i.saturating_sub(1)], w[(i + 1).min(N - 1)], reaction(w[i]));
         [0, 1].map(|k| {
@@ -48,7 +51,7 @@ fn lacking(w: &Field, before: &Field, dt: f64) -> Vec<f64> {
     (0..N).flat_map(at_point).collect()
 }
 
-/// The derivative of a step, negative: 1 − dt·(diffusion + reaction).
+/// The negative derivative of the residual: 1 − dt·(diffusion + reaction).
 fn jacobian(w: &Field, dt: f64) -> Result<BlockTridiagonal<'static, f64>, bandsolve::Error> {
     let d = D.map(|d| dt / (H * H) * d);
     let off: Vec<f64> = [-d[0], 0.0, 0.0, -d[1]].repeat(N);
@@ -62,11 +65,11 @@ fn jacobian(w: &Field, dt: f64) -> Result<BlockTridiagonal<'static, f64>, bandso
     BlockTridiagonal::from_vecs(2, [off.clone(), w.iter().enumerate().flat_map(diag).collect(), off], false)
 }
 
-/// One implicit step, by Newton's method; `plan` is that of all its systems.
+/// Compute one implicit step by Newton's method. All of its systems use `plan`.
 fn step(w: &mut Field, dt: f64, plan: &Plan) -> Result<(), bandsolve::Error> {
     let before = w.clone();
     for _ in 0..20 {
-        let mut change = lacking(w, &before, dt);
+        let mut change = residual(w, &before, dt);
         if change.iter().all(|rest| rest.abs() < 1e-12) {
             break;
         }
@@ -76,8 +79,8 @@ fn step(w: &mut Field, dt: f64, plan: &Plan) -> Result<(), bandsolve::Error> {
     Ok(())
 }
 
-/// The rate at which a wave of k radians grows where u = A, v = B/A, and the v that goes with u = 1: an eigenvalue and an
-/// eigenvector of a matrix of two rows.
+/// The growth rate of a wave of wave number k around u = A, v = B/A, and the v of this wave for u = 1. They are an eigenvalue and an
+/// eigenvector of a 2 × 2 matrix.
 fn growth(k: f64) -> (f64, f64) {
     let [[a, b], [c, d]] = [[B - 1.0 - D[0] * k * k, A * A], [-B, -A * A - D[1] * k * k]];
     let rate = (a + d) / 2.0 + (((a - d) / 2.0).powi(2) + b * c).sqrt();
@@ -98,12 +101,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 1..100 {
         step(&mut w, dt, &plan)?;
     }
-    // An implicit step grows by 1 / (1 − dt·rate).
+    // In an implicit step, the wave grows by the factor 1 / (1 − dt·rate).
     let found = (1.0 - (size(&w) / first).powf(-1.0 / 99.0)) / dt;
     println!("reaction and diffusion: a wave grows at the rate {found:.4}, by theory {rate:.4}");
     assert!((found - rate).abs() < 0.01 * rate.abs());
 
-    // Until the pattern stands.
+    // Continue until the pattern no longer changes.
     for _ in 0..1500 {
         step(&mut w, 5.0 * dt, &plan)?;
     }

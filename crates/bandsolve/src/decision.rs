@@ -1,4 +1,4 @@
-//! What a plan has decided, as methods are told it.
+//! The decision of a plan, which all methods receive.
 
 use crate::error::Error;
 use crate::matrix::Shape;
@@ -9,7 +9,7 @@ use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::{RealScalar, Simd};
 use std::sync::Arc;
 
-/// How pivot rows are chosen during elimination.
+/// The rule that selects pivot rows during elimination.
 ///
 /// # Examples
 /// ```
@@ -22,17 +22,17 @@ use std::sync::Arc;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Pivoting {
-    /// Never exchange rows: for matrices known to need it not.
+    /// Never exchange rows, for matrices that do not need pivoting.
     None,
-    /// The larger of two candidates.
+    /// Select the row with the largest entry.
     Partial,
-    /// The larger of two candidates, each relative to its own row: row scaling does not change the choice.
+    /// Select the row with the largest entry relative to its own row. Scaling rows then does not change the choice.
     #[default]
     ScaledPartial,
 }
 
 impl Pivoting {
-    /// Every choice.
+    /// All rules.
     pub const ALL: [Pivoting; 3] = [Pivoting::None, Pivoting::Partial, Pivoting::ScaledPartial];
 
     /// The name used on the command line and in reports.
@@ -44,13 +44,13 @@ impl Pivoting {
         }
     }
 
-    /// The choice of this name.
+    /// The rule with this name.
     pub fn from_name(name: &str) -> Option<Pivoting> {
         Self::ALL.into_iter().find(|p| p.name() == name)
     }
 }
 
-/// What the user has chosen by the methods of [`Plan`](crate::Plan); the defaults are right for nearly everyone.
+/// The options of a [`Plan`](crate::Plan), which its methods set. The defaults suit most matrices.
 ///
 /// # Examples
 /// ```
@@ -62,35 +62,35 @@ impl Pivoting {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Options {
-    /// How pivots are chosen.
+    /// The rule that selects pivot rows.
     pub pivoting: Pivoting,
     /// Number of threads.
     pub threads: usize,
-    /// Whether a matrix is solved with once, so that nothing is kept that pays from the second solve on only.
+    /// Whether each matrix is factored for one solve, so that storing factors does not pay off.
     pub once: bool,
-    /// Whether answers are verified.
+    /// Whether the backward error of x is measured, and x repaired if necessary.
     pub verify: bool,
-    /// Pivot candidates at most this large count as zero (0 switches it off).
+    /// Modulus up to which a pivot candidate counts as zero; 0 accepts every nonzero pivot.
     pub noise_threshold: f64,
-    /// Rows of a partition; `None`: from the tuning table.
+    /// Number of rows per partition; `None` for the built-in choice.
     pub partition_rows: Option<usize>,
-    /// Partitions of a banded system; `None`: two.
+    /// Number of partitions of a banded system; `None` for two.
     pub partitions: Option<usize>,
-    /// Cost of a row of an inner partition relative to one at an end; `None`: as measured.
+    /// Cost per row of an inner partition, relative to a partition at an end; `None` for the number of [`Tuning`](crate::Tuning).
     pub inner_row_cost: Option<f64>,
-    /// Instruction set.
+    /// The instruction set.
     #[cfg_attr(feature = "serde", serde(serialize_with = "simd_name"))]
     pub simd: Simd,
 }
 
-/// An instruction set by its name.
+/// Serialize an instruction set as its name.
 #[cfg(feature = "serde")]
 fn simd_name<S: serde::Serializer>(simd: &Simd, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(simd.name())
 }
 
 impl Options {
-    /// Scaled partial pivoting, all threads, verified; for matrices that are solved with again, or `once`.
+    /// The defaults: scaled partial pivoting, all threads, verification on.
     pub(crate) fn new(once: bool) -> Self {
         Self {
             pivoting: Pivoting::default(),
@@ -105,42 +105,42 @@ impl Options {
         }
     }
 
-    /// Instruction set of the sweeps: the noise threshold is rarely used and compiled for plain arrays only.
+    /// The instruction set of the sweeps. The rarely used noise threshold is compiled for portable vectors only.
     pub(crate) fn sweep_simd(&self) -> Simd {
         if self.noise_threshold > 0.0 { Simd::Portable } else { self.simd }
     }
 
-    /// How sweeps choose pivots.
+    /// The pivoting rule of the sweeps.
     pub(crate) fn pivots<X: RealScalar>(&self) -> Pivots<X> {
         let (fixed, noise) = (self.pivoting == Pivoting::None, X::from_f64(self.noise_threshold));
         Pivots { eliminator: Eliminator::Exchange, fixed, noise }
     }
 
-    /// How sweeps scale rows.
+    /// The row scaling of the sweeps.
     pub(crate) fn scaling(&self) -> Scaling {
         if self.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition }
     }
 }
 
-/// What a plan has decided.
+/// The shape, the method and the options that a plan has decided on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decision {
-    /// The shape that was decided for.
+    /// The shape of the systems.
     pub shape: Shape,
-    /// What was asked for.
+    /// The requested method.
     pub asked: Method,
-    /// What was chosen; never `Auto`.
+    /// The chosen method, never `Auto`.
     pub method: Method,
-    /// Why, in words.
+    /// The reason for the method, in words.
     pub reason: Arc<str>,
-    /// What the user has chosen.
+    /// The options of the plan.
     pub options: Options,
-    /// Memory of factors that were dropped, for the next ones; shared by clones.
+    /// Memory of dropped factors, for the next ones. Clones share it.
     pub pool: MemoryPool,
 }
 
 impl Decision {
-    /// For a method, without a reason.
+    /// A decision for a method, without a reason.
     pub fn new(shape: Shape, method: Method, options: Options) -> Self {
         Self { shape, asked: method, method, reason: "".into(), options, pool: MemoryPool::default() }
     }
@@ -150,13 +150,13 @@ impl Decision {
         self.asked == Method::Auto
     }
 
-    /// The same with scaled partial pivoting.
+    /// The same decision with scaled partial pivoting.
     pub fn with_best_pivots(&self) -> Self {
         let options = Options { pivoting: Pivoting::ScaledPartial, ..self.options };
         Self { options, ..self.clone() }
     }
 
-    /// That the chosen method does not solve `what`.
+    /// The error that the chosen method does not solve `what`.
     pub fn unsupported(&self, what: &'static str) -> Error {
         Error::Unsupported { method: self.method.name(), what }
     }

@@ -1,11 +1,11 @@
-//! Errors, with the place where they occurred.
+//! Errors, which name the place of the problem.
 
 use core::fmt;
 
 /// The reason why a call failed.
 ///
-/// Each variant names the place (array, row, index) where it has one, and lengths both as expected and as passed. After `Singular`
-/// and `NotConverged`, the caller's array holds the best x that the solver found.
+/// Variants name the array, row or index of the problem, and the expected and the passed length. After `Singular` and `NotConverged`, the
+/// array of the caller holds the best x that the solver found.
 ///
 /// # Examples
 /// ```
@@ -43,31 +43,30 @@ pub enum Error {
     },
     /// An index array of a sparse matrix is invalid.
     Structure {
-        /// Name of the array: `column_pointers` or `row_indices`; `x.column_pointers` those of results on a device.
+        /// Name of the array: `column_pointers` or `row_indices`. `x.column_pointers` are the column pointers of results on a GPU.
         array: &'static str,
-        /// The first place that is wrong.
+        /// The first invalid position.
         index: usize,
     },
-    /// No pivot was left in this row: the matrix is singular.
+    /// The matrix is singular: elimination found no pivot in this row.
     Singular {
         /// First row (counted from 0) in which elimination found only zeros.
         row: usize,
     },
     /// The matrix is not Hermitian positive definite, but the method requires it.
     NotDefinite {
-        /// First row (counted from 0) in which the matrix is not Hermitian, or else that of the first leading minor that is not
-        /// positive.
+        /// First row (counted from 0) in which the matrix is not Hermitian. If it is Hermitian, the row of the first leading minor that
+        /// is not positive.
         row: usize,
     },
-    /// Neither refinement nor the sequential pivoted solve reached the accuracy contract; of a solve by iteration, its tolerance.
+    /// x is not accurate enough, even after refinement and the sequential pivoted solve. An iteration did not reach its tolerance.
     NotConverged {
-        /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite); of a solve by iteration, the
-        /// relative residual.
+        /// Row-wise backward error of the x in the caller's array, NaN if x is not finite. After an iteration, the relative residual.
         backward_error: f64,
         /// Total number of refinement or iteration steps.
         refinement_steps: usize,
     },
-    /// The problem is singular, and the right-hand side is too far from those that have a solution.
+    /// The problem is singular, and the right-hand side is too far from one for which a solution exists.
     Incompatible {
         /// The number that must be subtracted from each entry of the right-hand side for a solution to exist.
         removed: f64,
@@ -174,7 +173,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// The columns after the first, in words.
+/// The failed columns after the first, in words.
 fn others(columns: &[usize]) -> String {
     const NAMED: usize = 8;
     let named: Vec<String> = columns.iter().skip(1).take(NAMED).map(usize::to_string).collect();
@@ -211,7 +210,7 @@ pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Resu
     if got == expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }
 
-/// Errors of the right-hand sides that the solver failed for, while it solves for the others.
+/// The first error and all failed right-hand sides of a solve.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     first: Option<Error>,
@@ -219,13 +218,13 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Notes that a column was not solved.
+    /// Record that a column failed.
     pub fn note(&mut self, column: usize, error: Error) {
         self.first.get_or_insert(error);
         self.columns.push(column);
     }
 
-    /// Whether the first error says which of `n_rhs` right-hand sides are bad.
+    /// Whether the first error alone identifies the failed ones of `n_rhs` right-hand sides.
     fn are_named_by(&self, first: &Error, n_rhs: usize) -> bool {
         match first {
             Error::NotConverged { .. } => n_rhs == 1,
@@ -234,8 +233,8 @@ impl Failures {
         }
     }
 
-    /// `value` if nothing was noted. What is wrong with the matrix is said as it is, as is an error that names the only bad one of
-    /// `n_rhs` right-hand sides by itself.
+    /// Return `value` if no column failed. Errors of the matrix, and errors that identify the failed right-hand side, are returned as they
+    /// are; others as [`Error::Columns`].
     pub fn unless<V>(mut self, value: V, n_rhs: usize) -> Result<V> {
         match self.first.take() {
             None => Ok(value),

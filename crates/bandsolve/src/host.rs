@@ -1,15 +1,17 @@
-//! What is asked of the machine that a process runs on: memory that is free, small files read and written whole.
+//! Services of the operating system: the free memory, and small files that are read and written as a whole.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Taken for free where the operating system does not tell: 8 GiB.
+/// The free memory to assume if the operating system does not report it: 8 GiB.
 const UNKNOWN_MEMORY: u64 = 8 << 30;
 
-/// Bytes that this process can still have: what Linux estimates to be available, what its control group leaves, and what
-/// `ulimit -v` leaves, whichever is least; 8 GiB where none of them is known.
+/// Bytes that this process can still allocate.
+///
+/// The result is the least of three limits: the available memory that Linux estimates, the rest of the limit of the control group, and
+/// the rest of `ulimit -v`. It is 8 GiB if none of the limits is known.
 pub fn free_memory() -> u64 {
     let known = [available(), left_of_group(), left_of_address_space()];
     known.into_iter().flatten().min().unwrap_or(UNKNOWN_MEMORY)
@@ -19,7 +21,7 @@ fn available() -> Option<u64> {
     bytes_of(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// Of version 2, as containers see theirs. What is cached of files gives way, and does not count as taken.
+/// For control groups of version 2, as a container sees its own. Linux frees cached files on demand, so only `anon` counts as used.
 fn left_of_group() -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(name)).ok();
     let most = read("memory.max")?.trim().parse::<u64>().ok()?;
@@ -34,39 +36,39 @@ fn left_of_address_space() -> Option<u64> {
     Some(most.saturating_sub(taken))
 }
 
-/// A number of KiB behind its name, as in `/proc/meminfo`.
+/// The bytes of an entry in KiB, in the format of `/proc/meminfo`.
 fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// As in `/proc/self/limits`; `None` if unlimited.
+/// A soft limit in the format of `/proc/self/limits`; `None` if unlimited.
 fn soft_limit(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The text of a file that is expected to be small. Pipes and devices, which may never end, are refused unread.
+/// Read a small text file. Pipes and devices are rejected, because reading them may never end.
 ///
 /// # Errors
-/// If it cannot be read, is no regular file, has more than `most` bytes or is not UTF-8.
+/// If the file cannot be read, is not a regular file, has more than `most` bytes or is not UTF-8.
 pub fn read_file(path: &Path, most: u64) -> io::Result<String> {
     refuse_special(path)?;
     let mut text = String::new();
-    // One more: what is written meanwhile may be longer than the file was.
+    // One byte more than allowed shows that the file is too long, also if it grows during the read.
     File::open(path)?.take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most { Err(invalid(format!("has more than {most} bytes"))) } else { Ok(text) }
+    if text.len() as u64 > most { Err(invalid(format!("the file has more than {most} bytes"))) } else { Ok(text) }
 }
 
-/// Writes a small file: beside its place, flushed to the disk and then moved there, so that it is there as a whole or not at all.
+/// Write a small file completely or not at all: a temporary file in the same folder is flushed to disk, then renamed.
 ///
 /// # Errors
-/// If it cannot be written, or something that is no regular file stands there.
+/// If the file cannot be written, or `path` exists and is not a regular file.
 pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     if path.exists() {
         refuse_special(path)?;
     }
-    // A link stays one.
+    // Renaming onto a symbolic link would replace the link.
     let target = path.canonicalize().unwrap_or(path.to_path_buf());
     let beside = beside(&target)?;
     let written = write_new(&beside, &target, text).and_then(|()| std::fs::rename(&beside, &target));
@@ -77,7 +79,7 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_new(path: &Path, target: &Path, text: &str) -> io::Result<()> {
-    // Moving a file onto a name does not ask whether the old file may be written.
+    // Renaming ignores the permissions of the old file. Opening it for writing checks them.
     let old = if target.exists() { Some(OpenOptions::new().write(true).open(target)?.metadata()?) } else { None };
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     file.write_all(text.as_bytes())?;
@@ -87,7 +89,7 @@ fn write_new(path: &Path, target: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives a new file the permissions of the one that it replaces, and its owner and group where the system allows that.
+/// Copy the permissions of the replaced file, and its owner and group where the system allows it.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -95,23 +97,23 @@ pub fn keep_permissions(old: &Metadata, new: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Only root can give a file away, but its owner can give it to a group of theirs. Either clears bits of the mode, which comes last.
+        // The owner may change the group, only root the owner: two calls. Both can clear mode bits, so the mode is set last.
         let _ = fchown(new, None, Some(old.gid()));
         let _ = fchown(new, Some(old.uid()), None);
     }
     new.set_permissions(old.permissions())
 }
 
-/// A hidden name in the same folder, this call's own.
+/// A hidden name in the same folder that no other call uses.
 fn beside(target: &Path) -> io::Result<PathBuf> {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let name = target.file_name().ok_or_else(|| invalid("is not the name of a file".into()))?;
+    let name = target.file_name().ok_or_else(|| invalid("the path has no file name".into()))?;
     Ok(target.with_file_name(format!(".{}-{}-{call}.tmp", name.to_string_lossy(), std::process::id())))
 }
 
 fn refuse_special(path: &Path) -> io::Result<()> {
-    if path.metadata()?.is_file() { Ok(()) } else { Err(invalid("is no regular file".into())) }
+    if path.metadata()?.is_file() { Ok(()) } else { Err(invalid("not a regular file".into())) }
 }
 
 fn invalid(reason: String) -> io::Error {
@@ -151,8 +153,8 @@ mod tests {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
         }
         for special in [folder.as_path(), Path::new("/dev/zero")].into_iter().filter(|path| path.exists()) {
-            assert!(read_file(special, 10).unwrap_err().to_string().contains("no regular file"));
-            assert!(write_file(special, "text").unwrap_err().to_string().contains("no regular file"));
+            assert!(read_file(special, 10).unwrap_err().to_string().contains("not a regular file"));
+            assert!(write_file(special, "text").unwrap_err().to_string().contains("not a regular file"));
         }
         assert_eq!(read_file(&folder.join("none"), 10).unwrap_err().kind(), io::ErrorKind::NotFound);
         std::fs::remove_dir_all(&folder).unwrap();

@@ -1,7 +1,7 @@
-//! Interrupts: how a caller ends a call that takes long.
+//! Stop a long call early.
 //!
-//! The caller gives a function that says whether to stop, and long loops ask it. The function belongs to a thread for as long as the
-//! call takes, so that no signature has it.
+//! [`interruptible`] takes a function that returns true if the work must stop. Long loops call this function through [`check`]. It is
+//! stored per thread during the call, so that no other signature needs it.
 
 use crate::error::{Error, Result};
 use bandsolve_kernel::threads;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Says whether to stop.
+/// A function that returns true if the work must stop.
 ///
 /// # Examples
 /// ```
@@ -27,7 +27,7 @@ thread_local! {
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// Puts the function back that was there before, also after a panic.
+/// Restores the previous function on drop, also after a panic.
 struct Restored(Option<Stop>);
 
 impl Drop for Restored {
@@ -36,14 +36,14 @@ impl Drop for Restored {
     }
 }
 
-/// Calls `work`, which returns [`Error::Interrupted`] soon after `stop` first says true.
+/// Call `work`, whose library calls return [`Error::Interrupted`] soon after `stop` first returns true.
 ///
-/// `stop` is called on this thread, every few milliseconds of work, and more often where a loop is cheap: it has to return quickly.
-/// What `work` has written by then is unspecified. Calls can be nested: the innermost function counts.
+/// This thread calls `stop` every few milliseconds of work, or more often, so `stop` must return quickly. The results of an interrupted
+/// call are not valid. In nested calls, only the innermost function is used.
 ///
-/// Do not use it on the ranks of an MPI job: the ranks that are not interrupted would wait for those that are.
+/// Do not use this function on the ranks of an MPI job: ranks that are not interrupted would wait for interrupted ones.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{Error, interrupt};
 /// use std::rc::Rc;
@@ -56,7 +56,10 @@ pub fn interruptible<R>(stop: Stop, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Asks whether to stop; long loops do so on the calling thread. Without a function that says so, it costs a few nanoseconds.
+/// Check whether the work must stop. Long loops call this function on the thread of the caller.
+///
+/// # Cost
+/// A few nanoseconds outside of [`interruptible`], otherwise one call of the function.
 ///
 /// # Errors
 /// [`Error::Interrupted`] if the caller wants the work to stop.
@@ -69,7 +72,7 @@ pub fn interruptible<R>(stop: Stop, work: impl FnOnce() -> R) -> R {
 /// assert_eq!(interrupt::interruptible(std::rc::Rc::new(|| true), work), Err(Error::Interrupted));
 /// ```
 pub fn check() -> Result<()> {
-    // Not while it is borrowed: the function may call what is interruptible itself. While a thread ends there is none.
+    // Cloned, because the function may itself call `interruptible`. A thread that ends has no function.
     let stop = STOP.try_with(|stop| stop.borrow().clone()).ok().flatten();
     match stop {
         Some(stop) if stop() => Err(Error::Interrupted),
@@ -77,7 +80,7 @@ pub fn check() -> Result<()> {
     }
 }
 
-/// [`check`] for tasks that several threads share: the calling thread asks, and the tasks of all threads learn of it.
+/// A [`check`] for work that several threads share: the thread of the caller checks, and all threads see the result.
 ///
 /// # Examples
 /// ```
@@ -92,10 +95,10 @@ pub fn check() -> Result<()> {
 pub struct SharedCheck(AtomicBool);
 
 impl SharedCheck {
-    /// Asks on the thread of the call, and returns on others what was said there.
+    /// Check on the thread of the caller. On other threads, returns the result that this thread has found so far.
     ///
     /// # Errors
-    /// As [`check`].
+    /// Those of [`check`].
     pub fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -104,7 +107,7 @@ impl SharedCheck {
     }
 }
 
-/// Calls `work` on one of the threads that share work, and asks the function of this thread on its behalf meanwhile.
+/// Call `work` on a thread of the pool. The thread of the caller waits and checks its function meanwhile.
 ///
 /// # Examples
 /// ```
@@ -118,12 +121,12 @@ pub fn on_worker<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     threads::join(|| relay.watch(), || relay.run(work)).1
 }
 
-/// Between two questions to the function of a thread that waits.
+/// Time between two checks of a thread that waits.
 const LOOK: Duration = Duration::from_millis(10);
-/// What has not begun after that is not watched: it may wait for this very thread.
+/// The waiting thread stops checking if the work has not begun after this time, because the work may wait for this thread.
 const BEGINNING: Duration = Duration::from_secs(1);
 
-/// What stands between the thread that waits and the one that works.
+/// The state that the waiting thread and the working thread share.
 #[derive(Default)]
 struct Relay {
     stopped: Arc<AtomicBool>,
@@ -133,7 +136,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// Asks until the work has ended.
+    /// Check until the work has ended.
     fn watch(&self) {
         if STOP.with_borrow(Option::is_none) {
             return;
@@ -153,7 +156,7 @@ impl Relay {
     }
 
     fn run<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Says that the work has ended, also after a panic.
+        /// Reports the end of the work on drop, also after a panic.
         struct Ended<'a>(&'a Relay);
         impl Drop for Ended<'_> {
             fn drop(&mut self) {

@@ -17,7 +17,7 @@
 //! To solve again with the same matrix, keep its factors: `Plan::new(a.shape()).factor(&a)?` returns a [`Factor`], and
 //! [`Factor::solve`] solves for each right-hand side. A [`Plan`] chooses the method from the shape of the matrix alone.
 //!
-//! # Which type serves which matrix
+//! # Matrix types
 //!
 //! | matrix | type |
 //! | --- | --- |
@@ -31,14 +31,15 @@
 //! | a system that several MPI processes share | crate `bandsolve-mpi` |
 //!
 //! The entries are `f32`, `f64`, [`Complex32`] or [`Complex64`]. Right-hand sides are column-major, and one call solves for any
-//! number of them. A linear recurrence is solved by the functions of [`recurrence`].
+//! number of them. The functions of [`recurrence`] solve linear recurrences.
 //!
 //! # Errors
 //!
-//! Functions return [`Error`], which names the array and the index, or the row, where the problem lies. A solve fails with
-//! [`Error::Singular`] if elimination finds no pivot, and with [`Error::NotConverged`] if the backward error of x stays above 64ε. If x may have no correct digit
-//! although its backward error is small, [`Report::attention`] says so. [`Inspect`] estimates the condition of the matrix and bounds the
-//! error of x.
+//! Functions return [`Error`], which names the array and the index, or the row, of the problem. A solve fails with [`Error::Singular`] if
+//! elimination finds no pivot, and with [`Error::NotConverged`] if the backward error of x stays above 64ε.
+//!
+//! If x may have no correct digit although its backward error is small, [`Report::attention`] has a warning. [`Inspect`] estimates the
+//! condition of the matrix and bounds the error of x.
 //!
 //! # Threads and reproducibility
 //!
@@ -106,7 +107,7 @@ pub use tuned::Tuning;
 
 pub use dyn_stack;
 
-/// What solvers of systems that several processes hold are made of. No part of the interface.
+/// Building blocks of solvers for systems that several processes share. Not part of the interface.
 #[doc(hidden)]
 pub mod distributed {
     pub use crate::contract::equations::{Equations, Matrix, error_of, inner_error_of, residual_of};

@@ -1,16 +1,15 @@
-//! Memory that may not be there: whatever grows with a system is asked for here. `Err(OutOfMemory)` is returned where a `Vec` by
-//! itself would end the process.
+//! Fallible allocation for all memory that grows with a system. These functions return `Err(OutOfMemory)` where `Vec` would abort.
 
 use crate::error::{Error, Result};
 use bandsolve_kernel::memory::zeros;
 use bytemuck::Pod;
 
-/// That there is no memory for `n` values.
+/// The error that there is no memory for `n` values.
 pub fn out_of_memory<T>(n: usize) -> Error {
     Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) }
 }
 
-/// No values, and room for `n`.
+/// An empty vector with room for `n` values.
 pub fn reserved<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     values.try_reserve_exact(n).map_err(|_| out_of_memory::<T>(n))?;
@@ -24,7 +23,7 @@ pub fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// `n` zeros. Pages of large arrays become real when they are first written.
+/// `n` zeros. The system provides the pages of large arrays when they are first written.
 pub fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
     zeros(n).ok_or_else(|| out_of_memory::<T>(n))
 }
@@ -36,7 +35,7 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-/// All that an iterator yields, which has to know a bound of how many there are.
+/// The values of an iterator whose size hint has an upper bound.
 pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let (_, most) = from.size_hint();
     let mut values = reserved(most.expect("an iterator with a bound"))?;
@@ -44,7 +43,7 @@ pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// The same in the place of what `values` held.
+/// Replace `values` by the values of an iterator whose size hint has an upper bound.
 pub fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<()> {
     values.clear();
     more(values, from.size_hint().1.expect("an iterator with a bound"))?;
@@ -52,14 +51,14 @@ pub fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<(
     Ok(())
 }
 
-/// `n` places that are filled later, each with a value or with why there is none.
+/// `n` empty places, to be filled with values or errors.
 pub fn places<T>(n: usize) -> Result<Vec<Option<Result<T>>>> {
     let mut places = reserved(n)?;
     places.resize_with(n, || None);
     Ok(places)
 }
 
-/// What stands in filled places, or the first error.
+/// The values in filled places, or the first error.
 pub fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<Vec<T>> {
     let places = places.into_iter();
     let mut values = reserved(places.size_hint().1.expect("an iterator with a bound"))?;
@@ -69,12 +68,12 @@ pub fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<
     Ok(values)
 }
 
-/// Room for `count` values more.
+/// Reserve room for `count` more values.
 pub fn more<T>(values: &mut Vec<T>, count: usize) -> Result<()> {
     values.try_reserve(count).map_err(|_| out_of_memory::<T>(values.len().saturating_add(count)))
 }
 
-/// Adds a value at the end.
+/// Append a value.
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     more(values, 1)?;
     values.push(value);
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_had_is_an_error() {
+    fn too_large_allocations_are_errors() {
         let bytes = |n: usize| Some(Error::OutOfMemory { bytes: n.saturating_mul(8) });
         for n in [1 << 60, usize::MAX] {
             assert_eq!(reserved::<f64>(n).err(), bytes(n));
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_had_is_there() {
+    fn small_allocations_succeed() {
         assert_eq!(zeroed::<f32>(3), Ok(vec![0.0; 3]));
         assert_eq!(copied(&[1, 2]), Ok(vec![1, 2]));
         let mut odd = collected((0..6).filter(|i| i % 2 == 1)).unwrap();

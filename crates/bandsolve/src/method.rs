@@ -1,89 +1,92 @@
-//! The table of methods: of each its name, the systems that it solves, its page, and what factors them.
+//! The table of methods: the name, the shapes, the page and the functions of each method.
 
 use crate::matrix::Shape;
 use crate::tuning::SMALL_BLOCK_MAX;
 
-/// Calls `$then!` with the table. For every kind of system that a method solves: its page, and in brackets how factors are made, which is
-/// looked up where the table is expanded, in `plan/`:
+/// Calls `$then!` with the table.
 ///
-/// - `stored E`: an `Elimination` of `methods/`; `block_stored E`: a `BlockElimination`;
-/// - `scheme m`: partitions on SIMD lanes by the `scheme` of a file of `methods/`;
-/// - `own m`: the functions `factor` and `scratch` of a module.
+/// For each kind of system that a method solves, the table has its page and, in brackets, the code that factors such systems. `plan/`
+/// expands the table and reads the brackets as follows:
+///
+/// - `stored E`: an `Elimination` of `methods/`
+/// - `block_stored E`: a `BlockElimination` of `methods/`
+/// - `scheme m`: partitions on SIMD lanes, by the function `scheme` of a file of `methods/`
+/// - `own m`: the functions `factor` and `scratch` of a module
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods {
     ($then:ident) => {
         $then! {
-            /// Sequential elimination with pivoting, as in LAPACK; banded systems by blocked LU.
+            /// Sequential elimination with pivoting, as in LAPACK. Banded systems use blocked LU.
             Pivoted "pivoted" {
                 Tridiagonal "pivoted.md" [own pivoted::tridiagonal];
                 Band "pivoted.md" [own pivoted::banded];
                 Blocks "pivoted.md" [own pivoted::block_band];
             }
-            /// Sequential elimination without pivoting: for dominant or positive definite matrices.
+            /// Sequential elimination without pivoting, for diagonally dominant or positive definite matrices.
             Thomas "thomas" {
                 Tridiagonal "thomas.md" [stored thomas::Thomas<T>];
             }
-            /// L·D·Lᴴ from both ends: for Hermitian positive definite matrices, which it tells from others.
+            /// L·D·Lᴴ from both ends, for Hermitian positive definite matrices. All other matrices give an error.
             Cholesky "cholesky" {
                 Tridiagonal "cholesky.md" [own methods::cholesky::tridiagonal];
                 Band "cholesky.md" [own methods::cholesky::band];
             }
-            /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
+            /// Sequential elimination with 1 × 1 and 2 × 2 pivots on the diagonal, without row exchanges.
             DiagonalPivoting "diagonal-pivoting" {
                 Tridiagonal "diagonal-pivoting.md" [stored diagonal_pivoting::DiagonalPivoting<T>];
             }
-            /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
+            /// Recursive partitioned Schur complement: SIMD lanes and threads eliminate the partitions of one system.
             Rpts "rpts" {
                 Tridiagonal "rpts.md" [scheme rpts];
                 NarrowBand "block-rpts.md" [own methods::rpts::of_bands];
                 SmallBlocks "block-rpts.md" [own methods::rpts::of_blocks];
             }
-            /// Partitions on SIMD lanes, diagonal pivoting inside.
+            /// Partitions on SIMD lanes, with diagonal pivoting inside each partition.
             SpikeDiagonalPivoting "spike-diagonal-pivoting" {
                 Tridiagonal "spike-diagonal-pivoting.md" [scheme spike_diagonal_pivoting];
             }
-            /// Partitions on SIMD lanes, no pivoting inside.
+            /// Partitions on SIMD lanes, without pivoting inside each partition.
             SpikeThomas "spike-thomas" {
                 Tridiagonal "spike-thomas.md" [scheme spike_thomas];
             }
-            /// Partitions on threads, cyclic reduction inside.
+            /// Partitions on threads, with cyclic reduction inside each partition.
             SpikeCr "spike-cr" {
                 Tridiagonal "spike-cr.md" [stored spike_cr::SpikeCr<T>];
             }
-            /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
+            /// Partitions on SIMD lanes, with a coarse system of independent pairs, for strongly dominant matrices.
             SpikeTruncated "spike-truncated" {
                 Tridiagonal "spike-thomas.md" [scheme spike_truncated];
             }
-            /// Partitions on SIMD lanes, Givens rotations inside.
+            /// Partitions on SIMD lanes, with Givens rotations inside each partition.
             SpikeQr "spike-qr" {
                 Tridiagonal "spike-qr.md" [scheme spike_qr];
             }
-            /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
+            /// Diagonal pivoting as linear recurrences, which a scan over tiles solves.
             ParallelDiagonalPivoting "parallel-diagonal-pivoting" {
                 Tridiagonal "parallel-diagonal-pivoting.md" [stored parallel_diagonal_pivoting::ParallelDiagonalPivoting<T>];
             }
-            /// LU without pivoting as linear recurrences, solved by a scan over tiles.
+            /// LU without pivoting as linear recurrences, which a scan over tiles solves.
             CfLu "cf-lu" {
                 Tridiagonal "cf-lu.md" [stored cf_lu::CfLu<T>];
             }
-            /// Cyclic reduction: every other row is eliminated, level by level.
+            /// Cyclic reduction: each level eliminates every other row.
             Cr "cr" {
                 Tridiagonal "cyclic-reduction.md" [stored cr::Cr<T>];
             }
-            /// Tricyclic reduction: two of three rows are eliminated, level by level.
+            /// Tricyclic reduction: each level eliminates two of three rows.
             Tricr "tricr" {
                 Tridiagonal "cyclic-reduction.md" [stored tricr::Tricr<T>];
             }
-            /// Parallel cyclic reduction: all rows are reduced at every level.
+            /// Parallel cyclic reduction: each level reduces all rows.
             Pcr "pcr" {
                 Tridiagonal "cyclic-reduction.md" [stored pcr::ParallelCyclicReduction];
             }
-            /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
+            /// Cyclic reduction with diagonal pivoting: each level eliminates one or two rows between those that it keeps.
             AdaptiveCr "adaptive-cr" {
                 Tridiagonal "adaptive-cr.md" [stored adaptive_cr::AdaptiveCr<T>];
             }
-            /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
+            /// Banded systems: partitions on threads with LU and UL, and a coarse system that is solved recursively.
             Spike "spike" {
                 Band "spike.md" [own methods::spike];
                 Blocks "spike.md" [own methods::spike::of_blocks];
@@ -92,7 +95,7 @@ macro_rules! methods {
             Bcyclic "bcyclic" {
                 Blocks "bcyclic.md" [block_stored bcyclic::Bcyclic<T>];
             }
-            /// Dense blocks: partitions on threads, spikes of blocks.
+            /// Dense blocks: partitions on threads, with block LU inside each partition.
             BlockSpike "block-spike" {
                 Blocks "block-spike.md" [block_stored block_spike::BlockSpike<T>];
             }
@@ -104,18 +107,18 @@ macro_rules! methods {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SolvedShape {
     Tridiagonal,
-    /// Of any width.
+    /// A band of any width.
     Band,
-    /// With at most `SMALL_BLOCK_MAX` diagonals on either side.
+    /// A band with at most `SMALL_BLOCK_MAX` diagonals on each side.
     NarrowBand,
     /// Block tridiagonal, with blocks of any size.
     Blocks,
-    /// With at most `SMALL_BLOCK_MAX` rows a block.
+    /// Block tridiagonal, with at most `SMALL_BLOCK_MAX` rows per block.
     SmallBlocks,
 }
 
 impl SolvedShape {
-    /// Whether a system is of this kind.
+    /// Whether systems of this shape have this kind.
     fn holds(self, shape: Shape) -> bool {
         match (self, shape) {
             (SolvedShape::Tridiagonal, Shape::Tridiagonal { .. }) => true,
@@ -132,7 +135,7 @@ macro_rules! declare {
         $(#[$doc:meta])*
         $variant:ident $name:literal { $($kind:ident $page:literal [$($how:tt)+];)* }
     )*) => {
-        /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices for which it fails.
+        /// A method to solve a system. Each has a page in `docs/math` with its equations, its cost and the matrices for which it fails.
         ///
         /// # Examples
         /// ```
@@ -145,7 +148,7 @@ macro_rules! declare {
         #[non_exhaustive]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         pub enum Method {
-            /// The plan chooses; [`Plan::reason`](crate::Plan::reason) says why.
+            /// The plan chooses the method. [`Plan::reason`](crate::Plan::reason) gives the reason.
             #[cfg_attr(feature = "serde", serde(rename = "auto"))]
             Auto,
             $(
@@ -156,7 +159,7 @@ macro_rules! declare {
         }
 
         impl Method {
-            /// Every method that can be asked for; which shapes it solves, [`solves`](Self::solves) tells.
+            /// All methods, including `Auto`. [`solves`](Self::solves) tells which shapes a method solves.
             pub const ALL: [Method; 1 + [$($name),*].len()] = [Method::Auto, $(Method::$variant),*];
 
             /// The name used on the command line and in reports.
@@ -167,7 +170,7 @@ macro_rules! declare {
                 }
             }
 
-            /// What it solves, with the page of each.
+            /// The kinds of systems that the method solves, each with its page.
             fn kinds(self) -> &'static [(SolvedShape, &'static str)] {
                 match self {
                     Method::Auto => &[],
@@ -180,34 +183,34 @@ macro_rules! declare {
 methods!(declare);
 
 impl Method {
-    /// The method of this name.
+    /// The method with this name.
     pub fn from_name(name: &str) -> Option<Method> {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
-    /// Whether it solves systems with Hermitian positive definite matrices only, and refuses all others by
-    /// [`NotDefinite`](crate::Error::NotDefinite).
+    /// Whether the method requires a Hermitian positive definite matrix, and returns [`NotDefinite`](crate::Error::NotDefinite) for all
+    /// other matrices.
     pub fn needs_definite(self) -> bool {
         self == Method::Cholesky
     }
 
-    /// What it takes systems of this shape for: bands with at most one diagonal on either side, and blocks of one row, are
-    /// tridiagonal to all but the methods that know bands and blocks alone.
+    /// The shape as which the method solves systems of `shape`. Bands with at most one diagonal on each side, and blocks of one row, are
+    /// tridiagonal, except for methods that only solve bands or blocks.
     pub(crate) fn takes_for(self, shape: Shape) -> Shape {
         let knows = self == Method::Auto || self.kinds().iter().any(|(kind, _)| *kind == SolvedShape::Tridiagonal);
         if knows { shape.as_tridiagonal().unwrap_or(shape) } else { shape }
     }
 
-    /// Whether systems of this shape can be solved by it.
+    /// Whether the method solves systems of this shape.
     ///
-    /// Bands with at most one diagonal on either side, and blocks of one row, are tridiagonal.
+    /// Bands with at most one diagonal on each side, and blocks of one row, count as tridiagonal.
     pub fn solves(self, shape: Shape) -> bool {
         let taken_for = self.takes_for(shape);
         matches!(self, Method::Auto | Method::Pivoted) || self.kinds().iter().any(|(kind, _)| kind.holds(taken_for))
     }
 
-    /// Where its equations stand, its cost, and what breaks it; of `rpts` for tridiagonal systems, for blocks and narrow bands
-    /// `docs/math/block-rpts.md`.
+    /// The path of the page on this method. For `rpts`, this is the page on tridiagonal systems; `docs/math/block-rpts.md` is the page on
+    /// blocks and narrow bands.
     pub fn page(self) -> &'static str {
         self.kinds().first().map_or("docs/math/verification.md", |(_, page)| page)
     }

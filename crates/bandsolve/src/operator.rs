@@ -1,4 +1,4 @@
-//! What can be applied to a vector: matrices, inverses by factors, functions. What iterative solvers need of a system, and no more.
+//! Linear operators for iterative solvers: matrices, inverses and functions that are known by their products.
 
 use crate::contract::{Factor, Op};
 use crate::error::{Error, Result, check_len};
@@ -7,11 +7,12 @@ use dyn_stack::{PodStack, StackReq};
 
 /// A linear operator y = A·x that is known by its products.
 ///
-/// [`apply`](Self::apply) must not depend on what was applied before. An operator that [`changes`](Self::changes) has a number of
-/// steps, and says by [`apply_step`](Self::apply_step) what each of them applies.
+/// [`apply`](Self::apply) must not depend on earlier calls. If the operator changes from step to step, implement
+/// [`changes`](Self::changes) and [`apply_step`](Self::apply_step).
 ///
-/// # Example
-/// The second difference, with nothing stored:
+/// # Examples
+/// The second difference, without a stored matrix:
+///
 /// ```
 /// use bandsolve::{Error, LinearOperator, dyn_stack::PodStack};
 /// struct SecondDifference(usize);
@@ -34,51 +35,55 @@ use dyn_stack::{PodStack, StackReq};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait LinearOperator<T: Scalar>: Sync {
-    /// Number of rows: the length of y.
+    /// Number of rows, which is the length of y.
     fn rows(&self) -> usize;
 
-    /// Number of columns: the length of x.
+    /// Number of columns, which is the length of x.
     fn columns(&self) -> usize;
 
-    /// Scratch that the other functions need.
+    /// Scratch for the other functions.
     fn apply_scratch(&self) -> StackReq {
         StackReq::EMPTY
     }
 
-    /// y = A·x, for one vector.
+    /// Compute y = A·x for one vector.
+    ///
+    /// The caller must pass arrays of the right lengths. Implementations may panic otherwise.
     ///
     /// # Errors
-    /// Whatever keeps A·x from being formed. Lengths are the caller's promise; implementations may panic where they are wrong.
+    /// Any error that prevents the product.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()>;
 
-    /// y = Aᵀ·x or Aᴴ·x; y = A·x for [`Op::Plain`].
+    /// Compute y = op(A)·x.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where only A·x is known.
+    /// [`Error::Unsupported`] if the operator only implements A·x, otherwise those of [`apply`](Self::apply).
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         match op {
             Op::Plain => self.apply(x, y, stack),
-            _ => Err(Error::Unsupported { method: "apply", what: "transposes of this operator" }),
+            _ => {
+                Err(Error::Unsupported { method: "apply", what: "transposes: implement `apply_op` for this operator" })
+            }
         }
     }
 
-    /// r = rhs − A·x.
+    /// Compute r = rhs − A·x.
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
+    /// Those of [`apply`](Self::apply).
     fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], stack: &mut PodStack) -> Result<()> {
         self.apply(x, r, stack)?;
         r.iter_mut().zip(rhs).for_each(|(r, rhs)| *r = *rhs - *r);
         Ok(())
     }
 
-    /// r = rhs − A·x in about twice the working precision, rounded to T at the end.
+    /// Compute r = rhs − A·x in about twice the working precision and round r to T at the end.
     ///
-    /// Returns a bound on the error of each element of r, in addition to its own rounding to T. Returns `None`, and leaves r as it is,
-    /// if the entries of A are not known. That is the default. Iterative solvers call it before they report that a residual is small.
+    /// Returns a bound on the error of each element of r, in addition to its own rounding to T. The default returns `None` and does not
+    /// change r, because the entries of A are not known. Iterative solvers call this function before they report a small residual.
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
+    /// Those of [`apply`](Self::apply).
     fn accurate_residual(&self, _x: &[T], _rhs: &[T], _r: &mut [T], _stack: &mut PodStack) -> Result<Option<f64>> {
         Ok(None)
     }
@@ -88,18 +93,18 @@ pub trait LinearOperator<T: Scalar>: Sync {
         false
     }
 
-    /// y = A·x with the operator of this step, counted from 0.
+    /// Compute y = A·x with the operator of this step, counted from 0.
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
+    /// Those of [`apply`](Self::apply).
     fn apply_step(&self, _step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         self.apply(x, y, stack)
     }
 }
 
-/// A⁻¹ by factors of A: an operator that solves.
+/// The operator A⁻¹, which solves with factors of A.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::prelude::*;
 /// use bandsolve::{LinearOperator, Inverse, dyn_stack::{PodBuffer, PodStack}};
@@ -136,7 +141,7 @@ impl<T: Scalar, F: Factor<T>> LinearOperator<T> for Inverse<F> {
     }
 }
 
-/// Processes of which each holds a part of every vector. Sums over a whole vector are sums over all of them.
+/// A group of processes, each of which holds a part of each vector.
 ///
 /// # Examples
 /// ```
@@ -153,17 +158,17 @@ impl<T: Scalar, F: Factor<T>> LinearOperator<T> for Inverse<F> {
 /// assert_eq!(values, [6.0]);
 /// ```
 pub trait Communicator: Sync {
-    /// Adds up what all processes hold; all get the same bits.
+    /// Replace each value by its sum over all processes. All processes must call this function, and get the same bits.
     fn sum(&self, values: &mut [f64]);
 
-    /// How many rows the processes before this one hold, which itself holds `own`. All processes call it.
+    /// Number of rows on the processes before this one, which itself holds `own` rows. All processes must call this function.
     fn rows_before(&self, own: usize) -> usize {
         let _ = own;
         0
     }
 }
 
-/// One process, which holds all of every vector.
+/// A single process, which holds all vectors completely.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Everything most programs need: `use bandsolve::prelude::*;`
+//! The types and traits that most programs need: `use bandsolve::prelude::*;`
 
 pub use crate::interop::SolveArray;
 pub use crate::{

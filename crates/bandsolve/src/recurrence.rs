@@ -1,4 +1,4 @@
-//! Linear recurrences, solved in parallel with one pass over memory.
+//! Solve linear recurrences in parallel, in one pass over memory.
 //!
 //! | function | recurrence |
 //! | --- | --- |
@@ -7,26 +7,36 @@
 //! | [`second_order`] | yᵢ = pᵢ·yᵢ₋₁ + qᵢ·yᵢ₋₂ + rᵢ |
 //! | [`second_order_reversed`] | yᵢ = pᵢ·yᵢ₊₁ + qᵢ·yᵢ₊₂ + rᵢ |
 //!
-//! Rows are cut into tiles of fixed size, tiles into eight groups of consecutive rows. A group maps the state that enters
-//! it, the last one or two values, to the state that leaves it; this map is its *transfer*, affine and of fixed size:
+//! # Method
 //!
-//! $$ s' = Q + \sum_h s_h P_h $$
+//! Rows are divided into tiles of fixed size, and each tile into eight groups of consecutive rows. The *state* consists of the last one
+//! or two values of y. A group maps the state s before it to the state s′ after it by its *transfer*, an affine map:
 //!
-//! All groups of a tile are swept together, one row of each at a time: their chains of dependent operations overlap. Tiles are
-//! taken in order by whichever thread is free. A tile's transfers are found while it comes into cache; then its thread waits
-//! for the state that leaves the tile before, runs it through the transfers, hands it on, and finishes the tile from cache.
-//! States always go through the same transfers in the same order, so that threads change no bit.
+//! ```text
+//! s′ = Q + Σₕ sₕ Pₕ
+//! ```
 //!
-//! What comes out of a transfer is rounded differently from what the rows of the group give, and the last row of one group and
-//! the first of the next would not fit together to the last digit. So groups are swept once without writing, to see what
-//! leaves them, and each is written from what left the group before: where the recurrence decays along a group, rows fit
-//! across borders as they do inside.
+//! - A thread takes the next tile and computes the transfers of its groups. All groups advance one row at a time, so that their chains
+//!   of dependent operations overlap.
+//! - The thread then waits for the state after the previous tile, applies the transfers and passes on the state after its own tile.
+//! - It finishes the tile, which is still in cache.
 //!
-//! Where products of coefficients overflow, a transfer says nothing although the recurrence may stay in range. A state that
-//! comes out of a transfer not finite is therefore formed again, by the recurrence itself. A product that underflows is zero:
-//! what later coefficients would have brought back is lost. See `docs/math/recurrence.md`.
+//! The order of all operations is fixed, so the result is the same, bit for bit, for any number of threads.
 //!
-//! Source: L.-W. Chang, MSc thesis, UIUC 2014, sections 4.1.2 and 4.2.1.
+//! # Accuracy
+//!
+//! A state from a transfer is rounded differently from a state that the recurrence gives row by row. The rows on both sides of a group
+//! border would then not satisfy the recurrence to the last digit. The solver therefore runs the recurrence through each group once
+//! without writing, and starts the next group from the state that it finds. If the recurrence decays along a group, rows at borders are
+//! as accurate as rows inside.
+//!
+//! If products of coefficients overflow, a transfer is useless although y may be finite. The solver then computes the state by the
+//! recurrence itself. If products of coefficients underflow, the result loses contributions that later large coefficients would
+//! restore. `docs/math/recurrence.md` has the details.
+//!
+//! # Source
+//!
+//! L.-W. Chang, MSc thesis, UIUC 2014, sections 4.1.2 and 4.2.1.
 
 mod linear;
 mod scan;
@@ -39,21 +49,21 @@ use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use linear::Plain;
 
-/// Solves yᵢ = pᵢ·yᵢ₋₁ + qᵢ for i = 0 … n−1, from y₋₁ = `start`.
+/// Solve yᵢ = pᵢ·yᵢ₋₁ + qᵢ for i = 0 … n−1, with y₋₁ = `start`.
 ///
 /// # Shapes
 /// `p`, `q`, `y`: n.
 ///
 /// # Cost
-/// 7 flops a row; 2 words read, 1 written. The result is the same, bit for bit, for any number of threads.
+/// Per row: 7 flops, 2 words read, 1 word written.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.
+/// [`Error::Shape`](crate::Error::Shape) if the arrays differ in length.
 ///
 /// # Source
 /// Chang, thesis, section 4.1.2.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let (p, q, mut y) = ([2.0; 4], [1.0, 0.0, 0.0, 1.0], [0.0; 4]);
 /// bandsolve::recurrence::first_order(&p, &q, 1.0, 2, &mut y)?;
@@ -64,12 +74,12 @@ pub fn first_order<T: Scalar>(p: &[T], q: &[T], start: T, threads: usize, y: &mu
     checked::<T, 1, false>([p], q, [start], threads, y)
 }
 
-/// Solves yᵢ = pᵢ·yᵢ₊₁ + qᵢ for i = n−1 … 0, from yₙ = `start`; all else as [`first_order`].
+/// Solve yᵢ = pᵢ·yᵢ₊₁ + qᵢ for i = n−1 … 0, with yₙ = `start`. Shapes and cost are those of [`first_order`].
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.
+/// [`Error::Shape`](crate::Error::Shape) if the arrays differ in length.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let (p, q, mut y) = ([2.0; 3], [0.0, 0.0, 1.0], [0.0; 3]);
 /// bandsolve::recurrence::first_order_reversed(&p, &q, 1.0, 2, &mut y)?;
@@ -80,21 +90,21 @@ pub fn first_order_reversed<T: Scalar>(p: &[T], q: &[T], start: T, threads: usiz
     checked::<T, 1, true>([p], q, [start], threads, y)
 }
 
-/// Solves yᵢ = pᵢ·yᵢ₋₁ + qᵢ·yᵢ₋₂ + rᵢ for i = 0 … n−1, from \[y₋₁, y₋₂\] = `start`.
+/// Solve yᵢ = pᵢ·yᵢ₋₁ + qᵢ·yᵢ₋₂ + rᵢ for i = 0 … n−1, with \[y₋₁, y₋₂\] = `start`.
 ///
 /// # Shapes
-/// `coefficients` = \[p, q, r\], `y`: n each.
+/// `coefficients` is \[p, q, r\]. Each of p, q, r and `y` has length n.
 ///
 /// # Cost
-/// 18 flops a row; 3 words read, 1 written. The result is the same, bit for bit, for any number of threads.
+/// Per row: 18 flops, 3 words read, 1 word written.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.
+/// [`Error::Shape`](crate::Error::Shape) if the arrays differ in length.
 ///
 /// # Source
 /// Chang, thesis, section 4.1.2.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let (one, zero, mut fibonacci) = ([1.0; 6], [0.0; 6], [0.0; 6]);
 /// bandsolve::recurrence::second_order([&one, &one, &zero], [1.0, 0.0], 2, &mut fibonacci)?;
@@ -106,12 +116,12 @@ pub fn second_order<T: Scalar>(coefficients: [&[T]; 3], start: [T; 2], threads: 
     checked::<T, 2, false>([p, q], r, start, threads, y)
 }
 
-/// Solves yᵢ = pᵢ·yᵢ₊₁ + qᵢ·yᵢ₊₂ + rᵢ for i = n−1 … 0, from \[yₙ, yₙ₊₁\] = `start`; all else as [`second_order`].
+/// Solve yᵢ = pᵢ·yᵢ₊₁ + qᵢ·yᵢ₊₂ + rᵢ for i = n−1 … 0, with \[yₙ, yₙ₊₁\] = `start`. Shapes and cost are those of [`second_order`].
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.
+/// [`Error::Shape`](crate::Error::Shape) if the arrays differ in length.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let (one, zero, mut y) = ([1.0; 4], [0.0; 4], [0.0; 4]);
 /// bandsolve::recurrence::second_order_reversed([&one, &one, &zero], [1.0, 0.0], 2, &mut y)?;
@@ -194,8 +204,8 @@ mod tests {
         }
     }
 
-    /// The recurrence of order two, a row after the other, and a bound of the error of any order of its operations: with M the
-    /// recurrence of moduli, six roundings a row at either of both ways to compute it, each with an effect of at most M.
+    /// The recurrence of order two, row by row, and a bound of the error for any order of operations. Each of the two computations
+    /// rounds at most six times per row. The effect of each rounding is at most M, the recurrence of the moduli.
     fn reference<T: Scalar>([p, q, r]: [&[T]; 3], start: [T; 2]) -> (Vec<T>, Vec<f64>) {
         let modulus = |v: T| v.abs().to_f64();
         let (mut y, mut m) = (start, start.map(modulus));
@@ -214,7 +224,7 @@ mod tests {
     fn every_direction<T: Scalar>(size: f64) {
         let start = [T::ONE, T::from_real(T::Real::from_f64(-0.5))];
         for n in LENGTHS {
-            // Growing coefficients would leave the range of the type.
+            // Larger coefficients would leave the range of the type.
             let n = if size > 1.0 { n.min(if T::Real::MAX.to_f64() > 1e100 { 1500 } else { 150 }) } else { n };
             let [p, q, r] = [1, 2, 3].map(|seed| random::<T>(n, size / f64::from(1 + u8::from(T::COMPLEX)), seed));
             let zero = vec![T::ZERO; n];
@@ -253,7 +263,7 @@ mod tests {
 
     #[test]
     fn products_that_overflow_do_no_harm() {
-        // p = 16 for 600 rows, far beyond the range, but what enters is zero.
+        // 16⁶⁰⁰ is far beyond the range, but the first state is zero.
         let n = 5 * SCAN_TILE_ROWS + 3;
         let p: Vec<f64> = (0..n).map(|i| if i % 2000 < 1600 { 1e9 } else { 0.0 }).collect();
         let q: Vec<f64> = (0..n).map(|i| if i % 2000 == 1600 { 3.0 } else { 0.0 }).collect();
@@ -270,7 +280,7 @@ mod tests {
 
     #[test]
     fn products_that_underflow_are_lost() {
-        // Groups of eight rows. What leaves the first is formed by its rows too, but not what leaves the second.
+        // With groups of eight rows, the state after the first group also comes from its rows, the one after the second does not.
         let p: Vec<f64> = [1e-200, 1e-200, 1e200, 1e200].into_iter().chain([1.0; 60]).collect();
         let (zero, mut y) = ([0.0; 64], [0.0; 64]);
         first_order(&p, &zero, 1e250, 1, &mut y).unwrap();

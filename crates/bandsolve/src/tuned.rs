@@ -1,4 +1,4 @@
-//! What is measured once on a machine and kept in a file.
+//! Tuning numbers that are measured once per machine and kept in a file.
 
 use crate::host;
 use core::fmt::Write as _;
@@ -6,13 +6,15 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// Numbers that depend on the machine, measured by [`Tuning::measure`] (`bandsolve tune`) and kept in a small text file that
-/// can be read, edited and deleted. Without the file built-in numbers hold, counted from operations.
+/// Tuning numbers of a machine.
 ///
-/// It decides where more than two [`partitions`](crate::Plan::partitions) of a banded system are cut, and so their answers to
-/// the last bit; [`inner_row_cost`](crate::Plan::inner_row_cost) of a plan goes before it.
+/// [`Tuning::measure`] (on the command line: `bandsolve tune`) measures them, and [`Tuning::save`] writes them to a small text file
+/// that you can edit or delete. Without the file, the library uses built-in numbers derived from operation counts.
 ///
-/// # Example
+/// The numbers set the sizes of the partitions of a banded system with more than two [`partitions`](crate::Plan::partitions), and
+/// thereby the rounding of x. [`Plan::inner_row_cost`](crate::Plan::inner_row_cost) overrides them.
+///
+/// # Examples
 /// ```
 /// use bandsolve::Tuning;
 /// let tuning = Tuning::default();
@@ -23,18 +25,18 @@ use std::sync::LazyLock;
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tuning {
-    /// Half-bandwidths in increasing order, and the cost with each.
+    /// Half-bandwidths in increasing order, each with its cost.
     pub(crate) inner_row_cost: Vec<(usize, f64)>,
 }
 
-/// Bytes of the longest file that is read: thousands of lines, where a few are written.
+/// Maximum size of a tuning file in bytes. [`Tuning::save`] writes a few lines.
 const LONGEST: u64 = 1 << 20;
-/// Before the half-bandwidth in the file.
+/// The name of an entry up to its half-bandwidth.
 const INNER_ROW_COST: &str = "spike.inner-row-cost.";
 
 impl Tuning {
-    /// Where the file is: what the environment variable `BANDSOLVE_TUNING` says, else `bandsolve/tuning` in the user's
-    /// directory of caches.
+    /// The path of the file: the environment variable `BANDSOLVE_TUNING`, otherwise `bandsolve/tuning` in the user's cache
+    /// directory; `None` if neither is known.
     pub fn path() -> Option<PathBuf> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         variable("BANDSOLVE_TUNING").or_else(|| {
@@ -44,10 +46,10 @@ impl Tuning {
         })
     }
 
-    /// Reads the file; `None` if there is none.
+    /// Read the file; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be read, is a pipe, a device or longer than 1 MiB, or has a line that is not understood.
+    /// If the file cannot be read, is a pipe or a device, is longer than 1 MiB, or has an invalid line.
     pub fn load() -> io::Result<Option<Tuning>> {
         let Some(path) = Self::path() else { return Ok(None) };
         match host::read_file(&path, LONGEST) {
@@ -57,27 +59,29 @@ impl Tuning {
         }
     }
 
-    /// What holds in this process: the file as it was when first asked for; the built-in numbers if there is none that can be
-    /// understood.
+    /// The numbers that this process uses, read from the file at the first call. If the file is missing or invalid, these are the
+    /// built-in numbers.
     pub fn current() -> &'static Tuning {
         static CURRENT: LazyLock<Tuning> = LazyLock::new(|| Tuning::load().ok().flatten().unwrap_or_default());
         &CURRENT
     }
 
-    /// Writes the file, whole or not at all, and says where.
+    /// Write the file completely or not at all, and return its path.
     ///
     /// # Errors
-    /// If it cannot be written, or is a pipe or a device.
+    /// If no path is known, the file cannot be written, or the path is a pipe or a device.
     pub fn save(&self) -> io::Result<PathBuf> {
-        let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
+        let path = Self::path()
+            .ok_or_else(|| io::Error::other("no cache directory is known: set BANDSOLVE_TUNING or HOME"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         host::write_file(&path, &self.to_string())?;
         Ok(path)
     }
 
-    /// How many times as long a row of a partition between two others takes as one of a partition at an end, for a banded
-    /// matrix with so many diagonals above or below the main one: interpolated between the bandwidths that were measured; 4
-    /// if none was.
+    /// Time per row of an inner partition, relative to a partition at an end, for banded matrices of this half-bandwidth.
+    ///
+    /// The half-bandwidth is the number of diagonals above or below the main one. Between the measured half-bandwidths, the result is
+    /// interpolated. Without measurements, the result is 4.
     pub fn inner_row_cost(&self, half_bandwidth: usize) -> f64 {
         let known = &self.inner_row_cost;
         let next = known.partition_point(|(half, _)| *half < half_bandwidth);
@@ -95,8 +99,8 @@ impl Tuning {
 impl core::fmt::Display for Tuning {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut text = String::from(
-            "# Measured on this machine by `bandsolve tune`; without this file built-in numbers hold.\n\
-             # How many times as long a row of an inner partition takes as one at an end, by half-bandwidth:\n",
+            "# Measured on this machine by `bandsolve tune`. Without this file, bandsolve uses built-in numbers.\n\
+             # Time per row of an inner partition, relative to a partition at an end, for each half-bandwidth:\n",
         );
         for (half, cost) in &self.inner_row_cost {
             writeln!(text, "{INNER_ROW_COST}{half} = {cost:.3}")?;
@@ -119,7 +123,10 @@ impl core::str::FromStr for Tuning {
                 let cost = value.trim().parse::<f64>().ok().filter(|cost| (1.0..=100.0).contains(cost))?;
                 Some((half, cost))
             });
-            let reason = || format!("line {}: `{line}` is not `{INNER_ROW_COST}HALF_BANDWIDTH = 1 … 100`", k + 1);
+            let reason = || {
+                let expected = format!("`{INNER_ROW_COST}HALF_BANDWIDTH = COST` with COST from 1 to 100");
+                format!("line {}: `{line}` is invalid, expected {expected}", k + 1)
+            };
             inner_row_cost.push(entry.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, reason()))?);
         }
         inner_row_cost.sort_by_key(|(half, _)| *half);
@@ -145,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_understood_are_errors() {
+    fn invalid_lines_are_errors() {
         for line in
             ["x", "spike.inner-row-cost.4", "spike.inner-row-cost.0 = 3", "spike.inner-row-cost.4 = nan", "a = 3"]
         {

@@ -1,7 +1,8 @@
-//! Long vectors: sums over them in a fixed order, and orthonormal bases of them. What Krylov methods are written with.
+//! Parallel operations on long vectors, for Krylov methods: sums in a fixed order, and orthonormal bases.
 //!
-//! Vectors are cut into pieces of a fixed length, which threads share. Every piece gives partial sums in double precision, and those
-//! are added up in the order of the pieces: the same bits for any number of threads. (They may differ between instruction sets.)
+//! Threads share the pieces of a vector, which have a fixed length. Each piece gives partial sums in double precision, which are added
+//! in the order of the pieces. The result is therefore the same, bit for bit, for any number of threads. It can differ between
+//! instruction sets.
 
 use crate::error::{Error, Result};
 use crate::operator::Communicator;
@@ -13,7 +14,7 @@ use bandsolve_kernel::{Complex64, RealScalar, Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
-/// Elements of a piece: of a basis of twenty vectors, a piece stays in the second-level cache.
+/// Number of elements per piece. The pieces of twenty basis vectors fit into the second-level cache.
 ///
 /// # Examples
 /// ```
@@ -22,19 +23,24 @@ use dyn_stack::{PodStack, StackReq};
 /// ```
 pub const PIECE: usize = 1 << 10;
 
-/// Sums that norms are formed with.
+/// Maximum number of sums that the functions of [`Reducer`] need for themselves.
 const OWN: usize = 2;
 
-/// Pieces that are worth a thread.
+/// Number of pieces from which a thread pays off.
 const LEAST: usize = 8;
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
-/// The rows of all processes, where what each of them was given is right; `own` says whether that is so on this one. Else an error on all
-/// of them, so that nobody waits for another: its own, or that of another process. All processes call it.
+/// Stands for the method in errors of systems that several processes share.
+const DISTRIBUTED: &str = "distributed";
+
+/// Total number of rows over all processes, or an error on all processes if one process has an error.
+///
+/// All processes must call this function, each with its own number of rows and its own result. No process can then wait for one that
+/// has failed.
 ///
 /// # Errors
-/// These.
+/// The error in `own`. If only other processes have an error, an error of the same kind that names another process.
 ///
 /// # Examples
 /// ```
@@ -57,7 +63,7 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
     communicator.sum(&mut told);
     own?;
     let [rows, shape, not_finite, memory, interrupted, other, first, second] = told;
-    // Of several processes with an error: the mean of their numbers.
+    // If several processes have an error, only the mean of their numbers is known.
     let failed = shape + not_finite + memory + interrupted + other;
     let [first, second] = [first, second].map(|number| (number / failed.max(1.0)) as usize);
     let what = "a vector of another process";
@@ -66,15 +72,17 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
         () if memory > 0.0 => Err(Error::OutOfMemory { bytes: first }),
         () if not_finite > 0.0 => Err(Error::NotFinite { array: what, index: first }),
         () if shape > 0.0 => Err(Error::Shape { what, expected: first, got: second }),
-        () if other > 0.0 => Err(Error::Unsupported { method: "over processes", what: "what another process refuses" }),
+        () if other > 0.0 => {
+            Err(Error::Unsupported { method: DISTRIBUTED, what: "this system: see the error of another process" })
+        }
         () => Ok(rows as usize),
     }
 }
 
-/// What this process has made, where all processes have; else an error on all of them, as [`agree`] has it. All processes call it.
+/// The value of this process if no process has an error, otherwise an error on all processes. All processes must call this function.
 ///
 /// # Errors
-/// As [`agree`].
+/// Those of [`agree`].
 ///
 /// # Examples
 /// ```
@@ -90,10 +98,10 @@ pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V>
     Ok(own.expect("no process has an error"))
 }
 
-/// An error on all processes unless they give the same number, as options of a call or a digest of them. All processes call it.
+/// Check that all processes pass the same number, such as a [`digest`] of their options. All processes must call this function.
 ///
 /// # Errors
-/// `Unsupported`.
+/// [`Error::Unsupported`] on all processes if the numbers differ.
 ///
 /// # Examples
 /// ```
@@ -101,7 +109,7 @@ pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V>
 /// assert_eq!(agree_alike(&Alone, digest(&("gmres", 50))), Ok(()));
 /// ```
 pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> {
-    // Sums of parts of 16 bits and of their squares are exact. By Cauchy and Schwarz p·Σv² = (Σv)² only where all are equal.
+    // Sums of 16-bit parts and of their squares are exact. By the Cauchy–Schwarz inequality, p·Σv² = (Σv)² only if all v are equal.
     let parts = [0, 16, 32, 48].map(|shift| ((options >> shift) & 0xffff) as f64);
     let mut told = [0.0; 9];
     told[0] = 1.0;
@@ -110,11 +118,11 @@ pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> 
     communicator.sum(&mut told);
     let told = told.map(|sum| sum as u128);
     let same = (1..5).all(|k| told[0] * told[k + 4] == told[k] * told[k]);
-    let what = "systems whose options differ between the processes";
-    if same { Ok(()) } else { Err(Error::Unsupported { method: "over processes", what }) }
+    let what = "systems whose options differ between the processes: pass the same options on each process";
+    if same { Ok(()) } else { Err(Error::Unsupported { method: DISTRIBUTED, what }) }
 }
 
-/// A digest of what displays alike, for [`agree_alike`] (FNV-1a).
+/// Hash of the debug text of `options` (FNV-1a), for [`agree_alike`].
 ///
 /// # Examples
 /// ```
@@ -131,12 +139,12 @@ pub fn digest(options: &dyn core::fmt::Debug) -> u64 {
         }
     }
     let mut state = Fnv(0xcbf2_9ce4_8422_2325);
-    // Nothing of it fails but what the type itself returns as an error, the same on all processes.
+    // `write_str` never fails. An error of the type's own `Debug` is the same on all processes.
     _ = core::fmt::Write::write_fmt(&mut state, format_args!("{options:?}"));
     state.0
 }
 
-/// What sums are formed with.
+/// Memory and communicator for sums over vectors of one length.
 ///
 /// # Examples
 /// ```
@@ -153,14 +161,14 @@ pub struct Reducer<'s> {
 }
 
 impl<'s> Reducer<'s> {
-    /// Scratch for vectors of length n, and at most so many sums at a time.
+    /// Scratch for vectors of length n and at most `sums` sums at a time.
     pub fn scratch(n: usize, sums: usize) -> StackReq {
         // The first call reads an environment variable, which allocates memory. It must not happen in an iteration.
         _ = Simd::detect();
         StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums.max(OWN)))
     }
 
-    /// For vectors of length n on this process, and at most so many sums at a time; and the rest of the stack.
+    /// A reducer for vectors of length n on this process and at most `sums` sums at a time, and the rest of the stack.
     pub fn new(
         communicator: &'s dyn Communicator,
         n: usize,
@@ -171,21 +179,23 @@ impl<'s> Reducer<'s> {
         (Self { communicator, n, partial }, stack)
     }
 
-    /// As [`agree_on`] of the processes that sums are formed over.
+    /// Call [`agree_on`] for the processes of this reducer.
     ///
     /// # Errors
-    /// As [`agree`].
+    /// Those of [`agree`].
     pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
         agree_on(self.communicator, own)
     }
 
-    /// Rows that the processes before this one hold. All processes call it.
+    /// Number of rows on the processes before this one. All processes must call this function.
     pub fn rows_before(&self) -> usize {
         self.communicator.rows_before(self.n)
     }
 
-    /// Calls `work` for every piece, with its rows, its part of `out` (with [`PIECE`] elements a row), and sums to be added to, which
-    /// are 0. Writes what they add up to over all pieces and processes.
+    /// Compute sums over all pieces and all processes.
+    ///
+    /// For each piece, `work` gets the rows, the part of `out` that belongs to them, and partial sums that start at 0. `out` is split
+    /// into parts of [`PIECE`] elements. All processes must call this function.
     pub fn sums<S: Split>(
         &mut self,
         out: S,
@@ -207,30 +217,31 @@ impl<'s> Reducer<'s> {
         self.communicator.sum(bytemuck::cast_slice_mut(sums));
     }
 
-    /// aᴴ·b.
+    /// The inner product aᴴ·b.
     pub fn dot<T: Scalar>(&mut self, a: &[T], b: &[T]) -> Complex64 {
         let mut sum = [ZERO];
         self.sums((), &mut sum, &|rows, (), sum| sum[0] += dot(&a[rows.clone()], &b[rows]));
         sum[0]
     }
 
-    /// ‖a‖₂, free of overflow where the result is; NaN where an element is not finite.
+    /// The norm ‖a‖₂; NaN if an element is not finite. It overflows only if the norm itself exceeds the largest number.
     pub fn norm<T: Scalar>(&mut self, a: &[T]) -> f64 {
         let mut sum = [ZERO];
         self.sums((), &mut sum, &|rows, (), sum| sum[0].re += norm_squared(&a[rows]));
         self.root(sum[0].re, a)
     }
 
-    /// ‖a‖₂, given the sum of squares, which is not used where it may have overflown or vanished.
+    /// The norm ‖a‖₂ from the sum of squares. If this sum may have overflowed or underflowed, the norm is computed from a again.
     pub fn root<T: Scalar>(&mut self, squared: f64, a: &[T]) -> f64 {
         if (1e-200..1e200).contains(&squared) { squared.sqrt() } else { self.norm_of_extremes(a) }
     }
 
-    /// ‖a‖₂ of elements whose squares may overflow or vanish. All processes get here, or none.
+    /// The norm ‖a‖₂ of elements whose squares may overflow or underflow. The sum of squares is the same on all processes, so all
+    /// processes call this function or none does.
     #[cold]
     fn norm_of_extremes<T: Scalar>(&mut self, a: &[T]) -> f64 {
-        // The sum of moduli is within a factor n of the largest, and a sum is what can be formed over processes. It may overflow where
-        // the norm does not: then it is formed of smaller numbers.
+        // Communicators have no maximum. The sum of moduli is at most n times as large. If it overflows although the norm does not, the
+        // sum of the scaled moduli takes its place.
         let mut sums = [ZERO; 2];
         self.sums((), &mut sums, &|rows, (), sums| {
             let moduli = || a[rows.clone()].iter().map(|a| Scalar::abs(*a).to_f64());
@@ -251,8 +262,12 @@ impl<'s> Reducer<'s> {
         scale * sum[0].re.sqrt()
     }
 
-    /// Makes w orthogonal to the first `h.len()` vectors of an orthonormal basis, by classical Gram–Schmidt, twice: h = Vᴴ·w,
-    /// w ← w − V·h. Returns ‖w‖₂. `again`: as long as h. Reads the basis three times.
+    /// Make w orthogonal to the first `h.len()` vectors of an orthonormal basis V and return ‖w‖₂.
+    ///
+    /// Applies classical Gram–Schmidt twice: h = Vᴴ·w, w ← w − V·h. `again` is scratch of the length of h.
+    ///
+    /// # Cost
+    /// Reads the basis three times.
     pub fn orthogonalize<T: Scalar>(
         &mut self,
         basis: &[T],
@@ -278,22 +293,22 @@ impl<'s> Reducer<'s> {
         self.root(squared[0].re, w)
     }
 
-    /// y ← y − V·c with the first `c.len()` vectors of a basis.
+    /// Compute y ← y − V·c with the first `c.len()` vectors of a basis V.
     pub fn subtract_combination<T: Scalar>(&mut self, y: &mut [T], basis: &[T], c: &[Complex64]) {
         let n = self.n;
         each_piece(n, RowsOf(y, PIECE), &|rows, y| subtract_combination(y.0, (basis, n), &rows, c));
     }
 }
 
-/// Vectors of a basis that are taken at a time.
+/// Maximum number of basis vectors per matrix product.
 const BLOCK: usize = 32;
 
-/// Whether products of small matrices serve: sums of others would be less precise, or are not conjugated.
+/// Whether matrix products can form the sums. Products in single precision are less precise, and complex ones do not conjugate.
 const fn by_products<T: Scalar>() -> bool {
     !T::COMPLEX && size_of::<T>() == size_of::<f64>()
 }
 
-/// vₖᴴ·w of some rows, for as many vectors of length n as there are sums.
+/// The parts of vₖᴴ·w in some rows, one vector of length n per sum.
 fn products<T: Scalar>((basis, n): (&[T], usize), rows: &Range<usize>, w: &[T], sums: &mut [Complex64]) {
     for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
         let basis = &basis[block * BLOCK * n + rows.start..];
@@ -309,7 +324,7 @@ fn products<T: Scalar>((basis, n): (&[T], usize), rows: &Range<usize>, w: &[T], 
     }
 }
 
-/// y ← y − V·c of some rows.
+/// Compute y ← y − V·c in some rows.
 fn subtract_combination<T: Scalar>(y: &mut [T], (basis, n): (&[T], usize), rows: &Range<usize>, c: &[Complex64]) {
     for (block, c) in c.chunks(BLOCK).enumerate() {
         let basis = &basis[block * BLOCK * n + rows.start..];
@@ -325,12 +340,12 @@ fn subtract_combination<T: Scalar>(y: &mut [T], (basis, n): (&[T], usize), rows:
     }
 }
 
-/// The rows of a piece of n.
+/// The rows of one piece of a vector of length n.
 fn rows_of(piece: usize, n: usize) -> Range<usize> {
     piece * PIECE..((piece + 1) * PIECE).min(n)
 }
 
-/// Calls `work` for every piece of n rows, with its part of `out` (with [`PIECE`] elements a row), on all threads.
+/// Call `work` for each piece of a vector of length n, on all threads. `out` is split into parts of [`PIECE`] elements.
 ///
 /// # Examples
 /// ```
@@ -344,7 +359,7 @@ pub fn each_piece<S: Split>(n: usize, out: S, work: &(impl Fn(Range<usize>, S) +
     each_chunk((n.div_ceil(PIECE), LEAST), out, &|piece, out| work(rows_of(piece, n), out));
 }
 
-/// As a number of the type; the imaginary part of a real one is dropped.
+/// Convert a number to type T. If T is real, the imaginary part is dropped.
 ///
 /// # Examples
 /// ```
@@ -356,7 +371,7 @@ pub fn narrow<T: Scalar>(c: Complex64) -> T {
     T::from_parts(T::Real::from_f64(c.re), T::Real::from_f64(c.im))
 }
 
-/// In double precision.
+/// Convert a number to double precision.
 ///
 /// # Examples
 /// ```
@@ -368,9 +383,10 @@ pub fn widen<T: Scalar>(v: T) -> Complex64 {
     Complex64::new(v.re().to_f64(), v.im().to_f64())
 }
 
-/// a / b; complex numbers without overflow or underflow of a square.
+/// The quotient a / b, without overflow or underflow of |b|².
 ///
-/// The quotient of complex numbers in Rust's own way divides by |b|², which leaves the range of double precision from |b| = 1e±154 on.
+/// The division of `num_complex` divides by |b|², which overflows or underflows in double precision if |b| is above 1e154 or below
+/// 1e-154.
 ///
 /// # Examples
 /// ```
@@ -394,10 +410,10 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
     (a * inverse).scale(scale)
 }
 
-/// Sums that are formed side by side, so that a sum does not wait for the one before.
+/// Number of independent partial sums, so that an addition need not wait for the previous one.
 const SIDE: usize = 8;
 
-/// aᴴ·b of a piece.
+/// The inner product aᴴ·b of one piece.
 ///
 /// # Examples
 /// ```
@@ -431,7 +447,7 @@ pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
     Complex64::new(re.iter().sum(), im.iter().sum())
 }
 
-/// ‖a‖₂² of a piece.
+/// The square ‖a‖₂² of the norm of one piece.
 ///
 /// # Examples
 /// ```
@@ -441,7 +457,7 @@ pub fn norm_squared<T: Scalar>(a: &[T]) -> f64 {
     dot(a, a).re
 }
 
-/// y ← y − c·v of a piece.
+/// Compute y ← y − c·v for one piece.
 ///
 /// # Examples
 /// ```
@@ -479,7 +495,7 @@ mod tests {
         assert!((with_reducer(2, 1, |reducer| reducer.norm(&[3e38_f32, 3e38])) - 3e38 * 2_f64.sqrt()).abs() < 1e32);
     }
 
-    /// (3 − 2i)/(1 + 4i) = (−5 − 14i)/17, of numbers of all sizes; four roundings each.
+    /// (3 − 2i)/(1 + 4i) = (−5 − 14i)/17, for numbers of all sizes. Each quotient has four roundings.
     #[test]
     fn quotients_in_the_whole_range() {
         let c = Complex64::new;

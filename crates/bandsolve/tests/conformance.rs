@@ -1,10 +1,10 @@
-//! Every method of the table, for every number type, through the one conformance suite. (Blocks have one in dense_blocks.rs.)
+//! The conformance suite for all methods of the table and all number types. `dense_blocks.rs` has the suite for blocks.
 
 use bandsolve::{Complex32, Complex64, Method};
 use bandsolve_testkit::conformance::DefiniteMatrices;
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch, conformance_definite};
 
-/// The suites of one method: a module for the kind of system and the number type.
+/// The suites of one method, in one module per kind of system and number type.
 macro_rules! suites {
     (Tridiagonal Cholesky) => {
         conformance_definite!(tridiagonal_f64, f64, |plan| plan.method(Method::Cholesky));

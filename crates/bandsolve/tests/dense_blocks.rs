@@ -1,4 +1,4 @@
-//! BCYCLIC, block SPIKE, and the band that blocks are by partitions against residuals in double-double and the pivoted method.
+//! BCYCLIC, block SPIKE and SPIKE on the band of the blocks, compared with residuals in double-double and with the pivoted method.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Error, Factor, Method, Op, Plan, RealScalar, Report, Scalar};
@@ -9,7 +9,7 @@ use bandsolve_testkit::conformance::{epsilon, rounding};
 const METHODS: [Method; 3] = [Method::Bcyclic, Method::BlockSpike, Method::Spike];
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
-/// op(A), row by row.
+/// The entries of op(A), row by row.
 struct Rows<T>(Vec<Vec<(usize, T)>>);
 
 impl<T: Scalar> Rows<T> {
@@ -46,7 +46,7 @@ impl<T: Scalar> oracle::MatrixRows<T> for Rows<T> {
     }
 }
 
-/// Entries from U(−1, 1), with `shift` added on the diagonal.
+/// A matrix with entries from U(−1, 1) and `shift` added on the diagonal.
 fn matrix<T: Scalar>(rows: usize, block: usize, periodic: bool, shift: f64) -> BlockTridiagonal<'static, T> {
     let mut random = Random::new((rows * 1000 + block) as u64);
     let mut draw = || random_vec::<T>(rows * block * block, &mut random);
@@ -57,7 +57,7 @@ fn matrix<T: Scalar>(rows: usize, block: usize, periodic: bool, shift: f64) -> B
     BlockTridiagonal::from_vecs(block, [sub, diag, sup], periodic).unwrap()
 }
 
-/// Dominant by rows and columns, more than twofold.
+/// A matrix whose diagonal entries are more than twice as large as the sums of the other entries in their row and column.
 fn dominant<T: Scalar>(rows: usize, block: usize, periodic: bool) -> BlockTridiagonal<'static, T> {
     matrix(rows, block, periodic, 10.0 * block as f64)
 }
@@ -66,7 +66,7 @@ fn rhs<T: Scalar>(n: usize, n_rhs: usize) -> Vec<T> {
     random_vec(n * n_rhs, &mut Random::new(n as u64))
 }
 
-/// Solves in scratch of just the size asked for, full of NaN.
+/// Solve in scratch of exactly the requested size, filled with NaN.
 fn solve<T: Scalar>(factor: &impl Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report, Error>) {
     let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
     let mut memory = PodBuffer::new(factor.solve_scratch(rhs.len() / factor.shape().n().max(1)));
@@ -75,7 +75,7 @@ fn solve<T: Scalar>(factor: &impl Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Resu
     (x, report)
 }
 
-/// The answer is what the report says, and within `limit` ε.
+/// Check that the backward error agrees with the report and is at most `limit` ε.
 fn check<T: Scalar>(a: &BlockTridiagonal<'_, T>, op: Op, (d, x): (&[T], &[T]), (report, limit): (&Report, f64)) {
     let rows = Rows::new(a, op);
     for (k, (d, x)) in d.chunks(a.n()).zip(x.chunks(a.n())).enumerate() {
@@ -87,7 +87,7 @@ fn check<T: Scalar>(a: &BlockTridiagonal<'_, T>, op: Op, (d, x): (&[T], &[T]), (
     }
 }
 
-/// Dominant systems of one shape: no repair, all operators, any number of threads and right-hand sides.
+/// Check that dominant systems of one shape need no repair, with all operators and any number of threads and right-hand sides.
 fn check_shape<T: Scalar>(method: Method, rows: usize, block: usize, periodic: bool) {
     let a = dominant::<T>(rows, block, periodic);
     let d = rhs::<T>(a.n(), 3);
@@ -99,7 +99,7 @@ fn check_shape<T: Scalar>(method: Method, rows: usize, block: usize, periodic: b
         let report = report.unwrap();
         assert_eq!((report.method, report.fallback), (method, false), "{:?}", a.shape());
         check(&a, op, (&d, &x), (&report, 8.0));
-        // The condition is below 3, so that answers with η ≤ 8ε each are 2·3·2·8ε apart at most.
+        // The condition is below 3, so two solutions with η ≤ 8ε differ by at most 2·3·2·8ε.
         let (expected, _) = solve(&pivoted, op, &d);
         assert!(oracle::forward_error_max(&x, &expected) <= 96.0 * epsilon::<T>(), "{:?} {op:?}", a.shape());
         let (alone, _) = solve(&one, op, &d[..a.n()]);
@@ -169,7 +169,7 @@ fn matrices_that_are_not_dominant_come_out_right() {
 
 #[test]
 fn partitions_of_any_size_with_spikes_and_without() {
-    // Spikes that decay are dropped, those of the second matrix are not.
+    // The spikes of the first matrix decay and are dropped, those of the second matrix are not.
     for shift in [200.0, 12.0] {
         for (rows, block) in [(40, 10), (23, 17)] {
             for periodic in [false, true] {
@@ -202,10 +202,10 @@ fn singular_diagonal_blocks_of_a_regular_matrix() {
             let d = rhs(a.n(), 2);
             let (x, report) = solve(&Plan::new(a.shape()).method(method).factor(&a).unwrap(), Op::Plain, &d);
             let report = report.unwrap();
-            // As a band, rows are exchanged beyond the blocks.
+            // In the band, rows of different blocks can be exchanged.
             assert_eq!(report.fallback, method != Method::Spike);
             check(&a, Op::Plain, (&d, &x), (&report, 64.0));
-            // Nearly singular ones.
+            // Nearly singular blocks.
             let tiny: Vec<f64> = unit.iter().map(|v| 1e-30 * v).collect();
             let a = BlockTridiagonal::new(block, &unit, &tiny, &unit).unwrap();
             let (x, report) = solve(&Plan::new(a.shape()).method(method).factor(&a).unwrap(), Op::Transpose, &d);
@@ -275,7 +275,7 @@ fn rows_of_any_size_in_range() {
 }
 
 #[test]
-fn nothing_and_unverified() {
+fn empty_and_unverified_systems() {
     for method in METHODS {
         let a = BlockTridiagonal::<f64>::new(16, &[], &[], &[]).unwrap();
         assert!(solve(&Plan::new(a.shape()).method(method).factor(&a).unwrap(), Op::Plain, &[]).1.is_ok());
@@ -289,7 +289,7 @@ fn nothing_and_unverified() {
     }
 }
 
-/// Blocks from five rows on are taken for a band by `Auto`, whose answers need no refinement then.
+/// `Auto` solves blocks of five rows or more as a band, without refinement.
 #[test]
 fn blocks_of_five_to_eight_rows_keep_factors() {
     for (block, rows) in [(5, 1500), (8, 600)] {

@@ -1,4 +1,4 @@
-//! Condition, determinant and expert solves of every method, against oracles in double-double.
+//! Condition, determinant and expert solves of all methods, compared with oracles in double-double.
 
 mod drawn;
 
@@ -23,11 +23,11 @@ fn banded<T: Scalar>(n: usize, lower: usize, upper: usize, random: &mut Random) 
     Banded::from_vec(n, lower, upper, random_vec(n * (lower + upper + 1), random)).unwrap()
 }
 
-/// The estimate is a lower bound of the condition, up to the errors of the solves, and at most ten times too small.
+/// Check that the estimate is a lower bound of the condition, up to the errors of the solves, and at most ten times too small.
 fn check_condition<T: Scalar>(lu: &dyn Inspect<T>, exact: [f64; 2], n: usize, what: &str) {
     for (norm, exact) in [Norm::One, Norm::Infinity].into_iter().zip(exact) {
         let rcond = lu.rcond(norm).unwrap();
-        // Solves with a backward error of at most 64ε change ‖A⁻¹‖ by a part of about 64ε·condition.
+        // Solves with a backward error of at most 64ε change ‖A⁻¹‖ by a relative error of about 64ε·condition.
         let error = 64.0 * epsilon::<T>() * exact + 4.0 * (n + 1) as f64 * epsilon::<T>();
         if error < 0.1 {
             assert!(rcond * exact >= 1.0 - error, "{what}, {norm:?}: {rcond:e} · {exact:e}");
@@ -64,7 +64,7 @@ fn conditions_of_random_matrices() {
     conditions::<Complex32>();
 }
 
-/// Every method for tridiagonal systems.
+/// All methods for tridiagonal systems.
 fn methods() -> impl Iterator<Item = Method> {
     let shape = Shape::Tridiagonal { n: 1, periodic: false };
     Method::ALL.into_iter().filter(move |method| method.solves(shape) && !method.needs_definite())
@@ -86,7 +86,7 @@ fn every_method_knows_the_condition_and_the_determinant() {
 
 #[test]
 fn known_conditions() {
-    // tridiag(−1, 2, −1): ‖A‖ = 4, ‖A⁻¹‖ = (n+1)²/8 for odd n; at every size of the entries.
+    // tridiag(−1, 2, −1) has ‖A‖ = 4 and ‖A⁻¹‖ = (n+1)²/8 for odd n. The size of the entries does not matter.
     for size in [1.0, 1e-300, 1e300, 4e307] {
         let a = toeplitz(99, -size, 2.0 * size, -size);
         for method in [Method::Pivoted, Method::Rpts, Method::Thomas] {
@@ -107,7 +107,7 @@ fn known_conditions() {
     assert_eq!(lu(&[0.0]), [0.0; 2]);
     assert_eq!(lu(&[1.0, 4.0, 2.0]), [0.25; 2]);
     assert_eq!(lu(&[1.0, 0.0, 2.0]), [0.0; 2]);
-    // Nearly singular is not singular.
+    // A nearly singular matrix has a nonzero rcond.
     assert!(lu(&[1.0, 2f64.powi(-70), 2.0]).iter().all(|rcond| *rcond == 2f64.powi(-71)));
     assert!(lu(&[1e300, 1e-300, 1.0]).iter().all(|rcond| *rcond == 0.0));
     // [1 2 0 0; 3 4 7 0; 0 −2 −1 ½; 0 0 5 2], in rational arithmetic: conditions 1703/74 and 924/37, determinant 37.
@@ -132,12 +132,12 @@ fn singular_matrices() {
         let failed = lu.solve_expert(Op::Plain, &vec![1.0; n], &mut vec![0.0; n]);
         assert!(matches!(failed, Err(Error::Singular { .. })), "{failed:?}");
     }
-    // A zero pivot proves nothing where rows may not be exchanged: those that may decide.
+    // Without row exchanges, a zero pivot proves nothing. A factorisation with exchanges decides.
     let a = Tridiagonal::new(&[1.0], &[0.0, 0.0], &[1.0]).unwrap();
     let lu = Plan::new(a.shape()).method(Method::Pivoted).pivoting(Pivoting::None).factor(&a).unwrap();
     assert_eq!(lu.is_singular(), Ok(false));
     assert_eq!(lu.determinant().unwrap().value(), -1.0);
-    // Nor where rows are not scaled: 5e-93 / 5e231 is 0.
+    // Nor without row scaling, because 5e-93 / 5e231 underflows to 0.
     let a = Tridiagonal::new(&[5e231], &[-5e-93, -4e231], &[0.0]).unwrap();
     let lu = Plan::new(a.shape()).method(Method::Pivoted).pivoting(Pivoting::Partial).factor(&a).unwrap();
     let x = lu.solve(&[-5e-93, 1e231]).unwrap().values;
@@ -146,7 +146,7 @@ fn singular_matrices() {
 }
 
 #[test]
-fn what_is_not_finite() {
+fn nan_and_infinity() {
     for method in methods() {
         for bad in [f64::NAN, f64::INFINITY] {
             let mut diag = vec![4.0; 50];
@@ -160,8 +160,10 @@ fn what_is_not_finite() {
     }
 }
 
-/// |det/det′ − 1| ≤ Σ_ij |A⁻¹|_ij |E|_ji for a small change E of A; with |E| ≤ 8ε times the row sums (growth 2, four
-/// roundings a pivot) that is at most n·8ε·condition_rows. Returns whether that says anything.
+/// Check |det/det′ − 1| ≤ Σᵢⱼ |A⁻¹|ᵢⱼ |E|ⱼᵢ, which holds for a small change E of A.
+///
+/// With |E| ≤ 8ε times the row sums (growth 2, four roundings per pivot), the bound is at most n·8ε·condition_rows. Returns whether the
+/// bound is small enough to be meaningful.
 fn check_determinant<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, what: &str) -> bool {
     let (phase, log) = dense::determinant(a);
     let bound = 8.0 * (a.n() + 1) as f64 * epsilon::<T>() * condition_rows(a).max(1.0);
@@ -172,7 +174,7 @@ fn check_determinant<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, wha
     let (re, im) = (found.phase.re().to_f64(), found.phase.im().to_f64());
     let turned = (re - phase.re).hypot(im - phase.im);
     assert!(turned <= bound && (T::COMPLEX || turned == 0.0), "{what}: {found:?}, not {phase}");
-    // The logarithm itself is rounded.
+    // The logarithm is rounded, too.
     let bound = bound + 4.0 * f64::EPSILON * log.abs();
     assert!((found.log_abs - log).abs() <= bound, "{what}: {found:?}, not {log} ± {bound:e}");
     assert!(!lu.is_singular().unwrap());
@@ -225,7 +227,7 @@ fn determinants_beyond_the_range_and_scaled_rows() {
         let lu = Plan::new(a.shape()).method(Method::Pivoted).factor(&a).unwrap();
         let plain = lu.determinant().unwrap();
         assert!(check_determinant(&a, &lu, "plain"));
-        // Rows by powers of two: the phase is the same, the logarithm up to its rounding.
+        // Scaling rows by powers of two does not change the phase, and changes the logarithm only by its rounding.
         let exponents: Vec<i32> = (0..n).map(|i| if i % 3 == 0 { -e / 3 } else { e }).collect();
         let part = |f: fn((f64, f64, f64)) -> f64| -> Vec<f64> {
             (0..n).map(|i| f(a.row(i)) * 2f64.powi(exponents[i])).collect()
@@ -249,7 +251,7 @@ fn determinants_beyond_the_range_and_scaled_rows() {
     assert_eq!((det.phase, det.log_abs), (1.0, 0.0));
 }
 
-/// berr as the oracle measures it, ferr at least the true forward error.
+/// Check that berr agrees with the oracle, and that ferr is at least the true forward error.
 fn check_expert<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, rhs: &[T], what: &str) -> Option<f64> {
     let mut x = vec![T::ZERO; rhs.len()];
     let condition = condition_rows(a);
@@ -264,9 +266,9 @@ fn check_expert<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, rhs: &[T
     };
     let (berr, ferr) = (report.componentwise_errors[0], report.forward_errors[0]);
     let exact = dense::componentwise_error(a, rhs, &x);
-    // The residual is good to ε² of the terms, and is rounded.
+    // The residual has an error of ε² times its terms, and a rounding error.
     assert!((berr - exact).abs() <= 1e-6 * exact + 1e-30, "{what}: {berr:e}, not {exact:e}");
-    // Refinement converges where factors are good to a digit.
+    // Refinement converges if the factors have one correct digit.
     let steps = report.refinement_steps;
     assert!(
         !converges || berr <= 2.0 * epsilon::<T>(),
@@ -275,7 +277,7 @@ fn check_expert<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, rhs: &[T
     if let Some(x_true) = oracle::solve_reference(a, rhs)
         && condition < 1e26
     {
-        // ‖x − x_t‖∞ relative to x, not to x_t.
+        // ‖x − x_t‖∞ is relative to x, not to x_t.
         let error = oracle::forward_error_max(&x_true, &x);
         assert!(error <= ferr, "{what}: {error:e} above {ferr:e}");
     }
@@ -302,7 +304,7 @@ fn error_bounds_hold_for_the_tables_of_the_papers() {
 fn experts<T: Scalar>() {
     let mut random = Random::new(6);
     for k in 0..60 {
-        // (With one or two unknowns corners add up with other entries, and the sum is rounded.)
+        // With one or two unknowns, corner entries are added to other entries, and the sum is rounded.
         let n = 3 + k % 30;
         let a = tridiagonal::<T>(n, k % 2 == 1, &mut random);
         let rhs = random_vec::<T>(n, &mut random);
@@ -356,13 +358,13 @@ fn bounds_at_the_ends_of_the_range() {
         let ferr = check_expert(&a, &Plan::new(a.shape()).factor(&a).unwrap(), &rhs, &format!("{of_a}, {of_x}"));
         assert!(ferr.is_some_and(|ferr| ferr <= 1e-10), "{ferr:?}");
     }
-    // Nothing to solve for.
+    // No right-hand sides.
     let a = toeplitz(20, 1.0, 4.0, 1.0);
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
     let mut x = vec![1.0; 20];
     let report = lu.solve_expert(Op::Plain, &[0.0; 20], &mut x).unwrap();
     assert_eq!((report.componentwise_errors[0], report.forward_errors[0]), (0.0, 0.0));
-    // Unknowns below the normal range cannot be told better: LAPACK's guard against tiny denominators.
+    // Unknowns below the normal range have a large relative error. LAPACK guards against tiny denominators, too.
     let diag = vec![1.0; 20];
     let a = Tridiagonal::new(&[0.0; 19], &diag, &[0.0; 19]).unwrap();
     let rhs: Vec<f64> = (0..20).map(|i| if i == 3 { f64::MIN_POSITIVE / 3.0 } else { 1.0 }).collect();
@@ -373,13 +375,13 @@ fn bounds_at_the_ends_of_the_range() {
 
 #[test]
 fn ill_conditioned_and_badly_scaled() {
-    // Cond. 1e18: no digit is certain, and that is said.
+    // With condition 1e18, no digit is certain, and the report says so.
     let a = Tridiagonal::new(&[1.0], &[1.0, 1.0 + f64::EPSILON], &[1.0]).unwrap();
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
     let mut x = [0.0; 2];
     let report = lu.solve_expert(Op::Plain, &[1.0, 2.0], &mut x).unwrap();
     assert!(report.singular_to_working_precision && report.forward_errors[0] > 0.5, "{report:?}");
-    // Rows of very different size: the condition is bad, the answer is not, and the bound knows.
+    // With rows of very different sizes, the condition is large, but x is accurate, and so is the error bound.
     let a = toeplitz(40, -1.0, 3.0, -1.0);
     let scale = |i: usize| if i.is_multiple_of(2) { 1e100 } else { 1e-100 };
     let part = |f: fn((f64, f64, f64)) -> f64| (0..40).map(|i| f(a.row(i)) * scale(i)).collect::<Vec<f64>>();
@@ -448,21 +450,22 @@ fn threads_change_no_bit() {
     assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
 }
 
-/// A method that does not verify still has its condition estimated from its own solves.
+/// Without verification, the condition is estimated from unverified solves.
 #[test]
-fn unverified_methods() {
+fn condition_without_verification() {
     let a = toeplitz(199, -1.0, 2.5, -1.0);
     let exact = condition_1(&a);
     for method in methods() {
         let lu = Plan::new(a.shape()).method(method).verify(false).factor(&a).unwrap();
         let rcond = lu.rcond(Norm::One).unwrap();
-        // SPIKE that truncates where it should not is off by 1e-3 here.
+        // Truncated SPIKE has an error of 1e-3 for this matrix.
         assert!(rcond * exact >= 0.99 && rcond * exact <= 3.0, "{}: {rcond:e}, {exact:e}", method.name());
     }
 }
 
-/// Systems whose row-wise condition is moderate and whose columns differ by up to 1e268 in size: solves of a system in parts lose what is small beside
-/// the largest unknown, and a bound from such solves was 1e-75 where the error is 1e-16.
+/// Systems with a moderate row-wise condition and columns whose sizes differ by up to 1e268.
+///
+/// Solves by partitions lose unknowns that are small compared with the largest one. A bound from such solves was 1e-75 for an error of 1e-16.
 #[test]
 fn error_bounds_hold_for_columns_of_any_size() {
     let systems = [
@@ -480,7 +483,7 @@ fn error_bounds_hold_for_columns_of_any_size() {
             let mut x = [0.0; 3];
             let lu = Plan::new(a.shape()).method(method).factor(&a).unwrap();
             let report = lu.solve_expert(Op::Plain, &rhs, &mut x).unwrap();
-            // |A⁻¹||A||x| is nowhere below |x|, so no bound can be below n_z·ε.
+            // |A⁻¹||A||x| is at least |x| in each row, so no bound can be below n_z·ε.
             let (error, bound) = (oracle::forward_error_max(&x_true, &x), report.forward_errors[0]);
             assert!(error <= bound && bound > f64::EPSILON, "{}: {error:e}, {bound:e}: {x:?}", method.name());
             assert!(report.componentwise_errors[0] <= 2.0 * f64::EPSILON, "{}: {report:?}", method.name());
@@ -488,7 +491,7 @@ fn error_bounds_hold_for_columns_of_any_size() {
     }
 }
 
-/// Whatever comes, the answer is a number, or the error that is expected.
+/// All inputs give a number or the expected error.
 #[test]
 fn random_systems_with_special_values() {
     let methods = [Method::Pivoted, Method::Rpts, Method::Thomas, Method::ParallelDiagonalPivoting];
@@ -512,7 +515,7 @@ fn random_systems_with_special_values() {
     });
 }
 
-/// Condition and determinant of any matrix, those that are not finite too.
+/// Condition and determinant of any matrix, also with entries that are not finite.
 fn check_estimates(a: &Tridiagonal<'_, f64>, lu: &dyn Inspect<f64>) -> TestCaseResult {
     let finite = a.check_finite();
     for norm in [Norm::One, Norm::Infinity] {
@@ -524,17 +527,17 @@ fn check_estimates(a: &Tridiagonal<'_, f64>, lu: &dyn Inspect<f64>) -> TestCaseR
     match (lu.determinant(), finite) {
         (Ok(det), Ok(())) if det.is_zero() => prop_assert_eq!(det.log_abs, f64::NEG_INFINITY),
         (Ok(det), Ok(())) => prop_assert!(det.phase.abs() == 1.0 && det.log_abs.is_finite(), "{det:?}"),
-        // A pivot may be subnormal where entries of one row are 1e308 apart.
+        // A pivot may be subnormal if entries of one row differ by a factor of 1e308.
         (Err(Error::NotConverged { .. }), Ok(())) => {}
         (det, finite) => prop_assert_eq!(det.map(|_| ()), finite),
     }
     Ok(())
 }
 
-/// The componentwise error is measured rightly, the forward error is below its bound.
+/// Check that the componentwise error is right, and that the forward error is below its bound.
 fn check_bounds(a: &Tridiagonal<'_, f64>, rhs: &[f64], x: &[f64], (berr, ferr): (f64, f64)) -> TestCaseResult {
     let exact = dense::componentwise_error(a, rhs, x);
-    // Rows whose terms, beside their entries, come near the smallest normal number have larger denominators, as LAPACK's.
+    // If the terms of a row are near the smallest normal number, its denominator is larger, as in LAPACK.
     let n = a.n();
     let tiny = (0..n).any(|i| {
         let (sub, diag, sup) = a.row(i);
@@ -546,8 +549,8 @@ fn check_bounds(a: &Tridiagonal<'_, f64>, rhs: &[f64], x: &[f64], (berr, ferr): 
     });
     let measured = berr <= (1.0 + 1e-6) * exact + 1e-30 && (tiny || berr >= (1.0 - 1e-6) * exact - 1e-30);
     prop_assert!(measured && ferr >= 0.0, "{berr:e}, not {exact:e}; {ferr:e}: {x:?}");
-    // Where entries of one row are nearly the whole range apart, the oracle's rows underflow. Where the solves of the
-    // estimator have no digit right, neither has the bound.
+    // If the entries of one row differ by nearly the whole range, the oracle underflows. If the solves of the estimator have no correct
+    // digit, neither has the bound.
     let apart = (0..a.n()).map(|i| a.row(i)).any(|(a, b, c)| {
         let sizes = || [a, b, c].into_iter().filter(|v| *v != 0.0).map(f64::abs);
         sizes().fold(0.0, f64::max) * 1e-140 > sizes().fold(f64::MAX, f64::min) * 1e140
@@ -555,8 +558,8 @@ fn check_bounds(a: &Tridiagonal<'_, f64>, rhs: &[f64], x: &[f64], (berr, ferr): 
     if let Some(x_true) = oracle::solve_reference(a, rhs).filter(|_| !apart && condition_rows(a) < 1e12) {
         let size = x.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         let error = oracle::forward_error_max(&x_true, x);
-        // What is subnormal is rounded to a larger part of itself; a bound above 1 says nothing; the estimator is rarely
-        // off by more than a factor of 3.
+        // Subnormal numbers have larger relative rounding errors, a bound above 1 is meaningless, and the estimator is rarely wrong by more
+        // than a factor of 3.
         prop_assert!(size < 1e-290 || ferr >= 1.0 || error <= 3.0 * ferr, "{error:e} above {ferr:e}");
     }
     Ok(())

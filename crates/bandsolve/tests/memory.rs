@@ -1,4 +1,4 @@
-//! Memory that is not there: every solve ends with an answer or with `OutOfMemory`, whatever the limit on the memory of the process.
+//! With any limit on the memory of the process, each solve ends with a solution or with `OutOfMemory`.
 #![cfg(target_os = "linux")]
 
 use bandsolve::prelude::*;
@@ -6,27 +6,27 @@ use bandsolve::{Factorize, RealScalar};
 use bandsolve_gallery::{Random, random_vec};
 use std::process::Command;
 
-/// Unknowns: enough for what grows with them to be mapped by itself.
+/// Number of unknowns, large enough that the allocator maps each array of this size separately.
 const N: usize = 20_000;
-/// So much is added to the limit between two tries.
+/// Increase of the limit between two attempts, in bytes.
 const STEP: u64 = 150 << 10;
-/// Bytes from which on memory is mapped by itself. What is smaller comes from pieces that were there before the limit was set: it does
-/// not grow with a system.
+/// Size in bytes from which the allocator maps memory separately. Smaller blocks do not grow with a system, and come from the heap that
+/// exists before the limit is set.
 const LARGE: i32 = 48 << 10;
-/// Bytes of such a piece.
+/// Size in bytes of a free block of this heap.
 const PIECE: usize = 44 << 10;
 
-/// Bytes of memory of this process.
+/// Size of the memory of this process in bytes.
 fn mapped() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
-    // SAFETY: asks for a number.
+    // SAFETY: `sysconf` only returns a number.
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 
-/// Limits the memory of this process.
+/// Limit the memory of this process.
 fn limit(bytes: u64) {
-    // SAFETY: structures of the right kind.
+    // SAFETY: the pointers refer to a valid `rlimit`.
     unsafe {
         let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &mut limits), 0);
@@ -35,10 +35,10 @@ fn limit(bytes: u64) {
     }
 }
 
-/// Calls `solve` under higher and higher limits until it succeeds; returns how often there was too little.
+/// Call `solve` under increasing limits until it succeeds. Returns the number of failed attempts.
 fn climb<R>(what: &str, mut solve: impl FnMut() -> Result<R, Error>) -> usize {
-    // The heap may have grown under the limit before, where nothing could be mapped.
-    // SAFETY: gives back what nobody uses.
+    // The heap may have grown under the previous limit, when nothing could be mapped.
+    // SAFETY: `malloc_trim` only returns unused memory to the system.
     unsafe { libc::malloc_trim(0) };
     let start = mapped();
     for steps in 0..1000 {
@@ -54,7 +54,7 @@ fn climb<R>(what: &str, mut solve: impl FnMut() -> Result<R, Error>) -> usize {
     panic!("{what}: 150 MB are too little");
 }
 
-/// Factors that failed for want of memory where they are made late, asked again.
+/// Repeat calls that compute factors late, until there is enough memory.
 fn late<T: Scalar>(what: &str, factor: &impl Inspect<T>, rhs: &[T]) -> usize {
     let mut x = rhs.to_vec();
     let mut hard = 0;
@@ -65,7 +65,7 @@ fn late<T: Scalar>(what: &str, factor: &impl Inspect<T>, rhs: &[T]) -> usize {
     hard + climb(&format!("{what}, expert"), || factor.solve_expert(Op::Plain, rhs, &mut expert))
 }
 
-/// Every method that solves the shape: factored and solved at once, then with factors that are kept.
+/// Run all methods that solve the shape: first factoring and solving together, then with stored factors.
 fn every_method<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, threads: usize, rhs: &[T])
 where
     for<'m> M::Factor<'m>: Inspect<T>,
@@ -80,7 +80,7 @@ where
     assert!(tries > 20, "{shape:?}: memory was short {tries} times");
 }
 
-/// Random, dominant.
+/// Random diagonally dominant systems.
 fn tridiagonal<T: Scalar>(periodic: bool) {
     let random = &mut Random::new(3);
     let [sub, mut diag, sup] = [(); 3].map(|()| random_vec::<T>(N, random));
@@ -97,7 +97,7 @@ fn blocks<T: Scalar>(block: usize, periodic: bool) {
     (0..rows * block).for_each(|i| blocks[1][i / block * block * block + i % block * (block + 1)] += large);
     let a = BlockTridiagonal::from_vecs(block, blocks, periodic).unwrap();
     let rhs = random_vec::<T>(rows * block, random);
-    // Products of dense blocks take what the cache has, once for each thread and without asking: it does not grow with a system.
+    // Products of dense blocks allocate a buffer of fixed size once per thread. This allocation is infallible.
     let threads = if block > 8 { 1 } else { 2 };
     for method in [Method::BlockSpike, Method::Bcyclic] {
         Plan::new(a.shape()).method(method).threads(threads).factor(&a).unwrap().solve(&rhs).unwrap();
@@ -120,7 +120,7 @@ fn batch(layout: Layout) {
     let random = &mut Random::new(6);
     let (n, count) = (50, N / 50);
     let [sub, mut diag, sup, rhs] = [(); 4].map(|()| random_vec::<f64>(n * count, random));
-    // Every other system has to be solved again alone, or so it seems.
+    // With these pivots, many systems must be solved again alone.
     diag.iter_mut().enumerate().for_each(|(i, v)| *v = if i % 3 == 0 { 1e-13 } else { *v + 3.0 });
     let a = TridiagonalBatch::new(count, n, layout, &sub, &diag, &sup).unwrap();
     climb("a batch", || a.solve(&rhs));
@@ -128,7 +128,7 @@ fn batch(layout: Layout) {
     climb("the systems of a batch", || factor.of_systems(|system| system.rcond(Norm::One)));
 }
 
-/// What does not exchange rows is refined as a whole, then solved again: both ask for memory in the middle of a solve.
+/// Methods without row exchanges refine, then fall back. Both allocate memory in the middle of a solve.
 fn fallback() {
     let random = &mut Random::new(7);
     let [sub, mut diag, sup, rhs] = [(); 4].map(|()| random_vec::<f64>(N, random));
@@ -137,7 +137,7 @@ fn fallback() {
     let mut fell_back = 0;
     for method in [Method::SpikeThomas, Method::Thomas, Method::CfLu, Method::Cr, Method::SpikeCr] {
         let factor = Plan::new(a.shape()).method(method).factor(&a).unwrap();
-        // The same factors again and again: what failed for want of memory is tried again.
+        // The same factors are used again, so that failed allocations are repeated.
         let tries = climb(&format!("{} that falls back", method.name()), || factor.solve(&rhs));
         fell_back += usize::from(tries > 5 && factor.solve(&rhs).unwrap().report.fallback);
     }
@@ -166,18 +166,18 @@ fn sparse() {
     }
 }
 
-/// What the child does: its name is an environment variable.
+/// The work of the child process, whose name is in an environment variable.
 fn child(work: &str) {
-    // What is large is mapped by itself and given back, and there is enough of the heap for all that is small.
-    // SAFETY: settings of the allocator.
+    // Large blocks are mapped separately and returned to the system. The heap is never trimmed.
+    // SAFETY: `mallopt` only changes settings of the allocator.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
-    // The threads of the pool, and what their stacks need, are there from now on.
+    // Start the threads of the pool now, so that their stacks exist before a limit is set.
     let warm = Tridiagonal::from_vecs(vec![1.0; 100_000], vec![4.0; 100_000], vec![1.0; 100_000], false).unwrap();
     Plan::new(warm.shape()).threads(2).factor(&warm).unwrap().solve(&vec![1.0; 100_000]).unwrap();
-    // What lies between keeps the pieces that are given back from becoming a large one.
+    // The small blocks in between stay allocated, so that the free blocks cannot merge into a large one.
     let (pieces, between): (Vec<_>, Vec<_>) = (0..256).map(|_| (vec![1_u8; PIECE], vec![1_u8; 64])).unzip();
     drop(pieces);
     std::mem::forget(between);
@@ -200,7 +200,7 @@ fn child(work: &str) {
 /// The name of the variable.
 const CHILD: &str = "BANDSOLVE_TEST_MEMORY";
 
-/// Not a test by itself: what [`every_solve_ends`] runs in processes of its own.
+/// Not a test itself: [`every_solve_ends`] runs it in child processes.
 #[test]
 fn limited() {
     if let Ok(work) = std::env::var(CHILD) {
@@ -226,7 +226,7 @@ fn every_solve_ends() {
     for work in works {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let command = command.args(["--exact", "limited", "--nocapture"]).env(CHILD, work).env("RUST_BACKTRACE", "0");
-        // One heap: those of threads are mapped with room to grow, which no limit counts.
+        // One heap for all threads: heaps of threads are mapped with room to grow, which the limit would not count.
         let command = command.env("MALLOC_ARENA_MAX", "1");
         let done = command.output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);

@@ -1,11 +1,11 @@
-//! Sizes whose sums and products do not fit: errors and sizes that no memory has, never a number that has wrapped around.
+//! Sizes whose sums and products overflow give errors or huge sizes, and never wrap around.
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
 
 const HALF: usize = 1 << 63;
 
-/// Widths whose sum, with or without the diagonal or the fill, is beyond the largest number.
+/// Bandwidths whose sum overflows, with or without the diagonal or the fill-in.
 const WIDE: [(usize, usize); 5] =
     [(HALF, HALF), (usize::MAX, 0), (0, usize::MAX), (usize::MAX, usize::MAX), (HALF, HALF - 2)];
 
@@ -22,7 +22,7 @@ fn bands_that_are_too_wide() {
             }
         }
     }
-    // Empty matrices of widths that can be stored are matrices.
+    // Empty matrices with large bandwidths are valid.
     assert!(Banded::<f64>::new(0, 1 << 40, 1 << 40, &[]).unwrap().solve(&[]).is_ok());
 }
 
@@ -32,7 +32,7 @@ fn blocks_and_batches_that_are_too_large() {
         assert!(BlockTridiagonal::new(block, &[1.0], &[1.0], &[1.0]).is_err());
         assert!(BlockTridiagonal::periodic(block, &[1.0], &[1.0], &[1.0]).is_err());
     }
-    // 2³³ · 2³¹ is 0, if it wraps.
+    // 2³³ · 2³¹ wraps around to 0.
     for (count, n) in [(1 << 33, 1 << 31), (HALF, 2), (usize::MAX, usize::MAX)] {
         assert!(TridiagonalBatch::<f64>::contiguous(count, n, &[], &[], &[]).is_err());
         let shape = Shape::Batch { n, count, layout: Layout::Contiguous };
@@ -41,7 +41,7 @@ fn blocks_and_batches_that_are_too_large() {
     }
 }
 
-/// No system can be as large as these: plans say so by sizes that no memory has.
+/// No system can have these shapes. Plans return scratch sizes that no memory can have.
 #[test]
 fn plans_of_absurd_shapes() {
     let large = [1 << 40, HALF, usize::MAX];
@@ -60,7 +60,7 @@ fn plans_of_absurd_shapes() {
             let plan = Plan::new(shape).method(method);
             for n_rhs in [1 << 30, usize::MAX] {
                 let Some(scratch) = plan.solve_in_place_scratch::<f64>(n_rhs) else { continue };
-                // Right-hand sides alone are more than there can be.
+                // The right-hand sides alone exceed the address space.
                 assert_eq!(scratch.unaligned_bytes_required(), usize::MAX, "{shape:?} by {}", method.name());
             }
         }

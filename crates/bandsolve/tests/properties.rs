@@ -1,5 +1,5 @@
-//! Random small systems, special values included, against the oracle: what is regular is solved, and what is refused is
-//! refused for the reason, and at the place, that the oracle finds.
+//! Random small systems, also with special values, compared with the oracle. Regular systems are solved. Errors have the reason and the
+//! place that the oracle finds.
 
 mod drawn;
 
@@ -12,7 +12,7 @@ use proptest::test_runner::TestCaseResult;
 
 const EPSILON: f64 = f64::EPSILON;
 
-/// An answer is good, or an error is what the oracle expects.
+/// Check that a solution is accurate, or that the oracle expects the error.
 fn check<A: MatrixRows<f64> + Factorize<Scalar = f64>>(
     (tally, truth): (&Tally, &Truth),
     plan: &Plan,
@@ -28,8 +28,8 @@ fn check<A: MatrixRows<f64> + Factorize<Scalar = f64>>(
         }
     };
     let eta = oracle::backward_error(a, rhs, &solution.values);
-    // What is reported is true, up to the rounding of the measured residual, and within the contract: 8ε, or 64ε where the
-    // sequential method could do no better.
+    // The reported error is right, up to the rounding of the measured residual, and within the contract: 8ε, or 64ε if the sequential
+    // method reaches no less.
     let (lower, upper) = a.bandwidths();
     let rounding = bandsolve_testkit::conformance::rounding::<f64>(lower + upper + 1);
     let reported = solution.report.backward_error;
@@ -65,7 +65,7 @@ fn banded() {
         (0usize..5, 0usize..5).prop_flat_map(|(lower, upper)| (Just((lower, upper)), drawn(lower + upper + 1)));
     run(systems, |tally, ((lower, upper), drawn)| {
         let (n, leading) = (drawn.rows.len(), lower + upper + 1);
-        // Entry k of row i is that of column i + k − lower; what is no part of the matrix is NaN.
+        // Entry k of row i belongs to column i + k − lower. Entries outside of the matrix are NaN.
         let place = |i: usize, k: usize| {
             let column = (i + k).checked_sub(lower).filter(|j| *j < n);
             column.map(|j| lower + upper - k + j * leading)
@@ -128,7 +128,7 @@ fn batches() {
     });
 }
 
-/// The error is one that a system of the batch has by itself.
+/// Check that one system of the batch alone has this error.
 fn check_batch_error(error: Error, a: &TridiagonalBatch<'_, f64>, truths: &[Truth]) -> TestCaseResult {
     let n = a.n();
     let (mut own, mut error) = (0..truths.len(), error);

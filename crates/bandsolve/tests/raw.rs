@@ -1,11 +1,11 @@
-//! Unverified solves: how good they are beside what the papers published, and which matrices break which method.
+//! The accuracy of unverified solves compared with the papers, and the matrices for which methods fail.
 
 use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Method, Plan, Shape, Tridiagonal};
 use bandsolve_gallery::Random;
 use bandsolve_gallery::oracle::{backward_error, product};
 use bandsolve_gallery::tables::{Case, PUBLISHED_N, Paper, chang, klein, x_true};
 
-/// Methods and the solvers of Chang's Table 6.2 and Klein's Table 5 that they are.
+/// Methods, each with the name of its solver in Chang's Table 6.2 or Klein's Table 5.
 const PUBLISHED: [(Method, Paper, &str); 9] = [
     (Method::SpikeDiagonalPivoting, Paper::Chang, "SPIKE-Diagonal Pivoting"),
     (Method::ParallelDiagonalPivoting, Paper::Chang, "Parallel Diagonal Pivoting"),
@@ -18,10 +18,12 @@ const PUBLISHED: [(Method, Paper, &str); 9] = [
     (Method::DiagonalPivoting, Paper::Klein, "cuSPARSE"),
 ];
 
-/// How far an error may lie above what the papers lead to expect. Both the published errors, which are of one draw, and ours
-/// are sums of some hundred rounding errors, amplified by one inverse: with other roundings each is easily ten times as large.
+/// The factor by which an error may exceed the published one.
+///
+/// The published errors are from one random matrix. These errors and ours are sums of some hundred rounding errors, amplified by the same
+/// inverse. With other rounding, each can be ten times as large.
 const SPREAD: f64 = 100.0;
-/// The seed of every matrix; right-hand sides have this and the next ones.
+/// The seed of all matrices. Right-hand sides use this seed and the next ones.
 const SEED: u64 = 1;
 const RIGHT_HAND_SIDES: u64 = 5;
 
@@ -29,7 +31,7 @@ fn raw(method: Method, a: &Tridiagonal<'_, f64>, rhs: &[f64]) -> Vec<f64> {
     Plan::new(a.shape()).method(method).verify(false).factor(a).unwrap().solve(rhs).unwrap().values
 }
 
-/// A matrix, a right-hand side, and x where the paper's measure asks for it.
+/// A matrix, a right-hand side and the true solution.
 type Draw = (Tridiagonal<'static, f64>, Vec<f64>, Vec<f64>);
 
 fn raw_error(case: &Case, method: Method, (a, rhs, x_true): &Draw) -> f64 {
@@ -40,20 +42,20 @@ fn published(case: &Case, solver: &str) -> f64 {
     case.columns().find(|(name, _)| *name == solver).expect("a solver of the table").1
 }
 
-/// A right-hand side of a matrix, and x where the paper's measure asks for it.
+/// Draw a right-hand side of a matrix and the true solution.
 fn draw(case: &Case, a: &Tridiagonal<'static, f64>, seed: u64) -> Draw {
     (a.clone(), case.rhs(a, seed), x_true(PUBLISHED_N, seed))
 }
 
-/// Unverified answers are as good beside sequential pivoting as the papers found.
+/// Compared with sequential pivoting, unverified solutions are as accurate as in the papers.
 ///
-/// Residuals and forward errors are a backward error times an amplification, mostly the condition number, which varies by
-/// orders of magnitude between matrices of one type, so that numbers of another draw say nothing. For one matrix the
-/// amplification is the same for every method: it is what sequential pivoting shows at the worst of a few right-hand sides.
-/// Beside that, a method may be as much worse as it was published to be, times [`SPREAD`]. Sequential pivoting itself is held
-/// to what is known of it.
+/// Residuals and forward errors are a backward error times an amplification, mostly the condition number. The amplification varies by
+/// orders of magnitude between matrices of one type, so the published errors of another random matrix cannot be compared directly. For
+/// one matrix, the amplification is the same for all methods. It is measured by sequential pivoting, as the worst of a few right-hand
+/// sides. A method may be worse than this by the published ratio times [`SPREAD`]. Sequential pivoting is compared with its own bound.
 ///
-/// Chang's types 14 to 16 are beyond double precision; elsewhere the published solver failed if it is NaN or infinite.
+/// Chang's types 14 to 16 are too ill-conditioned for double precision. For other types, the published solver failed if its error is NaN
+/// or infinite.
 #[test]
 fn errors_are_the_published_ones() {
     let beyond = |case: &Case| case.paper == Paper::Chang && (14..=16).contains(&case.id);
@@ -72,8 +74,10 @@ fn errors_are_the_published_ones() {
     }
 }
 
-/// The error of sequential pivoting. Its backward error is that of L, which has one multiplier of at most 1 a row, and of U,
-/// which has three entries that grow at most twofold: of every row some ten products and quotients are rounded by ε/2.
+/// The error of sequential pivoting.
+///
+/// Each row of L has one multiplier of at most 1, and each row of U has three entries that grow at most by a factor of 2. Per row, some ten
+/// products and quotients are rounded by ε/2.
 fn sequential_error(case: &Case, draw: &Draw) -> f64 {
     let x = raw(Method::Pivoted, &draw.0, &draw.1);
     let eta = backward_error(&draw.0, &draw.1, &x);
@@ -83,7 +87,7 @@ fn sequential_error(case: &Case, draw: &Draw) -> f64 {
     error
 }
 
-/// Regular matrices of n rows (sub, diag, sup).
+/// Solve a system with a regular matrix of rows (sub, diag, sup).
 fn solve_verified(method: Method, rows: &[[f64; 3]]) -> bandsolve::Report {
     let column = |j: usize| rows.iter().map(|row| row[j]).collect();
     let a = Tridiagonal::from_vecs(column(0), column(1), column(2), false).unwrap();
@@ -93,7 +97,7 @@ fn solve_verified(method: Method, rows: &[[f64; 3]]) -> bandsolve::Report {
 
 #[test]
 fn each_method_is_broken_by_its_matrix_and_saved_by_the_fallback() {
-    // Thomas' pivots are 1, −1, 2, ½; row 1 alone is singular.
+    // The Thomas algorithm has the pivots 1, −1, 2, ½. Row 1 alone is singular.
     let zero_diagonal = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]];
     // Rows 1 and 2 together are singular.
     let pair = [[0.0, 3.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 3.0, 0.0]];
@@ -109,7 +113,7 @@ fn each_method_is_broken_by_its_matrix_and_saved_by_the_fallback() {
     assert!(!solve_verified(Method::Thomas, &zero_diagonal).fallback);
 }
 
-/// Rows multiplied by powers of ten from 1e−150 to 1e150: their determinants leave every range.
+/// Rows multiplied by powers of ten from 1e−150 to 1e150, so that determinants overflow and underflow.
 #[test]
 fn minors_of_long_scaled_matrices_stay_in_range() {
     let n = 1 << 18;
@@ -128,7 +132,7 @@ fn minors_of_long_scaled_matrices_stay_in_range() {
     let [parallel, sequential] = [Method::ParallelDiagonalPivoting, Method::DiagonalPivoting].map(error);
     let [cf_lu, thomas] = [Method::CfLu, Method::Thomas].map(error);
     println!("n = {n}: {parallel:.2e}, one by one {sequential:.2e}; CF-LU {cf_lu:.2e}, Thomas {thomas:.2e}");
-    // Of the same order: they differ in rounding only.
+    // Both errors have the same order, because the methods differ in rounding only.
     assert!(parallel <= 10.0 * sequential, "{parallel:.2e}, one by one {sequential:.2e}");
     for method in [Method::ParallelDiagonalPivoting, Method::CfLu] {
         let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
@@ -136,14 +140,14 @@ fn minors_of_long_scaled_matrices_stay_in_range() {
     }
 }
 
-/// The matrix that breaks methods without pivoting (`docs/math/thomas.md`, `cf-lu.md`): every other leading minor vanishes.
+/// A matrix for which methods without pivoting fail, because every other leading minor is zero (`docs/math/thomas.md`, `cf-lu.md`).
 #[test]
 fn vanishing_minors_need_pivots_of_two_rows() {
     let case = chang()[16];
     let (a, x_true) = (case.matrix(PUBLISHED_N, 1), x_true(PUBLISHED_N, 1));
     let rhs = product(&a, &x_true);
     for method in [Method::Thomas, Method::CfLu] {
-        // Unverified, too, a pivot that is exactly zero is noticed.
+        // Solvers detect a pivot that is exactly zero also without verification.
         let unverified = Plan::new(a.shape()).method(method).verify(false).factor(&a).unwrap().solve(&rhs).unwrap();
         let error = case.error(&a, &rhs, &unverified.values, &x_true);
         assert!(unverified.report.fallback || !(error <= 0.1), "{method:?}: {error:.2e}");
@@ -152,7 +156,7 @@ fn vanishing_minors_need_pivots_of_two_rows() {
     }
 }
 
-/// Threads change no bit of what is not repaired either, nor does the number of right-hand sides.
+/// Without repair, the number of threads or of right-hand sides changes no bit either.
 #[test]
 fn threads_change_no_bit() {
     let n = 100_003;
@@ -172,7 +176,7 @@ fn threads_change_no_bit() {
     }
 }
 
-/// A column that is all noise has a pivot, but none above the noise threshold.
+/// The column has nonzero pivot candidates, but all of them are below the noise threshold.
 #[test]
 fn candidates_that_are_noise_are_zero() {
     fn solves(plan: Plan, a: &impl Factorize<Scalar = f64>) -> bool {

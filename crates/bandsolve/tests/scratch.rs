@@ -1,10 +1,10 @@
-//! Scratch that a plan promises is what its factors ask for, or a little more.
+//! The scratch size of a plan is the size that its factors need, or slightly more.
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
 use bandsolve_gallery::{Random, random_vec};
 
-/// Promised and asked for, for every option that changes sizes.
+/// Compare the scratch sizes of plan and factors, for all options that change sizes.
 fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, slack: f64) -> usize {
     let mut checked = 0;
     for method in Method::ALL.into_iter().filter(|method| method.solves(shape) && !method.needs_definite()) {

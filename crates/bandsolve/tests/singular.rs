@@ -1,4 +1,4 @@
-//! A pivot that is exactly zero is an error: in every method, wherever it stands, whatever the right-hand side, verified or not.
+//! A pivot that is exactly zero is an error in all methods, in any row, for any right-hand side, with and without verification.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::prelude::*;
@@ -10,7 +10,7 @@ fn methods(shape: Shape) -> Vec<Method> {
     core::iter::once(Method::Auto).chain(all).collect()
 }
 
-/// What every method says of a matrix, verified and not; adds what is not `Singular` to `failures`.
+/// Solve by all methods, with and without verification, and add results other than `Singular` to `failures`.
 fn ask<T: Scalar, M: Factorize<Scalar = T>>(
     what: &str,
     (a, shape): (&M, Shape),
@@ -38,7 +38,7 @@ fn tridiagonal<T: Scalar>(small: f64) {
     none(&failures);
 }
 
-/// Right-hand sides of two numbers: in the rows that are singular, where it is small, and far from there.
+/// Right-hand sides with two nonzeros, in the singular rows and far from them.
 #[test]
 fn sparse_right_hand_sides() {
     let n = 9000;
@@ -56,7 +56,7 @@ fn sparse_right_hand_sides() {
     }
 }
 
-/// The same matrices as bands with diagonals of zeros, and cut into blocks.
+/// The same matrices as bands with diagonals of zeros, and as block tridiagonal matrices.
 fn banded_and_blocks<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
     for_all_planted::<T>(small, |what, a, rhs| {
@@ -72,7 +72,7 @@ fn banded_and_blocks<T: Scalar>(small: f64) {
     none(&failures);
 }
 
-/// One singular system among regular ones, whose right-hand sides are large.
+/// A batch with one singular system among regular ones with large right-hand sides.
 fn batches<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
     let (n, count) = (11, 40);
@@ -122,7 +122,7 @@ for_all_scalars!(
     batches: batches_f32 batches_f64 batches_c32 batches_c64
 );
 
-/// A zero pivot where rows may not be exchanged is solved with exchanges: a bad choice costs time, not digits.
+/// If a plan without row exchanges meets a zero pivot, the fallback exchanges rows. A bad choice costs time, but no digits.
 #[test]
 fn pairs_are_solved_without_exchanges() {
     for n in [2, 126, 128, 2000] {
@@ -139,7 +139,7 @@ fn pairs_are_solved_without_exchanges() {
     }
 }
 
-/// An answer for every column, and an error that names those that have none.
+/// The solver solves for all columns that it can, and the error names all others.
 #[test]
 fn all_columns_are_solved_and_the_bad_ones_named() {
     let n = 300;
@@ -178,7 +178,7 @@ fn all_columns_are_solved_and_the_bad_ones_named() {
     }
 }
 
-/// Rows [1 1; 1 1 + ε] amid rows of a unit matrix, or amid rows [1 1; 1 3]: x of size 1/ε, which solves the equations to rounding, and 1.
+/// Rows `[1 1; 1 1 + ε]` among rows of a unit matrix or rows `[1 1; 1 3]`. x has entries of size 1/ε and 1, with a small backward error.
 fn attention<T: Scalar>() {
     let (n, one) = (3000, T::ONE);
     let rhs: Vec<T> = (0..n).map(|i| if i % 2 == 0 { one } else { -one }).collect();
@@ -188,7 +188,7 @@ fn attention<T: Scalar>() {
         let beside = |first: usize| -> Vec<T> { (0..n).map(|i| if i == first { one } else { T::ZERO }).collect() };
         let a = Tridiagonal::from_vecs(beside(1501), diag, beside(1500), false).unwrap();
         let said = |what: &str, answer: bandsolve::Result<Report>| match answer {
-            // An exact zero of a method without pivots, or of its inner system.
+            // A pivot of a method without pivoting, or of its inner system, is exactly zero.
             Err(Error::Singular { .. }) if expected => {}
             Ok(report) if report.attention.is_some() == expected => {}
             other => panic!("{} {what} {expected}: {other:?}", T::NAME),
@@ -211,7 +211,7 @@ fn attention<T: Scalar>() {
     }
 }
 
-/// x that grows without a small pivot: all methods, of long systems and short ones.
+/// Systems without a small pivot in which x grows, for all methods and for short and long systems.
 fn growth<T: Scalar>() {
     for (n, growing) in [(100, true), (100, false), (5000, true), (5000, false)] {
         let (a, rhs) = (singular::growth::<T>(n, growing), vec![T::ONE; n]);
@@ -233,13 +233,15 @@ fn growth<T: Scalar>() {
     }
 }
 
-/// A batch of which some systems have an x without a correct digit: what is said is the same in every layout and on any number of threads, of
-/// the first of them; and nothing of a batch without such systems.
+/// Batches in which some systems have an x without a correct digit.
+///
+/// The warning is about the first of these systems, and is the same in both layouts and for any number of threads. All other batches have
+/// no warning.
 fn batches_without_a_digit<T: Scalar>() {
-    // So many that three threads get a part each.
+    // Enough systems for three threads.
     let (n, count) = (80, 1003);
     let [good, bad] = [false, true].map(|growing| singular::growth::<T>(n, growing));
-    // Its pivot may be zero but for rounding: it is solved alone.
+    // A pivot of this system may be zero up to rounding, so it is solved again alone.
     let rounded: &[[f64; 3]] = &[[0.0, 1.0, 1.0], [1.0, 1.0 + T::Real::EPSILON.to_f64(), 0.0]];
     let alone: Tridiagonal<'_, T> = singular::matrix(n, 40, rounded, 1.0);
     let ones = vec![T::ONE; n];
@@ -247,7 +249,7 @@ fn batches_without_a_digit<T: Scalar>() {
     split[41] = -T::ONE;
     let of_bad = bad.solve(&ones).unwrap().report.attention;
     assert!(of_bad.is_some());
-    // The systems of each kind; whether there is something to be said, and of a growing one.
+    // The systems of each kind, whether there is a warning, and whether it is about a growing system.
     let cases: [(&[usize], &[usize], [bool; 2]); 7] = [
         (&[], &[], [false, false]),
         (&[0], &[], [true, true]),
@@ -267,7 +269,7 @@ fn batches_without_a_digit<T: Scalar>() {
         for (layout, op) in
             [Layout::Contiguous, Layout::Interleaved].into_iter().flat_map(|l| [(l, Op::Plain), (l, Op::Transpose)])
         {
-            // Of the transposes of growing systems the last pivot is next to nothing.
+            // The transposes of growing systems have a tiny last pivot.
             if op == Op::Transpose && !grown.is_empty() {
                 continue;
             }
@@ -278,7 +280,7 @@ fn batches_without_a_digit<T: Scalar>() {
             let matrices: Vec<_> = (0..count).map(|s| system(s).0.view()).collect();
             let [sub, diag, sup] = singular::batch(&matrices, layout == Layout::Interleaved);
             let a = TridiagonalBatch::new(count, n, layout, &sub, &diag, &sup).unwrap();
-            // x of the first of two right-hand sides is harmless.
+            // x of the first of two right-hand sides does not grow.
             let mut rhs = array(&|s, i| match (system(s).0.arrays(), grown.contains(&s)) {
                 ([_, diag, sup], true) => diag[i] + sup[i],
                 ([_, diag, _], false) => diag[i],

@@ -1,11 +1,11 @@
-//! Sparse right-hand sides: the same x as written out; the largest entries of each column.
+//! Sparse right-hand sides give the same x as dense ones, and the largest entries of each column.
 
 use bandsolve::AnyFactor;
 use bandsolve::prelude::*;
 use bandsolve::{RealScalar, Simd};
 use bandsolve_gallery::{Random, random_vec};
 
-/// Column pointers, row indices, values.
+/// A sparse matrix: column pointers, row indices and values.
 struct Columns<T> {
     pointers: Vec<i32>,
     rows: Vec<i32>,
@@ -13,7 +13,7 @@ struct Columns<T> {
 }
 
 impl<T: Scalar> Columns<T> {
-    /// Columns of `counts` entries, which may fall into the same row.
+    /// Random columns of `counts` entries, which may have the same row.
     fn random(n: usize, counts: &[usize], random: &mut Random) -> Self {
         let pointers = core::iter::once(0).chain(counts.iter().scan(0, |sum, count| {
             *sum += *count as i32;
@@ -37,7 +37,7 @@ impl<T: Scalar> Columns<T> {
     }
 }
 
-/// Every kind of decay: none, slow, fast; entries of either sign and size.
+/// Matrices whose inverses decay not at all, slowly and fast, with entries of both signs and different sizes.
 fn matrices<T: Scalar>(n: usize, periodic: bool, random: &mut Random) -> Vec<Tridiagonal<'static, T>> {
     let constant = |off: f64, diag: f64| [off, diag, off].map(|v| vec![T::from_real(T::Real::from_f64(v)); n]);
     let noise = [(); 3].map(|()| random_vec(n, random));
@@ -56,7 +56,7 @@ fn same_as_written_out<T: Scalar>() {
     for n in [2, 3, 31, 129, 1000, 5003, 30_011] {
         for (periodic, m) in [(false, 5), (true, 8), (false, 32)] {
             for (k, a) in matrices::<T>(n, periodic, &mut random).into_iter().enumerate() {
-                // The first four close together, then apart, some without entries.
+                // The entries of the first four columns are close together. Some columns have no entries.
                 let mut columns = Columns::random(n, &[2, 2, 2, 2, 0, 10, 1, 3, 0], &mut random);
                 columns.rows[..8].iter_mut().for_each(|i| *i = *i % 9 + n as i32 / 2 - (*i % 9).min(n as i32 / 2));
                 columns.rows.iter_mut().for_each(|i| *i = (*i).min(n as i32 - 1));
@@ -71,7 +71,7 @@ fn same_as_written_out<T: Scalar>() {
                     let sparse = factor.solve_sparse_into(op, &columns.csc(n), &mut x);
                     let case = format!("matrix {k}, n = {n}, m = {m}, periodic {periodic}, {op:?}, verify {verify}");
                     let (dense, sparse) = (dense.expect(&case), sparse.expect(&case));
-                    // What is dropped changes x by κ(A)·ε²·‖x‖∞: hardly more than a rounding.
+                    // Dropped unknowns change x by κ(A)·ε²·‖x‖∞, which is about a rounding error.
                     for (x, expected) in x.chunks(n).zip(expected.chunks(n)) {
                         let size = |v: &T| Scalar::abs(*v).to_f64();
                         let norm = expected.iter().map(size).fold(0.0, f64::max);
@@ -109,7 +109,7 @@ fn same_as_written_out_c32() {
     same_as_written_out::<Complex32>();
 }
 
-/// Column by column the largest of the whole solution.
+/// The largest entries of each column of the dense solution.
 fn largest_of<T: Scalar>(
     factor: &AnyFactor<'_, T>,
     columns: &Columns<T>,
@@ -161,9 +161,9 @@ fn pruned_columns_hold_the_largest_entries() {
     }
 }
 
-/// Partitions that are singular by themselves have to be mended, which changes x beside them.
+/// Singular partitions need a local repair, which changes x in neighbouring rows.
 #[test]
-fn mended_windows_are_not_forgotten() {
+fn repaired_rows_are_written() {
     let n = 20_000;
     let mut random = Random::new(3);
     let arrays = [(); 3].map(|()| (0..n).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<f64>>());
@@ -202,9 +202,9 @@ fn blocks_and_bands_take_sparse_columns() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     let n = 3000;
-    // Row 1000 stands alone.
+    // Row 1000 has no off-diagonal entries.
     let build = |alone: f64| {
         let (mut off, mut diag) = (vec![-1.0; n], vec![4.0; n]);
         off[999..=1001].fill(0.0);
@@ -226,6 +226,6 @@ fn what_is_wrong_is_said() {
     assert_eq!(solve(&build(0.0), one(n), &mut x[..n]), Err(Error::Singular { row: 1000 }));
     let infinite = solve(&build(f64::INFINITY), one(n), &mut x[..n]);
     assert_eq!(infinite, Err(Error::NotFinite { array: "diag", index: 1000 }));
-    // Where it is not reached, zero is right.
+    // A right-hand side that does not reach row 1000 has x = 0 there.
     assert_eq!(solve(&build(0.0), Csc::new(n, &[0, 1], &[5], &[1.0]), &mut x[..n]), Ok(()));
 }

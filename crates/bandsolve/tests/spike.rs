@@ -1,4 +1,4 @@
-//! Banded systems by partitions: against extended precision, for every shape, width, number type and number of threads.
+//! Banded systems by partitions, compared with extended precision, for all shapes, widths, number types and numbers of threads.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, Complex32, Complex64, Error, Factor, Method, Op, Pivoting, Plan, RealScalar, Report, Scalar};
@@ -25,7 +25,7 @@ fn build<T: Scalar>(
     mut entry: impl FnMut(usize, usize) -> T,
 ) -> Banded<'static, T> {
     let leading = lower + upper + 1;
-    // What is no part of the matrix must not be read.
+    // Entries outside of the matrix are NaN, because they must not be read.
     let mut bands = vec![T::from_real(T::Real::NAN); n * leading];
     for j in 0..n {
         for i in j.saturating_sub(upper)..(j + lower + 1).min(n) {
@@ -39,7 +39,7 @@ fn plan<T: Scalar>(a: &Banded<'_, T>, partitions: usize) -> Plan {
     Plan::new(a.shape()).method(Method::Spike).partitions(partitions)
 }
 
-/// Solves in scratch memory of just the size asked for, full of NaN.
+/// Solve in scratch of exactly the requested size, filled with NaN.
 fn solve<T: Scalar>(plan: &Plan, a: &Banded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, bandsolve::Result<Report>) {
     let factor = plan.factor(a).unwrap();
     let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
@@ -56,18 +56,18 @@ fn operated<T: Scalar>(a: &Banded<'_, T>, op: Op) -> Banded<'static, T> {
     }
 }
 
-/// Every column is within the accuracy contract, by the oracle's residual, and near the solution in extended precision.
+/// Check that each column satisfies the accuracy contract by the residual of the oracle, and is near the solution in extended precision.
 fn check<T: Scalar>(a: &Banded<'_, T>, op: Op, rhs: &[T], x: &[T], what: &str) {
     let a = operated(a, op);
     let n = a.n().max(1);
     let condition = if n <= 200 { condition_rows(&a) } else { f64::INFINITY };
     for (d, x) in rhs.chunks(n).zip(x.chunks(n)) {
-        // The solver's own measure is rounded in the last of its digits.
+        // The backward error of the solver has a rounding error.
         let eta = backward_error(&a, d, x);
         assert!(eta <= 9.0 * eps::<T>(), "{what}, {op:?}: {:.1} eps", eta / eps::<T>());
         if condition * eps::<T>() < 1e-3 {
             let reference = solve_reference(&a, d).expect("not singular");
-            // ‖x‖ + ‖x_t‖ is hardly more than 2‖x_t‖ where the condition is moderate.
+            // If the condition is moderate, ‖x‖ + ‖x_t‖ is about 2‖x_t‖.
             assert!(forward_error_max(x, &reference) <= 3.0 * 9.0 * eps::<T>() * condition, "{what}, {op:?}");
         }
     }
@@ -89,7 +89,7 @@ for_all_scalars!(random_systems, shapes_at_the_edge, threads_do_not_change_a_bit
 mod generic {
     use super::*;
 
-    /// Random bands, in which pivots stand anywhere, of many shapes, cut into up to five parts: no answer needs the fallback.
+    /// Random bands of many shapes with up to five partitions and pivots in any row. None of them needs the fallback.
     pub fn random_systems<T: Scalar>() {
         let mut rng = Random::new(21);
         for (lower, upper) in [(1, 1), (2, 1), (1, 3), (3, 2), (7, 7), (5, 9), (16, 17), (20, 16), (45, 41)] {
@@ -106,7 +106,7 @@ mod generic {
         }
     }
 
-    /// Triangular matrices, diagonal ones, sizes below the width, with every kind of pivoting.
+    /// Triangular and diagonal matrices and sizes below the bandwidth, with all pivoting rules.
     pub fn shapes_at_the_edge<T: Scalar>() {
         let mut rng = Random::new(22);
         for (lower, upper) in [(0, 0), (0, 3), (3, 0), (9, 12), (70, 1), (2, 70), (42, 43)] {
@@ -133,7 +133,7 @@ mod generic {
             [((900, 30, 25), 2), ((700, 4, 3), 5), ((1500, 17, 20), 6), ((1300, 150, 160), 2), ((900, 41, 50), 4)]
         {
             let a = build(size, |_, _| scalar::<T>(&mut rng));
-            // More right-hand sides than are solved together.
+            // More right-hand sides than one group.
             let rhs = scalars(&mut rng, 70 * size.0);
             for op in [Op::Plain, Op::Transpose] {
                 let one = solve(&plan(&a, parts).threads(1), &a, op, &rhs);
@@ -151,7 +151,7 @@ mod generic {
 
 #[test]
 fn parts_that_are_singular_by_themselves() {
-    // Ones beside the diagonal, which is zero: wherever the matrix is cut, the blocks on the diagonal may be singular.
+    // The diagonal is zero and the off-diagonals are one, so that diagonal blocks of any partition may be singular.
     for (lower, upper) in [(1, 1), (3, 2), (42, 42)] {
         let n = 20 * (lower + upper) + 2;
         let mut rng = Random::new(24);
@@ -187,10 +187,10 @@ fn without_pivoting_small_pivots_are_made_larger_and_counted() {
         let rhs = scalars(&mut rng, n);
         let (x, report) = solve(&plan(&a, 2).pivoting(Pivoting::None), &a, Op::Plain, &rhs);
         let reason = report.unwrap().reason;
-        assert!(reason.contains("1 pivots made larger"), "{reason}");
+        assert!(reason.contains("1 small pivot enlarged"), "{reason}");
         check(&a, Op::Plain, &rhs, &x, "boosted");
         let report = solve(&plan(&a, 2), &a, Op::Plain, &rhs).1.unwrap();
-        assert!(!report.reason.contains("made larger") && report.refinement_steps == 0);
+        assert!(!report.reason.contains("enlarged") && report.refinement_steps == 0);
     }
 }
 

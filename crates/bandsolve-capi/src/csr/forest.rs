@@ -67,12 +67,12 @@ pub(crate) unsafe fn forest_defaults(out: *mut bandsolve_forest_options_t) -> Ca
     let PreconditionerOptions { omega, factors, .. } = PreconditionerOptions::default();
     let GraphFactorOptions { degree, rounds, period, uncharged, seed, .. } = factors;
     let [degree, rounds, period, uncharged] = [degree, rounds, period, uncharged].map(|value| value as i64);
-    // SAFETY: there is room, as was just checked.
+    // SAFETY: the size was checked above.
     unsafe { out.write(bandsolve_forest_options_t { size, degree, rounds, period, uncharged, seed, omega }) };
     Ok(())
 }
 
-/// The options of the caller, or the defaults if there are none.
+/// Get the options of the caller, or the defaults if the pointer is null.
 ///
 /// # Safety
 /// `options` is null, or points to a structure whose first field is its size.
@@ -81,7 +81,7 @@ pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> Call
     if options.is_null() {
         return Ok(own);
     }
-    // SAFETY: the caller's promise; any bytes are numbers.
+    // SAFETY: the caller's promise; all bytes are valid numbers.
     let given = unsafe {
         room("options", options)?;
         *options
@@ -98,7 +98,7 @@ pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> Call
     Ok(own)
 }
 
-/// The information about a factor with this coverage.
+/// Get the information about a factor with this coverage.
 fn found(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
     bandsolve_forest_info_t {
         size: size_of::<bandsolve_forest_info_t>(),
@@ -124,11 +124,11 @@ unsafe fn tell(info: bandsolve_forest_info_t, out: *mut bandsolve_forest_info_t)
     Ok(())
 }
 
-/// `csr_factor`: a [0, n]-factor of the graph of a matrix; `partners` has `degree` numbers for each vertex, −1 behind the last.
+/// Compute a [0, n]-factor of the graph of a matrix (`csr_factor`). `partners` has `degree` numbers for each vertex, with −1 after the last partner.
 ///
 /// # Safety
-/// `matrix` is null or not destroyed meanwhile; pointers that are not null point to what the sizes say, for this call alone where it
-/// writes.
+/// `matrix` is null, or is not destroyed during the call; pointers that are not null point to arrays of the given sizes. Written arrays belong
+/// to this call alone.
 pub(crate) unsafe fn factor<T: Scalar>(
     matrix: bandsolve_csr_t,
     asked: *const bandsolve_forest_options_t,
@@ -146,7 +146,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     }
     let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
-    // SAFETY: the caller's promise; shares no byte with what is read.
+    // SAFETY: the caller's promise; overlaps no array that is read.
     let out = unsafe { partners.write() };
     for (v, own) in out.chunks_exact_mut(options.degree).enumerate() {
         own.fill(-1);
@@ -159,7 +159,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     unsafe { tell(found(&factor, factor.coverage(&graph)), info) }
 }
 
-/// `csr_forest`: the linear forest of a matrix.
+/// Compute the linear forest of a matrix (`csr_forest`).
 ///
 /// # Safety
 /// As [`factor`].
@@ -177,12 +177,12 @@ pub(crate) unsafe fn forest<T: Scalar>(
     let (paths, cycles) = (forest.lengths().count() as i64, forest.cycles() as i64);
     let maximal = i32::from(factor.is_maximal() && forest.is_of(&factor));
     let info = bandsolve_forest_info_t { paths, cycles, maximal, ..found(&factor, forest.coverage(&graph)) };
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_forest { forest, info })) };
     Ok(())
 }
 
-/// The object of a handle.
+/// Get the object of a handle.
 ///
 /// # Safety
 /// As [`opened`].
@@ -191,24 +191,24 @@ unsafe fn handle<'a>(forest: bandsolve_forest_t) -> CallResult<&'a bandsolve_for
     unsafe { opened(forest, "forest", "csr_forest") }
 }
 
-/// `bandsolveForestInfo`: sizes and coverage.
+/// Get sizes and coverage (`bandsolveForestInfo`).
 ///
 /// # Safety
-/// `forest` is null or not destroyed meanwhile; `out` is null, or points to a structure whose first field is its size.
+/// `forest` is null, or is not destroyed during the call; `out` is null, or points to a structure whose first field is its size.
 pub(crate) unsafe fn info(forest: bandsolve_forest_t, out: *mut bandsolve_forest_info_t) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { tell(handle(forest)?.info, out) }
 }
 
-/// An optional output array.
+/// Get an optional output array.
 fn optional<T>(name: &'static str, start: *mut T, len: usize) -> CallResult<RawArray<T>> {
     RawArray::new(name, start, if start.is_null() { 0 } else { len })
 }
 
-/// `bandsolveForestArrays`: the path of every vertex and its position there, vertices path by path, and lengths of paths.
+/// Get the path of every vertex and its position in the path, the vertices path by path, and the lengths of the paths (`bandsolveForestArrays`).
 ///
 /// # Safety
-/// As [`info`]; pointers that are not null point to what the sizes say, for this call alone.
+/// As [`info`]; pointers that are not null point to arrays of the given sizes, for this call alone.
 pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -> CallResult {
     // SAFETY: the caller's promise.
     let bandsolve_forest { forest, info } = unsafe { handle(forest)? };
@@ -231,19 +231,19 @@ pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -
     Ok(())
 }
 
-/// `Err` if two arrays share a byte.
+/// Return an error if two arrays share a byte.
 fn apart(places: &[ArgumentPlace]) -> CallResult {
     let found = places.iter().enumerate().find_map(|(k, own)| Some((own, own.overlapped(&places[k + 1..])?)));
     let failure = |(own, other): (&ArgumentPlace, &ArgumentPlace)| {
-        CallFailure::argument(format!("{} overlaps {}", own.name, other.name))
+        CallFailure::argument(format!("{} overlaps {}; pass arrays that do not overlap", own.name, other.name))
     };
     found.map_or(Ok(()), |found| Err(failure(found)))
 }
 
-/// `csr_tridiagonal`: the tridiagonal system of the paths, in the order of the forest.
+/// Get the tridiagonal system of the paths, in the order of the forest (`csr_tridiagonal`).
 ///
 /// # Safety
-/// As [`factor`]; `forest` is null or not destroyed meanwhile.
+/// As [`factor`]; `forest` is null, or is not destroyed during the call.
 pub(crate) unsafe fn tridiagonal<T: Scalar>(
     matrix: bandsolve_csr_t,
     forest: bandsolve_forest_t,
@@ -256,13 +256,13 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     held.apart(&out.each_ref().map(RawArray::place), &[])?;
     let found = with_rows!(held, rows => forest.tridiagonal(&rows.a))?;
     for (out, found) in out.iter().zip(found.arrays()) {
-        // SAFETY: the caller's promise; shares no byte with anything else.
+        // SAFETY: the caller's promise; overlaps no other array.
         unsafe { out.write() }.copy_from_slice(found);
     }
     Ok(())
 }
 
-/// `bandsolveForestDestroy`: frees a forest.
+/// Free a forest (`bandsolveForestDestroy`).
 ///
 /// # Safety
 /// As [`destroy`].

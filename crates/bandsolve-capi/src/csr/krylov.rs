@@ -120,7 +120,7 @@ pub struct bandsolve_iteration_report_t {
 pub(crate) unsafe fn iteration_defaults(out: *mut bandsolve_iteration_options_t) -> CallResult {
     // SAFETY: the caller's promise.
     let size = unsafe { room("options", out)? };
-    // SAFETY: there is room, as was just checked.
+    // SAFETY: the size was checked above.
     unsafe { out.write(bandsolve_iteration_options_t { size, ..USUAL }) };
     Ok(())
 }
@@ -136,7 +136,7 @@ const USUAL: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
 };
 
 impl bandsolve_iteration_options_t {
-    /// The options of the caller, or the defaults if there are none.
+    /// Get the options of the caller, or the defaults if the pointer is null.
     ///
     /// # Safety
     /// `options` is null, or points to a structure whose first field is its size.
@@ -177,7 +177,7 @@ impl bandsolve_iteration_options_t {
     /// Call the function of the caller after an iteration.
     fn tell<T>(&self, at: IterationProgress<T>) -> ControlFlow<()> {
         let Some(watch) = self.watch else { return ControlFlow::Continue(()) };
-        // SAFETY: a function of the caller.
+        // SAFETY: the caller's promise.
         match unsafe { watch(at.iteration as i64, at.residual_norm, at.tolerance, self.watch_data) } {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
@@ -190,11 +190,11 @@ impl bandsolve_iteration_options_t {
 pub(crate) struct IterationCall {
     pub method: *const c_char,
     pub matrix: bandsolve_csr_t,
-    /// May be null.
+    /// The preconditioner, or null.
     pub precond: bandsolve_precond_t,
 }
 
-/// The same, checked.
+/// Method, matrix and preconditioner, after the checks.
 struct Iteration<T: Scalar> {
     method: KrylovMethod,
     matrix: Arc<HeldCsr<T>>,
@@ -212,7 +212,7 @@ impl IterationCall {
     /// Check the arguments.
     ///
     /// # Safety
-    /// `method` is null or a string that ends with a zero; handles are null or not destroyed during the call.
+    /// `method` is null, or a string with a zero at the end; handles are null or not destroyed during the call.
     unsafe fn check<T: Scalar>(self) -> CallResult<Iteration<T>> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -227,10 +227,10 @@ impl IterationCall {
         }
     }
 
-    /// `csr_krylov_bufferSizeExt`.
+    /// Get the buffer size of an iteration (`csr_krylov_bufferSizeExt`).
     ///
     /// # Safety
-    /// As [`check`](Self::check); `out` is null or may be written.
+    /// As [`check`](Self::check); `out` is null, or may be written.
     pub unsafe fn buffer_size<T: Scalar>(self, out: *mut usize) -> CallResult {
         // SAFETY: the caller's promise.
         unsafe {
@@ -239,7 +239,7 @@ impl IterationCall {
         }
     }
 
-    /// `csr_krylov`: solves A·x = rhs from the x that it is given.
+    /// Solve A·x = rhs, starting from the given x (`csr_krylov`).
     ///
     /// # Safety
     /// As [`check`](Self::check); pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
@@ -266,12 +266,12 @@ impl IterationCall {
         let buffer = buffer(scratch, needed, matrix, &[x.place(), rhs.place()])?;
         let m = preconditioner.as_ref().map(|m| m.operator());
         let watch = &mut |at: IterationProgress<T>| options.tell(at);
-        // SAFETY: the caller's promise; what is written shares no byte with anything else.
+        // SAFETY: the caller's promise; the written arrays overlap no other array.
         let report = unsafe {
             let (x, rhs) = (x.write(), rhs.read());
             in_scratch(buffer, needed, |stack| solver.solve_with(matrix.operator(), m, rhs, x, watch, stack))??
         };
-        // SAFETY: there is room, as was checked above.
+        // SAFETY: the size was checked above.
         unsafe { tell(&report, out) };
         judge(&report)
     }
@@ -280,7 +280,7 @@ impl IterationCall {
 /// Write a report, unless `out` is null.
 ///
 /// # Safety
-/// `out` is null or has room for a report, as it says itself.
+/// `out` is null, or points to a structure whose first field is its size.
 unsafe fn tell(report: &IterationReport, out: *mut bandsolve_iteration_report_t) {
     if out.is_null() {
         return;
@@ -303,7 +303,7 @@ unsafe fn tell(report: &IterationReport, out: *mut bandsolve_iteration_report_t)
     }
 }
 
-/// A failure unless the residual is within the tolerance.
+/// Return a failure unless the residual is within the tolerance.
 fn judge(report: &IterationReport) -> CallResult {
     if report.converged() {
         return Ok(());

@@ -147,17 +147,20 @@ impl<T: Scalar> HeldCsr<T> {
         with_rows!(self, rows => rows.operator())
     }
 
-    /// Rows and columns.
+    /// Get the number of rows and columns.
     fn sizes(&self) -> (usize, usize) {
         with_rows!(self, rows => (rows.a.rows(), rows.a.columns()))
     }
 
-    /// `Err` if an array in `written` overlaps the matrix, an array in `read`, or another written array.
+    /// Return an error if an array in `written` overlaps the matrix, an array in `read`, or another written array.
     fn apart(&self, written: &[ArgumentPlace], read: &[ArgumentPlace]) -> CallResult {
         for (k, own) in written.iter().enumerate() {
             let others = [&self.places[..], read, &written[k + 1..]];
             if let Some(other) = others.iter().find_map(|others| own.overlapped(others)) {
-                return Err(CallFailure::argument(format!("{} overlaps {}", own.name, other.name)));
+                return Err(CallFailure::argument(format!(
+                    "{} overlaps {}; pass arrays that do not overlap",
+                    own.name, other.name
+                )));
             }
         }
         Ok(())
@@ -174,20 +177,20 @@ fn named(error: Error) -> CallFailure {
     .into()
 }
 
-/// The object of a handle.
+/// Get the object of a handle.
 ///
 /// # Safety
-/// It is null, or not destroyed for `'a`.
+/// The handle is null, or not destroyed for `'a`.
 pub(crate) unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) -> CallResult<&'a H> {
     // SAFETY: the caller's promise.
     let handle = unsafe { handle.as_ref() };
     handle.ok_or_else(|| CallFailure::argument(format!("{name} is null; create it with {made_by} first")))
 }
 
-/// The matrix of a handle.
+/// Get the matrix of a handle.
 ///
 /// # Safety
-/// It is null, or not destroyed during the call.
+/// The handle is null, or not destroyed during the call.
 unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(matrix, "matrix", "csr_create")? };
@@ -202,7 +205,7 @@ unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>
 /// Free the object of a handle. Does nothing if the handle is null.
 ///
 /// # Safety
-/// It is null or comes from [`Box::into_raw`], and nobody uses it any more.
+/// The handle is null, or comes from [`Box::into_raw`], and nobody uses it any more.
 pub(crate) unsafe fn destroy<H>(handle: *mut H) -> CallResult {
     if !handle.is_null() {
         // SAFETY: the caller's promise.
@@ -211,11 +214,11 @@ pub(crate) unsafe fn destroy<H>(handle: *mut H) -> CallResult {
     Ok(())
 }
 
-/// `csr_create`: a matrix over the caller's arrays.
+/// Create a matrix over the caller's arrays (`csr_create`).
 ///
 /// # Safety
-/// Pointers that are not null point to what the sizes say; the arrays are neither changed nor freed as long as the matrix, or what is
-/// made of it, is there.
+/// Pointers that are not null point to arrays of the given sizes; nobody changes or frees the arrays during the lifetime of
+/// the matrix and of the objects that are created from it.
 pub(crate) unsafe fn create<T: Scalar, I: CsrIndex>(
     sizes: (i64, i64),
     arrays: SparseRows<T, I>,
@@ -227,7 +230,7 @@ pub(crate) unsafe fn create<T: Scalar, I: CsrIndex>(
     }
 }
 
-/// `csr_create_mixed`: the same with pointers of another type, which are copied.
+/// Create a matrix with row pointers of another type, which are copied (`csr_create_mixed`).
 ///
 /// # Safety
 /// As [`create`].
@@ -242,7 +245,7 @@ pub(crate) unsafe fn create_mixed<T: Scalar, I: CsrIndex, P: Index>(
     unsafe { create_by(sizes, arrays, out, made) }
 }
 
-/// [`create`] with a function that builds the matrix from columns, pointers, indices and values.
+/// Do the same as [`create`], with a function that builds the matrix from columns, pointers, indices and values.
 ///
 /// # Safety
 /// As [`create`].
@@ -267,12 +270,12 @@ unsafe fn create_by<T: Scalar, I: CsrIndex, P: Index>(
     let row_ptrs = if rows == 0 { Cow::Owned(vec![P::from_usize(0)]) } else { Cow::Borrowed(row_ptrs) };
     let a = made(columns, row_ptrs, col_indices, values).map_err(named)?;
     let matrix = Arc::new(HeldCsr { rows: I::rows(a), places });
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_csr { matrix })) };
     Ok(())
 }
 
-/// `bandsolveCsrDestroy`: frees a matrix, not its arrays.
+/// Free a matrix, but not its arrays (`bandsolveCsrDestroy`).
 ///
 /// # Safety
 /// As [`destroy`].
@@ -281,10 +284,10 @@ pub(crate) unsafe fn destroy_csr(matrix: bandsolve_csr_t) -> CallResult {
     unsafe { destroy(matrix) }
 }
 
-/// `csr_prepare`: makes a matrix ready for many products.
+/// Prepare a matrix for many products (`csr_prepare`).
 ///
 /// # Safety
-/// `matrix` is null or not destroyed meanwhile.
+/// `matrix` is null, or is not destroyed during the call.
 pub(crate) unsafe fn prepare<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult {
     // SAFETY: the caller's promise.
     let held = unsafe { held::<T>(matrix)? };
@@ -292,7 +295,7 @@ pub(crate) unsafe fn prepare<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult {
     Ok(())
 }
 
-/// A number of the caller.
+/// Read a number of the caller.
 ///
 /// # Safety
 /// `at` is null or points to a number.
@@ -301,11 +304,11 @@ unsafe fn number<T: Copy>(name: &'static str, at: *const T) -> CallResult<T> {
     Ok(unsafe { RawArray::new(name, at, 1)?.read()[0] })
 }
 
-/// `csrmv`: y ← alpha·op(A)·x + beta·y.
+/// Compute y ← alpha·op(A)·x + beta·y (`csrmv`).
 ///
 /// # Safety
-/// `matrix` is null or not destroyed meanwhile; pointers that are not null point to what the sizes say, for this call alone where it
-/// writes.
+/// `matrix` is null, or is not destroyed during the call; pointers that are not null point to arrays of the given sizes. Written arrays belong
+/// to this call alone.
 pub(crate) unsafe fn product<T: Scalar>(
     op: OperationArgument,
     matrix: bandsolve_csr_t,
@@ -321,7 +324,7 @@ pub(crate) unsafe fn product<T: Scalar>(
     let x = RawArray::new("x", x, elements::<T>("x", &[columns])?)?;
     let y = RawArray::new("y", y, elements::<T>("y", &[rows])?)?;
     held.apart(&[y.place()], &[x.place()])?;
-    // SAFETY: the caller's promise; y shares no byte with what is read.
+    // SAFETY: the caller's promise; y overlaps no array that is read.
     let (x, y) = unsafe { (x.read(), y.write()) };
     with_rows!(held, rows => rows.product(op, alpha, x, beta, y))?;
     Ok(())

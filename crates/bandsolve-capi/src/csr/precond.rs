@@ -25,7 +25,7 @@ pub type bandsolve_precond_t = *mut bandsolve_precond;
 
 /// A preconditioner and its matrix.
 pub(super) struct HeldPreconditioner<T: Scalar> {
-    /// Borrows `matrix`, and so is dropped before it.
+    /// Borrows `matrix`, so it must be dropped before `matrix`.
     operator: Preconditioner<'static, T>,
     matrix: Arc<HeldCsr<T>>,
 }
@@ -36,10 +36,10 @@ impl<T: Scalar> HeldPreconditioner<T> {
     }
 }
 
-/// The preconditioner of a handle.
+/// Get the preconditioner of a handle.
 ///
 /// # Safety
-/// It is null, or not destroyed during the call.
+/// The handle is null, or not destroyed during the call.
 pub(super) unsafe fn preconditioner<T: Scalar>(precond: bandsolve_precond_t) -> CallResult<Arc<HeldPreconditioner<T>>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(precond, "precond", "csr_precond")? };
@@ -53,7 +53,7 @@ pub(super) unsafe fn preconditioner<T: Scalar>(precond: bandsolve_precond_t) -> 
 /// Parse a name of the caller.
 ///
 /// # Safety
-/// `name` is null or a string that ends with a zero.
+/// `name` is null, or a string with a zero at the end.
 pub(super) unsafe fn parsed<K: core::str::FromStr<Err = String>>(argument: &str, name: *const c_char) -> CallResult<K> {
     // SAFETY: the caller's promise.
     let name =
@@ -61,11 +61,11 @@ pub(super) unsafe fn parsed<K: core::str::FromStr<Err = String>>(argument: &str,
     name.to_string_lossy().parse().map_err(|error| CallFailure::argument(format!("{argument}: {error}")))
 }
 
-/// `csr_precond`: a preconditioner of a matrix.
+/// Create a preconditioner of a matrix (`csr_precond`).
 ///
 /// # Safety
-/// `matrix` is null or not destroyed meanwhile, `name` null or a string that ends with a zero, `asked` null or points to a size, and to
-/// as many bytes as that says, `out` null or may be written.
+/// `matrix` is null, or is not destroyed during the call. `name` is null, or a string with a zero at the end. `asked` is null, or points to a
+/// structure whose first field is its size. `out` is null, or may be written.
 pub(crate) unsafe fn precond<T: Scalar>(
     name: *const c_char,
     matrix: bandsolve_csr_t,
@@ -76,18 +76,18 @@ pub(crate) unsafe fn precond<T: Scalar>(
     // SAFETY: the caller's promise.
     let (kind, matrix, options) =
         unsafe { (parsed::<PreconditionerKind>("name", name)?, held::<T>(matrix)?, options(asked)?) };
-    // SAFETY: it stays where it is until what borrows it is dropped.
+    // SAFETY: the object keeps its address until everything that borrows it is dropped.
     let lent: &'static HeldCsr<T> = unsafe { &*Arc::as_ptr(&matrix) };
     let operator = with_rows!(lent, rows => Preconditioner::new(&rows.a, kind, &options)).map_err(named)?;
     let words = |text: String| CString::new(text).unwrap_or_default();
     let (kind, reason) = (words(operator.kind().to_string()), words(operator.reason().to_string()));
     let made = bandsolve_precond { operator: Arc::new(HeldPreconditioner { operator, matrix }), kind, reason };
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
     Ok(())
 }
 
-/// The caller's buffer, apart from `others`; none if it is null.
+/// Check that the caller's buffer does not overlap `others`, and return it. A null pointer gives `None`.
 pub(super) fn buffer(
     start: *mut c_void,
     needed: StackReq,
@@ -102,16 +102,16 @@ pub(super) fn buffer(
     Ok(Some(buffer))
 }
 
-/// `precond_apply_bufferSizeExt`.
+/// Get the buffer size of a preconditioner application (`precond_apply_bufferSizeExt`).
 ///
 /// # Safety
-/// `precond` is null or not destroyed meanwhile; `out` is null or may be written.
+/// `precond` is null, or is not destroyed during the call; `out` is null, or may be written.
 pub(crate) unsafe fn apply_size<T: Scalar>(precond: bandsolve_precond_t, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { tell_size(preconditioner::<T>(precond)?.operator.apply_scratch(), out) }
 }
 
-/// `precond_apply`: z = op(M⁻¹)·r.
+/// Compute z = op(M⁻¹)·r (`precond_apply`).
 ///
 /// # Safety
 /// As [`apply_size`]; pointers that are not null point to arrays of the given sizes. Written arrays belong to this call alone.
@@ -129,7 +129,7 @@ pub(crate) unsafe fn apply<T: Scalar>(
     held.matrix.apart(&[z.place()], &[r.place()])?;
     let needed = held.operator.apply_scratch();
     let buffer = buffer(scratch, needed, &held.matrix, &[r.place(), z.place()])?;
-    // SAFETY: the caller's promise; what is written shares no byte with anything else.
+    // SAFETY: the caller's promise; the written arrays overlap no other array.
     unsafe {
         let (r, z) = (r.read(), z.write());
         in_scratch(buffer, needed, |stack| held.operator.apply_op(op, r, z, stack))??;
@@ -137,16 +137,16 @@ pub(crate) unsafe fn apply<T: Scalar>(
     Ok(())
 }
 
-/// A text of a handle; empty if the handle is null.
+/// Get a text of a handle. It is empty if the handle is null.
 ///
 /// # Safety
-/// It is null, or not destroyed for as long as the text is read.
+/// The handle is null, or not destroyed for as long as the text is read.
 unsafe fn said(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precond) -> &CStr) -> *const c_char {
     // SAFETY: the caller's promise.
     unsafe { precond.as_ref() }.map_or(c"", text).as_ptr()
 }
 
-/// `bandsolvePrecondKind`: the name of the preconditioner, after the choice of `auto`.
+/// Get the name of the preconditioner, after the choice of `auto` (`bandsolvePrecondKind`).
 ///
 /// # Safety
 /// As [`said`].
@@ -155,7 +155,7 @@ pub(crate) unsafe fn kind(precond: bandsolve_precond_t) -> *const c_char {
     unsafe { said(precond, |precond| &precond.kind) }
 }
 
-/// `bandsolvePrecondReason`: the reason for the choice.
+/// Get the reason for the choice (`bandsolvePrecondReason`).
 ///
 /// # Safety
 /// As [`said`].
@@ -164,7 +164,7 @@ pub(crate) unsafe fn reason(precond: bandsolve_precond_t) -> *const c_char {
     unsafe { said(precond, |precond| &precond.reason) }
 }
 
-/// `bandsolvePrecondDestroy`: frees a preconditioner.
+/// Free a preconditioner (`bandsolvePrecondDestroy`).
 ///
 /// # Safety
 /// As [`destroy`].

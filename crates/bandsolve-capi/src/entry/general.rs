@@ -17,7 +17,7 @@ pub extern "C" fn bandsolveStatusName(status: StatusArgument) -> *const c_char {
     status::name(status).as_ptr()
 }
 
-/// Get the message of the last call on this thread: which argument was wrong, and what was expected.
+/// Get the message of the last call on this thread. It names the wrong argument and the expected value.
 ///
 /// The message is empty if the last call succeeded; `bandsolveLastReport` keeps the message of the call before. The text is
 /// valid until this thread calls the next function that returns a status. Never NULL.

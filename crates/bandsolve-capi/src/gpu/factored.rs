@@ -13,16 +13,16 @@ use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec,
 use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a factorization buffer: enough for an address of its own.
+/// Size of a factorization buffer in bytes. It is above 0, so that each buffer has its own address.
 const BYTES: usize = 1;
 
 /// Factors and the call for which they were created.
 struct DeviceFactors<T: DeviceScalar> {
-    /// Borrows `device`, and so is dropped before it.
+    /// Borrows `device`, so it must be dropped before `device`.
     factored: Factored<'static, T>,
     #[expect(dead_code, reason = "lent to the factors")]
     device: Arc<Device>,
-    /// Right-hand sides that are solved in place.
+    /// Copy of right-hand sides for solves in place.
     copy: DeviceVec<T>,
     stream: u64,
     /// Maximum number of right-hand sides.
@@ -32,13 +32,13 @@ struct DeviceFactors<T: DeviceScalar> {
 }
 
 impl<T: DeviceScalar> DeviceFactors<T> {
-    /// Factors the matrix of a job.
+    /// Factor the matrix of a job.
     ///
     /// # Safety
-    /// The arrays are as long as the sizes say, on the device, and are not changed before the factors are dropped.
+    /// The arrays have the given sizes and are on the device, and nobody changes them before the factors are dropped.
     unsafe fn new(job: &DeviceCall, arrays: &[RawArray<T>; 3], n_rhs: usize, call: Call) -> CallResult<Self> {
         let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
-        // SAFETY: it stays where it is until what borrows it is dropped.
+        // SAFETY: the object keeps its address until everything that borrows it is dropped.
         let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
         // SAFETY: the caller's promise.
         let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(on) });
@@ -48,7 +48,7 @@ impl<T: DeviceScalar> DeviceFactors<T> {
     }
 }
 
-/// The address of a factorization buffer.
+/// Get the address of a factorization buffer.
 fn address(buffer: *const c_void) -> CallResult<usize> {
     RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     Ok(buffer.addr())
@@ -58,10 +58,10 @@ fn open_blocks((n, block): (i64, i64)) -> SystemKind {
     SystemKind::Factors { n, block }
 }
 
-/// Writes the size of the factorization buffer to `out`.
+/// Write the size of the factorization buffer to `out`.
 ///
 /// # Safety
-/// `device` is null or open, `out` is null or may be written.
+/// `device` is null or open; `out` is null, or may be written.
 pub(crate) unsafe fn storage_size<T: DeviceScalar>(
     device: bandsolve_gpu_device_t,
     p: PivotingArgument,
@@ -75,10 +75,10 @@ pub(crate) unsafe fn storage_size<T: DeviceScalar>(
     }
 }
 
-/// `bgtf`: factors a block tridiagonal matrix.
+/// Factor a block tridiagonal matrix (`bgtf`).
 ///
 /// # Safety
-/// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device; the matrix is not changed
+/// `at` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device; the matrix is not changed
 /// before the factors are destroyed.
 pub(crate) unsafe fn factor<T: DeviceScalar>(
     at: At,
@@ -98,7 +98,7 @@ pub(crate) unsafe fn factor<T: DeviceScalar>(
     Ok(())
 }
 
-/// `bgtrfs`: solves with the factors. More right-hand sides than before, or another stream, require a new factorization.
+/// Solve with the factors (`bgtrfs`). More right-hand sides than before, or another stream, require a new factorization.
 ///
 /// # Safety
 /// As [`factor`].
@@ -133,7 +133,7 @@ pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
     job.system.settle(solved)
 }
 
-/// `bgtf_destroy`: frees the factors, if there are any.
+/// Free the factors, if there are any (`bgtf_destroy`).
 ///
 /// # Safety
 /// `device` is null or open.

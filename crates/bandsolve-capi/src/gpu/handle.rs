@@ -14,14 +14,14 @@ pub struct bandsolve_gpu_device {
     pub(super) device: Device,
     /// `KeptSolver` of any type, the most recently used at the end. A solve takes one out and returns it.
     solvers: Mutex<Vec<Box<dyn Any + Send>>>,
-    /// By the address of the factorization buffer.
+    /// The factors, by the address of the factorization buffer.
     factors: Mutex<HashMap<usize, SharedFactors>>,
 }
 
 /// A device that `bandsolveGpuOpen` opened.
 pub type bandsolve_gpu_device_t = *mut bandsolve_gpu_device;
 
-/// Factors of any type.
+/// Factors of any number type.
 pub(super) type SharedFactors = Arc<dyn Any + Send + Sync>;
 
 /// Maximum number of solvers that a device keeps. Calls that alternate between more kinds of systems allocate again.
@@ -32,7 +32,7 @@ pub(super) struct KeptSolver<T: DeviceScalar> {
     pub stream: u64,
     pub plan: Plan,
     pub solver: DeviceSolver<T>,
-    /// Right-hand sides that are solved in place.
+    /// Copy of right-hand sides for solves in place.
     pub copy: DeviceVec<T>,
 }
 
@@ -59,7 +59,7 @@ impl bandsolve_gpu_device {
         drop(oldest);
     }
 
-    /// The factors that a buffer identifies.
+    /// Get the factors that a buffer identifies.
     pub(super) fn factors(&self, buffer: usize) -> Option<SharedFactors> {
         lock(&self.factors).get(&buffer).cloned()
     }
@@ -76,20 +76,20 @@ impl bandsolve_gpu_device {
     }
 }
 
-/// The object of a handle.
+/// Get the object of a handle.
 ///
 /// # Safety
-/// It is null, or open for `'a`.
+/// The handle is null, or open for `'a`.
 pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> CallResult<&'a bandsolve_gpu_device> {
     // SAFETY: the caller's promise.
     let handle = unsafe { device.as_ref() };
     handle.ok_or_else(|| CallFailure::argument("device is null; open a device with bandsolveGpuOpen first".into()))
 }
 
-/// Opens the device of this name.
+/// Open the device with this name.
 ///
 /// # Safety
-/// `name` is null or a string that ends with a zero; `out` is null or may be written.
+/// `name` is null, or a string with a zero at the end; `out` is null, or may be written.
 pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t) -> CallResult {
     let out = RawArray::new("device", out, 1)?;
     // SAFETY: the caller's promise.
@@ -97,7 +97,7 @@ pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t)
         .ok_or_else(|| CallFailure::argument("name is null, expected a string such as \"cuda\"".into()))?;
     let device = Device::open(&name.to_string_lossy())?;
     let opened = bandsolve_gpu_device { device, solvers: Mutex::default(), factors: Mutex::default() };
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(opened)) };
     Ok(())
 }
@@ -105,10 +105,10 @@ pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t)
 /// Close a device and free everything that is kept on it.
 ///
 /// # Safety
-/// `device` is null or open, and used by nobody any more.
+/// `device` is null or open; and nobody uses it any more.
 pub(crate) unsafe fn close(device: bandsolve_gpu_device_t) -> CallResult {
     if !device.is_null() {
-        // SAFETY: it comes from `open`.
+        // SAFETY: the handle comes from `open`.
         drop(unsafe { Box::from_raw(device) });
     }
     Ok(())

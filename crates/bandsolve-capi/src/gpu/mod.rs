@@ -38,24 +38,24 @@ struct DeviceCall<'a> {
 }
 
 impl DeviceCall<'_> {
-    /// Begins a call.
+    /// Start a call.
     ///
     /// # Safety
-    /// `at` is null or an open device, and a stream of it, which nobody closes meanwhile.
+    /// `at` is null or an open device, and a stream of it, which nobody closes during the call.
     unsafe fn new<T: DeviceScalar>(at: At, p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> CallResult<Self> {
         report::clear();
         // SAFETY: the caller's promise.
         let handle = unsafe { handle(at.device)? };
         let stream = at.stream.expose_provenance() as u64;
-        // SAFETY: a stream of this device. What outlives the call only frees memory, for which no stream is needed, unless it
-        // is asked for with this stream again.
+        // SAFETY: the stream belongs to this device. Objects that outlive the call only free memory, which needs no stream, unless a later
+        // call passes this stream again.
         let device = unsafe { handle.device.with_stream(stream) };
         let mut system = CheckedSystem::new::<T>(p, kind, n_rhs)?;
         system.plan = device.plan(&system.plan)?;
         Ok(Self { handle, device, stream, system })
     }
 
-    /// A solver for `n_rhs` right-hand sides: a kept one if it exists.
+    /// Get a solver for `n_rhs` right-hand sides, from an earlier call if it exists.
     fn solver<T: DeviceScalar>(&self, n_rhs: usize) -> CallResult<Box<KeptSolver<T>>> {
         if let Some(kept) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
             return Ok(kept);
@@ -65,10 +65,10 @@ impl DeviceCall<'_> {
         Ok(Box::new(KeptSolver { stream: self.stream, plan, solver, copy }))
     }
 
-    /// Solves for dense right-hand sides with a matrix that lies at `places`.
+    /// Solve for dense right-hand sides with a matrix in the address ranges `places`.
     ///
     /// # Safety
-    /// Pointers that are not null point to what the sizes say, on the device, for this call alone where it writes.
+    /// Pointers that are not null point to arrays of the given sizes, on the device. Written arrays belong to this call alone.
     unsafe fn solve<T: DeviceScalar>(
         &self,
         a: DeviceMatrix<'_, T>,
@@ -99,7 +99,7 @@ unsafe fn apart<T: DeviceScalar>(
     copy: &mut DeviceVec<T>,
     solve: impl FnOnce(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>) -> Result<Report>,
 ) -> Result<Report> {
-    // SAFETY: the caller's promise; if they are one array, `given` is used no more when x is written.
+    // SAFETY: the caller's promise; if both are the same array, `given` is not used after x is written.
     let (given, x_on) = unsafe { (rhs.read_on(device), x.write_on(device)) };
     if !x.begins_with(rhs) {
         return solve(given, x_on);
@@ -112,10 +112,10 @@ unsafe fn apart<T: DeviceScalar>(
     solve(copy.slice(..len), x_on)
 }
 
-/// Writes the size of a buffer to `out`: none is needed.
+/// Write the size of a buffer to `out`. The size is 0.
 ///
 /// # Safety
-/// `device` is null or open, `out` is null or may be written.
+/// `device` is null or open; `out` is null, or may be written.
 pub(crate) unsafe fn no_buffer<T: DeviceScalar>(
     device: bandsolve_gpu_device_t,
     p: PivotingArgument,
@@ -130,11 +130,11 @@ pub(crate) unsafe fn no_buffer<T: DeviceScalar>(
     }
 }
 
-/// `gtsv`, `cgtsv`, `bgtsv`, `cbgtsv`: solves a tridiagonal or block tridiagonal system.
+/// Solve a tridiagonal or block tridiagonal system (`gtsv`, `cgtsv`, `bgtsv`, `cbgtsv`).
 ///
 /// # Safety
-/// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device, for this call alone where it
-/// writes.
+/// `at` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device. Written arrays belong
+/// to this call alone.
 pub(crate) unsafe fn three<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
@@ -151,7 +151,7 @@ pub(crate) unsafe fn three<T: DeviceScalar>(
     }
 }
 
-/// `gbsv`: solves a banded system.
+/// Solve a banded system (`gbsv`).
 ///
 /// # Safety
 /// As [`three`].

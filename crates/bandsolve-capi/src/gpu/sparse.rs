@@ -10,10 +10,10 @@ use bandsolve::Result;
 use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceMatrix, DeviceScalar, DeviceSolver};
 
 impl<T: DeviceScalar> CheckedColumns<T> {
-    /// As right-hand sides on the device.
+    /// Use as right-hand sides on the device.
     ///
     /// # Safety
-    /// The arrays are there, and nobody writes them for `'a`.
+    /// The arrays are on the device, and nobody writes them for `'a`.
     unsafe fn rhs_on<'a>(&self, device: &'a Device) -> Result<DeviceCsc<'a, T>> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -21,10 +21,10 @@ impl<T: DeviceScalar> CheckedColumns<T> {
         }
     }
 
-    /// As results on the device.
+    /// Use as results on the device.
     ///
     /// # Safety
-    /// The arrays are there, and nobody else uses them for `'a`.
+    /// The arrays are on the device, and nobody else uses them for `'a`.
     unsafe fn result_on<'a>(&self, device: &'a Device) -> Result<DeviceCscMut<'a, T>> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -34,7 +34,7 @@ impl<T: DeviceScalar> CheckedColumns<T> {
     }
 }
 
-/// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
+/// Solve for sparse right-hand sides, with dense solutions (`gtsv_csc2dense`).
 ///
 /// # Safety
 /// As [`three`](super::three).
@@ -62,7 +62,7 @@ pub(crate) unsafe fn to_dense<T: DeviceScalar>(
     }
 }
 
-/// `gtsv_csc2csc`: sparse right-hand sides, the largest entries of every solution.
+/// Solve for sparse right-hand sides, and return the largest entries of every solution (`gtsv_csc2csc`).
 ///
 /// # Safety
 /// As [`three`](super::three).
@@ -76,7 +76,7 @@ pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
 ) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
-        // X is never stored as a whole, so its size has no limit.
+        // The function never stores the whole X, so the size of X has no limit.
         let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
         let (matrix, rhs, result) = pruned_arrays(&job.system, n_rhs, matrix, rhs, result)?;
         let (rows, columns) = (job.system.matrix_len, size("n_rhs", n_rhs)?);

@@ -69,16 +69,16 @@ pub(crate) unsafe fn pencils_defaults(out: *mut bandsolve_pencils_problem_t) -> 
     let size = unsafe { room("problem", out)? };
     let (axes, method) = ([NO_PENCIL; 3], core::ptr::null());
     let usual = bandsolve_pencils_problem_t { size, dimensions: 2, axes, shift: 0.0, method };
-    // SAFETY: there is room, as was just checked.
+    // SAFETY: the size was checked above.
     unsafe { out.write(usual) };
     Ok(())
 }
 
 impl bandsolve_pencil_t {
-    /// The matrices.
+    /// Get the matrices.
     ///
     /// # Safety
-    /// Arrays that are not null have n numbers, which nobody writes meanwhile.
+    /// Arrays that are not null have n numbers, which nobody writes during the call.
     unsafe fn read(&self) -> CallResult<AxisPencil> {
         let n = elements::<f64>("an axis", &[size("n of an axis", self.n)?])?;
         let array = |name: &'static str, start: *const f64| -> CallResult<&[f64]> {
@@ -94,17 +94,17 @@ impl bandsolve_pencil_t {
     }
 }
 
-/// `poisson_create_pencils`: a solver of a problem.
+/// Create a solver of a problem (`poisson_create_pencils`).
 ///
 /// # Safety
-/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null to what the header says.
-/// `out` is null or may be written.
+/// `given` is null, or points to a structure whose first field is its size; pointers in it that are not null point to what the header says.
+/// `out` is null, or may be written.
 pub(crate) unsafe fn create_pencils<T: PoissonScalar>(
     given: *const bandsolve_pencils_problem_t,
     out: *mut bandsolve_poisson_solver_t,
 ) -> CallResult {
     let out = RawArray::new("solver", out, 1)?;
-    // SAFETY: the caller's promise; any bytes are numbers and pointers.
+    // SAFETY: the caller's promise; all bytes are valid numbers and pointers.
     let given = unsafe {
         room("problem", given)?;
         *given
@@ -122,7 +122,7 @@ pub(crate) unsafe fn create_pencils<T: PoissonScalar>(
         problem = problem.threads(threads);
     }
     let plan = problem.plan::<T>()?;
-    // SAFETY: the caller lends it.
+    // SAFETY: the caller's promise.
     unsafe { hand_over(plan, &out) };
     Ok(())
 }

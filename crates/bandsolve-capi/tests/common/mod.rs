@@ -1,4 +1,4 @@
-//! The C functions of each type as values, and systems to call them with.
+//! The C functions of each number type as values, and systems for their arguments.
 
 #![allow(dead_code)]
 
@@ -19,7 +19,7 @@ type BlockSolve<T> =
     unsafe extern "C" fn(i32, i64, i64, i64, *const T, *const T, *const T, *mut T, *const T, *mut c_void) -> Status;
 type BandSolve<T> = unsafe extern "C" fn(i32, i64, i64, i64, i64, *const T, *mut T, *const T, *mut c_void) -> Status;
 
-/// The functions of one type; pairs are open and cyclic.
+/// The functions of one number type. Pairs are for open and cyclic systems.
 pub struct Functions<T> {
     gtsv: [(Size, Solve<T>); 2],
     bgtsv: [(BlockSize, BlockSolve<T>); 2],
@@ -76,7 +76,7 @@ type FactoredSolve<T> = unsafe extern "C" fn(
 /// The size of a factorization buffer, `bgtf`, `bgtf_destroy`, the size of a buffer, `bgtrfs`.
 pub type SplitFunctions<T> = (StorageSize, Factor<T>, Destroy, BlockSize, FactoredSolve<T>);
 
-/// Those that factor and solve apart.
+/// The functions that factor and solve separately.
 pub trait Split: Api {
     const SPLIT: SplitFunctions<Self>;
 }
@@ -97,7 +97,7 @@ split!(bandsolve::Complex32: bandsolveCbgtf_factorizationBufferSizeExt bandsolve
 split!(bandsolve::Complex64: bandsolveZbgtf_factorizationBufferSizeExt bandsolveZbgtf bandsolveZbgtf_destroy
     bandsolveZbgtrfs_bufferSizeExt bandsolveZbgtrfs);
 
-/// Which function, and its sizes.
+/// A function, and its sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
     Tridiagonal { cyclic: bool },
@@ -117,7 +117,7 @@ pub const FAMILIES: [Family; 5] = [
 ];
 
 impl Family {
-    /// Elements of each array of a matrix.
+    /// Get the number of elements of each array of a matrix.
     pub fn matrix_len(self, n: usize) -> usize {
         match self {
             Tridiagonal { .. } => n,
@@ -126,15 +126,15 @@ impl Family {
         }
     }
 
-    /// Elements of a right-hand side.
+    /// Get the number of elements of a right-hand side.
     pub fn rows(self, n: usize) -> usize {
         if let Blocks { block, .. } = self { n * block as usize } else { n }
     }
 
-    /// Calls the `_bufferSizeExt` function.
+    /// Call the `_bufferSizeExt` function.
     ///
     /// # Safety
-    /// As that.
+    /// As the C function.
     pub unsafe fn size<T: Api>(self, p: i32, n: i64, n_rhs: i64, out: *mut usize) -> Status {
         let f = T::FUNCTIONS;
         // SAFETY: the caller's.
@@ -147,10 +147,10 @@ impl Family {
         }
     }
 
-    /// Calls the function; a banded matrix is the first of the three arrays.
+    /// Call the function. For a banded matrix, the first of the three arrays contains the bands.
     ///
     /// # Safety
-    /// As that.
+    /// As the C function.
     pub unsafe fn solve<T: Api>(
         self,
         (p, n, n_rhs): (i32, i64, i64),
@@ -172,19 +172,19 @@ impl Family {
     }
 }
 
-/// A system with its numbers.
+/// A system with its arrays.
 #[derive(Debug, Clone)]
 pub struct System<T> {
     pub family: Family,
     pub n: usize,
     pub n_rhs: usize,
-    /// A banded matrix is the first.
+    /// For a banded matrix, the first array contains the bands.
     pub matrix: [Vec<T>; 3],
     pub rhs: Vec<T>,
 }
 
 impl<T: Api> System<T> {
-    /// Random, dominant by rows. What is not looked at is NaN.
+    /// Create a random system with row diagonal dominance. Entries that the functions ignore are NaN.
     pub fn random(family: Family, n: usize, n_rhs: usize) -> Self {
         let random = &mut Random::new((7 * n + n_rhs) as u64 + 1);
         let len = family.matrix_len(n);
@@ -225,7 +225,7 @@ impl<T: Api> System<T> {
         self.matrix.each_ref().map(|array| array.as_ptr())
     }
 
-    /// Bytes that the library asks for.
+    /// Get the buffer size.
     pub fn buffer_bytes(&self, p: i32) -> usize {
         let mut size = usize::MAX;
         // SAFETY: `size` is a number.
@@ -234,7 +234,7 @@ impl<T: Api> System<T> {
         size
     }
 
-    /// Solves with the arrays of the system.
+    /// Solve with the arrays of the system.
     pub fn solve(&self, p: i32, x: &mut [T], in_place: bool, buffer: Option<&mut [u8]>) -> Status {
         assert_eq!(x.len(), self.rhs.len());
         let (n, n_rhs) = (self.n as i64, self.n_rhs as i64);
@@ -250,7 +250,7 @@ impl<T: Api> System<T> {
         unsafe { self.family.solve((p, n, n_rhs), self.pointers(), (x_pointer, rhs), buffer) }
     }
 
-    /// Solves, and expects success.
+    /// Solve, and check for success.
     pub fn solution(&self, p: i32) -> Vec<T> {
         let mut x = vec![T::ZERO; self.rhs.len()];
         let status = self.solve(p, &mut x, false, None);
@@ -301,13 +301,13 @@ impl<T: Api> System<T> {
     }
 }
 
-/// The message of the last call.
+/// Get the message of the last call.
 pub fn message() -> String {
     // SAFETY: a string that ends with a zero.
     unsafe { CStr::from_ptr(bandsolveLastError()) }.to_str().unwrap().into()
 }
 
-/// The report of the last solve, and the method in it.
+/// Get the report of the last solve, and its method.
 pub fn report() -> (bandsolve_report_t, String) {
     let size = size_of::<bandsolve_report_t>();
     let mut report = bandsolve_report_t {
@@ -325,13 +325,13 @@ pub fn report() -> (bandsolve_report_t, String) {
     (report, method.to_str().unwrap().into())
 }
 
-/// Asks for a method by name.
+/// Set a method by name.
 pub fn set_method(name: &CStr) -> Status {
     // SAFETY: a string that ends with a zero.
     unsafe { bandsolveSetMethod(name.as_ptr()) }
 }
 
-/// Makes a test of each number type.
+/// Define a test for each number type.
 #[macro_export]
 macro_rules! for_all_types {
     ($($name:ident),*) => {

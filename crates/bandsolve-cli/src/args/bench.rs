@@ -1,4 +1,4 @@
-//! What may be typed behind `bandsolve bench`.
+//! Arguments of `bench`.
 
 use super::{Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use bandsolve::Method;
@@ -11,59 +11,60 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick --plot speed.svg\n  \
     bandsolve bench banded --quick --report banded.html")]
 pub struct BenchArgs {
-    /// Which measurement.
+    /// The benchmark.
     #[command(subcommand)]
     pub table: BenchTable,
 }
 
-/// The measurements.
+/// The benchmarks.
 #[derive(Debug, Subcommand)]
 pub enum BenchTable {
     /// One tridiagonal system
     ///
-    /// bandsolve runs alternately with LAPACK, OpenBLAS and MKL, if installed, in one process. The yardstick is the time to move 9 words
-    /// per row through memory, which every solver must do. Times are medians.
+    /// bandsolve, LAPACK, OpenBLAS and MKL, if installed, run in turn in one process. Times are medians. The yardstick is
+    /// the time to move 9 words per row through memory: a solver with partitions reads the four arrays twice and writes x once.
     Tridiagonal(BenchTridiagonalArgs),
     /// Every method and LAPACK, on easy and on hard matrices
     ///
-    /// A time includes factoring, solving, verification and, if necessary, repair. The solvers run alternately in one process.
+    /// A time includes factoring, solving, verification and, if necessary, repair. The solvers run in turn in one process.
     Methods(BenchMethodsArgs),
     /// Many small tridiagonal systems
     Batch(BenchBatchArgs),
     /// Block tridiagonal systems with dense blocks, compared with banded LU
     ///
-    /// The matrix is random; there is one right-hand side. The first table times factoring and solving together, the second one solving
-    /// with stored factors. Bandwidths count the bytes of the factors and of one verification pass.
+    /// The matrix is random, with one right-hand side. The first table shows times for factoring and solving together, the second one
+    /// for solving with stored factors. Memory bandwidths count the bytes of the factors and of one verification pass.
     Block(BenchBlockArgs),
     /// One banded system, compared with LAPACK's gbsv
     ///
-    /// A time includes factoring and solving. bandsolve runs alternately with LAPACK, OpenBLAS and MKL, if installed, in one process; these
-    /// use one thread.
+    /// A time includes factoring and solving. bandsolve, LAPACK, OpenBLAS and MKL, if installed, run in turn in one process. The other
+    /// libraries use one thread.
     Banded(BenchBandedArgs),
     /// Tridiagonal systems with sparse right-hand sides
     ///
-    /// csc2dense computes full solutions. csc2csc keeps as many of the largest entries as the right-hand side has. Both are compared with
-    /// dense right-hand sides. If these need more than 1 GiB, only csc2csc is measured.
+    /// csc2dense computes full solutions. csc2csc keeps the largest entries of each solution, as many as the right-hand side has. Both
+    /// are compared with dense right-hand sides. If dense right-hand sides need more than 1 GiB, only csc2csc is measured.
     Sparse(BenchSparseArgs),
     /// Products of sparse matrices and vectors, compared with MKL
     ///
-    /// The benchmark computes y = A x for one vector with every scheduling strategy, and the variants that take the maximum of each row
-    /// instead of the sum. The bandwidth counts 12 bytes per matrix entry; `read` adds up as many numbers as the matrix has entries.
+    /// The benchmark computes y = A x for one vector with every scheduling strategy, and the variants that use the maximum of each row
+    /// instead of the sum. Memory bandwidths count 12 bytes per matrix entry. `read` adds up as many numbers as the matrix has entries.
     Spmv(BenchSpmvArgs),
     /// Poisson problems on boxes with every method, compared with MKL's fast Poisson solver
     ///
-    /// The problem is -u'' = f with spacing 1 and u = 0 on all sides. The plan is made beforehand, also for MKL; only the solve is timed.
+    /// The problem is -Laplace u = f with spacing 1 and u = 0 on all sides. Times are solve times, without the set-up time, also for MKL.
     Poisson(BenchPoissonArgs),
     /// Every preconditioner for one sparse matrix, with one or several Krylov methods
     ///
-    /// The table shows set-up time, solve time, iterations, matrix products and the final residual. The right-hand side is computed from a
-    /// known solution, as in `iterate`. If an iteration does not converge, the table shows why it stopped.
+    /// The table shows set-up time, solve time, iterations, matrix products and the final residual. The right-hand side is the product of
+    /// the matrix with a known solution, as in `iterate`. If an iteration does not converge, the table shows why it stopped.
     Iterate(BenchIterateArgs),
     /// Systems in GPU memory, compared with cuSPARSE and a copy
     ///
-    /// The first table compares every function in four number types with the CPU; both errors are computed in twice the precision. The
-    /// second one shows median kernel times by the device's clock and marks answers that were repaired. Matrices are random. The inputs
-    /// that cuSPARSE overwrites are restored outside of the timed part. `of copy` is the bandwidth of a solve relative to a large copy.
+    /// The first table compares every function in four number types with the CPU. Both errors are computed in twice the precision. The
+    /// second table shows median kernel times by the device's clock and marks repaired results. Matrices are random. The benchmark does
+    /// not time the copies that restore inputs which cuSPARSE overwrites. `of copy` is the memory bandwidth of a solve relative to a large
+    /// copy.
     Gpu(BenchGpuArgs),
 }
 
@@ -75,22 +76,22 @@ pub struct BenchSparseArgs {
     /// Number of unknowns [default: 10^6; with --quick 5000]
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
-    /// Right-hand sides
+    /// Number of right-hand sides
     #[arg(long, value_name = "COUNT", default_value = "16", value_parser = count_parser)]
     pub columns: usize,
-    /// Number of entries per right-hand side
+    /// Numbers of entries per right-hand side
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
     pub entries: Vec<usize>,
-    /// Use the columns of this matrix, which has at most N rows, as right-hand sides
+    /// Use the columns of this matrix as right-hand sides; it has at most N rows
     #[arg(long, value_name = "FILE", conflicts_with_all = ["columns", "entries"])]
     pub matrix: Option<PathBuf>,
-    /// Use a dominant diagonal, so that solutions decay fast, instead of random entries
+    /// Use a diagonally dominant matrix, whose solutions decay fast, instead of random entries
     #[arg(long)]
     pub dominant: bool,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -106,13 +107,13 @@ pub struct BenchSpmvArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["nine-point", "nine-point-random", "power-law", "dense-row"])]
     pub kind: Vec<SpmvKind>,
-    /// Use this matrix instead
+    /// Use the matrix in this file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "kind"])]
     pub matrix: Option<PathBuf>,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -123,19 +124,19 @@ pub struct BenchSpmvArgs {
     bandsolve bench poisson --shape 1023x1023,1009x1009 --threads 1,2 --plot poisson.svg\n  \
     bandsolve bench poisson --radices                  compare radix 4 with radix 2")]
 pub struct BenchPoissonArgs {
-    /// Boxes, as in 1023x1023 or 63x63x63 [default: 255² to 2047², 1000², 1009², 63³ and 127³; with --quick 63² and 15³]
+    /// Box sizes, such as 1023x1023 or 63x63x63 [default: 255² to 2047², 1000², 1009², 63³ and 127³; with --quick 63² and 15³]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = box_parser)]
     pub shape: Option<Vec<BoxShape>>,
-    /// Methods
+    /// Methods, named as in `poisson --method`
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["auto", "fft", "bcr2", "bcr4", "pscr"])]
     pub method: Vec<String>,
-    /// Compare time and number of subproblems of block cyclic reduction with radix 2 and radix 4 instead
+    /// Instead, compare block cyclic reduction with radix 2 and radix 4: time and number of subproblems
     #[arg(long, conflicts_with = "method")]
     pub radices: bool,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -143,7 +144,7 @@ pub struct BenchPoissonArgs {
 /// Unknowns along each axis of a box.
 pub type BoxShape = Vec<usize>;
 
-/// `63x63x63`.
+/// Parse the size of a box, such as `63x63x63`.
 fn box_parser(text: &str) -> Result<BoxShape, String> {
     let sides: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
     match sides {
@@ -159,40 +160,40 @@ fn box_parser(text: &str) -> Result<BoxShape, String> {
     bandsolve bench iterate --model aniso1 --n 500 --precond jacobi,alt-i:2,amg-lines:2 --report precond.html"
 )]
 pub struct BenchIterateArgs {
-    /// The matrix [default: the one of --model]
+    /// The matrix [default: the model problem of --model]
     #[arg(value_name = "A.mtx")]
     pub matrix: Option<PathBuf>,
-    /// A model problem of `generate`
+    /// A model problem on a grid; `generate --list` shows them
     #[arg(long, value_name = "NAME", default_value = "aniso1", conflicts_with = "matrix")]
     pub model: String,
-    /// Unknowns along each side of the model's grid [default: 300, in three dimensions 40; with --quick 30 and 8]
+    /// Number of unknowns along each side of the model's grid [default: 300, in 3D 40; with --quick 30, in 3D 8]
     #[arg(long, value_name = "N", value_parser = size_parser, conflicts_with = "matrix")]
     pub n: Option<usize>,
     /// Krylov methods, named as in `iterate --solver`
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30")]
     pub solver: Vec<KrylovMethod>,
-    /// Preconditioners, named as in `iterate --precond` [default: all, with the numbers 2 and 4 if they take one, amg-lines also with 1]
+    /// Preconditioners, named as in `iterate --precond` [default: all; those with a number use 2 and 4, amg-lines also 1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub precond: Option<Vec<PreconditionerKind>>,
-    /// The grid of the unknowns, as unknowns per row x rows, for adi
+    /// The grid of the unknowns for adi: unknowns per grid row x number of grid rows, such as 100x50
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
     pub grid: Option<(usize, usize)>,
-    /// Stop when |b - A x| <= TOL |b|, in the 2-norm
+    /// Stop when |b - A x| <= TOL |b| in the 2-norm
     #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub tol: f64,
     /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// Factor for the weights of edges of earlier forests when the next forest is extracted (alt-i, alt-o)
+    /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
     #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub omega: f64,
-    /// Seed of the random numbers for the forests
+    /// Seed of the random numbers in forest-based preconditioners
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Number of threads [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -218,7 +219,7 @@ pub struct BenchBandedArgs {
     /// Number of unknowns [default: 10^6, or as many as fit in 4 GiB; with --quick 2000]
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
-    /// Diagonals above and below the main one
+    /// Numbers of diagonals on each side of the main one
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [2, 4, 8, 32, 80, 160])]
     pub half_bandwidths: Vec<usize>,
     /// Numbers of right-hand sides
@@ -227,13 +228,13 @@ pub struct BenchBandedArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
     pub dtype: Vec<RealDtype>,
-    /// Use a dominant diagonal instead of random entries, which need a row exchange at nearly every step
+    /// Use a diagonally dominant matrix instead of random entries, which need a row exchange at nearly every step
     #[arg(long)]
     pub dominant: bool,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -253,10 +254,10 @@ pub struct BenchTridiagonalArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -281,10 +282,10 @@ pub struct BenchMethodsArgs {
     /// Also measure every method without verification
     #[arg(long)]
     pub raw: bool,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -303,10 +304,10 @@ pub struct BenchBatchArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -322,13 +323,13 @@ pub struct BenchBlockArgs {
     /// Number of unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
     #[arg(long, value_parser = size_parser)]
     pub n: Option<usize>,
-    /// Add this multiple of the block size to the diagonal: 4 makes the matrix dominant, 0 leaves it random
+    /// Add X times the block size to the diagonal: 4 makes the matrix diagonally dominant, 0 leaves it random
     #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true, value_parser = shift_parser)]
     pub shift: f64,
-    /// With how many threads.
+    /// The numbers of threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -341,7 +342,7 @@ pub struct BenchGpuArgs {
     /// The GPU: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = gpu_parser)]
     pub device: String,
-    /// Run one of the two parts [default: both]
+    /// Run only this part of the benchmark [default: both]
     #[arg(long)]
     pub only: Option<GpuPart>,
     /// Numbers of unknowns of one tridiagonal system [default: 2^14,2^16,...,2^28; with --quick 2^14,2^18]
@@ -350,7 +351,7 @@ pub struct BenchGpuArgs {
     /// Number types; only the real ones are timed
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = Dtype::ALL)]
     pub dtype: Vec<Dtype>,
-    /// How long, and the report.
+    /// The measuring time and the outputs.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -364,18 +365,18 @@ pub enum GpuPart {
     Speed,
 }
 
-/// With how many threads to measure.
+/// The numbers of threads to measure with.
 #[derive(Debug, ClapArgs)]
 pub struct ThreadsArgs {
-    /// Numbers of threads for bandsolve; the other libraries use one [default: 1, 2 and all cores]
+    /// Numbers of threads for bandsolve; the other libraries use one thread [default: 1, 2 and all cores]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<Vec<u16>>,
 }
 
-/// What all measurements have.
+/// Arguments that all benchmarks have in common.
 #[derive(Debug, ClapArgs)]
 pub struct MeasureArgs {
-    /// Seconds per system or batch, shared by all solvers [default: 1; with --quick 0.05]
+    /// Measuring time in seconds per system or batch, shared by all solvers [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
     /// Run one round with small sizes, to test the benchmark itself
@@ -384,7 +385,7 @@ pub struct MeasureArgs {
     /// Write a plot of the times to this file: .svg or .png (`-`: SVG on standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write tables, picture, machine and command to this file as one HTML page (`-`: standard output)
+    /// Write one HTML page with tables, plot, machine and command to this file (`-`: standard output)
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Write a JSON report to this file (`-`: standard output)
@@ -402,7 +403,7 @@ pub enum RealDtype {
 }
 
 impl RealDtype {
-    /// Size of a number.
+    /// Size of a number in bytes.
     pub fn bytes(self) -> usize {
         match self {
             RealDtype::F32 => 4,
@@ -417,24 +418,24 @@ impl std::fmt::Display for RealDtype {
     }
 }
 
-/// Matrices to measure with: pivoting is frequent, absent or needed in every row.
+/// Kinds of matrices. They need row exchanges often, never, or in every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Data {
-    /// Entries from U(-1,1)
+    /// Entries uniform in (-1, 1)
     Random,
-    /// Entries from U(-1,1), 4 added to the diagonal
+    /// Entries uniform in (-1, 1), plus 4 on the diagonal
     Dominant,
-    /// Zero diagonal and unit off-diagonals: every row needs an exchange, and partitions of odd size are singular
+    /// Diagonal 0, off-diagonal entries 1: every row needs an exchange, and partitions of odd size are singular
     Chang17,
-    /// Entries from U(-1,1), rows times random powers of ten up to 1e±150 (f32: 1e±15)
+    /// Entries uniform in (-1, 1), rows times random powers of ten from 1e-150 to 1e150 (f32: 1e-15 to 1e15)
     Scaled,
 }
 
 impl Data {
-    /// Measured unless others are named.
+    /// The default of `--data`.
     pub const USUAL: [Data; 3] = [Data::Random, Data::Dominant, Data::Chang17];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Data::Random => "random",
@@ -451,7 +452,7 @@ impl std::fmt::Display for Data {
     }
 }
 
-/// A number of unknowns, at least 2: `1000`, `2^20`.
+/// Parse a number of at least 2, such as `1000` or `2^20`.
 fn size_parser(text: &str) -> Result<usize, String> {
     let n = match text.split_once('^') {
         None => text.parse().ok(),
@@ -462,16 +463,16 @@ fn size_parser(text: &str) -> Result<usize, String> {
     n.filter(|n| *n >= 2).ok_or("expected a whole number of at least 2, such as 1000 or 2^20".into())
 }
 
-/// Unknowns of a row and number of rows: `100x50`.
+/// Parse the unknowns per row and the number of rows of a grid, such as `100x50`.
 fn grid_parser(text: &str) -> Result<(usize, usize), String> {
     let sides = text.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse()));
     match sides {
         Some((Ok(columns), Ok(rows))) => Ok((columns, rows)),
-        _ => Err("expected unknowns per row x number of rows, such as 100x50".into()),
+        _ => Err("expected unknowns per grid row x number of grid rows, such as 100x50".into()),
     }
 }
 
-/// A number of things, at least 1.
+/// Parse a number of at least 1.
 fn count_parser(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count >= 1).ok_or("expected a whole number of at least 1".into())
 }

@@ -24,10 +24,10 @@ pub struct EigArgs {
     /// The matrix B [default: the identity]
     #[arg(value_name = "B.mtx")]
     pub mass: Option<PathBuf>,
-    /// Find the eigenvalues nearest to this real or complex number (0.5+2i) with shift-and-invert
+    /// Find the eigenvalues nearest to this real or complex number, such as 0.5+2i, with shift-and-invert
     #[arg(long, value_name = "SIGMA", allow_hyphen_values = true, value_parser = number)]
     pub target: Option<Complex64>,
-    /// Find all eigenvalues with LOW <= λ < HIGH of a Hermitian problem; eigenvalue counts prove that none is missing
+    /// Find all eigenvalues λ with LOW <= λ < HIGH of a Hermitian problem; eigenvalue counts prove that none is missing
     #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_hyphen_values = true, value_parser = finite,
         conflicts_with_all = ["target", "which", "k"])]
     pub interval: Option<Vec<f64>>,
@@ -39,16 +39,16 @@ pub struct EigArgs {
     /// [default: nearest with --target, else largest-magnitude]
     #[arg(long, value_name = "NAME")]
     pub which: Option<WhichName>,
-    /// Maximum number of vectors of the Krylov space [default: 2 K + 6, at least 16]
+    /// Maximum dimension of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long, value_name = "NCV")]
     pub ncv: Option<usize>,
-    /// Accept an eigenpair if its residual is at most TOL times the eigenvalue of the operator; 0 <= TOL < 1
+    /// Relative tolerance, 0 <= TOL < 1: each residual in the report is at most TOL, or at the level of rounding errors
     #[arg(long, default_value = "1e-8", value_name = "TOL", allow_negative_numbers = true, value_parser = tolerance)]
     pub tol: f64,
     /// Maximum number of restarts
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_restarts: usize,
-    /// Seed of random vectors
+    /// Seed of the random start vectors
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Number of threads; the result is the same for any number [default: one per core]
@@ -59,12 +59,12 @@ pub struct EigArgs {
     pub json: Option<PathBuf>,
 }
 
-/// Which eigenvalues, on the command line.
+/// The value of `--which`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichName {
-    /// Nearest to the target.
+    /// The eigenvalues nearest to the target.
     Nearest,
-    /// At an end of the spectrum.
+    /// The eigenvalues at an end of the spectrum.
     End(Which),
 }
 
@@ -88,13 +88,13 @@ impl Display for WhichName {
     }
 }
 
-/// A number from 0 to below 1.
+/// Parse a number from 0 up to, but not including, 1.
 pub fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
     value.ok_or_else(|| "expected a number from 0 up to, but not including, 1".into())
 }
 
-/// A finite real number.
+/// Parse a finite real number.
 pub fn finite(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -102,7 +102,7 @@ pub fn finite(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a finite number, such as 0.75".into())
 }
 
-/// A finite number, real or complex.
+/// Parse a finite real or complex number.
 fn number(text: &str) -> Result<Complex64, String> {
     match text.parse::<Complex64>() {
         Ok(value) if value.re.is_finite() && value.im.is_finite() => Ok(value),

@@ -18,31 +18,28 @@ Examples:
 
 const PENCILS: &str = "\
 Two tridiagonal matrices A and M for each axis, instead of second differences. In two dimensions the problem is \
-(A1 x M2 + M1 x A2 + c M1 x M2) u = f, where x is the Kronecker product; in three dimensions each product has one A and two M. \
-Pass one file per axis, separated by commas. A file holds an array of 6 rows and n columns: the entries of A below, on and above the \
-diagonal, then those of M. Column i holds row i of the matrix. The first entry of rows 1 and 4 and the last entry of rows 3 and 6 are \
-ignored. With 3 rows, M is the identity. The number of unknowns is the number of columns";
+(A1 x M2 + M1 x A2 + c M1 x M2) u = f, where x is the Kronecker product. In three dimensions each product has one A and two M. \
+Pass one file per axis, separated by commas. A file contains an array of 6 rows and n columns: the entries of A below, on and above \
+the diagonal, then the same three rows of M. Column i contains the entries of matrix row i. The first entry of rows 1 and 4 and the \
+last entry of rows 3 and 6 are ignored. With 3 rows, M is the identity. The number of unknowns is the number of columns";
 
 const BOUNDARIES: &str = "\
 dirichlet (u is given), neumann (the derivative of u along the outward normal is given) or periodic. Pass one kind for all \
 axes, or one per axis, separated by commas. For different kinds at the low and the high side of an axis, write \
-low/high: dirichlet/neumann. Give a value after =, as in neumann=0.5; the default value is 0";
+both with a slash: dirichlet/neumann. Give a value after =, as in neumann=0.5; the default value is 0";
 
 const GRIDS: &str = "\
-node: a Dirichlet side lies one spacing beyond the last unknown, a Neumann side at the last unknown. \
-cell: every side lies half a spacing beyond the last unknown. Pass one for all axes, or one per axis, separated by commas";
+node: a Dirichlet side is one spacing beyond the last unknown, and a Neumann side is at the last unknown. \
+cell: every side is half a spacing beyond the last unknown. Pass one kind for all axes, or one per axis, separated by commas";
 
-/// Solve (-Laplace + c) u = f on a box in one, two or three dimensions with a direct method
-///
-/// With spacing 1, the diagonal of the matrix is 2 in 1D, 4 in 2D and 6 in 3D, and the off-diagonal entries are -1. Without --rhs, f is
-/// pseudo-random in [-1, 1] and the same in every run.
+/// Arguments of `poisson`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct PoissonArgs {
     /// Number of unknowns along each axis; the last axis is contiguous in memory
     #[arg(value_name = "N", num_args = 1..=3, required_unless_present = "pencils")]
     pub shape: Vec<usize>,
-    /// Two tridiagonal matrices for each axis, instead of second differences: one file with 6 or 3 rows per axis
+    /// Two tridiagonal matrices for each axis, instead of second differences: one file per axis, with 6 or 3 rows
     #[arg(long, value_name = "FILES", long_help = PENCILS, value_delimiter = ',')]
     #[arg(conflicts_with_all = ["shape", "boundary", "grid", "spacing", "mean", "removable"])]
     pub pencils: Vec<PathBuf>,
@@ -58,19 +55,19 @@ pub struct PoissonArgs {
     /// The constant c in (-Laplace + c) u = f
     #[arg(long, default_value_t = 0.0, value_name = "C", allow_negative_numbers = true)]
     pub shift: f64,
-    /// The method
+    /// The direct method; auto chooses the fastest suitable method
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = method_parser())]
     pub method: PoissonMethod,
     /// The right-hand side f: a .npy file of the same shape, in C or Fortran order [default: pseudo-random numbers]
     #[arg(long, value_name = "f.npy")]
     pub rhs: Option<PathBuf>,
-    /// Write u to this .npy file
+    /// Write the solution u to this .npy file
     #[arg(long, value_name = "u.npy")]
     pub out: Option<PathBuf>,
     /// Mean of u if the problem is singular (no shift and no Dirichlet side)
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     pub mean: f64,
-    /// Maximum part of f to remove if the problem is singular, relative to the largest entry of f
+    /// Largest constant to subtract from f if the problem is singular, relative to the largest entry of f
     #[arg(long, default_value_t = 0.1, value_name = "PART", value_parser = positive)]
     pub removable: f64,
     /// Solve in single precision
@@ -79,7 +76,7 @@ pub struct PoissonArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write a picture of u to this file: .svg or .png; in 3D, of the plane in the middle of the first axis
+    /// Write a picture of u to this file: .svg or .png; in 3D, it shows the middle plane of the first axis
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Write a JSON report to this file (`-`: standard output)
@@ -87,21 +84,21 @@ pub struct PoissonArgs {
     pub json: Option<PathBuf>,
 }
 
-/// One for all axes, or one for each.
+/// One value for all axes, or one per axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PerAxis<T>(Vec<T>);
 
 impl<T: Copy> PerAxis<T> {
-    /// One for each of so many axes.
+    /// One value per axis.
     ///
     /// # Errors
-    /// If there is another number of them, in words.
+    /// A message if the number of values is neither 1 nor `axes`.
     pub fn spread(&self, axes: usize) -> Result<Vec<T>, String> {
         match self.0[..] {
             [one] => Ok(vec![one; axes]),
             _ if self.0.len() == axes => Ok(self.0.clone()),
             _ => Err(format!(
-                "{} values are given for {axes} axes; pass one value for all axes, or one per axis",
+                "{} values are given for {axes} axes. Pass one value for all axes, or one per axis",
                 self.0.len()
             )),
         }
@@ -134,22 +131,22 @@ fn boundary(text: &str) -> Result<Boundary, String> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
     let Some(kind) = BoundaryKind::from_name(name) else {
         let names: Vec<_> = BoundaryKind::ALL.iter().map(|kind| kind.name()).collect();
-        return Err(format!("unknown boundary `{name}`; choose one of: {}", names.join(", ")));
+        return Err(format!("unknown boundary `{name}`. Choose one of: {}", names.join(", ")));
     };
     match (kind, value.map(str::parse)) {
         (_, None) => Ok(kind.into()),
-        (BoundaryKind::Periodic, Some(_)) => Err("a periodic boundary has no value".into()),
+        (BoundaryKind::Periodic, Some(_)) => Err("a periodic boundary has no value. Leave out the part after =".into()),
         (_, Some(Ok(value))) if f64::is_finite(value) => Ok(Boundary { kind, value }),
         _ => Err(format!("`{text}`: expected a finite number after =")),
     }
 }
 
-/// Names of grids.
+/// The value of `--grid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GridName {
-    /// At nodes
+    /// Unknowns at grid nodes
     Node,
-    /// In cells
+    /// Unknowns in cell centers
     Cell,
 }
 
@@ -157,7 +154,7 @@ impl FromStr for GridName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        ValueEnum::from_str(text, false).map_err(|_| format!("unknown grid `{text}`; choose one of: node, cell"))
+        ValueEnum::from_str(text, false).map_err(|_| format!("unknown grid `{text}`. Choose one of: node, cell"))
     }
 }
 

@@ -14,9 +14,10 @@ Examples:
   bandsolve iterate A.mtx --solver refine:gmres:20 --tol 1e-14
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
-const SOLVERS: &str = "auto; gmres:M (restart after M iterations; flexible if the preconditioner changes; fgmres:M is the same); bicgstab; cg \
-                       (for Hermitian positive definite matrices); idr:S (S shadow vectors); richardson:OMEGA; refine:METHOD \
-                       (iterative refinement: METHOD in single precision to 1e-4, residuals in double precision)";
+const SOLVERS: &str = "One of: auto (choose one for the preconditioner); gmres:M or fgmres:M (restart after M iterations; flexible GMRES if the \
+                       preconditioner changes); bicgstab; cg (for Hermitian positive definite matrices); idr:S (S shadow vectors); \
+                       richardson:OMEGA (damping factor OMEGA); refine:METHOD (iterative refinement: METHOD in single precision \
+                       to a relative residual of 1e-4, residuals in double precision)";
 
 /// Arguments of `iterate`.
 #[derive(Debug, ClapArgs)]
@@ -31,34 +32,34 @@ pub struct IterateArgs {
     /// Write x to this file: .mtx, .npy or `-` (standard output, as .mtx)
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
-    /// The method
+    /// The Krylov method; auto chooses one for the preconditioner
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = SOLVERS)]
     pub solver: SolverName,
-    /// The preconditioner
+    /// The preconditioner; auto chooses one for the matrix
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
     /// Set up and apply the preconditioner in single precision, which halves its memory
     #[arg(long)]
     pub single: bool,
-    /// The side from which the preconditioner is applied
+    /// The side of A on which the preconditioner M is applied
     #[arg(long, default_value = "right")]
     pub side: SideName,
-    /// Stop when |b - A x| <= TOL |b|, in the 2-norm
+    /// Stop when |b - A x| <= TOL |b| in the 2-norm
     #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = positive)]
     pub tol: f64,
     /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// Factor for the weights of edges of earlier forests when the next forest is extracted (alt-i, alt-o)
+    /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
     #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
     pub omega: f64,
-    /// Seed of the random numbers for the forests
+    /// Seed of the random numbers in forest-based preconditioners
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write a plot of the residual against iterations to this file: .svg or .png
+    /// Write a plot of the residual after each iteration to this file: .svg or .png
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Write a JSON report to this file (`-`: standard output)
@@ -66,14 +67,14 @@ pub struct IterateArgs {
     pub json: Option<PathBuf>,
 }
 
-/// What iterates.
+/// The value of `--solver`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SolverName {
-    /// The method that `--precond auto` chooses with the preconditioner, else GMRES(30).
+    /// The method that `--precond auto` chooses together with the preconditioner, otherwise GMRES(30).
     Auto,
     /// A Krylov method.
     Krylov(KrylovMethod),
-    /// Iterative refinement around one in single precision.
+    /// Iterative refinement with a Krylov method in single precision.
     Refine(KrylovMethod),
 }
 
@@ -105,9 +106,9 @@ impl Display for SolverName {
 /// Sides of a preconditioner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SideName {
-    /// A M^-1; the method minimizes the residual of A x = b
+    /// Iterate with A M^-1: the method minimizes the residual of A x = b
     Right,
-    /// M^-1 A; the method minimizes the preconditioned residual
+    /// Iterate with M^-1 A: the method minimizes the preconditioned residual
     Left,
 }
 
@@ -119,16 +120,16 @@ pub struct ForestArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Maximum number of edges at a vertex
+    /// Maximum number of edges at each vertex: 1 to 4
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
     pub n: u8,
-    /// Maximum number of proposal rounds
+    /// Maximum number of rounds; in each round, vertices propose edges to their neighbors
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
-    /// Seed of the random charges
+    /// Seed of the random numbers in the algorithm
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Write a drawing of the forest on the matrix to this file: .svg or .png; for a square grid, also on the grid
+    /// Draw the forest in the matrix, and for a square grid also in the grid, to this file: .svg or .png
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Write a JSON report to this file (`-`: standard output)
@@ -136,7 +137,7 @@ pub struct ForestArgs {
     pub json: Option<PathBuf>,
 }
 
-/// A number from 0 on.
+/// Parse a finite number of at least 0.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..f64::INFINITY).contains(&value) => Ok(value),

@@ -1,4 +1,4 @@
-//! What may be typed behind `bandsolve stability`.
+//! Arguments of `stability`.
 
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
     bandsolve stability files matrices"
 )]
 pub struct StabilityArgs {
-    /// Which table.
+    /// The table.
     #[command(subcommand)]
     pub table: StabilityTable,
 }
@@ -24,9 +24,9 @@ pub enum StabilityTable {
     Pentadiagonal(StabilityBandsArgs),
     /// Every method for block tridiagonal systems and LAPACK on Klein's 2 x 2 block test matrices
     Block(StabilityBandsArgs),
-    /// Real banded matrices from files, compared with LAPACK and published errors
+    /// Real banded matrices from files: errors of every method, LAPACK and publications
     Banded(StabilityBandedArgs),
-    /// Solve every matrix of a folder with bandsolve and with LAPACK, and count inaccurate answers
+    /// Solve every matrix of a folder with bandsolve and with LAPACK, and count inaccurate results
     Files(StabilityFilesArgs),
 }
 
@@ -34,18 +34,18 @@ pub enum StabilityTable {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve stability pentadiagonal\n  bandsolve stability block --plot block.png")]
 pub struct StabilityBandsArgs {
-    /// Number of unknowns [default: as published, 512 or 1024]
+    /// Number of unknowns [default: as in the publication, 512 or 1024]
     #[arg(long, value_parser = clap::value_parser!(u32).range(4..=100_000))]
     pub n: Option<u32>,
     /// Seed of the random matrices and of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// What else is written.
+    /// The output files.
     #[command(flatten)]
     pub outputs: TableOutputs,
 }
 
-/// What tables of errors are written to, beside the terminal.
+/// The files that the command writes a table to, in addition to the terminal.
 #[derive(Debug, ClapArgs)]
 pub struct TableOutputs {
     /// Write a heat map of the errors to this file: .svg or .png (`-`: SVG on standard output)
@@ -57,7 +57,7 @@ pub struct TableOutputs {
 }
 
 impl TableOutputs {
-    /// With their names on the command line.
+    /// The outputs with their option names.
     pub fn named(&self) -> [(&'static str, &Option<PathBuf>); 2] {
         [("--json", &self.json), ("--plot", &self.plot)]
     }
@@ -74,7 +74,7 @@ pub struct StabilityBandedArgs {
     /// Seed of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// What else is written.
+    /// The output files.
     #[command(flatten)]
     pub outputs: TableOutputs,
 }
@@ -84,7 +84,7 @@ pub struct StabilityBandedArgs {
 #[command(after_help = "Examples:\n  bandsolve stability files matrices\n  \
     bandsolve stability files matrices --band 1024 --json errors.json --plot errors.svg")]
 pub struct StabilityFilesArgs {
-    /// The folder with .mtx, .npy and .npz files, also gzipped; subfolders are searched, too
+    /// The folder with .mtx, .npy and .npz files, also gzipped; the command also searches subfolders
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// Skip matrices whose band, including fill-in from pivoting, needs more than this many MiB
@@ -93,7 +93,7 @@ pub struct StabilityFilesArgs {
     /// Seed of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// What else is written.
+    /// The output files.
     #[command(flatten)]
     pub outputs: TableOutputs,
 }
@@ -112,7 +112,7 @@ pub struct StabilityTridiagonalArgs {
     /// Write a CSV file with one line per matrix and solver (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// What else is written.
+    /// The output files.
     #[command(flatten)]
     pub outputs: TableOutputs,
 }

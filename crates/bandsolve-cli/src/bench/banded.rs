@@ -1,4 +1,4 @@
-//! `bandsolve bench banded`: one banded system, by partitions on threads, beside `gbsv`.
+//! `bandsolve bench banded`: one banded system, compared with `gbsv`.
 
 use super::contest::{self, Contestant, TimedSolve};
 use super::dots::{DotChart, DotPanel};
@@ -18,18 +18,18 @@ use bandsolve_gallery::{Random, oracle};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Words that matrix, factors and right-hand sides together may take where no size is asked for: 4 GiB in double precision.
+/// Limit of the words of matrix, factors and right-hand sides in total for the default size: 4 GiB in double precision.
 const USUAL_WORDS: usize = 1 << 29;
 
-/// Measures every width, number type and number of right-hand sides.
+/// Measure every half-bandwidth, number type and number of right-hand sides.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = results::taken(measure, None)?;
     let threads = super::threads(&args.threads)?;
-    // All sizes are checked before anything is measured.
+    // A size that does not fit must fail before the first measurement.
     let kinds = args.half_bandwidths.iter().flat_map(|half| args.rhs.iter().map(move |n_rhs| (*half, *n_rhs)));
     let case = |(half, n_rhs)| Ok(BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant });
     let cases = kinds.map(case).collect::<Result<Vec<_>, Failure>>()?;
@@ -49,21 +49,21 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
         panels.push(DotPanel::of(
-            format!("{half} diagonals a side, n = {}, {n_rhs} rhs, {name}", case.n),
+            format!("half-bandwidth {half}, n = {}, {n_rhs} rhs, {name}", case.n),
             &found,
             epsilon,
         ));
         sheets.push(sheet);
     }
     let data = if args.dominant { "dominant" } else { "random" };
-    let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
+    let title = format!("Time to factor and solve one banded system, {data} data (ns per row)");
     let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Results::here("banded", &machine, Some(&peers), rows, sheets).write(measure, || Some(chart.draw()))
 }
 
-/// Unknowns of a system of this width.
+/// Number of unknowns for this half-bandwidth.
 fn size(args: &BenchBandedArgs, half: usize, n_rhs: usize) -> Result<usize, Failure> {
-    // Matrix, the peers' copy, factors in rounded columns, right-hand sides and their copies.
+    // The matrix, its copy for the other libraries, factors with padded columns, right-hand sides and their copies.
     let words = half.saturating_mul(8).saturating_add(82).saturating_add(n_rhs.max(1).saturating_mul(4));
     let n = args.n.unwrap_or(if args.measure.quick { 2000 } else { (USUAL_WORDS / words).min(1_000_000) });
     let fits = affordable(&[n, words], 8);
@@ -81,7 +81,7 @@ struct BandCase {
     dominant: bool,
 }
 
-/// One way of ours to solve it.
+/// One configuration of bandsolve.
 #[derive(Debug, Clone, Copy)]
 struct OwnBand {
     name: &'static str,
@@ -114,7 +114,7 @@ impl OwnBand {
 /// Memory that all solvers share.
 struct BandMemory<T> {
     x: Vec<T>,
-    /// What the peers overwrite.
+    /// The copy of the matrix that the other libraries overwrite.
     bands: Vec<T>,
     pivots: Vec<i64>,
     op: Op,
@@ -176,7 +176,7 @@ impl BandCase {
             let started = Instant::now();
             let solved = routine.solve(BandArrays { n, widths: [half, half], bands, pivots, rhs: x });
             let time = started.elapsed();
-            solved.map(|()| time).map_err(|info| format!("info {info}"))
+            solved.map(|()| time).map_err(|info| format!("the routine returned info = {info}"))
         });
         Some(Contestant { name: format!("{} gbsv", peer.name), threads: 1, solve })
     }
@@ -193,7 +193,7 @@ fn ours<'a, T: PeerScalar>(
     let solve: TimedSolve<'a, BandMemory<T>> = Box::new(move |work| {
         let started = Instant::now();
         let factor = plan.factor(a).map_err(|e| e.to_string())?;
-        // Only the first time, which is not measured.
+        // The scratch memory is allocated in the first solve, which is not measured.
         let memory = memory.get_or_insert_with(|| PodBuffer::new(factor.solve_scratch(n_rhs)));
         let solved = factor.solve_into_with(own.op, rhs, &mut work.x, PodStack::new(memory));
         drop(factor);
@@ -204,7 +204,8 @@ fn ours<'a, T: PeerScalar>(
     Contestant { name: own.name.into(), threads, solve }
 }
 
-/// Of the first right-hand side, by the oracle; of a large system only what the solver found.
+/// The backward error of the first solution, computed by the oracle. For a large system, it is the one that the solver reports, because
+/// the oracle is slow.
 fn backward_error<T: PeerScalar>(a: &Banded<'_, T>, rhs: &[T], work: &BandMemory<T>) -> Option<f64> {
     const ORACLE_MAX_WORDS: usize = 1 << 24;
     let n = a.n();

@@ -1,4 +1,4 @@
-//! `bandsolve bench batch`: many small systems, in both layouts.
+//! `bandsolve bench batch`: many small tridiagonal systems, in both layouts.
 
 use super::contest::{self, Budget, Contestant, TimedSolve};
 use super::dots::{DotChart, DotPanel};
@@ -17,10 +17,10 @@ use bandsolve_gallery::{Random, oracle};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Measures both layouts.
+/// Measure both layouts.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
@@ -48,7 +48,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
         }
     }
     let chart = DotChart {
-        title: "Time of a batch, factoring and solving: ns per row".into(),
+        title: "Time to factor and solve a batch (ns per row)".into(),
         machine: machine.summary(),
         across: 2,
         kinds: vec!["random"],
@@ -57,7 +57,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     Results::here("batch", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
-/// Measures every solver on one batch.
+/// Measure every solver on one batch.
 fn measure<T: PeerScalar>(
     (count, n, layout): (usize, usize, Layout),
     threads: &[usize],
@@ -76,7 +76,7 @@ fn measure<T: PeerScalar>(
         Contestant { name: "bandsolve".into(), threads, solve }
     });
     let mut contestants: Vec<_> = own.collect();
-    // LAPACK has no interleaved systems.
+    // LAPACK has no routine for interleaved systems.
     for peer in peers.iter().filter(|_| layout == Layout::Contiguous) {
         if let Some(routine) = peer.gtsv::<T>() {
             let solve: TimedSolve<_> = Box::new(move |work| foreign(numbers, n, routine, work));
@@ -95,9 +95,9 @@ fn measure<T: PeerScalar>(
 /// Memory that all solvers share.
 struct BatchMemory<T> {
     x: Vec<T>,
-    /// What the peers overwrite: sub, diag, sup, rhs.
+    /// Copies of sub, diag, sup and rhs, which the other libraries overwrite.
     copies: [Vec<T>; 4],
-    /// Whether the last answer stands in the copies.
+    /// Whether the last solution is in the copies, not in `x`.
     foreign: bool,
     report: Option<Report>,
 }
@@ -111,7 +111,7 @@ pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]
     report::largest((0..a.count()).map(of_system))
 }
 
-/// Factors and solves the batch.
+/// Factor and solve the batch with bandsolve.
 fn ours<'a, T: PeerScalar>(
     a: &'a TridiagonalBatch<'a, T>,
     rhs: &'a [T],
@@ -128,7 +128,7 @@ fn ours<'a, T: PeerScalar>(
     })
 }
 
-/// Restores the copies, then solves one system after the other in them.
+/// Restore the copies, then solve the systems one after the other with another library.
 fn foreign<T: PeerScalar>(
     numbers: &[Vec<T>; 4],
     n: usize,
@@ -143,7 +143,7 @@ fn foreign<T: PeerScalar>(
     let started = Instant::now();
     for ((sub, diag), (sup, rhs)) in systems {
         let arrays = PeerArrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
-        routine.solve(arrays).map_err(|info| format!("info {info}"))?;
+        routine.solve(arrays).map_err(|info| format!("the routine returned info = {info}"))?;
     }
     let time = started.elapsed();
     (work.foreign, work.report) = (true, None);

@@ -1,4 +1,4 @@
-//! `bandsolve bench block`: dense-block systems by BCYCLIC and block SPIKE beside banded LU, ours and other people's.
+//! `bandsolve bench block`: block tridiagonal systems with dense blocks, compared with banded LU of bandsolve and of other libraries.
 
 use super::contest::{self, Budget, Contestant, TimedSolve};
 use super::dots::{DotChart, DotPanel};
@@ -18,26 +18,26 @@ use bandsolve_gallery::Random;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Our methods, the pivoted one last: it is the standard where the machine has no peers.
+/// Methods of bandsolve. The last one, `pivoted`, is the baseline if the machine has no other library.
 const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Method::BlockSpike, Method::Pivoted];
 
-/// Measures every block size.
+/// Measure every block size.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
     let block_rows = |block: usize| {
-        // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
+        // A factorization takes 16·block² flops per unknown, so systems of larger blocks get fewer unknowns.
         let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
         let rows = n.div_ceil(block).max(2);
         let fits = affordable(&[rows, block, block, 20], 8);
         fits.map_err(|why| Failure::Usage(format!("--blocks {block}, --n {n}: {why}"))).map(|_| rows)
     };
-    // All sizes are checked before anything is measured.
+    // A size that does not fit must fail before the first measurement.
     let block_rows = blocks.iter().map(|block| block_rows(*block)).collect::<Result<Vec<_>, _>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
@@ -51,33 +51,33 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
             let sheet = system.sheet(part, &rows);
             show(&sheet.text(), taken, &bar)?;
             lines.extend(system.json(part, &rows));
-            // A product is no solver.
+            // The plot shows solvers only.
             let solvers: Vec<BenchRow> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
             panels.push(DotPanel::of(format!("blocks of {block}, {}", part.words()), &solvers, f64::EPSILON));
             sheets.push(sheet);
         }
     }
-    let title = "Time of one block tridiagonal system, one right-hand side, f64: ns per row".into();
+    let title = "Time of one block tridiagonal system, one right-hand side, f64 (ns per row)".into();
     let chart = DotChart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Results::here("block", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
-/// What is timed.
+/// The timed part of the computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockPart {
     /// Factor and solve.
     Both,
-    /// Solve, with stored factors.
+    /// Solve with stored factors.
     TimedSolve,
 }
 
 impl BlockPart {
     fn words(self) -> &'static str {
-        if self == BlockPart::Both { "factor and solve" } else { "solve, factors stored" }
+        if self == BlockPart::Both { "factor and solve" } else { "solve with stored factors" }
     }
 }
 
-/// Memory bandwidth: the product reads all blocks once.
+/// Name of the matrix product, which reads all blocks once and so measures the memory bandwidth.
 const PRODUCT: &str = "A·x";
 
 /// A matrix with entries from U(−1, 1) and one right-hand side.
@@ -131,12 +131,12 @@ impl RandomBlocks {
         let check =
             |work: &BlockMemory| (Some(self.backward_error(&work.x)), work.report.as_ref().map(RepairCounts::of));
         let mut rows = contest::run(&mut contestants, self.a.n(), budget, &mut work, check);
-        // It is no answer.
+        // y = A·x is no solution, so it has no backward error.
         rows.iter_mut().filter(|row| row.solver == PRODUCT).for_each(|row| row.backward_error = None);
         rows
     }
 
-    /// Factors and solves, or solves with factors made beforehand.
+    /// Factor and solve with bandsolve, or solve with stored factors.
     fn ours(&self, method: Method, threads: usize, part: BlockPart) -> TimedSolve<'_, BlockMemory> {
         let once = part == BlockPart::Both;
         let plan = if once { Plan::once(self.a.shape()) } else { Plan::new(self.a.shape()) };
@@ -166,7 +166,7 @@ impl RandomBlocks {
         })
     }
 
-    /// A peer's banded LU of the same matrix; `None` if it lacks the routine.
+    /// Banded LU of another library for the same matrix; `None` if the library lacks the routine.
     fn foreign<'a>(&'a self, routine: PeerBandLu<'a>, part: BlockPart) -> Option<TimedSolve<'a, BlockMemory>> {
         let (mut band, mut factored) = (Vec::new(), false);
         if part == BlockPart::TimedSolve && !routine.can_solve_alone() {
@@ -187,12 +187,12 @@ impl RandomBlocks {
                 routine.factor_and_solve(half, &mut band, &mut exchanges, &mut work.x)
             };
             factored = true;
-            done.map_err(|info| format!("info {info}"))?;
+            done.map_err(|info| format!("the routine returned info = {info}"))?;
             Ok(started.elapsed())
         }))
     }
 
-    /// The matrix as LAPACK has it for `gbsv`: 2·block − 1 diagonals on either side, and room for as many more.
+    /// The matrix in the format of LAPACK's `gbsv`: 2·block − 1 diagonals on each side, and the same number of rows for fill-in.
     fn band(&self) -> Vec<f64> {
         let (n, b) = (self.a.n(), self.a.block());
         let half = 2 * b - 1;
@@ -201,7 +201,7 @@ impl RandomBlocks {
         let [sub, diag, sup] = &self.blocks;
         for (j, column) in band.chunks_exact_mut(leading).enumerate() {
             let (k, c) = (j / b, j % b);
-            // What the block rows above, of and below column j hold of it.
+            // The parts of column j in the block rows k − 1, k and k + 1.
             for (row, blocks) in [(k.wrapping_sub(1), sup), (k, diag), (k + 1, sub)] {
                 if row < n / b {
                     let place = 2 * half + row * b - j;
@@ -212,7 +212,7 @@ impl RandomBlocks {
         band
     }
 
-    /// The product A·x, which reads all blocks once: a measure of memory bandwidth.
+    /// The product A·x, which reads all blocks once and so measures the memory bandwidth.
     fn product(&self) -> TimedSolve<'_, BlockMemory> {
         let mut y = self.rhs.clone();
         Box::new(move |work| {
@@ -224,17 +224,17 @@ impl RandomBlocks {
         })
     }
 
-    /// Largest |d − A·x| / (Σ|a|·‖x‖ + |d|), in plain arithmetic.
+    /// The largest |d − A·x| / (Σ|a|·‖x‖ + |d|) of all rows, in working precision.
     fn backward_error(&self, x: &[f64]) -> f64 {
         let product = self.a.apply(x).expect("n rows");
         let norm = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        // Entries are from U(−1, 1): half their number bounds the sum of a row well enough.
+        // A row has 3·block entries from U(−1, 1), so 1.5·block approximates Σ|a|.
         let size = 1.5 * self.a.block() as f64 * norm;
         let errors = product.iter().zip(&self.rhs).map(|(y, d)| (d - y).abs() / (size + d.abs()));
         report::largest(errors)
     }
 
-    /// Words that a solve with stored factors cannot but read: its factors, and all blocks once more to verify.
+    /// Words that a solve with stored factors reads at least: its factors, and all blocks once for verification.
     fn words(&self, solver: &str) -> Option<f64> {
         let (b, n) = (self.a.block() as f64, self.a.n() as f64);
         let blocks = match solver {
@@ -253,13 +253,18 @@ impl RandomBlocks {
             SheetColumn { width: 16, ..SOLVER },
             THREADS,
             column("ms", 10, "median time of the whole system, in milliseconds"),
-            column("min", 10, "the same of the fastest repetition"),
+            column("min", 10, "time of the fastest repetition, in milliseconds"),
             column(
-                "x band",
-                7,
-                "how many times faster than the fastest banded LU, of other libraries where there are any",
+                "speedup vs band LU",
+                18,
+                "time of the fastest banded LU of another library divided by this time. If the machine has no other library, the \
+                 baseline is the method pivoted.",
             ),
-            column("GB/s", 7, "what a solve with stored factors cannot but read, over its time"),
+            column(
+                "GB/s",
+                7,
+                "bytes of the factors and of one verification pass, divided by the time of a solve with stored factors",
+            ),
             BACKWARD,
         ];
         Sheet {
@@ -302,7 +307,7 @@ impl RandomBlocks {
     }
 }
 
-/// How many times faster than the fastest banded LU: of a peer, or ours where there is none.
+/// Time of the fastest banded LU divided by the time of `row`. The banded LU of bandsolve is the baseline if no other library has one.
 fn over_band(rows: &[BenchRow], row: &BenchRow) -> Option<f64> {
     let fastest = |band: fn(&&BenchRow) -> bool| {
         let solved = rows.iter().filter(|row| row.error.is_none());

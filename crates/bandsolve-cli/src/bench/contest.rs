@@ -1,35 +1,35 @@
-//! Solvers that take turns within a budget of time.
+//! Solvers that run alternately within a time budget.
 
 use super::{BenchRow, RepairCounts};
 use std::time::{Duration, Instant};
 
-/// A solver that is measured.
+/// A solver to measure.
 pub struct Contestant<'a, W> {
     /// Name in the table.
     pub name: String,
-    /// Threads it uses.
+    /// Number of threads.
     pub threads: usize,
-    /// Restores what it overwrites, then solves once; returns the time of the second part only.
+    /// Restores the inputs that it overwrites, then solves once. Returns the time of the solve only.
     pub solve: TimedSolve<'a, W>,
 }
 
-/// One repetition in the memory `W` that all solvers share.
+/// One repetition in the memory `W`, which all solvers share.
 pub type TimedSolve<'a, W> = Box<dyn FnMut(&mut W) -> Result<Duration, String> + 'a>;
 
-/// How long a contest lasts.
+/// The duration of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Wall-clock seconds for all solvers together.
+    /// Wall-clock seconds for all solvers in total.
     pub seconds: f64,
-    /// Rounds that are made in any case.
+    /// Minimum number of rounds, however long they take.
     pub min_rounds: usize,
 }
 
-/// In a round a solver is repeated until so much time is measured: long beside the half millisecond that a core takes to
-/// change its clock after scalar and vector code have taken turns, and beside waking threads and warming caches.
+/// Time that each solver runs per round. A core needs half a millisecond to change its clock between scalar and vector code, threads must
+/// wake up and caches must fill. 5 ms are long compared with these effects.
 const TURN: Duration = Duration::from_millis(5);
 
-/// Lets all solvers take turns; returns a row for each, not yet compared. `check` measures the answer in `W`.
+/// Run all solvers alternately. Returns one row per solver, without ratios. `check` measures the solution in `W`.
 pub fn run<W>(
     contestants: &mut [Contestant<'_, W>],
     rows: usize,
@@ -55,7 +55,7 @@ pub fn run<W>(
     contestants.iter().zip(records).map(|(c, record)| record.row(c, rows)).collect()
 }
 
-/// How good an answer is, and what it took; nothing where that is not known.
+/// The backward error and the repairs of a solution, as far as they are known.
 pub type MeasuredAnswer = (Option<f64>, Option<RepairCounts>);
 
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ fn turn<W>(contestant: &mut Contestant<'_, W>, record: &mut Record, work: &mut W
     while record.error.is_none() && measured < TURN {
         match (contestant.solve)(work) {
             Ok(time) => {
-                // Clocks may be coarse: a turn ends.
+                // A coarse clock may return zero; the minimum makes the loop end.
                 measured += time.max(Duration::from_nanos(100));
                 record.times.push(time);
             }

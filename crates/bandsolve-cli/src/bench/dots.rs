@@ -1,54 +1,54 @@
-//! Times of many solvers as a picture: a line for each solver, a panel for each system, a dot for each kind of data.
+//! Dot plots of times: one panel per system, one line per solver, one dot per kind of data.
 
 use super::{BenchRow, distinct};
 use crate::plot::{self, Axis, Picture, Point, Svg, short};
 
 const MARGIN: f64 = 24.0;
-/// Of one solver.
+/// Height of the line of one solver.
 const LINE: f64 = 20.0;
 const PANEL: f64 = 330.0;
-/// Between panels.
+/// Distance between two panels.
 const GAP: f64 = 30.0;
-/// Between the names of the solvers and the first panel.
+/// Distance from the names of the solvers to the first panel.
 const SPACE: f64 = 16.0;
-/// From one row of panels to the next, beside the lines.
+/// Height of a row of panels without the lines of the solvers.
 const HEAD: f64 = 84.0;
-/// Backward errors that the accuracy contract accepts, in units of epsilon.
+/// Largest backward error that the accuracy contract accepts, in units of epsilon.
 const ACCEPTED: f64 = 64.0;
 
-/// What is drawn.
+/// The content of a dot plot.
 pub struct DotChart {
     pub title: String,
-    /// What is said below the title.
+    /// The line below the title.
     pub machine: String,
-    /// Kinds of data, in the order of their colours; none is named where there is but one.
+    /// Kinds of data, in the order of their colours. The legend omits them if there is only one.
     pub kinds: Vec<&'static str>,
-    /// How many panels stand side by side.
+    /// Number of panels per row.
     pub across: usize,
     pub panels: Vec<DotPanel>,
 }
 
-/// One system, or systems that differ in the kind of their data.
+/// One system, or several that differ only in the kind of data.
 pub struct DotPanel {
     pub title: String,
     pub dots: Vec<Dot>,
 }
 
-/// One solver.
+/// The time of one solver.
 #[derive(Debug, Clone)]
 pub struct Dot {
     solver: String,
     threads: usize,
     ns_per_row: f64,
-    /// Its place among the kinds of the chart.
+    /// Index into the kinds of the chart.
     kind: usize,
     look: Look,
-    /// What browsers show.
+    /// The tooltip in browsers.
     note: String,
 }
 
 impl Dot {
-    /// What became of a row, whose answers are accepted in units of this epsilon.
+    /// The dot of a table row; `epsilon` is the unit of the accepted backward error.
     pub fn of(row: &BenchRow, kind: usize, epsilon: f64) -> Dot {
         let result = row.error.clone().unwrap_or_else(|| format!("{:.2} ns per row", row.ns_per_row));
         Dot {
@@ -61,21 +61,21 @@ impl Dot {
         }
     }
 
-    /// What has a line of its own: method, threads.
+    /// Method and number of threads, which identify a line.
     fn line(&self) -> (&str, usize) {
         (&self.solver, self.threads)
     }
 }
 
 impl DotPanel {
-    /// Of a contest with one kind of data.
+    /// A panel with one kind of data.
     pub fn of(title: String, rows: &[BenchRow], epsilon: f64) -> DotPanel {
         DotPanel { title, dots: rows.iter().map(|row| Dot::of(row, 0, epsilon)).collect() }
     }
 }
 
 impl DotChart {
-    /// Draws the panels.
+    /// Draw the panels.
     pub fn draw(&self) -> Picture {
         let dots = || self.panels.iter().flat_map(|panel| &panel.dots);
         let solvers = distinct(dots().map(Dot::line));
@@ -104,7 +104,7 @@ impl DotChart {
         svg.on_page((width + MARGIN, top + height * rows - HEAD + 60.0))
     }
 
-    /// Kinds lie a little below each other.
+    /// Draw a dot. A vertical offset separates the kinds of data.
     fn dot(&self, svg: &mut Svg, (x, y): Point, dot: &Dot, (axis, solvers): (&Axis, &[(&str, usize)])) {
         let line = solvers.iter().position(|solver| *solver == dot.line()).unwrap_or(0);
         let below = 4.5 * (dot.kind as f64 - 0.5 * self.kinds.len().saturating_sub(1) as f64);
@@ -116,15 +116,15 @@ impl DotChart {
         svg.end_group();
     }
 
-    /// Colours of the kinds of data and the looks that occur; returns its right end.
+    /// Draw the colours of the kinds of data and the marks that occur. Returns the right end of the legend.
     fn legend(&self, svg: &mut Svg, (x, y): Point) -> f64 {
         let kinds = self.kinds.iter().enumerate().filter(|_| self.kinds.len() > 1);
         let mut entries: Vec<_> = kinds.map(|(k, kind)| (k, Look::Plain, format!("{kind} data"))).collect();
         let looks = [
-            (Look::Repaired, "repaired: refined or solved again"),
+            (Look::Repaired, "repaired: iterative refinement or fallback"),
             (Look::Unverified, "unverified"),
-            (Look::Wrong, "answer with a backward error above 64 epsilon"),
-            (Look::Failed, "no answer"),
+            (Look::Wrong, "backward error above 64 epsilon"),
+            (Look::Failed, "the solver returned an error"),
         ];
         let occur = |look: Look| self.panels.iter().any(|panel| panel.dots.iter().any(|dot| dot.look == look));
         let occurring = looks.into_iter().filter(|(look, _)| occur(*look));
@@ -139,7 +139,7 @@ impl DotChart {
     }
 }
 
-/// Names on the left of a row of panels; the number of threads stands where a method was measured with several.
+/// Draw the solver names and thread numbers on the left of a row of panels. A name that repeats is drawn once.
 fn names(svg: &mut Svg, (x, y): Point, solvers: &[(&str, usize)]) {
     for (k, (name, threads)) in solvers.iter().enumerate() {
         let base = y + LINE * (k as f64 + 0.5) + 4.0;
@@ -152,7 +152,7 @@ fn names(svg: &mut Svg, (x, y): Point, solvers: &[(&str, usize)]) {
     }
 }
 
-/// Title, axis and lines of one panel.
+/// Draw title, axis and lines of one panel.
 fn frame(svg: &mut Svg, (x, y): Point, title: &str, (axis, solvers): (&Axis, usize)) {
     let height = LINE * solvers as f64;
     svg.text((x, y - 12.0), "section", title);
@@ -164,16 +164,16 @@ fn frame(svg: &mut Svg, (x, y): Point, title: &str, (axis, solvers): (&Axis, usi
         svg.line((at, y), (at, y + height), r#"class="grid""#);
         svg.text((at, y + height + 14.0), "mid soft", &short(tick));
     }
-    svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "ns per row: left is faster");
+    svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "ns per row (less is faster)");
 }
 
-/// How a dot is drawn.
+/// The mark of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     Plain,
     Repaired,
     Unverified,
-    /// The answer is not within the accuracy contract.
+    /// The solution violates the accuracy contract.
     Wrong,
     Failed,
 }

@@ -1,4 +1,4 @@
-//! `bandsolve bench iterate`: every preconditioner on one sparse system, set-up and iteration beside each other.
+//! `bandsolve bench iterate`: set-up time and solve time of every preconditioner for one sparse system.
 
 use super::machine::MachineFacts;
 use super::results::{self, Results};
@@ -21,11 +21,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Measures one matrix.
+/// Measure one matrix.
 ///
 /// # Errors
-/// [`Failure::Usage`] for models that are not known or too large, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot
-/// be written.
+/// [`Failure::Usage`] if the model problem is unknown or too large, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the
+/// report cannot be written.
 pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     crate::set_threads(args.threads)?;
@@ -34,7 +34,7 @@ pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
     };
     let file = io::read_matrix(path)?;
     if file.n_rows == 0 {
-        return Err(Failure::in_file(&io::name(path), "the matrix is empty"));
+        return Err(Failure::in_file(&io::name(path), "the matrix has no rows"));
     }
     let (name, grid) = (io::short_name(path), args.grid);
     match file.values.is_complex() {
@@ -43,15 +43,15 @@ pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
     }
 }
 
-/// Unknowns of a row of a grid, and its rows.
+/// Number of unknowns per grid row, and number of rows.
 type GridSides = (usize, usize);
 
-/// A model problem, with its grid if unknowns are numbered along the rows of one.
+/// A model problem, with its grid if the unknowns are numbered along the grid rows.
 fn model(args: &BenchIterateArgs) -> Result<IterationBench<'_, f64>, Failure> {
     let name = &args.model;
     let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) else {
         let known: Vec<_> = MODEL_PROBLEMS.iter().map(|problem| problem.name).collect();
-        return Err(Failure::Usage(format!("no model problem `{name}`; there are: {}", known.join(", "))));
+        return Err(Failure::Usage(format!("unknown model problem `{name}`. Choose one of: {}", known.join(", "))));
     };
     let spatial = name.ends_with("3d");
     let usual = match (args.measure.quick, spatial) {
@@ -63,18 +63,19 @@ fn model(args: &BenchIterateArgs) -> Result<IterationBench<'_, f64>, Failure> {
     let n = args.n.unwrap_or(usual);
     let unknowns = (n as u128).pow(if spatial { 3 } else { 2 });
     if unknowns > 1 << 26 {
-        return Err(Failure::Usage(format!("--n {n}: {unknowns} unknowns are too many, more than 2^26")));
+        return Err(Failure::Usage(format!(
+            "--n {n}: the model problem has {unknowns} unknowns, more than 2^26. Pass a smaller --n"
+        )));
     }
-    // Up to 9 or 27 entries a row; the list that the matrix is made of, and its copy by rows.
+    // At most 9 or 27 entries per row. Each entry takes 40 bytes in the list of triplets and in the matrix by rows together.
     affordable(&[unknowns as usize, if spatial { 27 } else { 9 }], 40)
         .map_err(|why| Failure::Usage(format!("--n {n}: {unknowns} unknowns are too many: {why}")))?;
-    // (aniso3 is numbered along diagonals.)
+    // The unknowns of aniso3 are numbered along diagonals.
     let grid = (!spatial && name != "aniso3").then_some((n, n));
     Ok(IterationBench { args, name: format!("{name} {n}"), a: (problem.make)(n), grid: args.grid.or(grid) })
 }
 
-/// All preconditioners there are: with 2 and 4 where they take a number (`amg-lines`, which is usual with 1, also with that), and along
-/// the grid's lines where there is one.
+/// All preconditioners. Those with a number get 2 and 4, and `amg-lines` also gets 1, its default. `adi` requires a grid.
 fn all_preconditioners(grid: Option<GridSides>) -> Vec<PreconditionerKind> {
     let expanded = PRECONDITIONERS.split(", ").flat_map(|name| match name.split_once(':') {
         None => vec![name.to_string()],
@@ -88,7 +89,7 @@ fn all_preconditioners(grid: Option<GridSides>) -> Vec<PreconditionerKind> {
     expanded.map(|name| name.parse().expect("a name of the list")).collect()
 }
 
-/// One matrix and what is tried on it.
+/// One matrix and the settings of its benchmark.
 struct IterationBench<'a, T: Scalar> {
     args: &'a BenchIterateArgs,
     name: String,
@@ -96,17 +97,18 @@ struct IterationBench<'a, T: Scalar> {
     grid: Option<GridSides>,
 }
 
-/// One preconditioner with one solver.
+/// The results of one preconditioner with one Krylov method.
 struct IterationRow {
     asked: String,
-    /// What it is, and why, where `auto` chose it.
+    /// The preconditioner that `auto` chose, and the reason.
     made: Option<(String, String)>,
+    /// Set-up time and solve time of every repetition.
     seconds: Vec<[f64; 2]>,
-    /// What became of it, or why there is nothing; the same in every repetition.
+    /// The result, which is the same in every repetition, or the error.
     outcome: Result<IterationOutcomeFacts, String>,
 }
 
-/// What does not depend on the clock.
+/// The part of a result that is the same in every repetition.
 struct IterationOutcomeFacts {
     report: IterationReport,
     products: usize,
@@ -132,12 +134,12 @@ impl<T: Scalar> IterationBench<'_, T> {
             panels.push(SpanPanel { title: method.to_string(), spans });
             sheets.push(sheet);
         }
-        let title = format!("{}: milliseconds to set up, and to solve to {:.0e}", self.name, self.args.tol);
+        let title = format!("{}: set-up time and solve time (ms), tolerance {:.0e}", self.name, self.args.tol);
         let chart = SpanChart { title, machine: machine.summary(), panels };
         Results::here("iterate", &machine, None, found, sheets).write(&self.args.measure, || Some(chart.draw()))
     }
 
-    /// All of them once, then in turns those that have not used their share of the time.
+    /// Run every preconditioner once. Then repeat, in turns, those that have not used up their share of the time.
     fn measure(&self, method: KrylovMethod, kinds: &[PreconditionerKind], system: (&[T], &[T])) -> Vec<IterationRow> {
         let budget = super::budget(&self.args.measure);
         let share = budget.seconds / kinds.len().max(1) as f64;
@@ -168,7 +170,7 @@ impl<T: Scalar> IterationBench<'_, T> {
                     asked,
                     made: None,
                     seconds: vec![],
-                    outcome: Err(format!("cannot be made: {}", why(&error))),
+                    outcome: Err(format!("set-up failed: {}", why(&error))),
                 };
             }
         };
@@ -211,15 +213,18 @@ impl<T: Scalar> IterationBench<'_, T> {
     fn sheet(&self, method: KrylovMethod, rows: &[IterationRow]) -> Sheet {
         let (n, entries) = (self.a.rows(), self.a.entries());
         Sheet {
-            title: format!("{}: {n} unknowns, {entries} entries; {method}, to {:.0e}", self.name, self.args.tol),
+            title: format!(
+                "{}: {n} unknowns, {entries} entries; solver {method}, tolerance {:.0e}",
+                self.name, self.args.tol
+            ),
             columns: vec![
                 SheetColumn { width: 16, ..column("precond", 16, "the preconditioner") },
                 THREADS,
-                column("set-up ms", 10, "median time to make the preconditioner, in milliseconds"),
-                column("solve ms", 10, "median time to iterate, in milliseconds"),
-                column("iterations", 10, ""),
-                column("products", 9, "products with the matrix"),
-                column("applied", 9, "applications of the preconditioner"),
+                column("set-up ms", 10, "median time to set up the preconditioner, in milliseconds"),
+                column("solve ms", 10, "median time of the iteration, in milliseconds"),
+                column("iterations", 10, "number of iterations"),
+                column("products", 9, "number of products with the matrix"),
+                column("applied", 9, "number of preconditioner applications"),
                 column("residual", 9, "|b - A x| / |b| in the 2-norm, computed from x"),
             ],
             lines: rows.iter().map(|row| row.line(self.threads())).collect(),
@@ -227,7 +232,7 @@ impl<T: Scalar> IterationBench<'_, T> {
     }
 }
 
-/// Of one row: what is measured so often has a median.
+/// Maximum number of repetitions per row, which is enough for a median.
 const MOST_REPETITIONS: usize = 99;
 
 fn why(error: &bandsolve::Error) -> String {
@@ -238,7 +243,7 @@ fn why(error: &bandsolve::Error) -> String {
 }
 
 impl IterationRow {
-    /// Medians of set-up and of iteration.
+    /// Medians of set-up time and solve time.
     fn medians(&self) -> Option<[f64; 2]> {
         (!self.seconds.is_empty()).then(|| {
             [0, 1].map(|part| {
@@ -249,7 +254,7 @@ impl IterationRow {
         })
     }
 
-    /// Whether it did what it was asked for, and if not, how it ended.
+    /// How the iteration ended, or `None` if it converged.
     fn trouble(&self) -> Option<String> {
         match &self.outcome {
             Ok(facts) if facts.report.converged() => None,
@@ -270,7 +275,7 @@ impl IterationRow {
             Err(_) => vec!["-".to_string(); 4],
         };
         let chosen = self.made.as_ref().map(|(kind, _)| kind).filter(|kind| **kind != self.asked);
-        let notes = self.trouble().into_iter().chain(chosen.map(|kind| format!("is {kind}")));
+        let notes = self.trouble().into_iter().chain(chosen.map(|kind| format!("chose {kind}")));
         Line {
             cells: [self.asked.clone(), threads.to_string(), setup, solve].into_iter().chain(counts).collect(),
             note: notes.collect::<Vec<_>>().join("; "),
@@ -315,7 +320,7 @@ impl IterationRow {
     }
 }
 
-/// An operator, and how often it was applied.
+/// An operator that counts its applications.
 struct Counted<'a, T> {
     operator: &'a dyn LinearOperator<T>,
     count: AtomicUsize,

@@ -1,53 +1,54 @@
-//! Speed against the number of unknowns, and against memory bandwidth: a line for each solver.
+//! Plots of rows per second and bytes per second over the number of unknowns, with one line per solver.
 
 use super::distinct;
 use crate::plot::{self, Axis, Picture, Point, SERIES, Svg, short};
 use crate::report::counted;
 
 const MARGIN: f64 = 24.0;
-/// Of one panel.
+/// Size of a panel.
 const SIZE: Point = (430.0, 250.0);
-/// Left of a panel, for its numbers.
+/// Space on the left of a panel for the numbers of its axis.
 const LEFT: f64 = 62.0;
-/// From the lower end of a panel to the upper end of the next.
+/// Distance from the lower end of a panel to the upper end of the next.
 const BELOW: f64 = 92.0;
-/// Between lines of the legend.
+/// Distance between two lines of the legend.
 const LINE: f64 = 18.0;
 
-/// What stands below the panels.
-const READING: [&str; 2] = [
-    "Higher is faster. On the right: the 9 numbers of a row that a solve by partitions moves, over its time; dashed and grey: what memory carries.",
-    "A system that is beyond the caches cannot be solved faster than that by partitions; within them it can.",
+/// The caption below the panels.
+const READING: [&str; 3] = [
+    "Higher is faster. The dashed grey lines are the measured bandwidth.",
+    "A partitioned solve moves 9 numbers per row. The right panel shows these bytes divided by the time.",
+    "Memory bandwidth limits a partitioned solve of a system that is larger than the caches.",
 ];
 
-/// What is drawn.
+/// The content of a plot.
 pub struct LineChart {
     pub title: String,
-    /// What is said below the title.
+    /// The line below the title.
     pub machine: String,
     pub pairs: Vec<Pair>,
 }
 
-/// Two panels side by side: rows a second, and bytes a second.
+/// Two panels side by side: rows per second and bytes per second.
 pub struct Pair {
     pub title: String,
     pub series: Vec<Series>,
-    /// Bytes of a row that a solve by partitions moves.
+    /// Bytes per row that a partitioned solve moves.
     pub bytes: f64,
-    /// Names of what bounds bytes a second, and GB/s.
+    /// Names and GB/s of the measured bandwidths.
     pub roofs: Vec<(String, f64)>,
-    /// From how many unknowns on a system lies beyond the caches.
+    /// Number of unknowns of the largest system that fits in the caches.
     pub cache: Option<f64>,
 }
 
 /// One solver.
 pub struct Series {
     pub solver: String,
-    /// None on a device.
+    /// `None` on a GPU.
     pub threads: Option<usize>,
-    /// Whether answers are taken as they are.
+    /// Whether verification was off.
     pub unverified: bool,
-    /// Unknowns and ns a row.
+    /// Pairs of the number of unknowns and ns per row.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -59,7 +60,7 @@ struct Axes {
 }
 
 impl LineChart {
-    /// Draws the pairs, one below the other.
+    /// Draw the pairs, one below the other.
     pub fn draw(&self) -> Picture {
         let mut svg = Svg::default();
         let width = 2.0 * (MARGIN + LEFT + SIZE.0) + 24.0;
@@ -93,7 +94,7 @@ impl LineChart {
             |f: fn(f64, f64) -> f64| self.series().flat_map(move |s| s.points.iter().map(move |p| f(p.0, p.1)));
         let bytes = self.pairs.iter().flat_map(|pair| {
             let moved = pair.series.iter().flat_map(|s| s.points.iter().map(|p| pair.bytes / p.1));
-            // Names stand above roofs.
+            // Leave space for the name above the line of a bandwidth.
             moved.chain(pair.roofs.iter().map(|roof| 1.4 * roof.1))
         });
         Axes {
@@ -103,7 +104,7 @@ impl LineChart {
         }
     }
 
-    /// A sample of every line; returns its lower end.
+    /// Draw a sample of each line. Returns the lower end of the legend.
     fn legend(&self, svg: &mut Svg, width: f64, solvers: &[(&str, Option<usize>)]) -> f64 {
         let (mut x, mut y) = (MARGIN, MARGIN + 58.0);
         let drawn = distinct(self.series().map(|s| (s.colour(), s.unverified, s.name())));
@@ -123,30 +124,30 @@ impl LineChart {
 }
 
 impl Series {
-    /// As the legend has it.
+    /// The name in the legend.
     fn name(&self) -> String {
         let unverified = if self.unverified { ", unverified" } else { "" };
         let threads = self.threads.map_or(String::new(), |threads| format!(", {}", counted(threads, "thread")));
         format!("{}{unverified}{threads}", self.solver)
     }
 
-    /// What has a colour of its own.
+    /// Solver and number of threads, which determine the colour.
     fn colour(&self) -> (&str, Option<usize>) {
         (&self.solver, self.threads)
     }
 }
 
 impl Pair {
-    /// Rows a second.
+    /// Draw rows per second.
     fn speed(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, Option<usize>)]) {
         frame(svg, corner, (&axes.n, &axes.rows), "rows per second");
         self.caches(svg, corner, axes);
         self.lines(svg, corner, solvers, |n, ns| (axes.n.place(n), axes.rows.place(1e9 / ns)));
     }
 
-    /// Bytes a second, up to memory bandwidth.
+    /// Draw bytes per second and the measured bandwidths.
     fn roofline(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, Option<usize>)]) {
-        frame(svg, corner, (&axes.n, &axes.bytes), "GB/s: 9 numbers a row, over the time");
+        frame(svg, corner, (&axes.n, &axes.bytes), "GB/s at 9 numbers per row");
         self.caches(svg, corner, axes);
         self.roofs(svg, corner, axes);
         self.lines(svg, corner, solvers, |n, ns| (axes.n.place(n), axes.bytes.place(self.bytes / ns)));
@@ -170,22 +171,22 @@ impl Pair {
         }
     }
 
-    /// Where systems become larger than the caches.
+    /// Mark the size from which systems exceed the caches.
     fn caches(&self, svg: &mut Svg, (x, y): Point, axes: &Axes) {
         let Some(at) = self.cache.map(|n| axes.n.place(n)).filter(|at| (0.0..=SIZE.0).contains(at)) else { return };
         svg.line((x + at, y), (x + at, y + SIZE.1), r#"class="frame" stroke-dasharray="2 3""#);
-        let words = "beyond the caches →";
-        // On the side that has room.
+        let words = "larger than the caches →";
+        // Write on the side with enough space.
         let (class, at) = if at + plot::length(words) + 12.0 > SIZE.0 {
             ("end soft num halo", at)
         } else {
             ("soft num halo", at + 5.0)
         };
-        let words = if class.starts_with("end") { "beyond the caches → " } else { words };
+        let words = if class.starts_with("end") { "larger than the caches → " } else { words };
         svg.text((x + at, y + SIZE.1 - 6.0), class, words);
     }
 
-    /// Lines with their names above, the lowest one's below where the next is near; names keep their distance.
+    /// Draw the bandwidths with their names. If the two lowest are close, the name of the lowest goes below its line.
     fn roofs(&self, svg: &mut Svg, (x, y): Point, axes: &Axes) {
         let mut roofs: Vec<_> = self.roofs.iter().collect();
         roofs.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -202,7 +203,7 @@ impl Pair {
     }
 }
 
-/// A line through points, and marks.
+/// Draw a line through points, with marks.
 fn line(svg: &mut Svg, (points, marks): (&[Point], &[Point]), colour: usize, unverified: bool) {
     let colour = colour % SERIES;
     let dashes = if unverified { r#" stroke-dasharray="4 3""# } else { "" };
@@ -216,7 +217,7 @@ fn line(svg: &mut Svg, (points, marks): (&[Point], &[Point]), colour: usize, unv
     }
 }
 
-/// Grid, numbers and names of the axes.
+/// Draw grid, numbers and names of the axes.
 fn frame(svg: &mut Svg, (x, y): Point, (right, up): (&Axis, &Axis), name: &str) {
     for tick in right.ticks(40.0) {
         let at = x + right.place(tick);
@@ -229,6 +230,6 @@ fn frame(svg: &mut Svg, (x, y): Point, (right, up): (&Axis, &Axis), name: &str) 
         svg.text((x - 6.0, at + 4.0), "end soft", &short(tick));
     }
     svg.rect((x, y), SIZE, r#"class="frame""#);
-    svg.text((x + 0.5 * SIZE.0, y + SIZE.1 + 31.0), "mid soft", "unknowns n");
+    svg.text((x + 0.5 * SIZE.0, y + SIZE.1 + 31.0), "mid soft", "number of unknowns n");
     svg.text((x, y - 7.0), "soft", name);
 }

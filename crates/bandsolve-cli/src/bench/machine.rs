@@ -1,24 +1,24 @@
-//! What the measurements ran on.
+//! The machine of the measurements.
 
 use crate::peers::Peer;
 use bandsolve::Simd;
 use serde_json::{Value, json};
 
-/// The machine in a few words.
+/// A short description of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineFacts {
     cpu: String,
     cores: usize,
     simd: &'static str,
-    /// Bytes of the last cache.
+    /// Size of the largest cache in bytes.
     pub cache: usize,
 }
 
-/// Assumed where the system does not tell: 32 MiB.
+/// Assumed size of the cache if the system does not report it.
 const DEFAULT_CACHE: usize = 32 << 20;
 
 impl MachineFacts {
-    /// As the operating system describes it.
+    /// The machine as the operating system describes it.
     pub fn here() -> MachineFacts {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -30,28 +30,28 @@ impl MachineFacts {
         }
     }
 
-    /// In one line.
+    /// The description in one line.
     pub fn summary(&self) -> String {
         let cores = crate::report::counted(self.cores, "core");
         format!("{}, {cores}, {} MiB of cache, simd {}", self.cpu, self.cache >> 20, self.simd)
     }
 
-    /// One line a fact.
+    /// The description and the libraries, one line each.
     pub fn text(&self, peers: Option<&[Peer]>) -> String {
         crate::report::columns(&self.lines(peers))
     }
 
-    /// Names and facts: the machine, and where the peers are, if there is something to compare with them.
+    /// Names and facts: the machine, and the files of the other libraries if the benchmark compares with them.
     pub fn lines(&self, peers: Option<&[Peer]>) -> Vec<(&'static str, String)> {
         let mut lines = vec![("machine", self.summary())];
         lines.extend(peers.iter().copied().flatten().map(|p| (p.name, p.path.display().to_string())));
         if peers.is_some_and(<[Peer]>::is_empty) {
-            lines.push(("peers", "none found: no LAPACK, OpenBLAS or MKL on this machine".into()));
+            lines.push(("libraries", "none to compare with: this machine has no LAPACK, OpenBLAS or MKL".into()));
         }
         lines
     }
 
-    /// For programs.
+    /// The description for the JSON report.
     pub fn json(&self, peers: Option<&[Peer]>) -> Value {
         let peers: Vec<_> =
             peers.iter().copied().flatten().map(|p| json!({ "name": p.name, "path": p.path })).collect();
@@ -59,7 +59,7 @@ impl MachineFacts {
     }
 }
 
-/// Size of the largest cache of the first core, as Linux tells it: `36608K`.
+/// Size of the largest cache of the first core. Linux reports it as `36608K`.
 fn last_cache() -> Option<usize> {
     let sizes = (0..8).filter_map(|index| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");

@@ -1,4 +1,4 @@
-//! `bandsolve bench methods`: every method beside LAPACK, on matrices that pivoting makes easy or hard.
+//! `bandsolve bench methods`: every method for tridiagonal systems and LAPACK, on easy and on hard matrices.
 
 use super::distinct;
 use super::dots::{Dot, DotChart, DotPanel};
@@ -11,10 +11,10 @@ use crate::exit::Failure;
 use crate::peers::Peer;
 use crate::plot::Picture;
 
-/// Measures, prints, draws.
+/// Measure the methods, and write the tables and the plot.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if a report cannot be written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = results::taken(measure, None)?;
@@ -34,7 +34,7 @@ pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     sweep.results("methods", &tables).write(measure, || Some(picture(&sweep.machine, &tables)))
 }
 
-/// A panel for each size and number type, kinds of data by colour.
+/// Draw one panel per size and number type, and one colour per kind of data.
 fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| table.data));
     let kind = |table: &Table| kinds.iter().position(|data| *data == table.data).unwrap_or(0);
@@ -45,7 +45,7 @@ fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
     };
     let panels = distinct(tables.iter().map(|table| (table.n, table.dtype))).iter().map(panel).collect();
     DotChart {
-        title: "Time of every method, factoring and solving: ns per row".into(),
+        title: "Time to factor and solve with each method (ns per row)".into(),
         machine: machine.summary(),
         across: 3,
         kinds: kinds.iter().map(|data| data.name()).collect(),
@@ -54,7 +54,7 @@ fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
     .draw()
 }
 
-/// The methods asked for, or all, at every number of threads.
+/// The requested methods, by default all, with every number of threads.
 fn own(args: &BenchMethodsArgs, threads: &[usize]) -> Vec<Own> {
     let verify: &[bool] = if args.raw { &[true, false] } else { &[true] };
     let mut own = Vec::new();

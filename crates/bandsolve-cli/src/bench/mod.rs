@@ -1,7 +1,7 @@
-//! `bandsolve bench`: speed of our solvers, their peers and memory, all in one process.
+//! `bandsolve bench`: times of bandsolve, of other libraries and of memory, measured in one process.
 //!
-//! Solvers take turns, so that a machine that becomes slower becomes slower for all of them; what a repetition
-//! overwrote is restored outside the timed part. Medians and minima are reported and nothing is ever asserted.
+//! The solvers run alternately, so a slowdown of the machine affects all of them. The inputs that a solver overwrites are restored
+//! outside of the timed part. The reports contain medians and minima. No test depends on a time.
 
 mod banded;
 mod batch;
@@ -35,11 +35,11 @@ use contest::Budget;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-/// Runs one measurement.
+/// Run one benchmark.
 ///
 /// # Errors
-/// [`Failure::Other`] if the report cannot be written, or there is no GPU to measure; [`Failure::Unsolved`] if its answers are
-/// not within the contract.
+/// [`Failure::Other`] if the report cannot be written or the GPU is missing. [`Failure::Unsolved`] if a solution of the GPU violates the
+/// accuracy contract.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.table {
         BenchTable::Tridiagonal(args) => tridiagonal::run(args),
@@ -55,7 +55,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
 }
 
-/// The numbers of threads to measure with: those asked for, or 1, 2 and all cores. Starts as many threads as needed.
+/// The numbers of threads to measure with, by default 1, 2 and all cores. Starts the global thread pool with the largest of them.
 fn threads(args: &ThreadsArgs) -> Result<Vec<usize>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads: Vec<usize> = match &args.threads {
@@ -66,22 +66,22 @@ fn threads(args: &ThreadsArgs) -> Result<Vec<usize>, Failure> {
     threads.dedup();
     let most = threads.last().map_or(1, |t| *t).max(cores);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(most).build_global();
-    pool.map_err(|e| Failure::Other(format!("{most} threads: {e}")))?;
+    pool.map_err(|e| Failure::Other(format!("cannot start {most} threads: {e}. Pass fewer with --threads")))?;
     Ok(threads)
 }
 
-/// The sizes asked for, or the usual ones: powers of two.
+/// The requested sizes, or the default ones, which are given as exponents of two.
 fn sizes(asked: Option<&[usize]>, usual: &[u32]) -> Vec<usize> {
     asked.map_or_else(|| usual.iter().map(|k| 1 << k).collect(), <[usize]>::to_vec)
 }
 
-/// How long each system is measured.
+/// The time for each system.
 fn budget(args: &MeasureArgs) -> Budget {
     let seconds = args.seconds.unwrap_or(if args.quick { 0.05 } else { 1.0 });
     Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } }
 }
 
-/// Each once, in the order of their first appearance.
+/// Remove duplicates, and keep the order of first appearance.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut kept = Vec::new();
     items.for_each(|item| {
@@ -92,17 +92,17 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     kept
 }
 
-/// Prints a table as soon as it is there, around a bar that goes one step on.
+/// Print a finished table above the progress bar, and advance the bar.
 fn show(text: &str, taken: bool, bar: &ProgressBar) -> Result<(), Failure> {
     bar.suspend(|| report::print_beside(text, taken))?;
     bar.inc(1);
     Ok(())
 }
 
-/// Behind the name of a method whose answers are taken as they are.
+/// Suffix of the name of a method that runs without verification.
 const UNVERIFIED: &str = " unverified";
 
-/// Work beyond a plain solve.
+/// Repairs that one solve needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RepairCounts {
     refinement_steps: usize,
@@ -114,17 +114,17 @@ impl RepairCounts {
         RepairCounts { refinement_steps: report.refinement_steps, fallback: report.fallback }
     }
 
-    /// What stands behind a line of a table.
+    /// The note at the end of a table line.
     fn note(self) -> &'static str {
         match self {
-            RepairCounts { fallback: true, .. } => "solved again by the pivoted method",
-            RepairCounts { refinement_steps: 1.., .. } => "refined",
+            RepairCounts { fallback: true, .. } => "fallback to the pivoted solver",
+            RepairCounts { refinement_steps: 1.., .. } => "iterative refinement",
             _ => "",
         }
     }
 }
 
-/// One solver on one system.
+/// The result of one solver for one system.
 #[derive(Debug, Clone)]
 struct BenchRow {
     solver: String,
@@ -133,18 +133,18 @@ struct BenchRow {
     ns_per_row_min: f64,
     repetitions: usize,
     backward_error: Option<f64>,
-    /// What a solver of ours did to reach it.
+    /// `None` for solvers of other libraries.
     repair: Option<RepairCounts>,
-    /// Why there is no answer.
+    /// Why the solver returned no solution.
     error: Option<String>,
-    /// How many times faster than the fastest `gtsv`.
+    /// Time of the fastest `gtsv` divided by this time.
     speedup_over_gtsv: Option<f64>,
-    /// Time in units of the yardstick, at the same number of threads.
+    /// This time divided by the time of the yardstick with the same number of threads.
     times_yardstick: Option<f64>,
 }
 
 impl BenchRow {
-    /// Whether this is LAPACK's routine, in whatever library, or what takes its place on a GPU.
+    /// Whether this is the LAPACK routine of any library, or the corresponding routine of cuSPARSE.
     fn is_gtsv(&self) -> bool {
         ["gtsv", "gbsv", "gtsv2", "InterleavedBatch"].iter().any(|routine| self.solver.ends_with(routine))
     }
@@ -153,17 +153,16 @@ impl BenchRow {
         self.solver == yardstick::NAME
     }
 
-    /// The solver, verified or not.
+    /// The name of the solver without the suffix [`UNVERIFIED`].
     fn method(&self) -> &str {
         self.solver.strip_suffix(UNVERIFIED).unwrap_or(&self.solver)
     }
 
-    /// Whether the answer was checked; `None` for solvers that are not ours.
+    /// Whether the solution was verified; `None` for solvers of other libraries.
     fn verified(&self) -> Option<bool> {
         self.repair.map(|_| !self.solver.ends_with(UNVERIFIED))
     }
 
-    /// Whether the answer was refined or solved again.
     fn repaired(&self) -> bool {
         self.repair.is_some_and(|r| r.fallback || r.refinement_steps > 0)
     }
@@ -194,7 +193,7 @@ fn ratio(r: Option<f64>) -> String {
     r.map_or("-".to_string(), |r| format!("{r:.2}"))
 }
 
-/// Fills in the ratios: to the fastest `gtsv`, and to the yardstick at the same number of threads.
+/// Compute both ratios: to the fastest `gtsv`, and to the yardstick with the same number of threads.
 fn compare(rows: &mut [BenchRow]) {
     let solved = rows.iter().filter(|r| r.error.is_none());
     let gtsv = solved.filter(|r| r.is_gtsv()).map(|r| r.ns_per_row).min_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! `bandsolve bench poisson`: Poisson problems on boxes by every method, beside MKL's fast solver.
+//! `bandsolve bench poisson`: Poisson problems on boxes with every method, compared with MKL's fast Poisson solver.
 
 use super::contest::{self, Contestant, MeasuredAnswer};
 use super::dots::{DotChart, DotPanel};
@@ -18,20 +18,20 @@ use bandsolve_poisson::{Poisson, PoissonMethod, RadixComparison, compare_radices
 use serde_json::json;
 use std::time::Instant;
 
-/// The name of MKL's row.
+/// Name of MKL's solver.
 const MKL: &str = "mkl";
-/// Words a point that no solver by transforms and elimination can avoid: f is read, coefficients are written and read, u is written, and f is
-/// read again for the residual.
+/// Words per point that a solver with transforms and elimination moves at least: it reads f, writes and reads the coefficients, writes u,
+/// and reads f again for the residual.
 const WORDS: usize = 5;
 
-/// Measures every box.
+/// Measure every box.
 ///
 /// # Errors
-/// [`Failure::Usage`] for methods that are not known and boxes beyond memory, [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Usage`] if a method is unknown or a box does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, None)?;
     let threads = super::threads(&args.threads)?;
-    // All sizes are checked before anything is measured.
+    // A size that does not fit must fail before the first measurement.
     for shape in args.shape.iter().flatten() {
         affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
             .map_err(|why| Failure::Usage(format!("--shape {}: {why}", sizes(shape))))?;
@@ -44,7 +44,7 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let methods = args.method.iter().map(|name| {
         PoissonMethod::from_name(name).ok_or_else(|| {
             let known: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-            Failure::Usage(format!("no method `{name}`; there are: {}", known.join(", ")))
+            Failure::Usage(format!("unknown method `{name}`. Choose one of: {}", known.join(", ")))
         })
     });
     let methods: Vec<PoissonMethod> = methods.collect::<Result<_, _>>()?;
@@ -72,18 +72,18 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
         panels.push(DotPanel::of(sizes(shape), &rows, f64::EPSILON));
         sheets.push(sheet);
     }
-    let title = "Time of Poisson problems: ns per point".to_string();
+    let title = "Time to solve Poisson problems (ns per grid point)".to_string();
     let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec!["random"], panels };
     Results::here("poisson", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
-/// Memory that all share.
+/// Memory that all solvers share.
 struct PoissonMemory {
     f: Vec<f64>,
     u: Vec<f64>,
 }
 
-/// max |f − A·u| / (Σ|a|·max|u| + |f|) with 2, 4 or 6 on the diagonal and −1 beside it.
+/// max |f − A·u| / (Σ|a|·max|u| + |f|). The diagonal of A is 2 in 1D, 4 in 2D and 6 in 3D, and the off-diagonal entries are −1.
 fn backward_error(shape: &[usize], f: &[f64], u: &[f64]) -> f64 {
     let largest = u.iter().fold(0.0_f64, |largest, u| largest.max(u.abs()));
     let weight = 4.0 * shape.len() as f64;
@@ -126,7 +126,7 @@ impl PoissonContest<'_> {
         contest::run(&mut contestants, points, budget, &mut work, check)
     }
 
-    /// A solve by a plan that is there, verified.
+    /// A verified solve with a plan made beforehand.
     fn ours<'a>(&self, method: PoissonMethod, threads: usize) -> Contestant<'a, PoissonMemory> {
         let planned = Poisson::new(self.shape).method(method).threads(threads).plan::<f64>();
         let mut made =
@@ -150,7 +150,7 @@ impl PoissonContest<'_> {
             mkl.use_threads(threads);
             planned.load(&work.f);
             let started = Instant::now();
-            let solved = planned.solve().map_err(|status| format!("status {status}"));
+            let solved = planned.solve().map_err(|status| format!("MKL returned status {status}"));
             let time = started.elapsed();
             planned.store(&mut work.u);
             solved.map(|()| time)
@@ -163,37 +163,42 @@ fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
     let columns = vec![
         SOLVER,
         THREADS,
-        column("ns/point", 9, "median time over the number of points, in nanoseconds"),
-        column("min", 9, "the same of the fastest repetition"),
-        column("x mkl", 7, "how many times faster than d_helmholtz_2d or d_helmholtz_3d of MKL with as many threads"),
+        column("ns per point", 12, "median time divided by the number of grid points, in nanoseconds"),
+        column("min", 9, "time of the fastest repetition divided by the number of grid points, in nanoseconds"),
         column(
-            "/memory",
-            8,
-            "time over that of memory, with as many threads, for 5 words a point: f twice, coefficients twice, and u",
+            "speedup vs mkl",
+            14,
+            "time of d_helmholtz_2d or d_helmholtz_3d of MKL divided by this time, with the same number of threads",
+        ),
+        column(
+            "time/memory",
+            11,
+            "time divided by the time to move 5 words per grid point through memory with the same number of threads: f and the \
+             coefficients twice, u once",
         ),
         BACKWARD,
     ];
-    let beside = |row: &BenchRow| rows.iter().find(|other| other.solver == MKL && other.threads == row.threads);
+    let same_threads = |row: &BenchRow| rows.iter().find(|other| other.solver == MKL && other.threads == row.threads);
     let line = |row: &BenchRow| Line {
         cells: vec![
             row.solver.clone(),
             row.threads.to_string(),
             format!("{:.2}", row.ns_per_row),
             format!("{:.2}", row.ns_per_row_min),
-            ratio(beside(row).map(|mkl| mkl.ns_per_row / row.ns_per_row)),
+            ratio(same_threads(row).map(|mkl| mkl.ns_per_row / row.ns_per_row)),
             ratio(row.times_yardstick),
             row.error_text(),
         ],
         note: row.note().into(),
     };
     Sheet {
-        title: format!("{}, f64, u = 0 at the sides", sizes(shape)),
+        title: format!("{}, f64, u = 0 on all sides", sizes(shape)),
         columns,
         lines: rows.iter().map(line).collect(),
     }
 }
 
-/// Radix 4 beside radix 2.
+/// Compare block cyclic reduction with radix 2 and radix 4.
 fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, taken: bool) -> Result<(), Failure> {
     let sizes = |from: u32, to: u32| (from..=to).map(|k| (1 << k) - 1);
     let ends = if args.measure.quick { [(3, 5), (2, 3)] } else { [(7, 10), (5, 6)] };
@@ -207,15 +212,15 @@ fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, t
     for threads in threads {
         let rows = compare_radices(&shapes, if args.measure.quick { 1 } else { 5 }, *threads)?;
         let sheet = Sheet {
-            title: format!("block cyclic reduction, radix 2 beside radix 4, {}", report::counted(*threads, "thread")),
+            title: format!("block cyclic reduction, radix 2 and radix 4, {}", report::counted(*threads, "thread")),
             columns: vec![
                 SheetColumn { width: 16, ..column("box", 16, "") },
-                column("systems 2", 10, "tridiagonal systems that radix 2 solves"),
-                column("systems 4", 10, "the same of radix 4"),
-                column("ms 2", 10, "least time of radix 2, in milliseconds"),
-                column("ms 4", 10, "the same of radix 4"),
-                column("ratio", 7, "time of radix 2 over that of radix 4"),
-                column("expected", 9, "the same of the numbers of systems"),
+                column("systems, radix 2", 16, "number of tridiagonal systems that radix 2 solves"),
+                column("systems, radix 4", 16, "number of tridiagonal systems that radix 4 solves"),
+                column("ms, radix 2", 11, "shortest time with radix 2, in milliseconds"),
+                column("ms, radix 4", 11, "shortest time with radix 4, in milliseconds"),
+                column("time ratio", 10, "time with radix 2 divided by time with radix 4"),
+                column("system ratio", 12, "number of systems of radix 2 divided by number of systems of radix 4"),
             ],
             lines: rows.iter().map(radix_line).collect(),
         };
@@ -253,7 +258,7 @@ mod tests {
             assert!(rows.len() >= 8 && rows.iter().all(|row| row.error.is_none()), "{rows:?}");
             // MKL's transforms lose some digits.
             assert!(rows.iter().all(|row| row.backward_error.unwrap() < 1e-13), "{rows:?}");
-            assert!(sheet(shape, &rows).text().contains("ns/point"));
+            assert!(sheet(shape, &rows).text().contains("ns per point"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Results of a benchmark, written as JSON, as a picture, as a page.
+//! Results of a benchmark, written as JSON, as a plot or as an HTML page.
 
 use super::machine::MachineFacts;
 use super::sheet::Sheet;
@@ -15,11 +15,11 @@ use std::path::Path;
 pub struct Results {
     /// The name of the benchmark on the command line.
     pub bench: &'static str,
-    /// Where it was made: names and facts.
+    /// Names and facts of the machine.
     pub about: Vec<(&'static str, String)>,
-    /// For programs.
+    /// The JSON report.
     pub json: Value,
-    /// What was printed.
+    /// The printed tables.
     pub sheets: Vec<Sheet>,
 }
 
@@ -36,10 +36,10 @@ impl Results {
         Results { bench, about: machine.lines(peers), json, sheets }
     }
 
-    /// Writes what was asked for; draws only if there is something to draw for.
+    /// Write the requested files. Calls `draw` only if one of them contains the plot.
     ///
     /// # Errors
-    /// [`Failure::Other`] if something cannot be written.
+    /// [`Failure::Other`] if a file cannot be written.
     pub fn write(&self, args: &MeasureArgs, draw: impl FnOnce() -> Option<Picture>) -> Result<(), Failure> {
         if let Some(path) = &args.json {
             report::write_json(path, &self.json)?;
@@ -55,10 +55,10 @@ impl Results {
     }
 }
 
-/// Refuses outputs to the same file, or to the matrix that is read; returns whether one of them takes standard output.
+/// Check the output files. Returns whether one of them is standard output.
 ///
 /// # Errors
-/// [`Failure::Usage`].
+/// [`Failure::Usage`] if two outputs are the same file, or an output is the input matrix.
 pub fn taken(args: &MeasureArgs, matrix: Option<&Path>) -> Result<bool, Failure> {
     let outputs = [("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)];
     report::check_outputs(&outputs, matrix.as_slice())

@@ -1,72 +1,75 @@
-//! Tables of a measurement, for terminals and for pages.
+//! Tables of measurements, for terminals and HTML pages.
 
 use super::{BenchRow, ratio};
 
 /// One table.
 #[derive(Debug, Clone)]
 pub struct Sheet {
-    /// What was measured.
+    /// The measured system.
     pub title: String,
-    /// Names begin on the left of the first column; numbers stand on the right of theirs.
+    /// The first column is aligned to the left, the others to the right.
     pub columns: Vec<SheetColumn>,
-    /// A cell for each column.
+    /// Lines with one cell per column.
     pub lines: Vec<Line>,
 }
 
 /// One column.
 #[derive(Debug, Clone)]
 pub struct SheetColumn {
-    /// Its heading.
+    /// The heading.
     pub name: &'static str,
-    /// Characters that it takes in a terminal.
+    /// Number of characters in a terminal.
     pub width: usize,
-    /// What its numbers are.
+    /// The explanation on an HTML page.
     pub meaning: &'static str,
 }
 
 /// One line.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// In the order of the columns.
+    /// One cell per column.
     pub cells: Vec<String>,
-    /// What stands behind them.
+    /// A note after the last cell.
     pub note: String,
 }
 
-/// A column.
+/// A column from its heading, width and explanation.
 pub const fn column(name: &'static str, width: usize, meaning: &'static str) -> SheetColumn {
     SheetColumn { name, width, meaning }
 }
 
-/// Columns that many tables have.
+/// The first column of most tables.
 pub const SOLVER: SheetColumn = column("solver", 12, "");
-/// Of our solvers.
-pub const THREADS: SheetColumn = column("threads", 7, "how many threads the solver has");
-/// How good an answer is.
-pub const BACKWARD: SheetColumn =
-    column("backward", 9, "backward error of the answer: how much the system had to change for it to be exact");
+/// The number of threads.
+pub const THREADS: SheetColumn = column("threads", 7, "number of threads that the solver uses");
+/// The backward error.
+pub const BACKWARD: SheetColumn = column(
+    "backward error",
+    14,
+    "the smallest relative change of the matrix and the right-hand side for which the solution is exact",
+);
 
 impl Sheet {
-    /// Of a contest in which `peer` is what others' solvers are called.
+    /// A table that compares with the routine `peer` of other libraries.
     pub(super) fn of(title: String, rows: &[BenchRow], peer: Routine) -> Sheet {
         let columns = vec![
             SheetColumn { width: 22, ..SOLVER },
             THREADS,
-            column("ns/row", 9, "median time over the number of rows, in nanoseconds"),
-            column("min", 9, "the same of the fastest repetition"),
+            column("ns per row", 10, "median time divided by the number of rows, in nanoseconds"),
+            column("min", 9, "time of the fastest repetition divided by the number of rows, in nanoseconds"),
             peer.column(),
             column(
-                "/yardstick",
-                10,
-                "time in units of the yardstick: the time that memory takes, with as many threads, to move the 9 words a row \
-                 that a solve by partitions moves",
+                "time/yardstick",
+                14,
+                "time divided by the time of the yardstick. The yardstick moves 9 words per row through memory with the same \
+                 number of threads, as many as a partitioned solve moves.",
             ),
             BACKWARD,
         ];
         Sheet { title, columns, lines: rows.iter().map(BenchRow::line).collect() }
     }
 
-    /// For a terminal.
+    /// The table for a terminal.
     pub fn text(&self) -> String {
         let longest = self.lines.iter().map(|line| line.cells[0].chars().count()).max().unwrap_or(0);
         let heads: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
@@ -91,20 +94,24 @@ impl Sheet {
     }
 }
 
-/// The routine of other libraries that ours is compared with.
+/// The routine of other libraries in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routine {
-    /// Tridiagonal systems.
+    /// The routine for tridiagonal systems.
     Gtsv,
-    /// Banded systems.
+    /// The routine for banded systems.
     Gbsv,
 }
 
 impl Routine {
     fn column(self) -> SheetColumn {
         match self {
-            Routine::Gtsv => column("x gtsv", 8, "how many times faster than the fastest gtsv of another library"),
-            Routine::Gbsv => column("x gbsv", 8, "how many times faster than the fastest gbsv of another library"),
+            Routine::Gtsv => {
+                column("speedup vs gtsv", 15, "time of the fastest gtsv of another library divided by this time")
+            }
+            Routine::Gbsv => {
+                column("speedup vs gbsv", 15, "time of the fastest gbsv of another library divided by this time")
+            }
         }
     }
 }
@@ -126,12 +133,12 @@ impl BenchRow {
         }
     }
 
-    /// The backward error.
+    /// The backward error in two digits.
     pub fn error_text(&self) -> String {
         crate::report::error(self.backward_error)
     }
 
-    /// What it took to answer, or why there is no answer.
+    /// The repair that the solution needed, or the reason why the solver returned none.
     pub fn note(&self) -> &str {
         match (&self.error, self.repair) {
             (Some(error), _) => error,

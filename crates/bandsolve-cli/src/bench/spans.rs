@@ -1,4 +1,4 @@
-//! Times in two parts as a picture: a line for each name, set-up and solve as dots on one axis, and what came of it behind them.
+//! Dot plots of set-up time and solve time: one line per preconditioner, with the result at its end.
 
 use crate::plot::{self, Axis, Picture, Point, Svg, short};
 
@@ -6,14 +6,14 @@ const MARGIN: f64 = 24.0;
 const LINE: f64 = 20.0;
 const PANEL: f64 = 420.0;
 const GAP: f64 = 16.0;
-/// Above the lines of a panel, and below them.
+/// Space above the lines of a panel, and below them.
 const HEAD: f64 = 30.0;
 const FOOT: f64 = 48.0;
 
-/// What is drawn: panels one below the other.
+/// The content of a plot: panels one below the other.
 pub struct SpanChart {
     pub title: String,
-    /// What is said below the title.
+    /// The line below the title.
     pub machine: String,
     pub panels: Vec<SpanPanel>,
 }
@@ -27,22 +27,22 @@ pub struct SpanPanel {
 /// One line.
 pub struct SpanLine {
     pub name: String,
-    /// To set up and to solve, in milliseconds, where there is something to tell.
+    /// Set-up time and solve time in milliseconds; `None` if the set-up failed.
     pub times: Option<[f64; 2]>,
-    /// What came of it.
+    /// The result.
     pub note: String,
-    /// Whether that is not what was asked for.
+    /// Whether the iteration did not converge or returned an error.
     pub failed: bool,
 }
 
-/// Colours of the two parts.
-const PARTS: [(usize, &str); 2] = [(4, "to set up"), (0, "to solve")];
+/// Colours of the two times.
+const PARTS: [(usize, &str); 2] = [(4, "set-up time"), (0, "solve time")];
 
 impl SpanChart {
-    /// Draws the panels.
+    /// Draw the panels.
     pub fn draw(&self) -> Picture {
         let spans = || self.panels.iter().flat_map(|panel| &panel.spans);
-        // What takes less than a microsecond is drawn there.
+        // Times below one microsecond are drawn at one microsecond.
         let axis = Axis::over(spans().filter_map(|span| span.times).flatten().map(|t| t.max(1e-3)), PANEL);
         let widest = |words: fn(&SpanLine) -> &str| spans().map(|span| plot::length(words(span))).fold(0.0, f64::max);
         let left = MARGIN + widest(|span| &span.name) + GAP;
@@ -62,7 +62,7 @@ impl SpanChart {
     }
 }
 
-/// What the colours mean; returns its right end.
+/// Draw the meaning of the colours. Returns the right end of the legend.
 fn legend(svg: &mut Svg, (x, y): Point) -> f64 {
     let mut at = x + 6.0;
     for (colour, words) in PARTS {
@@ -87,7 +87,7 @@ impl SpanPanel {
             svg.line((at, y), (at, y + height), r#"class="grid""#);
             svg.text((at, y + height + 14.0), "mid soft", &short(tick));
         }
-        svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "milliseconds: left is faster");
+        svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "milliseconds (less is faster)");
         for (k, span) in self.spans.iter().enumerate() {
             span.draw(svg, (x, y + LINE * (k as f64 + 0.5)), axis);
         }
@@ -99,10 +99,7 @@ impl SpanLine {
         svg.text((x - GAP, y + 4.0), "end", &self.name);
         svg.text((x + PANEL + GAP, y + 4.0), "", &self.note);
         let Some(times) = self.times else { return };
-        svg.group(
-            "dot",
-            &format!("{}: {:.3} ms to set up, {:.3} ms to solve; {}", self.name, times[0], times[1], self.note),
-        );
+        svg.group("dot", &format!("{}: set-up {:.3} ms, solve {:.3} ms; {}", self.name, times[0], times[1], self.note));
         for (part, ((colour, _), time)) in PARTS.into_iter().zip(times).enumerate() {
             let at = (x + axis.place(time.max(1e-3)), y);
             if part == 1 && self.failed {

@@ -1,4 +1,4 @@
-//! `bandsolve bench sparse`: tridiagonal systems with sparse right-hand sides, skipped where they are zero or written out.
+//! `bandsolve bench sparse`: tridiagonal systems with sparse right-hand sides, compared with dense ones.
 
 use super::contest::{self, Contestant, TimedSolve};
 use super::dots::{DotChart, DotPanel};
@@ -17,14 +17,14 @@ use bandsolve_gallery::Random;
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// The solver that all others are compared to.
-const WRITTEN_OUT: &str = "written out";
+/// Name of the baseline: a solve with dense right-hand sides.
+const DENSE: &str = "dense";
 
-/// Measures every number of entries, or the columns of a file.
+/// Measure every number of entries, or the columns of a file.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
-/// written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the report
+/// cannot be written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     let threads = super::threads(&args.threads)?;
@@ -51,7 +51,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         sheets.push(sheet);
     }
     let data = if args.dominant { "dominant" } else { "random" };
-    let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
+    let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix (ns per row and right-hand side)");
     let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Results::here("sparse", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
@@ -67,9 +67,11 @@ struct SparseRhs {
 impl SparseRhs {
     fn random(n: usize, columns: usize, entries: usize) -> Result<Self, Failure> {
         if entries > n {
-            return Err(Failure::Usage(format!("--entries {entries}: columns of {n} rows have at most as many")));
+            return Err(Failure::Usage(format!(
+                "--entries {entries}: a right-hand side of {n} rows has at most {n} entries. Pass a smaller number"
+            )));
         }
-        // Pointers, and rows and values of the right-hand sides and of the solutions.
+        // Per column: a pointer, and rows and values of the right-hand side and of the solution.
         affordable(&[columns, 1 + 4 * entries], 8)
             .map_err(|why| Failure::Usage(format!("--columns {columns} --entries {entries}: {why}")))?;
         let mut random = Random::new(entries as u64);
@@ -81,12 +83,13 @@ impl SparseRhs {
         })
     }
 
-    /// The columns of a matrix of at most `n` rows.
+    /// Read the columns of a matrix with at most `n` rows.
     fn read(path: &std::path::Path, n: usize) -> Result<Self, Failure> {
         let a = io::read_columns(path)?;
         io::check_real(&a, path)?;
         if a.n_rows > n {
-            return Err(Failure::Usage(format!("--matrix has {} rows, more than --n {n}", a.n_rows)));
+            let rows = a.n_rows;
+            return Err(Failure::Usage(format!("--matrix has {rows} rows, but --n is {n}. Pass --n {rows} or more")));
         }
         if a.rows.is_empty() {
             return Err(Failure::in_file(&io::name(path), "the matrix has no entries"));
@@ -96,7 +99,7 @@ impl SparseRhs {
         entries.sort_unstable_by_key(|(j, i, _)| (*j, *i));
         let pointers = (0..=a.n_cols).map(|j| entries.partition_point(|entry| entry.0 < j)).collect();
         Ok(Self {
-            name: format!("{} columns, {} entries, of {}", a.n_cols, entries.len(), io::short_name(path)),
+            name: format!("{} columns of {} with {} entries in total", a.n_cols, io::short_name(path), entries.len()),
             pointers,
             rows: entries.iter().map(|entry| entry.1).collect(),
             values: entries.iter().map(|entry| entry.2).collect(),
@@ -113,11 +116,11 @@ struct SparseSystem {
     a: Tridiagonal<'static, f64>,
     dominant: bool,
     columns: SparseRhs,
-    /// The right-hand sides written out; empty where that takes too much memory.
+    /// The right-hand sides as a dense array; empty if it exceeds [`DENSE_MAX_WORDS`].
     dense: Vec<f64>,
 }
 
-/// Words that right-hand sides may take when they are written out.
+/// Maximum number of words of the dense right-hand sides: 1 GiB.
 const DENSE_MAX_WORDS: usize = 1 << 27;
 
 /// Memory that all solvers share.
@@ -155,7 +158,7 @@ impl SparseSystem {
 
     fn contest(&self, threads: &[usize], budget: contest::Budget) -> Vec<BenchRow> {
         let mut contestants: Vec<Contestant<'_, SparseMemory>> = Vec::new();
-        for (name, way) in [(WRITTEN_OUT, Way::WrittenOut), ("csc2dense", Way::Full), ("csc2csc", Way::Pruned)] {
+        for (name, way) in [(DENSE, Way::Dense), ("csc2dense", Way::Full), ("csc2csc", Way::Pruned)] {
             if way == Way::Pruned || !self.dense.is_empty() {
                 contestants.extend(threads.iter().map(|&threads| {
                     let solve = self.ours(way, threads);
@@ -183,7 +186,7 @@ impl SparseSystem {
             let started = Instant::now();
             let factor = plan.factor(&self.a).map_err(|e| e.to_string())?;
             let solved = match way {
-                Way::WrittenOut => factor.solve_into(&self.dense, &mut work.x),
+                Way::Dense => factor.solve_into(&self.dense, &mut work.x),
                 Way::Full => factor.solve_sparse_into(Op::Plain, &self.rhs(), &mut work.x),
                 Way::Pruned => {
                     let x = CscMut::new(self.a.n(), &self.columns.pointers, &mut work.rows, &mut work.values);
@@ -205,9 +208,13 @@ impl SparseSystem {
         let columns = vec![
             SOLVER,
             THREADS,
-            column("ms", 12, "median time of all columns, in milliseconds"),
-            column("µs/column", 12, "the same of one column, in microseconds"),
-            column("x written out", 13, "how many times faster than right-hand sides that are written out"),
+            column("ms", 12, "median time for all right-hand sides, in milliseconds"),
+            column("µs per column", 13, "median time per right-hand side, in microseconds"),
+            column(
+                "speedup vs dense",
+                16,
+                "time with dense right-hand sides divided by this time, with the same number of threads",
+            ),
             BACKWARD,
         ];
         Sheet {
@@ -219,7 +226,7 @@ impl SparseSystem {
 
     fn line(&self, rows: &[BenchRow], row: &BenchRow) -> Line {
         let ns = row.ns_per_row * self.a.n() as f64;
-        let dense = rows.iter().find(|other| other.solver == WRITTEN_OUT && other.threads == row.threads);
+        let dense = rows.iter().find(|other| other.solver == DENSE && other.threads == row.threads);
         Line {
             cells: vec![
                 row.solver.clone(),
@@ -234,24 +241,24 @@ impl SparseSystem {
     }
 }
 
-/// A line about it, where the system tells.
+/// A line about the peak memory, if the system reports it.
 fn memory() -> String {
     peak_memory()
-        .map_or(String::new(), |peak| format!("  largest memory so far: {:.0} MiB\n", peak as f64 / (1 << 20) as f64))
+        .map_or(String::new(), |peak| format!("  peak memory so far: {:.0} MiB\n", peak as f64 / (1 << 20) as f64))
 }
 
-/// What becomes of the right-hand sides.
+/// The representations of right-hand sides and solutions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Written out beforehand, solved in full.
-    WrittenOut,
-    /// Sparse, solutions in full.
+    /// Dense right-hand sides, full solutions.
+    Dense,
+    /// Sparse right-hand sides, full solutions.
     Full,
-    /// Sparse, as many of the largest entries of the solution as the right-hand side has.
+    /// Sparse right-hand sides. Each solution keeps as many of its largest entries as its right-hand side has.
     Pruned,
 }
 
-/// Bytes of memory that this process has had at most, where the system says so.
+/// Peak memory of this process in bytes, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! `bandsolve bench spmv`: products of sparse matrices and vectors, beside MKL and what memory gives.
+//! `bandsolve bench spmv`: products of sparse matrices and vectors, compared with MKL and memory bandwidth.
 
 use super::contest::{self, Contestant, MeasuredAnswer, TimedSolve};
 use super::dots::{DotChart, DotPanel};
@@ -29,23 +29,23 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-/// What reads as many numbers as the matrix has entries, and does nothing else.
+/// Name of the loop that adds up as many numbers as the matrix has entries. Its speed is the memory bandwidth.
 const READ: &str = "read";
-/// The product with the schedule that fits.
+/// Name of the product with automatic scheduling.
 const PLAIN: &str = "product";
-/// The product of a matrix that was made ready for many.
+/// Name of the product of a [`PreparedProduct`].
 const PREPARED: &str = "prepared";
 
-/// Measures every kind of matrix, or that of a file.
+/// Measure every kind of matrix, or the matrix of a file.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
-/// written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the report
+/// cannot be written.
 pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure, args.matrix.as_deref())?;
     let threads = super::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 10_000 } else { 1_000_000 }).max(1);
-    // Up to 9 entries a row, and vectors.
+    // At most 9 entries per row, and the vectors.
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
     let cases = match &args.matrix {
         Some(path) => vec![(io::short_name(path), real_matrix(path)?)],
@@ -65,7 +65,7 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
         panels.push(DotPanel::of(name.clone(), &rows, f64::EPSILON));
         sheets.push(sheet);
     }
-    let title = "Time of sparse products: ns per row".to_string();
+    let title = "Time of one sparse matrix-vector product (ns per row)".to_string();
     let chart = DotChart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Results::here("spmv", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
@@ -73,10 +73,10 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
 fn real_matrix(path: &Path) -> Result<Csr<'static, f64, u32>, Failure> {
     let file = io::read_matrix(path)?;
     if file.n_rows == 0 {
-        return Err(Failure::in_file(&io::name(path), "the matrix is empty"));
+        return Err(Failure::in_file(&io::name(path), "the matrix has no rows"));
     }
     if file.values.is_complex() {
-        return Err(Failure::in_file(&io::name(path), "the matrix is complex: products are timed in real numbers"));
+        return Err(Failure::in_file(&io::name(path), "the matrix is complex; this benchmark requires a real matrix"));
     }
     csr(&file)
 }
@@ -110,15 +110,16 @@ fn matrix(kind: SpmvKind, n: usize) -> Csr<'static, f64, u32> {
     Csr::new(n, pointers, columns, random.uniform_vec(entries, -1.0, 1.0)).expect("columns below n")
 }
 
-/// Memory that all share.
+/// Memory that all products share.
 struct SpmvMemory {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Whether y was written, and the largest |yᵢ − Σ aᵢⱼ·xⱼ| over Σ |aᵢⱼ·xⱼ|.
+    /// Whether the last run wrote A·x to `y`.
     is_product: bool,
 }
 
 impl SpmvMemory {
+    /// The largest |yᵢ − Σ aᵢⱼ·xⱼ| / Σ |aᵢⱼ·xⱼ| of all rows.
     fn check(&self, a: &Csr<'_, f64, u32>) -> MeasuredAnswer {
         let of_row = |i: usize| {
             let product = |(j, value): (usize, f64)| value * self.x[j];
@@ -137,7 +138,7 @@ fn contest(
 ) -> Result<Vec<BenchRow>, Failure> {
     let pools = threads.iter().map(|t| rayon::ThreadPoolBuilder::new().num_threads(*t).build());
     let pools = pools.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::Other(e.to_string()))?;
-    // MKL optimizes a matrix for as many threads as it uses then.
+    // MKL optimizes a matrix for the current number of threads.
     let of_mkl: Vec<(usize, &str, MklMatrix<'_>)> = threads
         .iter()
         .flat_map(|threads| [(*threads, "mkl", false), (*threads, "mkl optimized", true)])
@@ -176,7 +177,7 @@ fn contest(
             let solve: TimedSolve<'_, SpmvMemory> = Box::new(move |work| {
                 mkl.inspect(|mkl| mkl.use_threads(threads));
                 let started = Instant::now();
-                matrix.multiply(&work.x, &mut work.y).map_err(|status| format!("status {status}"))?;
+                matrix.multiply(&work.x, &mut work.y).map_err(|status| format!("MKL returned status {status}"))?;
                 work.is_product = true;
                 Ok(started.elapsed())
             });
@@ -189,7 +190,7 @@ fn contest(
     Ok(contest::run(&mut contestants, a.rows().max(1), budget, &mut work, |work| work.check(a)))
 }
 
-/// What fills y, on the threads of a pool.
+/// Time a function that writes y, on the threads of a pool.
 fn timed<'a>(
     pool: &'a ThreadPool,
     is_product: bool,
@@ -231,7 +232,7 @@ where
     })
 }
 
-/// Bytes of an entry: its value and its column.
+/// Bytes per entry: its value and its column.
 const ENTRY: usize = 12;
 
 fn sheet(name: &str, a: &Csr<'_, f64, u32>, rows: &[BenchRow]) -> Sheet {
@@ -239,28 +240,28 @@ fn sheet(name: &str, a: &Csr<'_, f64, u32>, rows: &[BenchRow]) -> Sheet {
         SheetColumn { width: 18, ..SOLVER },
         THREADS,
         column("ms", 9, "median time, in milliseconds"),
-        column("GB/s", 7, "bytes of the entries that were read, over the median time"),
-        column("of read", 8, "this speed beside that of `read` with as many threads"),
+        column("GB/s", 7, "bytes of the matrix entries divided by the median time"),
+        column("of read", 8, "this bandwidth divided by the bandwidth of `read` with the same number of threads"),
         column(
-            "x mkl",
-            7,
-            "how many times faster than mkl_sparse_d_mv with as many threads, without mkl_sparse_optimize",
+            "speedup vs mkl",
+            14,
+            "time of mkl_sparse_d_mv without mkl_sparse_optimize divided by this time, with the same number of threads",
         ),
         BACKWARD,
     ];
     let plan = ProductPlan::new(a);
     let schedule = format!("{:?}", plan.schedule()).to_lowercase();
-    let near = if plan.is_scattered() { "far from each other" } else { "near each other" };
+    let near = if plan.is_scattered() { "scattered columns" } else { "neighboring columns" };
     let entries = a.entries();
     Sheet {
-        title: format!("{name}: {} rows, {entries} entries, f64; schedule {schedule}, columns {near}", a.rows()),
+        title: format!("{name}: {} rows, {entries} entries, f64; {schedule} schedule, {near}", a.rows()),
         columns,
         lines: rows.iter().map(|row| line(a, rows, row)).collect(),
     }
 }
 
 fn line(a: &Csr<'_, f64, u32>, rows: &[BenchRow], row: &BenchRow) -> Line {
-    let beside = |solver: &str| rows.iter().find(|other| other.solver == solver && other.threads == row.threads);
+    let same_threads = |solver: &str| rows.iter().find(|other| other.solver == solver && other.threads == row.threads);
     let time = |row: &BenchRow| row.ns_per_row * a.rows() as f64;
     let speed = |row: &BenchRow| {
         let bytes = if row.solver == READ { a.entries() / 4 * 4 * size_of::<f64>() } else { a.entries() * ENTRY };
@@ -272,8 +273,8 @@ fn line(a: &Csr<'_, f64, u32>, rows: &[BenchRow], row: &BenchRow) -> Line {
             row.threads.to_string(),
             format!("{:.3}", time(row) * 1e-6),
             format!("{:.1}", speed(row)),
-            ratio(beside(READ).map(|read| speed(row) / speed(read))),
-            ratio(beside("mkl").filter(|_| row.solver != READ).map(|mkl| time(mkl) / time(row))),
+            ratio(same_threads(READ).map(|read| speed(row) / speed(read))),
+            ratio(same_threads("mkl").filter(|_| row.solver != READ).map(|mkl| time(mkl) / time(row))),
             row.error_text(),
         ],
         note: row.note().into(),

@@ -1,4 +1,4 @@
-//! Sizes, number types and kinds of data, one after the other; all solvers on each.
+//! Measurements of all solvers for several sizes, number types and kinds of matrices.
 
 use super::contest::{self, Budget, Contestant};
 use super::machine::MachineFacts;
@@ -15,7 +15,7 @@ use crate::progress;
 use crate::report;
 use serde_json::{Value, json};
 
-/// All but the numbers.
+/// The settings of a sweep.
 pub struct SizeSweep {
     /// Numbers of unknowns.
     pub sizes: Vec<usize>,
@@ -23,41 +23,41 @@ pub struct SizeSweep {
     pub dtypes: Vec<RealDtype>,
     /// Kinds of matrices.
     pub data: Vec<Data>,
-    /// Our solvers.
+    /// Solvers of bandsolve.
     pub own: Vec<Own>,
     /// Numbers of threads at which memory bandwidth is measured.
     pub yardsticks: Vec<usize>,
-    /// For each system.
+    /// Time for each system.
     pub budget: Budget,
-    /// Where.
     pub machine: MachineFacts,
-    /// Other people's solvers.
+    /// The other libraries.
     pub peers: Vec<Peer>,
 }
 
-/// All solvers on one system.
+/// The results of all solvers for one system.
 pub struct Table {
-    /// Unknowns.
+    /// Number of unknowns.
     pub n: usize,
     /// Number type.
     pub dtype: &'static str,
-    /// Of a number.
+    /// Size of a number in bytes.
     pub bytes: usize,
-    /// Of the number type.
+    /// Machine epsilon of the number type.
     pub epsilon: f64,
     /// Kind of matrix.
     pub data: Data,
     /// Whether the system is larger than the caches.
     far: bool,
-    /// The solvers in the order of the contest.
+    /// One row per solver, in the order of measurement.
     pub rows: Vec<BenchRow>,
 }
 
 impl SizeSweep {
-    /// Measures everything; tables are printed as soon as they are there, beside the standard output if that is `taken`.
+    /// Measure everything and print each table as soon as it is complete. If `taken`, the tables go to standard error, because standard
+    /// output carries data.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if nothing can be printed.
+    /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if a table cannot be printed.
     pub fn run(&self, taken: bool) -> Result<Vec<Table>, Failure> {
         self.check_sizes()?;
         report::print_beside(&self.machine.text(Some(&self.peers)), taken)?;
@@ -78,7 +78,7 @@ impl SizeSweep {
         Ok(tables)
     }
 
-    /// What [`run`](Self::run) returned, to be written.
+    /// The report of the tables that [`run`](Self::run) returned.
     pub fn results(&self, bench: &'static str, tables: &[Table]) -> Results {
         let rows: Vec<Value> = tables.iter().flat_map(Table::json).collect();
         Results::here(bench, &self.machine, Some(&self.peers), rows, tables.iter().map(Table::sheet).collect())
@@ -87,7 +87,7 @@ impl SizeSweep {
     fn check_sizes(&self) -> Result<(), Failure> {
         let widest = self.dtypes.iter().map(|d| d.bytes()).max().unwrap_or(8);
         let Some(n) = self.sizes.iter().max() else { return Ok(()) };
-        // The system, the copy that the peers overwrite, x, and the factors of the sequential method.
+        // The system, the copy that the other libraries overwrite, x, and the factors of the sequential method.
         let fits = affordable(&[*n, 4 + 4 + 1 + 6], widest);
         fits.map_or_else(|why| Err(Failure::Usage(format!("--n {n}: {why}"))), |_| Ok(()))
     }
@@ -96,7 +96,7 @@ impl SizeSweep {
         let numbers = PeerNumbers::<T>::new(n, data);
         let system = BenchSystem::new(&numbers);
         let mut work = BenchMemory::new(n, !self.peers.is_empty());
-        // Within the caches, the bus says nothing.
+        // Memory bandwidth limits only systems that exceed the caches.
         let far = 5 * n * size_of::<T>() > self.machine.cache;
         let mut contestants: Vec<_> = self.own.iter().map(|own| own.on(&system)).collect();
         contestants.extend(self.peers.iter().flat_map(|peer| theirs(peer, &system, data)));
@@ -128,7 +128,7 @@ impl SizeSweep {
 
 impl Table {
     fn sheet(&self) -> Sheet {
-        let place = if self.far { "beyond the caches" } else { "within the caches" };
+        let place = if self.far { "larger than the caches" } else { "fits in the caches" };
         let title = format!("n = {}, {}, {} data, {place}", self.n, self.dtype, self.data.name());
         Sheet::of(title, &self.rows, sheet::Routine::Gtsv)
     }
@@ -139,7 +139,7 @@ impl Table {
     }
 }
 
-/// Of the ways to write x only the faster remains, for each number of threads.
+/// Keep only the faster way to write x, for each number of threads.
 fn keep_best_yardstick(rows: &mut Vec<BenchRow>) {
     let all = rows.clone();
     let beaten =

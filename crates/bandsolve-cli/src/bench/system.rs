@@ -1,4 +1,4 @@
-//! One tridiagonal system, and what solves it: our methods and the peers.
+//! One tridiagonal system, and its solvers: the methods of bandsolve and other libraries.
 
 use super::contest::{Contestant, TimedSolve};
 use super::{RepairCounts, UNVERIFIED};
@@ -9,7 +9,7 @@ use bandsolve::{Factor, Method, Op, Plan, Report, Tridiagonal};
 use bandsolve_gallery::{Random, oracle};
 use std::time::{Duration, Instant};
 
-/// Up to this size every answer is measured by the oracle, which takes its time; beyond, by the solver's own report.
+/// Maximum size for which the oracle computes the backward error. The oracle is slow, so the solver's own report counts for larger systems.
 pub const ORACLE_MAX_N: usize = 1 << 20;
 
 /// The entries of a system; all arrays have length n.
@@ -49,7 +49,7 @@ impl<T: PeerScalar> PeerNumbers<T> {
     }
 }
 
-/// A system to be solved.
+/// A system to solve.
 pub struct BenchSystem<'a, T: PeerScalar> {
     numbers: &'a PeerNumbers<T>,
     a: Tridiagonal<'a, T>,
@@ -66,7 +66,7 @@ impl<'a, T: PeerScalar> BenchSystem<'a, T> {
         self.numbers.arrays()
     }
 
-    /// The backward error of the answer: by the oracle, or for large systems what the solver itself found.
+    /// The backward error of the last solution: from the oracle, or for large systems from the report of the solver.
     pub fn backward_error(&self, work: &BenchMemory<T>) -> Option<f64> {
         let large = self.a.n() > ORACLE_MAX_N;
         match work.answer {
@@ -81,14 +81,14 @@ impl<'a, T: PeerScalar> BenchSystem<'a, T> {
 /// Memory that all solvers share.
 pub struct BenchMemory<T> {
     x: Vec<T>,
-    /// What the peers overwrite: sub, diag, sup, rhs.
+    /// Copies of sub, diag, sup and rhs, which the other libraries overwrite.
     copies: [Vec<T>; 4],
     answer: LastAnswer,
-    /// What a solver of ours says about it.
+    /// The report of the last solve; `None` for other libraries.
     report: Option<Report>,
 }
 
-/// Where the last answer stands.
+/// The array that holds the last solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastAnswer {
     None,
@@ -103,18 +103,18 @@ impl<T: PeerScalar> BenchMemory<T> {
         Self { x: vec![T::ZERO; n], copies, answer: LastAnswer::None, report: None }
     }
 
-    /// What a solver of ours did to reach the last answer.
+    /// The repairs that the last solution needed.
     pub fn repair(&self) -> Option<RepairCounts> {
         self.report.as_ref().map(RepairCounts::of)
     }
 
-    /// x, to be overwritten by what is no answer.
+    /// The array x, for a caller that overwrites it with anything but a solution.
     pub fn overwritten(&mut self) -> &mut [T] {
         (self.answer, self.report) = (LastAnswer::None, None);
         &mut self.x
     }
 
-    /// Takes note of what a solver of ours did in the given time.
+    /// Store the report of a solve, and return its time.
     fn solved(&mut self, solved: bandsolve::Result<Report>, time: Duration) -> Result<Duration, String> {
         self.report = Some(solved.map_err(|e| e.to_string())?);
         self.answer = LastAnswer::X;
@@ -122,19 +122,18 @@ impl<T: PeerScalar> BenchMemory<T> {
     }
 }
 
-/// A solver of ours.
+/// A solver of bandsolve.
 #[derive(Debug, Clone, Copy)]
 pub struct Own {
-    /// How it solves.
     pub method: Method,
-    /// With how many threads at most.
+    /// Maximum number of threads.
     pub threads: usize,
-    /// Whether answers are checked and repaired.
+    /// Whether solutions are verified and repaired.
     pub verify: bool,
 }
 
 impl Own {
-    /// Factors and solves, in scratch memory that is there before the clock starts.
+    /// Factor and solve. The scratch memory is allocated in the first solve, which is not measured.
     pub fn on<'a, T: PeerScalar>(self, system: &'a BenchSystem<'a, T>) -> Contestant<'a, BenchMemory<T>> {
         let Own { method, threads, verify } = self;
         let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
@@ -142,7 +141,6 @@ impl Own {
         let solve: TimedSolve<'a, BenchMemory<T>> = Box::new(move |work| {
             let started = Instant::now();
             let factor = plan.factor(&system.a).map_err(|e| e.to_string())?;
-            // Only the first time, which is not measured.
             let memory = memory.get_or_insert_with(|| PodBuffer::new(factor.solve_scratch(1)));
             let solved = factor.solve_into_with(Op::Plain, &system.numbers.rhs, &mut work.x, PodStack::new(memory));
             drop(factor);
@@ -154,7 +152,7 @@ impl Own {
     }
 }
 
-/// What one library offers for the system.
+/// The routines of one library for the system. `dtsvb` does not pivot, so it runs on dominant data only.
 pub fn theirs<'a, T: PeerScalar>(
     peer: &'a Peer,
     system: &'a BenchSystem<'a, T>,
@@ -172,7 +170,7 @@ pub fn theirs<'a, T: PeerScalar>(
         .collect()
 }
 
-/// Restores the copies, then solves in them.
+/// Restore the copies, then solve with another library, which overwrites them.
 fn foreign<T: PeerScalar>(
     system: &BenchSystem<'_, T>,
     routine: PeerSolver<'_, T>,
@@ -188,5 +186,5 @@ fn foreign<T: PeerScalar>(
     let solved = routine.solve(arrays);
     let time = started.elapsed();
     (work.answer, work.report) = (LastAnswer::Copy, None);
-    solved.map(|()| time).map_err(|info| format!("info {info}"))
+    solved.map(|()| time).map_err(|info| format!("the routine returned info = {info}"))
 }

@@ -13,10 +13,10 @@ use crate::peers::Peer;
 use crate::plot::Picture;
 use bandsolve::Method;
 
-/// Runs the whole sweep: the partition method with and without verification, and the sequential one.
+/// Measure `rpts` with and without verification, `pivoted` and the other libraries.
 ///
 /// # Errors
-/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = results::taken(measure, None)?;
@@ -38,7 +38,7 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     sweep.results("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
 }
 
-/// Speed against n and memory bandwidth: two panels for each number type and kind of data.
+/// Draw the speed over n and the memory bandwidth over n, for each number type and kind of data.
 fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
     let roofs = roofs(sweep, tables);
@@ -53,14 +53,14 @@ fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
         }
     };
     LineChart {
-        title: "One tridiagonal system: rows per second, and memory bandwidth".into(),
+        title: "One tridiagonal system: rows per second and memory bandwidth".into(),
         machine: sweep.machine.summary(),
         pairs: kinds.iter().map(pair).collect(),
     }
     .draw()
 }
 
-/// A line for each solver over the sizes.
+/// One line per solver, over the sizes.
 fn series(tables: &[&Table]) -> Vec<Series> {
     let rows = || tables.iter().flat_map(|table| table.rows.iter().map(|row| (table.n, row)));
     let solved = || rows().filter(|(_, row)| row.error.is_none() && !row.is_yardstick());
@@ -78,7 +78,7 @@ fn series(tables: &[&Table]) -> Vec<Series> {
     solvers.into_iter().map(series).collect()
 }
 
-/// Memory bandwidth: the best that was measured beside a system, or now if all are within the caches.
+/// Memory bandwidth for each number of threads: the highest value of the sweep. If all systems fit in the caches, this function measures it.
 fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
     let rate = |threads: usize| {
         let measured = tables.iter().flat_map(|table| {
@@ -87,6 +87,6 @@ fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
         });
         measured.max_by(f64::total_cmp).unwrap_or_else(|| yardstick::bandwidth(threads))
     };
-    let name = |threads| format!("memory, {}", crate::report::counted(threads, "thread"));
+    let name = |threads| format!("memory bandwidth, {}", crate::report::counted(threads, "thread"));
     sweep.yardsticks.iter().map(|threads| (name(*threads), rate(*threads))).collect()
 }

@@ -1,36 +1,36 @@
-//! The yardstick: the time that memory takes to move the words which no solver can avoid.
+//! The yardstick: the time to move the words of a partitioned solve through memory.
 //!
-//! A tridiagonal solve by partitions reads its four arrays twice and writes x once: 9 words a row. The yardstick is the
-//! time of just that, measured at the same n and number of threads: sums of each array, twice, and one fill of x.
+//! A partitioned tridiagonal solve reads its four arrays twice and writes x once, which is 9 words per row. The yardstick sums each array
+//! twice and fills x once, with the same n and the same number of threads.
 
 use bandsolve::RealScalar;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Its name in the tables.
+/// Name in the tables.
 pub const NAME: &str = "yardstick";
 
-/// Words a row that it moves.
+/// Words per row that the yardstick moves.
 pub const WORDS: f64 = 9.0;
 
-/// How x is written.
+/// The two ways to write x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
-    /// Through the caches: every line is read before it is written.
+    /// Through the caches: the CPU reads every cache line before it writes to it.
     Plain,
-    /// Past the caches.
+    /// Bypass the caches with streaming stores.
     Streaming,
 }
 
 impl Store {
-    /// All that this machine has.
+    /// The ways that this architecture supports.
     pub const ALL: &[Store] =
         if cfg!(target_arch = "x86_64") { &[Store::Plain, Store::Streaming] } else { &[Store::Plain] };
 }
 
-/// Types whose fill can go past the caches.
+/// Number types with streaming stores.
 pub trait Word: RealScalar {
-    /// One register full of `v`.
+    /// A vector register with `v` in all lanes.
     #[cfg(target_arch = "x86_64")]
     fn splat(v: Self) -> core::arch::x86_64::__m128i;
 }
@@ -53,7 +53,7 @@ impl Word for f64 {
     }
 }
 
-/// Moves the nine words of every row once and returns the time.
+/// Move the nine words of every row once, and return the time.
 pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads: usize) -> Duration {
     let started = Instant::now();
     for _pass in 0..2 {
@@ -63,9 +63,9 @@ pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads:
     started.elapsed()
 }
 
-/// Memory bandwidth for this many threads, in GB/s: the best of a few times.
+/// Memory bandwidth with this number of threads in GB/s, from the shortest of three runs per store.
 pub fn bandwidth(threads: usize) -> f64 {
-    // Beyond any cache.
+    // 4 Mi rows are 160 MiB, more than most caches.
     let n = 1 << 22;
     let arrays = [(); 4].map(|()| vec![1.0_f64; n]);
     let mut x = vec![0.0; n];
@@ -75,7 +75,7 @@ pub fn bandwidth(threads: usize) -> f64 {
     (9 * n * size_of::<f64>()) as f64 / best.as_nanos() as f64
 }
 
-/// The sum of all entries: reads everything once.
+/// Read all arrays once. Returns the sum, so that the compiler keeps the reads.
 pub fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
     if threads <= 1 {
         return sum(arrays);
@@ -87,8 +87,8 @@ pub fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
     a + b
 }
 
-/// A sum over four streams of one length, in 4 independent chains each: as many as fit into the registers of any
-/// x86-64, and enough that memory is waited for and not additions.
+/// The sum of four arrays of the same length, in four independent chains each. 16 chains fit in the registers of any x86-64 CPU, and hide
+/// the latency of the additions, so memory limits the speed.
 fn sum<T: Word>(arrays: [&[T]; 4]) -> T {
     const CHAINS: usize = 4;
     let [(a, rest_a), (b, rest_b), (c, rest_c), (d, rest_d)] = arrays.map(|array| array.as_chunks::<CHAINS>());
@@ -104,7 +104,7 @@ fn sum<T: Word>(arrays: [&[T]; 4]) -> T {
     sums.iter().flatten().chain(rest).fold(T::ZERO, |total, v| total + *v)
 }
 
-/// Fills x.
+/// Fill x.
 fn write<T: Word>(x: &mut [T], store: Store, threads: usize) {
     if threads <= 1 {
         return match store {
@@ -124,15 +124,15 @@ fn fill<T: Word>(x: &mut [T]) {
 fn stream<T: Word>(x: &mut [T]) {
     use core::arch::x86_64::{__m128i, _mm_sfence, _mm_stream_si128};
     let ones = T::splat(T::ONE);
-    // SAFETY: T is a plain float and every bit pattern is a number, so whole registers may be written over it.
+    // SAFETY: T is f32 or f64, for which every bit pattern is valid, so whole registers may be written over the entries.
     let (head, body, tail) = unsafe { x.align_to_mut::<__m128i>() };
     fill(head);
     for register in body {
-        // SAFETY: a valid, aligned place; SSE2 is part of x86-64.
+        // SAFETY: the address is valid and aligned, and SSE2 is part of x86-64.
         unsafe { _mm_stream_si128(register, ones) };
     }
     fill(tail);
-    // SAFETY: orders the stores above before anything that follows; no memory is touched.
+    // SAFETY: the fence only orders the streaming stores before later stores, and accesses no memory.
     unsafe { _mm_sfence() };
 }
 

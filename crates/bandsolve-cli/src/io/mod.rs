@@ -1,4 +1,4 @@
-//! Files: what they hold, how they are opened, how they are written.
+//! Input and output files.
 
 pub mod output;
 mod temporary;
@@ -13,17 +13,17 @@ use std::path::Path;
 
 pub use bandsolve_io::{DenseArray, Numbers, Symmetry, Triplets, file_of};
 
-/// What to call an input in messages and reports.
+/// The name of an input in messages and reports.
 pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The file name alone, shortened, for titles and progress.
+/// The shortened file name without its folder, for titles and progress lines.
 pub fn short_name(path: &Path) -> String {
     shortened(path.file_name().map_or(path, Path::new))
 }
 
-/// A path in at most 64 characters, with `…` in the middle, without control characters.
+/// A path with at most 64 characters. A longer path gets `…` in the middle. Control characters are replaced.
 pub fn shortened(path: &Path) -> String {
     const MOST: usize = 64;
     let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
@@ -42,24 +42,24 @@ fn triplets(array: FileArray, path: &Path) -> Result<Triplets, Failure> {
     }
 }
 
-/// Refuses positions without numbers.
+/// Return an error for matrices that have positions but no numbers.
 fn check_numbers(a: &Triplets, path: &Path) -> Result<(), Failure> {
-    let why = "a `pattern` matrix has no numbers, only positions, which `bandsolve spy` shows";
+    let why = "a `pattern` matrix has positions, but no numbers. `bandsolve spy` can draw the positions";
     if a.pattern { Err(Failure::in_file(&name(path), why)) } else { Ok(()) }
 }
 
-/// Refuses complex numbers, where only real ones are of use.
+/// Return an error for complex matrices.
 ///
 /// # Errors
 /// [`Failure::Input`].
 pub fn check_real(a: &Triplets, path: &Path) -> Result<(), Failure> {
     match a.values.is_complex() {
-        true => Err(Failure::in_file(&name(path), "the matrix is complex; real ones are measured here")),
+        true => Err(Failure::in_file(&name(path), "the matrix is complex. This command needs a real matrix")),
         false => Ok(()),
     }
 }
 
-/// Reads a square matrix.
+/// Read a square matrix.
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
@@ -69,30 +69,30 @@ pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
     Ok(matrix)
 }
 
-/// Reads a square matrix, or the positions of its entries where the file has no more.
+/// Read a square matrix, also if the file contains only the positions of the entries.
 ///
 /// # Errors
-/// As [`read_matrix`].
+/// The errors of [`read_matrix`].
 pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
     let matrix = triplets(read(path)?, path)?;
     let Triplets { n_rows, n_cols, .. } = matrix;
     if n_rows != n_cols {
-        return Err(Failure::in_file(&name(path), format!("the matrix is {n_rows} × {n_cols}, not square")));
+        return Err(Failure::in_file(&name(path), format!("the matrix is {n_rows} × {n_cols}. Pass a square matrix")));
     }
     Ok(matrix)
 }
 
-/// Reads a matrix whose columns are right-hand sides.
+/// Read a matrix whose columns are right-hand sides.
 ///
 /// # Errors
-/// As [`read_matrix`].
+/// The errors of [`read_matrix`].
 pub fn read_columns(path: &Path) -> Result<Triplets, Failure> {
     let matrix = triplets(read(path)?, path)?;
     check_numbers(&matrix, path)?;
     Ok(matrix)
 }
 
-/// Reads right-hand sides for `n` unknowns.
+/// Read right-hand sides for `n` unknowns.
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
@@ -104,11 +104,11 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
         FileArray::DenseArray(a) => (a.n_rows, a.n_cols),
     };
     if n_rows != n {
-        let reason = format!("the right-hand side has {n_rows} rows, the matrix has {n}");
+        let reason = format!("the right-hand side has {n_rows} rows, but the matrix has {n}. Pass one value per row");
         return Err(Failure::in_file(&name, reason));
     }
     if n_cols == 0 {
-        return Err(Failure::in_file(&name, "the right-hand side has no columns"));
+        return Err(Failure::in_file(&name, "the right-hand side has no columns. Pass at least one column"));
     }
     match array {
         FileArray::DenseArray(a) => Ok(a),
@@ -119,24 +119,24 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
     }
 }
 
-/// Reads real numbers on a box of this shape, by rows: an .npy array of the shape, or of all numbers in one row; a Matrix Market array for one
-/// or two dimensions.
+/// Read real numbers on a box of this shape, by rows. The file is an .npy array, also with one dimension for all numbers. For one or two
+/// dimensions, it can be a Matrix Market array.
 ///
 /// # Errors
 /// [`Failure::Input`] with file and reason.
 pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
     let (own, values) = read_reals(path)?;
     let total: usize = shape.iter().product();
-    // Sides of one unknown may be left out.
+    // Axes of length 1 need not appear in the shape of the array.
     let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
     if sides(&own) != sides(shape) && own != [total] {
-        let reason = format!("the array is {}, the problem {}", report::sizes(&own), report::sizes(shape));
+        let reason = format!("the array is {}, but the problem is {}", report::sizes(&own), report::sizes(shape));
         return Err(Failure::in_file(&name(path), reason));
     }
     Ok(values)
 }
 
-/// The shape of an array of real numbers, and its numbers by rows.
+/// Read the shape of an array of real numbers, and its numbers by rows.
 ///
 /// # Errors
 /// [`Failure::Input`] with file and reason.
@@ -146,16 +146,18 @@ pub fn read_reals(path: &Path) -> Result<(Vec<usize>, Vec<f64>), Failure> {
         Some(field) => field,
         None => match read(path)? {
             FileArray::DenseArray(array) => array.into_rows().map_err(|why| Failure::in_file(&name, why))?,
-            FileArray::Sparse(_) => return Err(Failure::in_file(&name, "holds a sparse matrix, not an array")),
+            FileArray::Sparse(_) => {
+                return Err(Failure::in_file(&name, "the file contains a sparse matrix. Pass an array"));
+            }
         },
     };
     match values.is_complex() {
-        true => Err(Failure::in_file(&name, "is complex; the problem is real")),
+        true => Err(Failure::in_file(&name, "the array is complex. Pass real numbers")),
         false => Ok((own, values.re)),
     }
 }
 
-/// The shape and the numbers of a file or of standard input, if it is .npy.
+/// Read the shape and the numbers of a file or of standard input. `None` if the file is not .npy.
 fn npy_field(path: &Path, name: &str) -> Result<Option<(Vec<usize>, Numbers)>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(npy::read_field(name, std::io::stdin().lock(), None).map(Some)?);
@@ -163,12 +165,12 @@ fn npy_field(path: &Path, name: &str) -> Result<Option<(Vec<usize>, Numbers)>, F
     Ok(bandsolve_io::read_npy_field(path, watched)?)
 }
 
-/// A file whose reading is shown if it takes long.
+/// Add a progress line to a file.
 fn watched(path: &Path, size: Option<u64>, file: File) -> impl Read + use<> {
     progress::reading(path, size).wrap_read(file)
 }
 
-/// Reads any supported file, or standard input; the content decides which.
+/// Read any supported file, or standard input. The function detects the format from the content.
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.

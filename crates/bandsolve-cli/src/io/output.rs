@@ -1,4 +1,4 @@
-//! Files that are complete or not there at all.
+//! Output files. A failed write leaves no incomplete file behind.
 
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
@@ -10,13 +10,13 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file through `fill`: into a temporary file beside it, renamed when all of it is on the disk. `-` is standard output.
+/// Write a file with the function `fill`. `-` is standard output.
 ///
-/// A file that is replaced hands on its permissions. Where something other than a file already stands (a pipe, a device) it is written
-/// to directly. A reader who closes the pipe is no error.
+/// The function writes a temporary file in the same folder, and renames the file after all data is on the disk. If a file with this name
+/// exists, its permissions are kept. Pipes and devices are written directly. If the reader closes the pipe, this is not an error.
 ///
 /// # Errors
-/// [`Failure::Other`]; no part of the output is left behind.
+/// [`Failure::Other`]. No part of the output remains.
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::Other(format!("{}: cannot be written: {e}", path.display()));
     temporary::prepare_for_signals();
@@ -31,7 +31,7 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     replace(&target, fill).map_err(failed)
 }
 
-/// The file that a path leads to, through symbolic links, under the one name that tells it from all others; it need not exist yet.
+/// The canonical path of an output, after symbolic links. The file need not exist.
 pub fn target(path: &Path) -> PathBuf {
     if let Ok(there) = path.canonicalize() {
         return there;
@@ -50,7 +50,7 @@ pub fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
 }
 
-/// Refuses what [`write()`] is sure to fail at, before the work is done.
+/// Return an error if [`write()`] is certain to fail. Commands call this function before they start to compute.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -68,34 +68,37 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Err(Failure::Other(format!("{}: cannot be written: {why}", path.display())))
 }
 
-/// Refuses outputs of one call that are the same file as an input or as another output, or that cannot be written. Returns whether
-/// an output takes standard output.
+/// Check that each output can be written, and that it is not an input or another output. Return whether an output goes to standard
+/// output.
 ///
-/// Files are compared by device and inode, so that links are seen. Standard output counts as an output and `-` among the inputs as
-/// standard input, also where a shell made them files. Each output has the name of its option; `None` is an option that is not used.
+/// The function compares files by device and inode, so it detects links. Standard output counts as an output, and `-` among the inputs
+/// as standard input, also if the shell redirects them to files. Each output has the name of its option. `None` is an unused option.
 ///
 /// # Errors
-/// [`Failure::Usage`], and those of [`check()`].
+/// [`Failure::Usage`], and the errors of [`check()`].
 pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
     let files: Vec<PathBuf> = inputs.iter().map(|input| super::file_of(input)).collect();
     let read: Vec<FilePlace> = files.iter().map(|file| FilePlace::of_input(file)).collect();
     if read.iter().filter(|place| **place == FilePlace::StandardInput).count() > 1 {
-        return Err(Failure::Usage("standard input can be only one of the inputs".into()));
+        return Err(Failure::Usage("only one of the inputs can be `-`, standard input".into()));
     }
     let standard_output = ("standard output", Path::new("-"));
     let named = options.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?)));
-    // What the command prints goes to standard output in any case.
+    // Every command prints to standard output.
     let all: Vec<_> = named.filter(|(_, path)| !is_stdout(path)).chain([standard_output]).collect();
     let written: Vec<FilePlace> = all.iter().map(|(_, path)| FilePlace::of_output(path)).collect();
     for (k, (name, path)) in all.iter().enumerate() {
         if let Some(input) = read.iter().position(|place| *place == written[k]) {
             let (output, input) = (path.display(), super::name(inputs[input]));
             let why =
-                format!("{name} {output}: this file is also an input ({input}); choose another name for the output");
+                format!("{name} {output}: this file is also an input ({input}). Choose another name for the output");
             return Err(Failure::Usage(why));
         }
         if let Some(earlier) = written[..k].iter().position(|place| *place == written[k]) {
-            return Err(Failure::Usage(format!("{} and {name} name the same file", all[earlier].0)));
+            return Err(Failure::Usage(format!(
+                "{} and {name} name the same file. Choose different files",
+                all[earlier].0
+            )));
         }
         if k + 1 < all.len() {
             check(path)?;
@@ -103,23 +106,23 @@ pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Resu
     }
     let streams: Vec<_> = options.iter().filter(|(_, path)| path.as_deref().is_some_and(is_stdout)).collect();
     match streams[..] {
-        [(first, _), (second, _), ..] => {
-            Err(Failure::Usage(format!("{first} and {second} name the same file: standard output")))
-        }
+        [(first, _), (second, _), ..] => Err(Failure::Usage(format!(
+            "{first} and {second} name the same file: standard output. Choose different files"
+        ))),
         _ => Ok(!streams.is_empty()),
     }
 }
 
-/// What tells a file from all others, whatever name leads to it.
+/// The identity of a file, independent of its name.
 #[derive(Debug, PartialEq, Eq)]
 enum FilePlace {
     /// Device and inode of a regular file.
     Inode(u64, u64),
-    /// The name without links, where there is no regular file.
+    /// The canonical path, if there is no regular file.
     Name(PathBuf),
-    /// A stream that is no regular file.
+    /// Standard input, if it is not a regular file.
     StandardInput,
-    /// A stream that is no regular file.
+    /// Standard output, if it is not a regular file.
     StandardOutput,
 }
 
@@ -166,7 +169,7 @@ impl FilePlace {
     }
 }
 
-/// Writes text to standard error; a closed pipe is no error.
+/// Write text to standard error. A closed pipe is not an error.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -181,10 +184,10 @@ fn stream(out: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     out.flush()
 }
 
-/// A reader who closes the pipe is no error.
+/// Ignore the error of a closed pipe.
 ///
 /// # Errors
-/// All others.
+/// All other errors.
 pub fn forgive_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -207,21 +210,22 @@ fn replace(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     temporary.rename(target)
 }
 
-/// An existing file, opened but not changed: moving another file onto its name would not ask whether it may be written.
+/// Open an existing file for writing, without changing it. This checks the permission, which renaming another file to this name would
+/// ignore.
 fn writable(target: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(target)
 }
 
-/// To the disk: what only shows there (no space, a server that is gone) is an error before the old file has given way.
+/// Flush the file to the disk. Errors such as a full disk then appear before the old file is replaced.
 fn flush(file: &File) -> io::Result<()> {
     match file.sync_all() {
-        // File systems that cannot are not to blame the file for it.
+        // Some file systems do not support this call.
         Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         other => other,
     }
 }
 
-/// Formats that solutions are written in.
+/// Formats of solution files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Matrix Market array.
@@ -231,7 +235,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file name asks for.
+    /// The format for the ending of a file name.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an unknown ending.
@@ -245,14 +249,14 @@ impl Format {
     }
 }
 
-/// Writes x, columns of length `n`, with every digit that it takes to read the same numbers again.
+/// Write x, with columns of length `n`. Text has enough digits to read the same numbers again.
 ///
 /// # Errors
 /// [`Failure::Other`].
 pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T]) -> Result<(), Failure> {
     let columns = x.len().checked_div(n).unwrap_or(1);
     let bar = progress::writing(path, x.len() as u64);
-    // The clock is read with every step of a bar, also of one that is not shown.
+    // A progress line reads the clock at every step, even if it is hidden, so the steps are large.
     let parts = x.chunks(1 << 12).inspect(|part| bar.inc(part.len() as u64));
     write(path, |out| match format {
         Format::MatrixMarket => {
@@ -271,7 +275,7 @@ pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T])
     })
 }
 
-/// Writes an array of real numbers of this shape, by rows, as .npy.
+/// Write an array of real numbers with this shape, by rows, as .npy.
 ///
 /// # Errors
 /// [`Failure::Other`].
@@ -284,7 +288,7 @@ pub fn write_field<T: Scalar>(path: &Path, shape: &[usize], x: &[T]) -> Result<(
     })
 }
 
-/// One line: the shortest digits that read back as the same number.
+/// Write a line with the fewest digits that read back as the same number.
 pub fn write_number<T: Scalar>(out: &mut dyn Write, value: T) -> io::Result<()> {
     if T::COMPLEX { writeln!(out, "{:?} {:?}", value.re(), value.im()) } else { writeln!(out, "{:?}", value.re()) }
 }

@@ -1,11 +1,11 @@
-//! Files under a name for the meantime, which nothing leaves behind: no error, no panic, and no signal but SIGKILL.
+//! Temporary files, which are removed after errors, panics and all signals except SIGKILL.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file that is removed unless it is moved to where it belongs. There is one at a time: who wants another waits.
+/// A file that is removed on drop, unless it was renamed. There is at most one such file at a time. Other threads wait.
 #[derive(Debug)]
 pub struct Temporary {
     path: PathBuf,
@@ -14,18 +14,18 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// A new file in the same folder, so that the move cannot cross a file system.
+    /// Create a file in the folder of `target`, so that renaming stays on one file system.
     ///
     /// # Errors
-    /// If `target` names no file, or there is no writing in its folder.
+    /// An I/O error if `target` has no file name, or its folder is not writable.
     pub fn beside(target: &Path) -> io::Result<(File, Temporary)> {
         static ALONE: Mutex<()> = Mutex::new(());
-        target.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
+        target.file_name().ok_or_else(|| io::Error::other("the path has no file name"))?;
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut temporary = Temporary { path: PathBuf::new(), created: false, _alone: alone };
         for attempt in 0..100 {
             temporary.path = target.with_file_name(format!(".bandsolve-{}-{attempt}.tmp", std::process::id()));
-            // Before it is there, so that it is never there unknown.
+            // The signal handler must know the name before the file exists.
             signals::remember(&temporary.path);
             match OpenOptions::new().write(true).create_new(true).open(&temporary.path) {
                 Ok(file) => {
@@ -36,13 +36,13 @@ impl Temporary {
                 Err(e) => return Err(e),
             }
         }
-        Err(io::Error::other("no name for a temporary file is free beside it"))
+        Err(io::Error::other("there is no free name for a temporary file in this folder"))
     }
 
-    /// Gives the file its name, also where another has it.
+    /// Rename the file. This replaces an existing file.
     ///
     /// # Errors
-    /// Those of the operating system; the file is gone then.
+    /// The errors of the operating system. The temporary file is then removed.
     pub fn rename(mut self, target: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, target)?;
         self.created = false;
@@ -59,8 +59,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Has signals that end the process remove the file that is written, and a limit of the size of files (`ulimit -f`) be an error
-/// of the write.
+/// Install handlers so that signals which end the process also remove the temporary file. Ignore SIGXFSZ, so that exceeding a file size
+/// limit (`ulimit -f`) is a write error.
 pub fn prepare_for_signals() {
     signals::prepare();
 }
@@ -74,14 +74,14 @@ mod signals {
     use std::sync::Once;
     use std::sync::atomic::{AtomicPtr, Ordering};
 
-    /// What ends a process from outside: a closed terminal, Ctrl-C, `kill`.
+    /// Signals of a closed terminal, Ctrl-C and `kill`.
     const ENDINGS: [c_int; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
 
-    /// The file that is to be removed: of [`CString::into_raw`], owned by whoever takes it out.
+    /// The name of the file to remove, from [`CString::into_raw`]. The code that swaps the pointer out owns the string.
     static NAME: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
     pub fn remember(path: &Path) {
-        // Names with a zero byte cannot be opened either.
+        // A name with a zero byte cannot be opened either.
         let name = CString::new(path.as_os_str().as_bytes()).map_or(ptr::null_mut(), CString::into_raw);
         free(NAME.swap(name, Ordering::SeqCst));
     }
@@ -92,7 +92,7 @@ mod signals {
 
     fn free(name: *mut c_char) {
         if !name.is_null() {
-            // SAFETY: only `into_raw` makes what is not null, and who takes it out leaves null behind: nobody else has it.
+            // SAFETY: a non-null pointer comes from `into_raw`, and the swap left null, so there is no other owner.
             drop(unsafe { CString::from_raw(name) });
         }
     }
@@ -101,15 +101,15 @@ mod signals {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             ENDINGS.into_iter().for_each(handle);
-            // SAFETY: ignoring a signal runs no code of ours.
+            // SAFETY: an ignored signal runs no code.
             unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
         });
     }
 
-    /// Has a signal clean up, unless it is ignored (`nohup`) or handled.
+    /// Install the handler for a signal, unless the signal is ignored (`nohup`) or has another handler.
     fn handle(signal: c_int) {
-        // SAFETY: zeros are a valid `sigaction` of no flags, and both structures outlive the calls; the handler does only what
-        // handlers may: atomics, `unlink`, `raise`.
+        // SAFETY: zeros are a valid `sigaction` without flags, and both structures outlive the calls; the handler only uses
+        // async-signal-safe operations: atomics, `unlink`, `raise`.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             if libc::sigaction(signal, ptr::null(), &raw mut action) != 0 || action.sa_sigaction != libc::SIG_DFL {
@@ -123,11 +123,11 @@ mod signals {
         }
     }
 
-    /// Removes the file and lets the signal do what it would have done without us, so that a shell sees 130 or 143.
+    /// Remove the file and raise the signal again with its default action, so that a shell sees exit code 130 or 143.
     extern "C" fn clean_up(signal: c_int) {
         let name = NAME.swap(ptr::null_mut(), Ordering::SeqCst);
-        // SAFETY: the name is a string that ends in zero, ours since it was taken out; it is never freed. The signal waits until
-        // this handler returns, and SA_RESETHAND has given it back its default.
+        // SAFETY: the swap made this handler the owner of the zero-terminated string, which is never freed. The raised signal is
+        // delivered after this handler returns, with the default action that SA_RESETHAND restored.
         unsafe {
             if !name.is_null() {
                 libc::unlink(name);
@@ -137,7 +137,7 @@ mod signals {
     }
 }
 
-/// Other systems have no such signals.
+/// There are no such signals on other systems.
 #[cfg(not(unix))]
 mod signals {
     use std::path::Path;

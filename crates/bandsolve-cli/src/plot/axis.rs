@@ -1,29 +1,29 @@
 //! Logarithmic axes.
 
-/// A logarithmic axis of some pixels.
+/// A logarithmic axis with a length in pixels.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis {
-    /// Decimal logarithms of the ends.
+    /// Decimal logarithms of both ends.
     ends: (f64, f64),
     length: f64,
 }
 
 impl Axis {
-    /// Covers all values that are numbers, with some space.
+    /// An axis that covers all positive finite values, with some space at both ends.
     pub fn over(values: impl Iterator<Item = f64>, length: f64) -> Axis {
         let finite = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
         let (first, last) = finite.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-        // At least 0.3 decades, in which there is a round number.
+        // An axis of 0.3 decades or more contains a round number.
         let space = (0.15 - 0.5 * (last - first)).max(0.08);
         Axis { ends: if first > last { (0.0, 1.0) } else { (first - space, last + space) }, length }
     }
 
-    /// Pixels from the end of small values.
+    /// Distance of a value from the lower end, in pixels.
     pub fn place(&self, value: f64) -> f64 {
         self.length * (value.log10() - self.ends.0) / (self.ends.1 - self.ends.0)
     }
 
-    /// Round numbers that lie on it, as many as have so many pixels each.
+    /// Round numbers on the axis, at a distance of approximately `space` pixels or more.
     pub fn ticks(&self, space: f64) -> Vec<f64> {
         let (first, last) = self.ends;
         let decade = self.length / (last - first);
@@ -40,11 +40,11 @@ impl Axis {
     }
 }
 
-/// `2 M`: a number in few characters.
+/// A number with an SI prefix, such as `2 M`.
 pub fn short(value: f64) -> String {
     let units = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
     let (unit, name) = units.into_iter().find(|(unit, _)| value >= *unit).unwrap_or((1.0, ""));
-    // Nine digits hide what division by the unit rounds.
+    // Nine digits hide the rounding error of the division.
     let digits = format!("{:.9}", value / unit);
     format!("{}{name}", digits.trim_end_matches('0').trim_end_matches('.'))
 }

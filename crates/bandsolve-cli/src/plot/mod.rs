@@ -1,4 +1,4 @@
-//! Drawing: the few elements of SVG that our pictures are made of, written as SVG or PNG.
+//! Pictures from a few SVG elements, written as SVG or PNG.
 
 mod axis;
 mod png;
@@ -17,20 +17,21 @@ use words::Words;
 /// A point, in pixels from the upper left corner.
 pub type Point = (f64, f64);
 
-/// A picture in the making. Colours are classes, so that they follow the page; those of data may be attributes.
+/// A picture under construction. Colours are CSS classes, so they follow the light or dark theme of the page. Colours of data may be
+/// attributes.
 #[derive(Debug, Default)]
 pub struct Svg {
     pieces: Vec<Piece>,
 }
 
-/// Neighboring cells of one level in a line of cells.
+/// Neighboring cells of the same colour in a line of cells.
 #[derive(Debug, Clone, Copy)]
 pub struct CellRun {
-    /// The line, from the top.
+    /// Index of the line from the top.
     pub line: usize,
-    /// The first cell, from the left.
+    /// Index of the first cell from the left.
     pub first: usize,
-    /// How many.
+    /// Number of cells.
     pub count: usize,
     /// Step of the colour scale.
     pub level: usize,
@@ -39,7 +40,7 @@ pub struct CellRun {
 /// A part of a picture.
 #[derive(Debug)]
 enum Piece {
-    /// Elements as they stand in a file.
+    /// SVG elements.
     Markup(String),
     Words(Words),
 }
@@ -49,54 +50,53 @@ impl Svg {
         self.pieces.push(Piece::Markup(markup + "\n"));
     }
 
-    /// A rectangle from its upper left corner and its size.
+    /// Add a rectangle from its upper left corner and its size.
     pub fn rect(&mut self, (x, y): Point, (width, height): Point, attributes: &str) {
         self.add(format!(r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" {attributes}/>"#));
     }
 
-    /// A line.
+    /// Add a line.
     pub fn line(&mut self, (x1, y1): Point, (x2, y2): Point, attributes: &str) {
         self.add(format!(r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" {attributes}/>"#));
     }
 
-    /// Lines from point to point.
+    /// Add lines from point to point.
     pub fn polyline(&mut self, points: &[Point], attributes: &str) {
         self.add(format!(r#"<polyline points="{}" fill="none" {attributes}/>"#, list(points)));
     }
 
-    /// A closed polygon.
+    /// Add a closed polygon.
     pub fn polygon(&mut self, points: &[Point], attributes: &str) {
         self.add(format!(r#"<polygon points="{}" {attributes}/>"#, list(points)));
     }
 
-    /// A path in SVG's own words.
+    /// Add a path from the commands of an SVG `d` attribute.
     pub fn path(&mut self, steps: &str, attributes: &str) {
         self.add(format!(r#"<path d="{steps}" {attributes}/>"#));
     }
 
-    /// A disc around its centre.
+    /// Add a disc from its centre and radius.
     pub fn circle(&mut self, (x, y): Point, radius: f64, attributes: &str) {
         self.add(format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" {attributes}/>"#));
     }
 
-    /// A cross around its centre.
+    /// Add a cross from its centre and radius.
     pub fn cross(&mut self, (x, y): Point, radius: f64, attributes: &str) {
         self.line((x - radius, y - radius), (x + radius, y + radius), attributes);
         self.line((x - radius, y + radius), (x + radius, y - radius), attributes);
     }
 
-    /// Words that begin at a point, or as the classes say.
+    /// Add text at a point. The classes `end` and `mid` align its end or middle to the point.
     pub fn text(&mut self, at: Point, classes: &str, words: &str) {
         self.words(at, 0.0, classes, words);
     }
 
-    /// Words that rise to the right from a point.
+    /// Add slanted text that begins at a point and rises to the right.
     pub fn slanted(&mut self, at: Point, words: &str) {
         self.words(at, SLANT, "", words);
     }
 
-    /// Names of the axes of a panel: the horizontal one above its middle, the vertical one on its left. A small panel has no room for
-    /// them.
+    /// Add the names of the axes of a panel, above it and on its left. A small panel gets no names, for lack of space.
     pub fn axis_names(&mut self, (x, y): Point, (width, height): Point, [across, down]: [&str; 2]) {
         if width > 160.0 && height > 60.0 {
             self.text((x + 0.5 * width, y - 6.0), "mid soft", across);
@@ -108,18 +108,18 @@ impl Svg {
         self.pieces.push(Piece::Words(Words { at, rise, classes: classes.into(), words: words.into() }));
     }
 
-    /// Begins a group with a note that browsers show; ended by [`end_group`](Self::end_group).
+    /// Begin a group with a tooltip. [`end_group`](Self::end_group) ends it.
     pub fn group(&mut self, class: &str, note: &str) {
         let note = escape(note);
         self.add(format!(r#"<g class="{class}"><title>{note}</title>"#));
     }
 
-    /// Ends what [`group`](Self::group) began.
+    /// End the last group of [`group`](Self::group).
     pub fn end_group(&mut self) {
         self.add("</g>".into());
     }
 
-    /// Cells of a size, coloured by the scale: one path for each level.
+    /// Add cells, coloured by the scale. One path per colour keeps the file small.
     pub fn cells(&mut self, (x, y): Point, (width, height): Point, runs: &[CellRun]) {
         let mut paths = vec![String::new(); RAMP];
         for run in runs {
@@ -131,7 +131,7 @@ impl Svg {
         }
     }
 
-    /// The colour scale from a level on, between the words for its ends.
+    /// Add the colour scale from step `first` on, between the labels of its ends.
     pub fn ramp(&mut self, (x, y): Point, first: usize, [least, most]: &[String; 2]) {
         self.text((x, y), "soft", least);
         let mut at = x + length(least) + 8.0;
@@ -142,7 +142,7 @@ impl Svg {
         self.text((at + 8.0, y), "soft", most);
     }
 
-    /// The picture on a page of the given size.
+    /// Finish the picture with the given size.
     pub fn on_page(self, size: Point) -> Picture {
         Picture { pieces: self.pieces, size }
     }
@@ -153,7 +153,7 @@ fn list(points: &[Point]) -> String {
     points.join(" ")
 }
 
-/// A picture.
+/// A finished picture.
 #[derive(Debug)]
 pub struct Picture {
     pieces: Vec<Piece>,
@@ -161,10 +161,10 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Writes it, as PNG where the name ends so.
+    /// Write the picture in the format of the file name.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an unknown ending, [`Failure::Other`] if it cannot be written.
+    /// [`Failure::Usage`] if the file extension is unknown, [`Failure::Other`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let bytes = match PictureFormat::of(path)? {
             PictureFormat::Png => png::render(&self.element(&framed(&style::light()), Words::outline))?,
@@ -173,7 +173,7 @@ impl Picture {
         output::write(path, |out| out.write_all(&bytes))
     }
 
-    /// Without colours and page, for a document that has them.
+    /// The SVG element without style sheet and background, for an HTML page that has them.
     pub fn inline(&self) -> String {
         self.element("", Words::text)
     }
@@ -192,7 +192,7 @@ impl Picture {
     }
 }
 
-/// Colours, and the page itself.
+/// Style sheet and background.
 fn framed(style: &str) -> String {
     format!("<style>{style}</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n")
 }
@@ -200,54 +200,54 @@ fn framed(style: &str) -> String {
 /// Formats of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureFormat {
-    /// For browsers; follows the page.
+    /// SVG, which follows the light or dark theme of the page.
     Svg,
-    /// Pixels, for light pages.
+    /// PNG in light colours.
     Png,
 }
 
 impl PictureFormat {
-    /// The format that a file name asks for.
+    /// The format for a file name.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an unknown ending.
+    /// [`Failure::Usage`] if the file extension is unknown.
     pub fn of(path: &Path) -> Result<PictureFormat, Failure> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         match ending.as_deref() {
             _ if output::is_stdout(path) => Ok(PictureFormat::Svg),
             Some("svg") => Ok(PictureFormat::Svg),
             Some("png") => Ok(PictureFormat::Png),
-            _ => Err(Failure::Usage(format!("--plot {}: the name must end in .svg or .png", path.display()))),
+            _ => Err(Failure::Usage(format!("--plot {}: the file name must end in .svg or .png", path.display()))),
         }
     }
 }
 
-/// Pixels of a step of the colour scale.
+/// Width in pixels of a step of the colour scale.
 const SCALE_STEP: f64 = 2.5;
 
-/// Distance from a panel to the name of its vertical axis.
+/// Distance in pixels from a panel to the name of its vertical axis.
 const AXIS_NAME: f64 = 40.0;
 
-/// Degrees of slanted words.
+/// Angle of slanted text in degrees.
 const SLANT: f64 = 55.0;
 
-/// Width and height that slanted words take.
+/// Width and height of slanted text in pixels.
 pub fn slanted_size(words: &str) -> Point {
     let length = length(words);
     (length * SLANT.to_radians().cos(), length * SLANT.to_radians().sin() + 8.0)
 }
 
-/// Pixels that words take in a line.
+/// Width of a text in pixels.
 pub fn length(words: &str) -> f64 {
     words::length(words, "")
 }
 
-/// The same of a title.
+/// Width of a title in pixels.
 pub fn title_length(words: &str) -> f64 {
     words::length(words, "title")
 }
 
-/// Words that cannot end an element or an attribute.
+/// Escape the characters that could end an element or an attribute.
 pub fn escape(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,17 +1,18 @@
-//! SVG to pixels.
+//! Conversion of SVG to PNG.
 
 use crate::exit::Failure;
 use resvg::{tiny_skia, usvg};
 
-/// Pixels for each of the SVG's.
+/// Pixels of the PNG per pixel of the SVG.
 const SCALE: f32 = 2.0;
 
-/// Draws a document that has no text.
+/// Convert an SVG document without text elements.
 ///
 /// # Errors
-/// [`Failure::Other`] for a picture beyond memory.
+/// [`Failure::Other`] if the picture does not fit in memory.
 pub fn render(svg: &str) -> Result<Vec<u8>, Failure> {
-    let failed = |why: String| Failure::Other(format!("the picture cannot be drawn as PNG: {why}; write it as .svg"));
+    let failed =
+        |why: String| Failure::Other(format!("cannot convert the picture to PNG: {why}. Write an .svg file instead"));
     let tree = usvg::Tree::from_str(svg, &usvg::Options::default()).map_err(|e| failed(e.to_string()))?;
     let size = tree.size().to_int_size().scale_by(SCALE).ok_or_else(|| failed("it has no size".into()))?;
     let pixmap = tiny_skia::Pixmap::new(size.width(), size.height());

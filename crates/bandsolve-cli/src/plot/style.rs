@@ -1,14 +1,14 @@
-//! Colours: every one is a class with a value for light pages and one for dark pages.
+//! Colours as CSS classes, each with a value for light pages and one for dark pages.
 
 use std::fmt::Write;
 
-/// Classes that mean the same on every page; [`font`] and [`anchor`] know them, too.
+/// Classes that are the same on light and dark pages. [`font`] and [`anchor`] must agree with them.
 const LAYOUT: &str = "text{font-family:'Helvetica Neue',Arial,'DejaVu Sans',sans-serif;font-size:11px}\
 .title{font-size:16px;font-weight:600}.section{font-size:13px;font-weight:600}\
 .end{text-anchor:end}.mid{text-anchor:middle}.num{font-size:9px}\
 .halo{paint-order:stroke;stroke-width:3px}.crisp{shape-rendering:crispEdges}";
 
-/// Size of words of these classes, and whether they are bold.
+/// Font size in pixels for these classes, and whether the font is bold.
 pub fn font(classes: &str) -> (f64, bool) {
     let has = |name| classes.split(' ').any(|class| class == name);
     match () {
@@ -19,18 +19,18 @@ pub fn font(classes: &str) -> (f64, bool) {
     }
 }
 
-/// What stands at the place of words.
+/// The part of a text that is aligned to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// Their beginning.
+    /// The beginning.
     Start,
-    /// Their middle.
+    /// The middle.
     Middle,
-    /// Their end.
+    /// The end.
     End,
 }
 
-/// Of words of these classes.
+/// The alignment for these classes.
 pub fn anchor(classes: &str) -> Anchor {
     let has = |name| classes.split(' ').any(|class| class == name);
     match () {
@@ -40,29 +40,29 @@ pub fn anchor(classes: &str) -> Anchor {
     }
 }
 
-/// Colours of data series, `s0` and so on (`fill`) and `k0` and so on (`stroke`).
+/// Number of colours of data series. Class `s0` and so on sets `fill`, class `k0` and so on sets `stroke`.
 pub const SERIES: usize = 8;
-/// Steps of the colour scale from small to large values, `r0` and so on.
+/// Number of steps of the colour scale from small to large values: classes `r0` and so on.
 pub const RAMP: usize = 64;
 
 /// The colours of one page.
 struct Colours {
-    /// The page itself, borders of cells and the inside of hollow marks.
+    /// The background, borders of cells and the inside of hollow marks.
     paper: &'static str,
-    /// Words.
+    /// Text.
     ink: &'static str,
-    /// Words beside the point.
+    /// Secondary text.
     soft: &'static str,
-    /// Lines behind data.
+    /// Grid lines.
     grid: &'static str,
     /// Every other line of a table.
     stripe: &'static str,
-    /// Where data could be and is not.
+    /// Cells without data.
     empty: &'static str,
     /// Failures.
     alarm: &'static str,
     series: [&'static str; SERIES],
-    /// Colours of the scale, at equal distances. Lightness changes evenly from step to step, so equal differences look equal.
+    /// Colours of the scale at equal distances. Lightness changes evenly, so equal differences look equal.
     ramp: [[u8; 3]; 4],
 }
 
@@ -90,19 +90,19 @@ const DARK: Colours = Colours {
     ramp: [[48, 76, 120], [44, 127, 160], [86, 190, 160], [248, 245, 170]],
 };
 
-/// Of both kinds of pages: what knows no `@media` shows the light one.
+/// The style sheet for both themes. Viewers without `@media` show the light one.
 pub fn stylesheet() -> String {
     format!("{}@media(prefers-color-scheme:dark){{{}}}", light(), colours(&DARK))
 }
 
-/// Of light pages alone.
+/// The style sheet for the light theme only.
 pub fn light() -> String {
     format!("{LAYOUT}{}", colours(&LIGHT))
 }
 
 fn colours(c: &Colours) -> String {
     let Colours { paper, ink, soft, grid, stripe, empty, alarm, .. } = c;
-    // `on`, `pale` and `mark` lie on data, which is the same on every page.
+    // `on`, `pale` and `mark` are drawn on data, whose colours are the same in both themes.
     let mut text = format!(
         ":root{{--paper:{paper};--ink:{ink};--soft:{soft};--grid:{grid};--stripe:{stripe}}}\
          text,.ink{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
@@ -118,7 +118,7 @@ fn colours(c: &Colours) -> String {
     text
 }
 
-/// The colour at `t` between 0 and 1 of the way through a list of colours.
+/// Interpolate linearly in a list of colours, for `t` from 0 to 1.
 pub fn mix(colours: &[[u8; 3]], t: f64) -> String {
     let t = t.clamp(0.0, 1.0) * (colours.len() - 1) as f64;
     let below = (t as usize).min(colours.len() - 2);
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// WCAG 2 asks for 4.5 of words and for 3 of graphics.
+    /// WCAG 2 requires a contrast of 4.5 for text and 3 for graphics.
     #[test]
     fn words_and_data_stand_out_on_both_pages() {
         for c in [LIGHT, DARK] {

@@ -1,22 +1,22 @@
-//! Words: as SVG's text, which readers can search, or as outlines of a font that comes with the program.
+//! Text in pictures: as SVG text, which readers can search, or as outlines of a font that the program contains.
 
 use super::{Point, escape, style};
 use std::fmt::Write;
 use ttf_parser::{Face, OutlineBuilder};
 
-/// Words at a place.
+/// A text at a position.
 #[derive(Debug)]
 pub struct Words {
-    /// Where they begin, end or have their middle, as the classes say.
+    /// Position of the beginning, middle or end, depending on the classes.
     pub at: Point,
-    /// Degrees by which they rise.
+    /// Angle in degrees by which the text rises.
     pub rise: f64,
     pub classes: String,
     pub words: String,
 }
 
 impl Words {
-    /// For whatever fonts there are.
+    /// An SVG text element in the fonts of the viewer.
     pub fn text(&self) -> String {
         let (Words { at: (x, y), rise, classes, .. }, words) = (self, escape(&self.words));
         match *rise {
@@ -27,7 +27,7 @@ impl Words {
         }
     }
 
-    /// For what has no fonts.
+    /// A path with the outlines of the letters, for PNG.
     pub fn outline(&self) -> String {
         let Words { at: (x, y), rise, classes, words } = self;
         let font = Font::of(classes);
@@ -38,7 +38,7 @@ impl Words {
         };
         let mut pen = Pen { x: -before * font.length(words), scale: font.scale, steps: String::new() };
         for letter in words.chars() {
-            // Glyph 0 is what fonts show in the place of letters that they do not have.
+            // Glyph 0 is the replacement for letters that the font does not have.
             let glyph = font.face.glyph_index(letter).unwrap_or_default();
             font.face.outline_glyph(glyph, &mut pen);
             pen.x += font.advance(letter);
@@ -48,7 +48,7 @@ impl Words {
     }
 }
 
-/// Pixels that words of these classes take in a line of DejaVu Sans, which is wider than most fonts.
+/// Width of a text with these classes in pixels. It holds for DejaVu Sans, which is wider than most fonts.
 pub fn length(words: &str, classes: &str) -> f64 {
     Font::of(classes).length(words)
 }
@@ -56,7 +56,7 @@ pub fn length(words: &str, classes: &str) -> f64 {
 /// DejaVu Sans in one size.
 struct Font {
     face: Face<'static>,
-    /// Pixels of the font's unit.
+    /// Pixels per font unit.
     scale: f64,
 }
 
@@ -79,7 +79,7 @@ impl Font {
     }
 }
 
-/// Draws one letter after the other; fonts count upwards, pictures down.
+/// Writes letters as an SVG path. The y-axis of fonts points up, the one of SVG points down.
 struct Pen {
     x: f64,
     scale: f64,

@@ -1,4 +1,4 @@
-//! Two tridiagonal matrices an axis, from files.
+//! Problems with two tridiagonal matrices per axis, from files.
 
 use crate::args::PoissonArgs;
 use crate::exit::Failure;
@@ -7,11 +7,13 @@ use crate::report::sizes;
 use bandsolve_poisson::{AxisPencil, SeparablePencils};
 use std::path::Path;
 
-/// The problem of the files, and its shape.
+/// Read the problem and its shape from the files.
 pub(super) fn problem(args: &PoissonArgs) -> Result<(SeparablePencils, Vec<usize>), Failure> {
     if args.pencils.len() > 3 {
         let count = args.pencils.len();
-        return Err(Failure::Usage(format!("--pencils: {count} files are given; a box has one to three axes")));
+        return Err(Failure::Usage(format!(
+            "--pencils: {count} files are given, but a box has at most three axes. Pass one file per axis"
+        )));
     }
     let pencils = args.pencils.iter().map(|file| pencil(file)).collect::<Result<Vec<_>, Failure>>()?;
     let shape = pencils.iter().map(AxisPencil::len).collect();
@@ -23,12 +25,12 @@ pub(super) fn problem(args: &PoissonArgs) -> Result<(SeparablePencils, Vec<usize
     Ok((problem, shape))
 }
 
-/// The matrices of one axis.
+/// Read the matrices of one axis.
 fn pencil(file: &Path) -> Result<AxisPencil, Failure> {
     let (shape, numbers) = io::read_reals(file)?;
     let [rows @ (3 | 6), n] = shape[..] else {
         let reason = format!(
-            "the array is {}, expected 6 × n (sub, diag and sup of A, then of M) or 3 × n (of A)",
+            "the array is {}, expected 6 × n (sub, diag and sup of A, then of M) or 3 × n (sub, diag and sup of A)",
             sizes(&shape)
         );
         return Err(Failure::in_file(&file.display().to_string(), reason));

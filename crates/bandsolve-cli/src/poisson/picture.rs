@@ -1,16 +1,16 @@
-//! u as a picture: a curve, or colours on the grid.
+//! A picture of u: a curve in one dimension, otherwise colours on the grid.
 
 use crate::plot::{self, CellRun, Picture, Point, RAMP, Svg};
 use crate::report;
 use bandsolve::RealScalar;
 
-/// Pixels of the longer side of the panel, and cells along it at most.
+/// Pixels of the longer side of the panel, and maximum number of cells along it.
 const SIDE: f64 = 420.0;
 const CELLS: usize = 210;
 const LEFT: f64 = 60.0;
 const TOP: f64 = 68.0;
 
-/// Draws one, two, or of three dimensions the middle plane of the first axis.
+/// Draw u. In three dimensions, draw the middle plane of the first axis.
 pub fn draw<T: RealScalar>(title: &str, shape: &[usize], u: &[T]) -> Picture {
     let mut svg = Svg::default();
     svg.text((24.0, 32.0), "title", title);
@@ -46,7 +46,7 @@ fn words((least, most): (f64, f64)) -> [String; 2] {
     [least, most].map(|end| report::number(end, 3).replace('-', "−"))
 }
 
-/// Names of both axes, with the index of their first and last unknown.
+/// Label both axes with their names and the indices of the first and last unknown.
 fn grid_axes(svg: &mut Svg, (width, height): Point, [rows, columns]: [usize; 2], names: [String; 2]) {
     svg.text((LEFT, TOP - 6.0), "soft", "0");
     svg.text((LEFT - 6.0, TOP + 9.0), "end soft", "0");
@@ -59,7 +59,7 @@ fn grid_axes(svg: &mut Svg, (width, height): Point, [rows, columns]: [usize; 2],
     svg.axis_names((LEFT, TOP), (width, height), [&names[0], &names[1]]);
 }
 
-/// Means over cells of several unknowns; returns the size of the panel.
+/// Draw the means over cells of several unknowns, and return the size of the panel.
 fn colours(svg: &mut Svg, values: &[f64], [rows, columns]: [usize; 2], range: (f64, f64)) -> Point {
     let most = rows.max(columns);
     let [high, wide] = [rows, columns].map(|n| (n * CELLS.min(most)).div_ceil(most));
@@ -88,10 +88,10 @@ fn colours(svg: &mut Svg, values: &[f64], [rows, columns]: [usize; 2], range: (f
     size
 }
 
-/// Points of a curve at most.
+/// Maximum number of points of a curve.
 const POINTS: usize = 2000;
 
-/// Values from left to right; returns the size of the panel.
+/// Draw the curve of the values, and return the size of the panel.
 fn curve(svg: &mut Svg, values: &[f64], range: (f64, f64)) -> Point {
     let size = (SIDE, 0.6 * SIDE);
     let span = if range.1 > range.0 { range.1 - range.0 } else { 1.0 };

@@ -1,13 +1,13 @@
-//! Entries gathered into cells.
+//! The cells of a drawing, each for many entries.
 
 use super::SpyView;
 use crate::plot::CellRun;
 
-/// A number for each cell of a picture; 0 where nothing is.
+/// One number per cell of a picture, 0 for cells without entries.
 pub struct SpyGrid {
-    /// Cells side by side.
+    /// Number of cells in a line.
     pub width: usize,
-    /// Cells one below the other.
+    /// Number of lines.
     pub height: usize,
     cells: Vec<f64>,
 }
@@ -17,7 +17,7 @@ impl SpyGrid {
         SpyGrid { width, height, cells: vec![0.0; width * height] }
     }
 
-    /// How many entries every cell has, in at most `most` cells each way.
+    /// The number of entries in each cell, with at most `most` cells in each direction.
     pub fn entries(view: &SpyView, most: usize) -> SpyGrid {
         let side = view.n.min(most);
         let mut grid = SpyGrid::new(side, side);
@@ -28,7 +28,7 @@ impl SpyGrid {
         grid
     }
 
-    /// The largest |a| of every cell: rows from left to right, diagonals from the uppermost down.
+    /// The largest |a| in each cell. Rows go from left to right, and diagonals from the uppermost down.
     pub fn sizes(view: &SpyView, (rows, diagonals): (usize, usize)) -> SpyGrid {
         let (lower, upper) = view.diagonals();
         let all = lower + upper + 1;
@@ -47,14 +47,14 @@ impl SpyGrid {
         &self.cells[y * self.width..][..self.width]
     }
 
-    /// The smallest and largest number of a cell that has one; 1 if there is none.
+    /// The smallest and the largest positive number of all cells, or 1 if there is none.
     pub fn range(&self) -> (f64, f64) {
         let found = self.cells.iter().filter(|v| **v > 0.0);
         let (least, most) = found.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(*v), b.max(*v)));
         if most > 0.0 { (least, most) } else { (1.0, 1.0) }
     }
 
-    /// Runs of cells of the same level.
+    /// Runs of neighboring cells in a line that have the same level.
     pub fn runs(&self, level: impl Fn(f64) -> usize) -> Vec<CellRun> {
         let mut runs = Vec::new();
         for y in 0..self.height {
@@ -70,7 +70,7 @@ impl SpyGrid {
     }
 }
 
-/// Where the logarithm of a number lies between those of `ends`, as one of `levels`; the highest if the ends are one.
+/// The level of a number on a logarithmic scale from `least` to `most`. If both are equal, the highest level.
 pub fn level(value: f64, (least, most): (f64, f64), levels: usize) -> usize {
     let share = (value.log10() - least.log10()) / (most.log10() - least.log10());
     if share.is_finite() { ((share * levels as f64) as usize).min(levels - 1) } else { levels - 1 }

@@ -1,4 +1,4 @@
-//! A matrix as a picture: its entries, and its band stretched to the width of the page.
+//! A picture of a matrix with two panels: the positions of all entries, and the sizes of the entries along the band.
 
 use super::SpyView;
 use super::grid::{SpyGrid, level};
@@ -6,24 +6,24 @@ use crate::plot::{self, Picture, Point, RAMP, Svg};
 use crate::report;
 
 const MARGIN: f64 = 24.0;
-/// Left of a panel, for its numbers.
+/// Width of the space left of a panel, for its numbers.
 const LEFT: f64 = 56.0;
-/// Above the panels.
+/// Height of the space above the panels.
 const TOP: f64 = 110.0;
-/// Pixels of a side, and so cells at most.
+/// Pixels of a side, and maximum number of cells.
 const SIDE: usize = 480;
-/// Cells that diagonals get at most.
+/// Maximum number of cells for the diagonals.
 const DIAGONALS: usize = 240;
-/// Lines of the band nearer than this to the diagonal would hide it.
+/// Distance in pixels from the diagonal below which the line of a band end is not drawn, because it would hide the diagonal.
 const VISIBLE: f64 = 3.0;
-/// Below a panel, for its legend.
+/// Height of the space below a panel, for its legend.
 const LEGEND: f64 = 62.0;
 /// The level of all cells if they have the same value.
 const ALIKE: usize = 6 * RAMP / 10;
-/// The level of cells with one entry: paler ones are hard to see.
+/// The level of cells with one entry, because paler levels are hard to see.
 const FIRST: usize = 3 * RAMP / 10;
 
-/// Draws both panels.
+/// Draw both panels.
 pub fn draw(view: &SpyView) -> Picture {
     let mut svg = Svg::default();
     svg.text((MARGIN, MARGIN + 12.0), "title", &view.name);
@@ -37,12 +37,12 @@ pub fn draw(view: &SpyView) -> Picture {
     svg.on_page((width + MARGIN, TOP + entries.1.max(sizes.1) + LEGEND))
 }
 
-/// Pixels of a cell, in halves; small matrices do not fill the panel.
+/// Pixels of a cell, a multiple of 1/2 and at most `most`. Small matrices do not fill the panel.
 fn pixels(cells: usize, panel: usize, most: f64) -> f64 {
     ((2 * panel / cells.max(1)) as f64 / 2.0).min(most)
 }
 
-/// Where entries are; returns the size of the panel.
+/// Draw the panel of the positions, and return its size.
 fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = SpyGrid::entries(view, SIDE);
     let cell = pixels(grid.width, SIDE, 40.0);
@@ -72,7 +72,7 @@ fn rounded(n: usize, cells: usize) -> String {
     if rows < 10.0 { format!("{rows:.1}") } else { format!("{rows:.0}") }
 }
 
-/// Both ends of the band as lines along the diagonal where they can be told from it, and rings around corners.
+/// Draw both ends of the band as lines, if they are far enough from the diagonal, and rings around corner entries.
 fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &SpyView) {
     let row = side / view.n.max(1) as f64;
     let [lower, upper] = [view.bands.0, view.bands.1].map(|width| (width + 1) as f64 * row);
@@ -91,12 +91,12 @@ fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &SpyView) {
     }
 }
 
-/// How large entries are, diagonal by diagonal; returns the size of the panel.
+/// Draw the panel of the sizes, and return its size.
 fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = SpyGrid::sizes(view, (SIDE, DIAGONALS));
     let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
     let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);
-    svg.text((x, y - 22.0), "section", "Band, row by row: largest |a| of each cell");
+    svg.text((x, y - 22.0), "section", "Band, row by row: largest |a| in each cell");
     svg.rect((x, y), size, r#"class="empty""#);
     let range = grid.range();
     let runs = grid.runs(|value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
@@ -106,7 +106,7 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let (lower, upper) = view.diagonals();
     ends(svg, (x, y), size, view.n, [signed(upper as i64), signed(-(lower as i64))]);
     svg.axis_names((x, y), size, ["row", "diagonal"]);
-    // The main diagonal, where there is room between the ends.
+    // Label the main diagonal if there is room between the labels of the ends.
     let middle = (upper as f64 + 0.5) / (lower + upper + 1) as f64 * size.1;
     if middle > 18.0 && size.1 - middle > 18.0 {
         svg.text((x - 10.0, y + middle + 4.0), "end soft", "0");
@@ -115,12 +115,12 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     if range.0 < range.1 {
         svg.ramp((x, y + size.1 + 34.0), 0, &words);
     } else {
-        svg.text((x, y + size.1 + 24.0), "soft", &format!("all {}", words[0]));
+        svg.text((x, y + size.1 + 24.0), "soft", &format!("all entries: {}", words[0]));
     }
     size
 }
 
-/// First and last row below a panel, and what stands at its upper and lower end.
+/// Write the first and last row above a panel, and the labels at its upper and lower end.
 fn ends(svg: &mut Svg, (x, y): Point, (width, height): Point, n: usize, [first, last]: [String; 2]) {
     svg.text((x, y - 6.0), "soft", if n > 1 { "1" } else { "" });
     svg.text((x + width, y - 6.0), "end soft", &n.to_string());

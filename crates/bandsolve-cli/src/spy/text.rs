@@ -1,32 +1,33 @@
-//! A matrix in a terminal: its entries as dots, its band as shades.
+//! A drawing of a matrix in the terminal: its entries as dots, its band as shades.
 
 use super::SpyView;
 use super::grid::{SpyGrid, level};
+use crate::report;
 
-/// Lines that the entries may take.
+/// Maximum number of lines for the entries.
 const LINES: usize = 32;
-/// Lines that diagonals may take.
+/// Maximum number of lines for the diagonals.
 const DIAGONALS: usize = 17;
-/// Up to here an entry is two characters wide.
+/// Largest number of unknowns for which each entry is two characters wide.
 const SMALL: usize = 24;
-/// From small to large.
+/// Shades for small to large entries.
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
-/// Where the output is no terminal.
+/// Width if the output is not a terminal.
 const USUAL_WIDTH: usize = 80;
 
-/// Characters of a line of the terminal.
+/// Number of characters in a line of the terminal.
 pub fn width() -> usize {
     let (_, columns) = console::Term::stdout().size_checked().unwrap_or((0, 0));
     if columns == 0 { USUAL_WIDTH } else { usize::from(columns).max(20) }
 }
 
-/// Facts, entries, band.
+/// The text of the whole drawing: facts, entries and band.
 pub fn draw(view: &SpyView, width: usize) -> String {
     let entries = if view.n <= SMALL && 2 * view.n + 4 <= width { blocks(view) } else { dots(view, width - 4) };
     format!("{}\n{}\n\n{}\n{}", view.name, wrapped(&view.measures(), width), framed(&entries), band(view, width))
 }
 
-/// Broken after commas where lines would become longer than `width`.
+/// Break lines longer than `width` after commas.
 fn wrapped(words: &str, width: usize) -> String {
     let (mut text, mut used) = (String::new(), 0);
     for part in words.split_inclusive(", ") {
@@ -42,16 +43,16 @@ fn wrapped(words: &str, width: usize) -> String {
     text
 }
 
-/// Two characters an entry.
+/// Draw each entry with two characters.
 fn blocks(view: &SpyView) -> Vec<String> {
     let grid = SpyGrid::entries(view, SMALL);
     let line = |y| grid.row(y).iter().map(|count| if *count > 0.0 { "██" } else { "· " }).collect();
     (0..grid.height).map(line).collect()
 }
 
-/// Two dots by four in a character of Braille.
+/// Draw the entries with Braille characters, each of which has two by four dots.
 fn dots(view: &SpyView, width: usize) -> Vec<String> {
-    /// Bits of the dots of a character, line by line.
+    /// Bits of the dots of a Braille character, line by line.
     const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
     let grid = SpyGrid::entries(view, (2 * width).min(4 * LINES));
     let letter = |x: usize, y: usize| {
@@ -73,11 +74,11 @@ fn framed(lines: &[String]) -> String {
     format!(" ┌{edge}┐\n{body} └{edge}┘\n")
 }
 
-/// A line for each diagonal, or for some together; rows from left to right.
+/// Draw the band with a line per diagonal, or per several diagonals. Rows go from left to right.
 fn band(view: &SpyView, width: usize) -> String {
     let (lower, upper) = view.diagonals();
     let all = lower + upper + 1;
-    // The first diagonal of a line.
+    // The number of the first diagonal in a line.
     let offset = |line: usize, lines: usize| match upper as i64 - (line * all).div_ceil(lines) as i64 {
         0 => "0".to_string(),
         offset => format!("{offset:+}"),
@@ -86,14 +87,14 @@ fn band(view: &SpyView, width: usize) -> String {
     let grid = SpyGrid::sizes(view, (width.saturating_sub(margin + 4), DIAGONALS));
     let range = grid.range();
     let shade = |size: &f64| if *size > 0.0 { SHADES[level(*size, range, SHADES.len())] } else { ' ' };
-    let mut text = "diagonals, from the first row on the left to the last:\n".to_string();
+    let mut text = "diagonals, from the first row (left) to the last row (right):\n".to_string();
     for y in 0..grid.height {
         let cells: String = grid.row(y).iter().map(shade).collect();
         text += &format!(" {:>margin$} │{cells}│\n", offset(y, grid.height));
     }
     let (least, most) = range;
     let scale: String = SHADES.iter().collect();
-    text + &format!(" largest |a|: {least:.1e} {scale} {most:.1e}\n")
+    text + &format!(" largest |a|: {} {scale} {}\n", report::number(least, 2), report::number(most, 2))
 }
 
 #[cfg(test)]

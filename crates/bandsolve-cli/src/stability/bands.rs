@@ -1,4 +1,4 @@
-//! `bandsolve stability pentadiagonal | block | banded`: forward errors beside LAPACK's and the published ones.
+//! `bandsolve stability pentadiagonal | block | banded`: forward errors, compared with LAPACK and published errors.
 
 use super::columns::{Cell, ErrorColumn, Mark};
 use super::heat_map::{self, HeatPanel, HeatPart};
@@ -22,7 +22,7 @@ use indicatif::ProgressIterator;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Unknowns of the systems of blocks whose numbers are published.
+/// Number of unknowns of the block tridiagonal systems with published errors.
 const BLOCK_N: usize = 1024;
 
 /// Klein's Tables 6 and 7.
@@ -57,7 +57,7 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
     BandTable::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
-/// Klein's Table 9, of the matrices in the given files.
+/// Klein's Table 9, for the matrices in the given files.
 pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
     let taken =
         report::check_outputs(&args.outputs.named(), &args.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
@@ -72,7 +72,7 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         };
         let (lower, upper) = (reach(true), reach(false));
         let System::Banded(a) = structure::assemble::<f64>(&triplets, SolvableKind::Banded { lower, upper })? else {
-            unreachable!("asked for a band");
+            unreachable!("a banded kind makes a band");
         };
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
         let known = BANDED_CASES.iter().find(|(name, _)| *name == stem.to_lowercase());
@@ -97,7 +97,7 @@ impl TableMatrix {
         }
     }
 
-    /// The same as a band.
+    /// The matrix as a band.
     fn band(&self) -> Banded<'static, f64> {
         match self {
             TableMatrix::Band(a) => a.clone(),
@@ -118,17 +118,17 @@ impl TableMatrix {
 
 struct BandProblem {
     name: String,
-    /// As published.
+    /// The published condition number.
     condition: Option<f64>,
     a: TableMatrix,
     published: Vec<f64>,
 }
 
-/// One answer.
+/// The errors of one solution.
 struct BandAnswer {
     forward_error: f64,
     backward_error: f64,
-    /// Refined (+), solved again (*), refused (!).
+    /// `+` after iterative refinement, `*` after a fallback, `!` after an error, else a space.
     mark: char,
 }
 
@@ -155,7 +155,7 @@ impl BandAnswer {
 
 struct BandRow {
     problem: BandProblem,
-    /// One a column; `None` where the method does not solve such systems.
+    /// One element per column; `None` if the method does not solve systems of this kind.
     answers: Vec<Option<BandAnswer>>,
     lapack: Option<BandAnswer>,
 }
@@ -185,12 +185,12 @@ impl BandTable {
             report::write_json(path, &self.json())?;
         }
         if let Some(path) = &outputs.plot {
-            heat_map::draw("Errors of every method: decimal exponents", &[self.part()]).write(path)?;
+            heat_map::draw("Decimal exponents of the errors of every method", &[self.part()]).write(path)?;
         }
         report::print_beside(&self.text(), taken)
     }
 
-    /// As a part of a picture.
+    /// The table as a part of a heat map.
     fn part(&self) -> HeatPart {
         let ours = |verified: bool| {
             let columns = self.columns.iter().enumerate().filter(move |(_, column)| column.1 == verified);
@@ -218,7 +218,7 @@ impl BandTable {
         }
     }
 
-    /// The name of a column.
+    /// The heading of a column.
     fn head(&(method, verified): &(Method, bool)) -> String {
         format!("{}{}", method.name(), if verified { "" } else { " raw" })
     }
@@ -227,7 +227,7 @@ impl BandTable {
         let heads: Vec<String> = self.columns.iter().map(Self::head).chain(["LAPACK gbsv".into()]).collect();
         let width = |head: &str| head.len().max(8) + 2;
         let mut text =
-            format!("\n{}: forward error |x - x_true|_2 / |x_true|_2; on the right as published\n", self.source);
+            format!("\n{}: forward error |x - x_true|_2 / |x_true|_2; right of the bar: published\n", self.source);
         text += &format!("{:10}{:>9}", "matrix", "cond.");
         heads.iter().for_each(|head| text += &format!("{head:>0$}", width(head)));
         text += " |";
@@ -246,13 +246,14 @@ impl BandTable {
             }
             text.push('\n');
         }
-        text + "\n+ refined, * solved again by the pivoted method, ! returned as an error, - no answer\n"
+        text + "\nraw: without verification, + needed iterative refinement, * fallback to the pivoted solver,\n\
+                ! the solver returned an error, - no value\n"
             + &self.summary()
     }
 
-    /// A line for each column over all matrices: answers that were returned, and those for matrices that LAPACK solves.
+    /// One line per column: the largest backward error, and the number of matrices for which the error is close to LAPACK's.
     fn summary(&self) -> String {
-        let mut text = format!("\n{:28}{:>22}{:>24}\n", "solver", "largest backward error", "within 10x of LAPACK");
+        let mut text = format!("\n{:28}{:>22}{:>24}\n", "solver", "largest backward error", "error <= 10 x LAPACK");
         for (k, column) in self.columns.iter().enumerate() {
             let returned = self.rows.iter().filter_map(|row| row.answers[k].as_ref()).filter(|a| a.is_accepted());
             let errors: Vec<f64> = returned.map(|answer| answer.backward_error).collect();
@@ -313,8 +314,8 @@ impl BandRow {
         BandRow { problem, answers, lapack }
     }
 
-    /// Whether an answer is at most ten times as wrong as LAPACK's, here or as published, whichever is worse; ε is as good as
-    /// exact. `None` where there is nothing to compare.
+    /// Whether the forward error is at most ten times as large as LAPACK's. LAPACK's error is the larger one of the measured and the
+    /// published error, and at least ε. `None` if LAPACK has no error or the method does not solve the system.
     fn is_near(&self, column: usize) -> Option<bool> {
         let published = self.problem.published.first().copied().unwrap_or(f64::NAN);
         let lapack = self.lapack.as_ref().map_or(f64::NAN, |a| a.forward_error).max(published);
@@ -323,7 +324,7 @@ impl BandRow {
     }
 }
 
-/// LAPACK's answer; `None` if it found no pivot.
+/// The solution of LAPACK's `gbsv`; `None` if a pivot is zero.
 pub fn gbsv(a: &Banded<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
     let (n, lower, upper) = (a.n(), a.lower(), a.upper());
     if n == 0 {

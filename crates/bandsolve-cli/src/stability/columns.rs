@@ -1,13 +1,13 @@
-//! Columns of a table or of a picture: one solver on many matrices.
+//! Columns of a table or of a heat map: the errors of one solver for many matrices.
 
 use super::heat_map::{HeatPanel, HeatPart};
 use super::{Attempt, Judgement, ProblemRow};
 use bandsolve_gallery::tables::Paper;
 
-/// The part of a judgement that is shown.
+/// Selects the error to show.
 pub type Measure = fn(&Judgement) -> f64;
 
-/// One solver on the matrices of one section.
+/// The errors of one solver for the matrices of one section.
 #[derive(Debug, Clone)]
 pub struct ErrorColumn {
     pub head: String,
@@ -17,36 +17,36 @@ pub struct ErrorColumn {
 /// One error.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
-    /// `None` where there is not even a wrong answer.
+    /// `None` if there is no solution.
     pub error: Option<f64>,
     pub mark: Mark,
 }
 
 impl Cell {
-    /// Of a paper, which may not have the matrix.
+    /// A published error; NaN means that the paper does not have the matrix.
     pub fn published(error: f64) -> Cell {
         let known = !error.is_nan();
         Cell { error: known.then_some(error), mark: if known { Mark::Plain } else { Mark::Absent } }
     }
 }
 
-/// What became of an answer.
+/// The repair of a solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// Taken as it is.
+    /// No repair.
     Plain,
-    /// Refined.
+    /// Iterative refinement.
     Refined,
-    /// Solved again by the pivoted method.
+    /// Fallback to the pivoted solver.
     Fallback,
-    /// Returned as an error.
+    /// The solver returned an error.
     Failed,
-    /// Not there to be shown.
+    /// There is no value.
     Absent,
 }
 
 impl Mark {
-    /// What verification did.
+    /// The repair that verification triggered.
     pub fn of(attempt: &Attempt) -> Mark {
         match attempt.outcome {
             Ok((0, false)) => Mark::Plain,
@@ -57,15 +57,15 @@ impl Mark {
     }
 }
 
-/// Matrices that are shown together.
+/// Matrices of the same source.
 pub struct Section<'a> {
-    /// `None`: our own randomly scaled rows.
+    /// `None` for the random matrices with scaled rows, which are not published.
     pub paper: Option<Paper>,
     pub rows: Vec<&'a ProblemRow>,
 }
 
 impl<'a> Section<'a> {
-    /// The papers, then our own matrices.
+    /// One section per paper, then the random matrices with scaled rows.
     pub fn all(rows: &'a [ProblemRow]) -> Vec<Section<'a>> {
         let of = |paper: Option<Paper>| Section {
             paper,
@@ -74,17 +74,16 @@ impl<'a> Section<'a> {
         [Some(Paper::Chang), Some(Paper::Klein), None].map(of).into()
     }
 
-    /// Where the matrices come from.
+    /// The source of the matrices.
     pub fn source(&self) -> &'static str {
         match self.paper {
             Some(Paper::Chang) => "Chang 2014, Tables 6.1 and 6.2",
             Some(Paper::Klein) => "Klein 2022, Tables 4 and 5",
-            None => "Random rows (some: a tenth, rows: all) scaled up to the given power of ten",
+            None => "Random matrices (some-1eK: a tenth of the rows scaled by up to 1e±K, rows-1eK: all rows)",
         }
     }
 
-    /// As a part of a picture: in the measure of the paper; our own matrices have no paper and show the row-wise backward
-    /// error.
+    /// The section as a part of a heat map. It shows the error measure of the paper, or the row-wise backward error for random matrices.
     pub fn part(&self, lapack: bool) -> HeatPart {
         let measure: Measure = if self.paper.is_some() { |j| j.error } else { |j| j.backward_error };
         let name = self.paper.map_or("row-wise backward error", Paper::measure);
@@ -100,7 +99,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Ours without verification, and LAPACK's where it was there.
+    /// The columns of bandsolve without verification, and the column of LAPACK if the machine has it.
     pub fn raw(&self, measure: Measure, lapack: bool) -> Vec<ErrorColumn> {
         let plain = |error| Cell { error: Some(error), mark: Mark::Plain };
         let mut columns = self.ours(|attempt| plain(measure(&attempt.raw)));
@@ -110,7 +109,7 @@ impl<'a> Section<'a> {
         columns
     }
 
-    /// Ours with verification.
+    /// The columns of bandsolve with verification.
     pub fn verified(&self, measure: Measure) -> Vec<ErrorColumn> {
         self.ours(|attempt| Cell { error: Some(measure(&attempt.verified)), mark: Mark::of(attempt) })
     }
@@ -124,7 +123,7 @@ impl<'a> Section<'a> {
         (0..solvers).map(column).collect()
     }
 
-    /// The paper's columns.
+    /// The published columns.
     pub fn published(&self) -> Vec<ErrorColumn> {
         let solvers = self.paper.map_or(&[][..], Paper::solvers).iter().enumerate();
         let error = |row: &ProblemRow, k: usize| row.problem.case.and_then(|c| c.published.get(k).copied());

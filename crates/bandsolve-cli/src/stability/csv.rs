@@ -1,4 +1,4 @@
-//! The stability tables as comma-separated values: one line for each matrix and solver.
+//! The stability tables as comma-separated values, with one line per matrix and solver.
 
 use super::{Attempt, ErrorTable, Judgement, ProblemRow};
 use bandsolve::Error;
@@ -6,8 +6,8 @@ use bandsolve::Error;
 const HEAD: &str = "matrix,condition,source,solver,raw_backward_error,raw_forward_error,raw_error,\
 verified_backward_error,verified_forward_error,verified_error,refinement_steps,fallback,failure\n";
 
-/// All lines: ours, LAPACK's where it was there, then the published ones. `error` is in the measure of the paper, which
-/// is all that the published lines hold; they stand under `raw`.
+/// All lines: bandsolve, LAPACK if the machine has it, then the published errors. `error` is the measure of the paper. A published line
+/// has only `raw_error`.
 pub fn lines(table: &ErrorTable) -> String {
     let matrices = table.rows.iter().map(|row| of_matrix(row, table.lapack.is_some()));
     HEAD.to_string() + &matrices.collect::<String>()
@@ -26,7 +26,7 @@ fn of_matrix(row: &ProblemRow, lapack: bool) -> String {
         line("bandsolve", attempt.solver, [numbers(&attempt.raw), numbers(&attempt.verified), outcome(attempt)]);
     }
     if lapack {
-        let failure = if row.lapack.is_some() { "" } else { "no pivot" };
+        let failure = if row.lapack.is_some() { "" } else { "zero pivot" };
         let outcome = [String::new(), String::new(), failure.into()];
         line("lapack", "gtsv", [row.lapack.as_ref().map(numbers).unwrap_or_default(), nothing(), outcome]);
     }
@@ -54,7 +54,7 @@ fn outcome(attempt: &Attempt) -> [String; 3] {
     }
 }
 
-/// Fields with commas or quotation marks stand between quotation marks.
+/// Quote a field that contains commas, quotation marks or line breaks.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_string() }
 }

@@ -1,4 +1,4 @@
-//! `bandsolve stability files`: every matrix of a folder, solved by us and by LAPACK, side by side.
+//! `bandsolve stability files`: backward errors of bandsolve and LAPACK for every matrix of a folder.
 
 use super::bands::gbsv;
 use super::columns::{Cell, ErrorColumn, Mark};
@@ -18,12 +18,12 @@ use indicatif::ProgressIterator;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Endings of the files that are looked at.
+/// Extensions of matrix files.
 const ENDINGS: [&str; 5] = [".mtx", ".mtx.gz", ".npy", ".npy.gz", ".npz"];
-/// What a verified answer is held to.
+/// Largest accepted backward error.
 const LIMIT: f64 = 8.0 * f64::EPSILON;
 
-/// Prints a line for each matrix of a folder, and over how many of them the backward error is too large.
+/// Print one line per matrix of a folder, and the number of matrices with a large backward error.
 pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
     let paths = matrices(&args.folder)?;
     let taken = report::check_outputs(&args.outputs.named(), &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
@@ -35,12 +35,12 @@ pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
         report::write_json(path, &table.json())?;
     }
     if let Some(path) = &args.outputs.plot {
-        heat_map::draw("Backward errors of real matrices: decimal exponents", &[table.part()]).write(path)?;
+        heat_map::draw("Decimal exponents of the backward errors of real matrices", &[table.part()]).write(path)?;
     }
     report::print_beside(&table.text(), taken)
 }
 
-/// All matrices of a folder and of those in it, in the order of their names.
+/// All matrix files of a folder and its subfolders, sorted by name.
 fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -49,7 +49,7 @@ fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-            // A link to a folder may lead back.
+            // A link to a folder could make the search endless.
             if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
             } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) && path.is_file() {
@@ -59,37 +59,37 @@ fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     found.sort();
     match found.is_empty() {
-        true => Err(Failure::in_file(&io::name(folder), format!("holds no matrix ({})", ENDINGS.join(", ")))),
+        true => Err(Failure::in_file(&io::name(folder), format!("contains no matrix file ({})", ENDINGS.join(", ")))),
         false => Ok(found),
     }
 }
 
 struct FileTable {
     rows: Vec<FileRow>,
-    /// The file that LAPACK's numbers come from.
+    /// The file of the LAPACK library.
     lapack: Option<PathBuf>,
 }
 
 /// One file.
 struct FileRow {
     name: String,
-    /// Or why it was left out.
+    /// The errors, or why the file was skipped.
     measured: Result<Measured, String>,
 }
 
-/// A matrix with a right-hand side whose solution is known.
+/// The errors for one matrix, with a right-hand side whose solution is known.
 struct Measured {
     n: usize,
     bands: (usize, usize),
     kind: &'static str,
     ours: FileAnswer,
-    /// `None` where there is no LAPACK, or no routine for such a matrix.
+    /// `None` without LAPACK, or if LAPACK has no routine for the matrix.
     lapack: Option<FileAnswer>,
 }
 
-/// An answer, or none.
+/// The result of one solver.
 struct FileAnswer {
-    /// `None`: the matrix was said to be singular.
+    /// `None` if the solver reported a singular matrix.
     backward_error: Option<f64>,
     mark: Mark,
 }
@@ -99,7 +99,7 @@ impl FileAnswer {
         self.error().is_some_and(|error| error.is_nan() || error > LIMIT)
     }
 
-    /// Of what was handed out as an answer.
+    /// The backward error of a returned solution.
     fn error(&self) -> Option<f64> {
         self.backward_error.filter(|_| self.mark != Mark::Failed)
     }
@@ -126,7 +126,7 @@ impl FileRow {
     fn new(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> FileRow {
         let name = path.strip_prefix(&args.folder).unwrap_or(path);
         let measured = measure(args, path, lapack);
-        // The name stands there already.
+        // The line already begins with the name.
         let start = format!("{}: ", path.display());
         let reason = |text: String| text.strip_prefix(&start).unwrap_or(&text).to_string();
         FileRow { name: io::shortened(name), measured: measured.map_err(reason) }
@@ -148,21 +148,22 @@ impl FileRow {
     }
 }
 
-/// Solves one matrix with both, or says why not.
+/// Solve one system with bandsolve and LAPACK, or return why the matrix is skipped.
 fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Result<Measured, String> {
     let (triplets, structure) = read(path)?;
     let (n, kind) = (structure.n, structure.kind(false).map_err(words)?);
     let bands = structure.bands(kind);
     if !fits(args, n, bands) {
-        return Err(format!("too wide: {} below, {} above the diagonal", bands.0, bands.1));
+        let (lower, upper) = bands;
+        return Err(format!("too wide for --band {}: lower bandwidth {lower}, upper bandwidth {upper}", args.band));
     }
     let system = structure::assemble::<f64>(&triplets, kind).map_err(words)?;
     let rhs = system.product(&x_true(n, args.seed));
     if rhs.iter().any(|d| !d.is_finite()) {
-        return Err("a right-hand side of numbers about 3 overflows".into());
+        return Err("the entries are so large that the right-hand side overflows".into());
     }
     let ours = ours(&system, kind, &rhs);
-    // LAPACK has nothing for periodic matrices but the band that reaches from corner to corner.
+    // LAPACK has no routine for periodic matrices, so it solves a band that includes both corners.
     let whole = (structure.lower, structure.upper);
     let lapack = match (lapack, kind) {
         (Some(peer), SolvableKind::Tridiagonal { periodic: true }) if fits(args, n, whole) => {
@@ -175,11 +176,11 @@ fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Res
     Ok(Measured { n, bands, kind: kind.name(), ours, lapack })
 }
 
-/// A matrix that can be measured.
+/// Read a matrix, which must be real and not empty.
 fn read(path: &Path) -> Result<(Triplets, Structure), String> {
     let triplets = io::read_matrix(path).map_err(words)?;
     if triplets.values.is_complex() {
-        return Err("complex".into());
+        return Err("the matrix is complex".into());
     }
     let structure = Structure::of(&triplets);
     structure.check_not_empty().map_err(words)?;
@@ -190,7 +191,7 @@ fn words(failure: Failure) -> String {
     failure.to_string()
 }
 
-/// Whether a band of n columns, with what pivoting fills in, is as small as was asked for.
+/// Whether a band of n columns with its fill-in from pivoting is within the limit of `--band`.
 fn fits(args: &StabilityFilesArgs, n: usize, (lower, upper): (usize, usize)) -> bool {
     let numbers = (2 * lower + upper + 1).checked_mul(n);
     let bytes = numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>()));
@@ -209,7 +210,7 @@ fn ours(system: &System<f64>, kind: SolvableKind, rhs: &[f64]) -> FileAnswer {
     FileAnswer { backward_error: (!singular).then(|| system.backward_error(rhs, &x)), mark }
 }
 
-/// LAPACK's answer; `None` if it has no routine for such a matrix.
+/// The result of LAPACK; `None` if LAPACK has no routine for the matrix.
 fn theirs(system: &System<f64>, rhs: &[f64], peer: &Peer) -> Option<FileAnswer> {
     let x = match system {
         System::Tridiagonal(a) if a.is_periodic() => return None,
@@ -243,11 +244,10 @@ impl FileTable {
 
     fn text(&self) -> String {
         let width = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max("matrix".len());
-        let mut text =
-            String::from("\nRow-wise backward error of the solution, by method auto and by LAPACK (gtsv, gbsv)\n");
+        let mut text = String::from("\nRow-wise backward error of bandsolve (method auto) and LAPACK (gtsv, gbsv)\n");
         text += &format!(
             "{:width$}{:>10}{:>8}{:>8}{:>13}{:>13}\n",
-            "matrix", "n", "below", "above", "bandsolve  ", "LAPACK  "
+            "matrix", "n", "lower", "upper", "bandsolve  ", "LAPACK  "
         );
         for row in &self.rows {
             text += &match &row.measured {
@@ -257,14 +257,15 @@ impl FileTable {
                     let line = format!("{:width$}{:>10}{lower:>8}{upper:>8}{ours:>13}{lapack:>13}", row.name, m.n);
                     line.trim_end().to_string() + "\n"
                 }
-                Err(reason) => format!("{:width$}    left out: {reason}\n", row.name),
+                Err(reason) => format!("{:width$}    skipped: {reason}\n", row.name),
             };
         }
-        text + "\n> above 8 eps, + refined, * solved again by the pivoted method, ! returned as an error, - no answer\n"
+        text + "\nlower, upper: bandwidths, > above 8 eps, + needed iterative refinement, * fallback to the pivoted solver,\n\
+                ! the solver returned an error, - no value\n"
             + &self.summary()
     }
 
-    /// How many answers are too far off, and how many matrices say nothing.
+    /// The number of large backward errors of both solvers, and the number of skipped files.
     fn summary(&self) -> String {
         let count = self.measured().count();
         let left_out = self.rows.len() - count;
@@ -273,8 +274,8 @@ impl FileTable {
             let errors: Vec<f64> = answers.iter().filter_map(|a| a.error()).collect();
             let none = answers.len() - errors.len();
             let worst = report::error((!errors.is_empty()).then(|| largest(errors.into_iter())));
-            let none = if none > 0 { format!(", {} returned as an error", none) } else { String::new() };
-            format!("above 8 eps on {above} of {}, at most {worst}{none}\n", counted_matrices(answers.len()))
+            let none = if none > 0 { format!(", {}", counted(none, "error")) } else { String::new() };
+            format!("above 8 eps for {above} of {}, largest {worst}{none}\n", counted_matrices(answers.len()))
         };
         let mut text = format!("\nbandsolve: {}", of(self.measured().map(|(_, m)| &m.ours).collect()));
         text += &match &self.lapack {
@@ -282,14 +283,14 @@ impl FileTable {
                 let answers = of(self.measured().filter_map(|(_, m)| m.lapack.as_ref()).collect());
                 format!("LAPACK:    {answers}           ({})\n", path.display())
             }
-            None => "LAPACK:    not found on this machine, so not compared with\n".into(),
+            None => "LAPACK:    not found on this machine, so there is no comparison\n".into(),
         };
         let wide = self.rows.iter().filter(|row| row.measured.as_ref().is_err_and(|why| why.starts_with("too wide")));
         match left_out {
             0 => text,
             _ => {
                 text + &format!(
-                    "Left out:  {} of {}, {} too wide\n",
+                    "Skipped:   {} of {}, {} too wide for --band\n",
                     left_out,
                     counted(self.rows.len(), "file"),
                     wide.count()

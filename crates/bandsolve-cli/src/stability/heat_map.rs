@@ -1,20 +1,20 @@
-//! Tables of errors as a picture: a cell for each matrix and solver, coloured by the logarithm of its error.
+//! Heat maps of errors: one cell per matrix and solver, coloured by the logarithm of the error.
 
 use super::columns::{Cell, ErrorColumn, Mark};
 use crate::plot::{self, Picture, Point, Svg, slanted_size};
 
 const CELL: Point = (28.0, 18.0);
-/// Space on the left for the names of the matrices and their conditions, or more.
+/// Minimum width for the names of the matrices and their condition numbers.
 const LABEL: f64 = 140.0;
 const MARGIN: f64 = 24.0;
-/// Between panels, and between sections.
+/// Distance between panels, and between sections.
 const GAP: f64 = 26.0;
 
-/// What the legend needs.
+/// Width of the legend.
 const MIN_WIDTH: f64 = 720.0;
 
-/// Colours from small errors to large ones, the same on light and dark pages: viridis, whose lightness rises evenly and which
-/// colour-blind people can read.
+/// The colours of viridis from small to large errors, the same on light and dark pages. Their lightness rises evenly, and colour-blind
+/// readers can tell them apart.
 const SCALE: [[u8; 3]; 9] = [
     [68, 1, 84],
     [71, 45, 123],
@@ -26,20 +26,20 @@ const SCALE: [[u8; 3]; 9] = [
     [173, 220, 48],
     [253, 231, 37],
 ];
-/// Steps of the colour scale in the legend, for each decade.
+/// Steps per decade of the colour scale in the legend.
 const STEPS_PER_DECADE: u32 = 4;
-/// From this part of the scale on, dark words stand out better than white ones.
+/// From this fraction of the scale on, dark text has more contrast than white text.
 const BRIGHT: f64 = 0.48;
 /// Decades at the ends of the scale.
 const DECADES: (f64, f64) = (-16.0, 0.0);
-/// Of what is not a number or infinite.
+/// Colour of NaN and infinity.
 const LOST: &str = "#4d4d4d";
 
-/// Matrices that are shown together.
+/// Matrices of the same source.
 pub struct HeatPart {
-    /// Where they come from, and what is measured.
+    /// The source of the matrices and the error measure.
     pub title: String,
-    /// Their names and conditions, as far as these are known.
+    /// Names of the matrices, and their condition numbers if known.
     pub rows: Vec<(String, Option<f64>)>,
     pub panels: Vec<HeatPanel>,
 }
@@ -50,7 +50,7 @@ pub struct HeatPanel {
     pub columns: Vec<ErrorColumn>,
 }
 
-/// Draws all parts, one below the other.
+/// Draw all parts, one below the other.
 pub fn draw(title: &str, parts: &[HeatPart]) -> Picture {
     let mut svg = Svg::default();
     svg.text((MARGIN, MARGIN + 12.0), "title", title);
@@ -65,7 +65,7 @@ pub fn draw(title: &str, parts: &[HeatPart]) -> Picture {
 }
 
 impl HeatPart {
-    /// Draws it from `top` down; returns its right and lower ends.
+    /// Draw the part from `top` down. Returns its right and lower ends.
     fn draw(&self, svg: &mut Svg, top: f64) -> Point {
         let panels = || self.panels.iter().filter(|panel| !panel.columns.is_empty());
         let heads = panels().flat_map(|panel| &panel.columns).map(|column| slanted_size(&column.head));
@@ -99,7 +99,7 @@ impl HeatPart {
     fn column(&self, svg: &mut Svg, (x, y): Point, column: &ErrorColumn) {
         svg.slanted((x + 0.5 * CELL.0 + 3.0, y - 6.0), &column.head);
         for (k, ((name, _), cell)) in self.rows.iter().zip(&column.cells).enumerate() {
-            let error = cell.error.map_or("no answer".to_string(), |error| format!("{error:.2e}"));
+            let error = cell.error.map_or("no solution".to_string(), |error| format!("{error:.2e}"));
             svg.group("cell", &format!("{name}, {}: {error}", column.head));
             cell_at(svg, (x, y + CELL.1 * k as f64), *cell);
             svg.end_group();
@@ -107,7 +107,7 @@ impl HeatPart {
     }
 }
 
-/// Repairs show in the upper right corner.
+/// Draw a cell. A mark in the upper right corner shows a repair.
 fn cell_at(svg: &mut Svg, (x, y): Point, cell: Cell) {
     let centre = (x + 0.5 * CELL.0, y + 0.5 * CELL.1);
     if cell.mark == Mark::Failed {
@@ -135,7 +135,7 @@ fn cell_at(svg: &mut Svg, (x, y): Point, cell: Cell) {
     }
 }
 
-/// `−16`: the decimal exponent, rounded.
+/// The rounded decimal exponent, such as `−16`.
 fn exponent(error: f64) -> String {
     match error {
         e if e.is_nan() => "NaN".into(),
@@ -145,13 +145,13 @@ fn exponent(error: f64) -> String {
     }
 }
 
-/// Colour of a decade, and the classes of words upon it.
+/// Colour of a decimal exponent, and the classes of text on it.
 fn colour(decade: f64) -> (String, &'static str) {
     let t = ((decade - DECADES.0) / (DECADES.1 - DECADES.0)).clamp(0.0, 1.0);
     (plot::mix(&SCALE, t), if t < BRIGHT { "mid num pale" } else { "mid num on" })
 }
 
-/// The scale of colours and what the marks mean.
+/// Draw the colour scale and the meaning of the marks.
 fn legend(svg: &mut Svg, (x, y): Point) {
     let steps = (DECADES.1 - DECADES.0) as u32 * STEPS_PER_DECADE;
     let step = 14.0 / f64::from(STEPS_PER_DECADE);
@@ -164,7 +164,7 @@ fn legend(svg: &mut Svg, (x, y): Point) {
     }
     svg.text((x + step * f64::from(steps) + 24.0, y + 10.0), "soft", "error of each matrix (row) and solver (column)");
     let samples = [
-        (Some(f64::NAN), Mark::Plain, "not a number; ∞: infinite"),
+        (Some(f64::NAN), Mark::Plain, "NaN; ∞ is infinity"),
         (Some(1e-16), Mark::Refined, "needed iterative refinement"),
         (Some(1e-16), Mark::Fallback, "fallback to the pivoted solver"),
         (None, Mark::Failed, "the solver returned an error"),

@@ -1,17 +1,17 @@
-//! The stability tables for people, at most 160 columns wide.
+//! The stability tables for terminals, at most 160 characters wide.
 
 use super::columns::{Cell, ErrorColumn, Mark, Section};
 use super::{ErrorTable, Judgement};
 use crate::report::largest;
 
-/// Characters of a line.
+/// Maximum number of characters per line.
 const WIDTH: usize = 160;
-/// Of a column, with the space before its number and the mark behind it.
+/// Width of a column, with the space before its number and the mark after it.
 const COLUMN: usize = 10;
-/// Of a matrix and its condition.
+/// Width of the name and the condition number of a matrix.
 const LABEL: usize = 20;
 
-/// All tables: for each paper our backward errors, then its own measure beside the published numbers.
+/// All tables: for each paper the backward errors of bandsolve, then the measure of the paper with the published errors.
 pub fn tables(table: &ErrorTable) -> String {
     let lapack = table.lapack.is_some();
     let mut text = String::new();
@@ -21,17 +21,17 @@ pub fn tables(table: &ErrorTable) -> String {
         text += &format!("{title}, verified\n{}", blocks(&section, &section.verified(|j| j.backward_error), &[]));
         let Some(paper) = section.paper else { continue };
         let title = format!("\n{}: {}", section.source(), paper.measure());
-        let (published, right) = (section.published(), "on the right as published for n = 512");
+        let (published, right) = (section.published(), "right of the bar: published for n = 512");
         text += &format!("{title}, unverified; {right}\n");
         text += &blocks(&section, &section.raw(|j| j.error, lapack), &published);
         text += &format!("{title}, verified; {right}\n");
         text += &blocks(&section, &section.verified(|j| j.error), &published);
     }
-    text += "\n+ refined, * solved again by the pivoted method, ! returned as an error, - no answer\n";
+    text += "\n+ needed iterative refinement, * fallback to the pivoted solver, ! the solver returned an error, - no value\n";
     text + &summary(table)
 }
 
-/// Our columns in as many blocks as their number needs, the published ones on the right of each.
+/// The columns of bandsolve in as many blocks as fit the line width. Each block repeats the published columns on its right.
 fn blocks(section: &Section<'_>, ours: &[ErrorColumn], published: &[ErrorColumn]) -> String {
     let fit = (WIDTH - LABEL - " |".len()) / COLUMN - published.len();
     let even = ours.len().div_ceil(ours.len().div_ceil(fit));
@@ -49,7 +49,7 @@ fn block(section: &Section<'_>, ours: &[ErrorColumn], published: &[ErrorColumn])
     };
     let heads = (0..height).map(|k| {
         let label = if k + 1 == height { format!("{:11} {:>8}", "matrix", "cond.") } else { String::new() };
-        // The last words of all heads stand in one line.
+        // Headings are aligned to the bottom.
         line(label, &|c| {
             let words = wrapped(&c.head);
             (k + words.len()).checked_sub(height).map_or(String::new(), |k| words[k].clone() + " ")
@@ -62,7 +62,7 @@ fn block(section: &Section<'_>, ours: &[ErrorColumn], published: &[ErrorColumn])
     heads.chain(rows).collect()
 }
 
-/// A name in lines that fit a column, broken at spaces and behind hyphens.
+/// Break a name into lines that fit a column, at spaces and after hyphens.
 fn wrapped(name: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in name.split_inclusive(['-', ' ']) {
@@ -88,12 +88,12 @@ fn number(v: f64) -> String {
     if v.is_finite() { format!("{v:.1e}") } else { v.to_string() }
 }
 
-/// A line for each solver over all matrices.
+/// One line per solver, over all matrices.
 fn summary(table: &ErrorTable) -> String {
     let count = table.rows.len();
     let mut text = format!("\nAll {count} matrices, row-wise backward error\n");
     text += format!("{:27}{:^20}{:^50}", "", "unverified", "verified").trim_end();
-    let heads = ["<= 8 eps", "largest", "as is", "refined", "fallback", "failed", "largest"];
+    let heads = ["<= 8 eps", "largest", "no repair", "refined", "fallback", "error", "largest"];
     text += &format!("\n{:27}{}\n", "solver", heads.map(|head| format!("{head:>10}")).concat());
     let solvers = table.rows.first().map_or(0, |row| row.attempts.len());
     for k in 0..solvers {
@@ -113,7 +113,7 @@ fn summary(table: &ErrorTable) -> String {
     text + &format!("Largest verified backward error: {largest:.1e} = {:.1} epsilon\n", largest / f64::EPSILON)
 }
 
-/// How many answers are good without verification, and how bad the worst is.
+/// The number of unverified solutions with a backward error of at most 8 epsilon, and the largest error.
 fn unverified<'a>(judgements: impl Iterator<Item = &'a Judgement>) -> String {
     let errors: Vec<f64> = judgements.map(|j| j.backward_error).collect();
     let good = errors.iter().filter(|eta| **eta <= 8.0 * f64::EPSILON).count();

@@ -1,9 +1,9 @@
-//! Every command line that the documentation shows is one that the program understands.
+//! The program accepts every command line of the documentation and of its own help.
 
 use super::bandsolve;
 use std::path::{Path, PathBuf};
 
-/// The README and its like, and all pages of `docs/`.
+/// The Markdown files of the root folder, and all pages of `docs/`.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let inside = |folder: &Path| std::fs::read_dir(folder).expect("a folder").map(|file| file.unwrap().path());
@@ -12,7 +12,7 @@ fn pages() -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
-/// The words after `bandsolve` in lines of shell blocks, and in code within lines; what has to be filled in (`…`) is left out.
+/// The words after `bandsolve` in shell blocks and in inline code. Commands with a placeholder (`…`) are skipped.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut block = None;
@@ -33,13 +33,13 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     found.into_iter().filter_map(words).collect()
 }
 
-/// The names of all commands, found in the help of the program and of its commands.
+/// The names of all commands from the help of the program and of its commands.
 fn all_commands() -> Vec<Vec<String>> {
     let below = |words: &[String]| -> Vec<Vec<String>> {
         let help: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
         let text = bandsolve(&help).exits(0).stdout;
         let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        // Indented by two; what says more of them by more.
+        // Command names are indented by two spaces, their descriptions by more.
         let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
         let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
         let names = names.map(str::to_string);
@@ -61,7 +61,7 @@ fn every_help_has_examples_that_are_understood() {
         let examples: Vec<&str> = shown.map(str::trim).take_while(|line| !line.is_empty()).collect();
         assert!(!examples.is_empty(), "{words:?}: no examples\n{text}");
         for example in examples {
-            // Up to what the shell does with it, and to the words beside it.
+            // Cut off redirections and the remark after three spaces.
             let line = example.split(['|', '>']).next().unwrap_or(example);
             let line = line.split("   ").next().unwrap_or(line);
             let given: Vec<&str> = line.split_whitespace().skip(1).chain(["--help"]).collect();
@@ -76,7 +76,7 @@ fn commands_of_pages_are_understood() {
     let mut count = 0;
     for page in pages() {
         for command in commands(&std::fs::read_to_string(&page).expect("a page")) {
-            // What stands before is read first: a flag that is not there is an error all the same.
+            // The parser reads the words before `--help` first, so an unknown option is an error.
             let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
             let run = bandsolve(&words);
             assert_eq!(run.code, Some(0), "{}: {words:?}: {}", page.display(), run.stderr);
@@ -84,7 +84,7 @@ fn commands_of_pages_are_understood() {
         }
     }
     assert!(count > 20, "{count} commands found");
-    // The test itself.
+    // Check that this method detects unknown options and commands.
     bandsolve(&["bench", "tridiagonal", "--quicker", "--help"]).fails(2, "--quicker");
     bandsolve(&["bench", "cubic", "--help"]).fails(2, "cubic");
 }

@@ -1,4 +1,4 @@
-//! `bandsolve eig`.
+//! Tests of `bandsolve eig`.
 
 use crate::*;
 
@@ -12,7 +12,7 @@ fn radiative_transfer_near_its_albedo() {
     let a = folder.path("A.mtx");
     bandsolve(&["generate", "radiative", "8", "64", "--out", &a]).exits(0);
     let json = bandsolve(&["eig", &a, "--target", "0.75", "-k", "5", "--ncv", "16", "--json"]).exits(0).json();
-    // The published distances from 0.75, of six digits and more.
+    // Published distances from 0.75, with six or more digits.
     for (offset, gap) in
         numbers(&json["offsets"]).iter().zip([6.1749e-6, 2.46989e-5, 5.55697e-5, 9.87834e-5, 1.543349e-4])
     {
@@ -46,7 +46,7 @@ fn numbers_of_eigenvalues_are_from_1_to_n() {
 #[test]
 fn pencils_and_ends_of_a_spectrum() {
     let folder = Folder::new();
-    // diag(1 … 30) and 2·I; an entry beside the diagonal makes the band wider, and is zero.
+    // diag(1, …, 30) and 2·I. A stored off-diagonal zero makes the band wider.
     let diagonal = |name: &str, value: fn(usize) -> f64| {
         let entries: String = (1..=30).map(|i| format!("{i} {i} {}\n", value(i))).collect();
         folder.file(name, format!("%%MatrixMarket matrix coordinate real symmetric\n30 30 30\n{entries}"))
@@ -61,9 +61,13 @@ fn pencils_and_ends_of_a_spectrum() {
     assert!((numbers(&json["eigenvalues"])[0] - 1.0).abs() < 1e-12, "{json}");
     let json = bandsolve(&["eig", &a, &b, "--interval", "4.9", "6.4", "--json", "-"]).exits(0).json();
     assert_eq!((&json["complete"], &json["which"]), (&true.into(), &"interval".into()));
+    let text = bandsolve(&["eig", &a, &b, "--interval", "4.9", "6.4"]).exits(0).stdout;
+    assert!(text.contains("3 eigenvalues in the interval 4.9 <= λ < 6.4"), "{text}");
+    let text = bandsolve(&["eig", &a, &b, "--interval", "5.1", "5.4"]).exits(0).stdout;
+    assert!(text.contains("0 eigenvalues in the interval 5.1 <= λ < 5.4"), "{text}");
     let found = numbers(&json["eigenvalues"]);
     assert!(found.len() == 3 && found.iter().zip([5.0, 5.5, 6.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{json}");
-    // A shift on an eigenvalue.
+    // The target is an eigenvalue.
     let json = bandsolve(&["eig", &a, "--target", "7", "-k", "1", "--json", "-"]).exits(0).json();
     assert!((numbers(&json["eigenvalues"])[0] - 7.0).abs() < 1e-12, "{json}");
 }
@@ -128,7 +132,7 @@ fn what_cannot_be_found_says_so() {
     for tolerance in ["1", "-1", "nan"] {
         bandsolve(&["eig", &a, "--tol", tolerance]).fails(2, "expected a number from 0 up to, but not including, 1");
     }
-    // A row of a product is beyond the largest number.
+    // A row sum overflows.
     let huge = folder.file("huge.mtx", matrix_market(2, &[(1, 1, 1.7e308), (1, 2, 1.7e308), (2, 2, 1.7e308)]));
     bandsolve(&["eig", &huge, "--which", "largest-real"]).fails(3, "overflows");
     for k in ["401", "100000", "18446744073709551615"] {
@@ -138,7 +142,7 @@ fn what_cannot_be_found_says_so() {
     }
     let singular = folder.file("S.mtx", matrix_market(2, &[(1, 1, 1.0)]));
     let two = folder.file("two.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 3.0)]));
-    bandsolve(&["eig", &two, &singular]).fails(4, "S.mtx: is singular");
+    bandsolve(&["eig", &two, &singular]).fails(4, "S.mtx: B is singular");
     let b = folder.file("B.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     bandsolve(&["eig", &a, &b, "--target", "1"]).fails(3, "has 1 rows");
 }
@@ -152,7 +156,7 @@ fn intervals_of_full_matrices_and_rings() {
         assert_eq!((found.len(), &json["complete"]), (values.len(), &true.into()), "{json}");
         assert!(found.iter().zip(values).all(|(found, value)| (found - value).abs() < 1e-12), "{json}");
     };
-    // 1 everywhere and 2 more on the diagonal: 2, 2, …, n + 2.
+    // All entries are 1, plus 2 on the diagonal. The eigenvalues are 2, 2, …, n + 2.
     for n in [1, 2, 3, 4, 12] {
         let entries: Vec<_> =
             (0..n * n).map(|at| (at / n + 1, at % n + 1, if at / n == at % n { 3.0 } else { 1.0 })).collect();
@@ -161,7 +165,7 @@ fn intervals_of_full_matrices_and_rings() {
         expected(&full, ["2.1", "100"], &[n as f64 + 2.0]);
         expected(&full, ["2.5", "2.75"], &[]);
     }
-    // 2 on the diagonal of a ring, −1 beside it: 2 − 2·cos(2π·k/12).
+    // Periodic second differences. The eigenvalues are 2 − 2·cos(2π·k/12).
     let n = 12;
     let ring = |i: usize| [(i + 1, i + 1, 2.0), (i + 1, (i + 1) % n + 1, -1.0), ((i + 1) % n + 1, i + 1, -1.0)];
     let ring = folder.file("ring.mtx", matrix_market(n, &(0..n).flat_map(ring).collect::<Vec<_>>()));

@@ -1,9 +1,9 @@
-//! Files that promise more than there is memory for, that never end, and outputs that are whole or not there.
+//! Tests of input files that need too much memory or never end, and of output files, which are complete or do not exist.
 
 use crate::*;
 use std::time::{Duration, Instant};
 
-/// A level of compression that keeps zeros as they are: a file whose size makes a large promise possible.
+/// No compression. The file is then large enough for its header to be plausible.
 const STORED: flate2::Compression = flate2::Compression::none();
 
 fn gzip(level: flate2::Compression, parts: &[&[u8]]) -> Vec<u8> {
@@ -12,13 +12,13 @@ fn gzip(level: flate2::Compression, parts: &[&[u8]]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// The beginning of a .npy file of bytes.
+/// The header of an .npy file of bytes.
 fn npy(n_rows: usize, n_cols: usize) -> Vec<u8> {
     let text = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}\n");
     [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// Runs a shell's line in which `$0` is the program.
+/// Run a shell command line, in which `$0` is the program.
 fn shell(line: &str, folder: &Folder) -> Run {
     let output = Command::new("sh")
         .args(["-c", line, env!("CARGO_BIN_EXE_bandsolve")])
@@ -29,7 +29,7 @@ fn shell(line: &str, folder: &Folder) -> Run {
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// 2 GiB are left to the program, so that what is too large does not depend on the machine.
+/// The test limits the memory of the program to 2 GiB, so the result does not depend on the machine.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_unpacks_to_more_than_memory_is_refused_before_it_is_unpacked() {
@@ -51,7 +51,7 @@ fn what_unpacks_to_more_than_memory_is_refused_before_it_is_unpacked() {
     }
 }
 
-/// Sizes given on the command line are refused by name, on every machine.
+/// The error for a size that does not fit in memory names the option.
 #[cfg(target_os = "linux")]
 #[test]
 fn sizes_on_the_command_line_are_refused_before_any_work() {
@@ -89,12 +89,12 @@ fn sizes_on_the_command_line_are_refused_before_any_work() {
     }
 }
 
-/// An array whose numbers fit while the list of its entries does not.
+/// The values of an array fit in memory, but the list of its entries does not.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_is_gone_when_a_file_has_been_read_is_an_error() {
     let folder = Folder::new();
-    // 59 million numbers take 472 MB, twice that to be turned; a list of those that are not zero takes as much again.
+    // 59 million values take 472 MB, and twice as much while they are transposed. The list of entries takes the same amount again.
     let part = vec![1; 7680];
     let parts: Vec<&[u8]> = std::iter::repeat_n(&part[..], 7680).collect();
     let start = npy(7680, 7680);
@@ -116,7 +116,7 @@ fn a_stream_that_goes_on_behind_its_promise_is_not_read_to_its_end() {
     bandsolve(&["info", &sparse]).fails(3, "one more");
 }
 
-/// Waits for an end; a program that waits for ever fails.
+/// Wait for the end of the program, and panic if it takes too long.
 #[track_caller]
 fn ends(child: &mut std::process::Child) -> std::process::ExitStatus {
     let start = Instant::now();
@@ -153,7 +153,7 @@ fn a_tuning_file_that_never_ends_is_not_read() {
         };
         let (code, message) = run(&["tune", "--show"]);
         assert!(code == Some(3) && message.contains(why) && message.contains(path), "{path}: {code:?} {message}");
-        // The built-in numbers hold.
+        // The solver uses the built-in values.
         assert_eq!(run(&["solve", &a, "--method", "spike"]), (Some(0), String::new()), "{path}");
     }
 }
@@ -167,7 +167,8 @@ fn a_signal_leaves_no_temporary_file() {
         let old = folder.file("A.mtx", "old");
         let mut command = Command::new(env!("CARGO_BIN_EXE_bandsolve"));
         command.args(["generate", "random", "10000000", "--out", &old]);
-        // SAFETY: `signal` may be called between fork and exec. A test that runs in the background inherits ignored ones.
+        // A test in the background inherits ignored signals, so the child resets them.
+        // SAFETY: `signal` may be called between fork and exec.
         unsafe {
             command.pre_exec(move || {
                 libc::signal(signal, libc::SIG_DFL);
@@ -183,9 +184,9 @@ fn a_signal_leaves_no_temporary_file() {
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        // SAFETY: a child that has not been waited for has its number still.
+        // SAFETY: the process id stays valid until `wait` is called for the child.
         assert_eq!(unsafe { libc::kill(child.id() as libc::pid_t, signal) }, 0);
-        // As a shell sees it: 130, 143, 129.
+        // A shell reports 130, 143 or 129.
         assert_eq!(ends(&mut child).signal(), Some(signal));
         assert_eq!(folder.names(), ["A.mtx"]);
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "old");
@@ -201,7 +202,7 @@ fn a_full_disk_is_exit_code_1_and_leaves_the_old_file() {
     shell("exec \"$0\" generate random 5 --out /dev/full", &folder).fails(1, full);
     shell("exec \"$0\" generate random 5 >/dev/full", &folder).fails(1, full);
     shell("exec \"$0\" generate --list >/dev/full", &folder).fails(1, full);
-    // 20 blocks of 512 bytes, or of 1024.
+    // The limit is 20 blocks of 512 or 1024 bytes, depending on the shell.
     shell("ulimit -f 20; exec \"$0\" generate random 5000 --out A.mtx", &folder).fails(1, "File too large");
     assert_eq!(
         (std::fs::read_to_string(folder.path("A.mtx")).unwrap(), folder.names()),
@@ -209,7 +210,7 @@ fn a_full_disk_is_exit_code_1_and_leaves_the_old_file() {
     );
 }
 
-/// Every output of every command that reads files, under every kind of name for its input.
+/// Every output option of every command, with every kind of name for an input file.
 #[cfg(unix)]
 #[test]
 fn no_output_replaces_an_input() {
@@ -220,7 +221,7 @@ fn no_output_replaces_an_input() {
         let head = [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
         folder.file(name, [head, 2.0_f64.to_le_bytes().repeat(count)].concat());
     };
-    // The first file of each command is overwritten; the others are read, too.
+    // The output would overwrite the file IN. The commands read the other files, too.
     let commands: &[(&str, &[&str])] = &[
         ("solve IN", &["--out", "--json"]),
         ("solve B --rhs IN", &["--out", "--json"]),
@@ -242,7 +243,7 @@ fn no_output_replaces_an_input() {
     folder.file("B", &matrix);
     for (command, options) in commands {
         for option in *options {
-            // Names that every option takes: the content tells what an input is.
+            // A file extension that the option accepts. The program detects the type of an input from its content.
             let ending = match *option {
                 "--out" => ".npy",
                 "--plot" => ".svg",
@@ -259,7 +260,7 @@ fn no_output_replaces_an_input() {
             let old = std::fs::read(folder.path(&input)).unwrap();
             std::os::unix::fs::symlink(&input, folder.path(&link)).unwrap();
             std::fs::hard_link(folder.path(&input), folder.path(&hard)).unwrap();
-            // A folder is searched for files that are matrices by their names.
+            // `stability files` finds matrices by their file extension.
             _ = folder.file("there.mtx", &matrix);
             let names = match command.ends_with("files .") {
                 true if ending == ".mtx" => vec![input.clone(), link, hard],
@@ -273,7 +274,7 @@ fn no_output_replaces_an_input() {
             }
         }
     }
-    // An array in an archive, and streams that a shell opened.
+    // An array in an archive, and streams of the shell.
     let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("a.npz")).unwrap());
     archive.start_file("a.npy", zip::write::SimpleFileOptions::default()).unwrap();
     archive.write_all(&[npy(2, 2), vec![1, 0, 0, 1]].concat()).unwrap();
@@ -288,7 +289,7 @@ fn no_output_replaces_an_input() {
         assert!(run.code == Some(2), "{line}: {run:?}");
     }
     assert_eq!(std::fs::read_to_string(folder.path("B")).unwrap(), matrix);
-    // Standard output under its other name.
+    // `/dev/stdout` is another name of standard output.
     shell("\"$0\" info B --json /dev/stdout >r.json; exec \"$0\" info B --json - >s.json", &folder).exits(0);
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
     assert_eq!(read("r.json"), read("s.json"));
@@ -306,7 +307,7 @@ fn outputs_keep_the_permissions_of_what_they_replace() {
         let link = folder.path(&format!("link-{bits:o}.mtx"));
         std::os::unix::fs::symlink(&old, &link).unwrap();
         let run = bandsolve(&["generate", "random", "5", "--out", &link]);
-        // Root may write what is read-only; others may not.
+        // Only root may write to a read-only file.
         let allowed = bits & 0o200 != 0 || std::fs::OpenOptions::new().write(true).open(&old).is_ok();
         assert_eq!(run.code, Some(if allowed { 0 } else { 1 }), "{run:?}");
         assert_eq!(mode(&format!("{bits:o}.mtx")), bits);
@@ -315,7 +316,7 @@ fn outputs_keep_the_permissions_of_what_they_replace() {
     }
 }
 
-/// Whatever a command writes: a report that did not arrive is an error.
+/// A write error of any output is an error of the command.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_report_that_is_lost_is_exit_code_1() {
@@ -347,7 +348,7 @@ fn a_report_that_is_lost_is_exit_code_1() {
     }
 }
 
-/// What only shows when the file is flushed to the disk: there is no disk here that does so, a library before the system's has to.
+/// Some disks report errors only when a file is flushed. A preloaded library emulates such a disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_does_not_reach_the_disk_does_not_take_its_name() {

@@ -1,4 +1,4 @@
-//! `bandsolve generate`: nothing here needs a solver.
+//! Tests of `bandsolve generate`.
 
 use crate::*;
 
@@ -52,7 +52,7 @@ fn a_device_is_written_to_and_not_replaced() {
 #[test]
 fn radiative_transfer_has_blocks() {
     let text = bandsolve(&["generate", "radiative", "3", "2"]).exits(0).stdout;
-    // Three blocks of two rows: 7 blocks of 4 entries, symmetric.
+    // A symmetric block tridiagonal matrix with three block rows of two rows: 7 blocks with 4 entries each.
     assert!(text.contains("\n6 6 28\n") && text.lines().count() == 31, "{text}");
     let entry = |place: &str| {
         text.lines()

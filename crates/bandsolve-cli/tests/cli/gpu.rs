@@ -1,4 +1,4 @@
-//! GPUs: what is solved on an emulation, and what is said where there is none.
+//! Tests of `--device`: solves on an emulated device, and errors without a GPU.
 
 use crate::solve::{assert_solved, solve_json};
 use crate::*;
@@ -24,7 +24,7 @@ fn a_device_solves_what_the_cpu_solves() {
             assert_eq!((&json["device"], &json["fallback"]), (&"emulated".into(), &false.into()));
             let host = solve_json(&[&a, "--dtype", dtype, "--out", &y]);
             assert_eq!(host["device"], "cpu");
-            // Conditions are at most 3, numbers at most 7.
+            // The condition numbers are at most 3, the entries of x at most 7.
             let near = |(x, y): (f64, f64)| (x - y).abs() <= 3.0 * 7.0 * 2.0 * 8.0 * epsilon;
             let [x, y] = [x, y].map(|path| array_values(&path));
             assert!(x.len() == y.len() && x.len() >= 300 && x.into_iter().zip(y).all(near), "{kind} {dtype}");
@@ -71,7 +71,7 @@ fn what_a_device_does_not_solve_is_wrong_usage() {
 
 #[test]
 fn where_there_is_no_gpu_it_is_said() {
-    // No machine has so many.
+    // No machine has 4097 GPUs.
     let none = "cuda:4096";
     bandsolve(&["solve", "none.mtx", "--device", none]).fails(1, "no GPU: ");
     bandsolve(&["bench", "gpu", "--device", none]).fails(1, "no GPU: ");
@@ -86,7 +86,9 @@ fn where_there_is_no_gpu_it_is_said() {
 fn a_device_is_compared_with_the_cpu_and_measured() {
     let args = ["bench", "gpu", "--device", "emulated", "--quick", "--json", "-"];
     let run = bandsolve(&args).exits(0);
-    for word in ["mean nothing", "of copy", "periodic tridiagonal", "interleaved batch", "times the rows/s of one"] {
+    for word in
+        ["not meaningful", "of copy", "periodic tridiagonal", "interleaved batch", "times as fast per row as one"]
+    {
         assert!(run.stderr.contains(word), "{word}\n{}", run.stderr);
     }
     let report = run.json();
@@ -94,7 +96,7 @@ fn a_device_is_compared_with_the_cpu_and_measured() {
     assert_eq!(accuracy.len(), 4 * (4 + 3 + 1 + 3), "number types; tridiagonal, blocks, a band, batches");
     assert!(accuracy.iter().all(|line| line["within_contract"] == true && line["backward_error_cpu"].is_f64()));
     let rows = report["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 2 * 7 * 4, "number types, systems; ours, answered, unverified, a copy");
+    assert_eq!(rows.len(), 2 * 7 * 4, "number types, systems; bandsolve, host time, unverified, copy");
     for row in rows {
         assert!(row["error"].is_null() && row["ns_per_row"].as_f64().unwrap() > 0.0, "{row}");
         assert!(row["solver"] != "bandsolve" || row["backward_error"].is_f64(), "{row}");

@@ -1,4 +1,4 @@
-//! `bandsolve info`. The tests on singular matrices need no solver; `needs_solvers` says which others do.
+//! Tests of `bandsolve info`.
 
 use crate::*;
 
@@ -14,7 +14,7 @@ fn a_structurally_singular_matrix_is_described() {
     assert_eq!((&json["n"], &json["nnz"], &json["zero_diagonals"]), (&4.into(), &4.into(), &2.into()));
     assert_eq!((&json["lower"], &json["upper"]), (&1.into(), &1.into()));
     assert_eq!((&json["rcond"], &json["dominance_rows"]), (&0.0.into(), &0.0.into()));
-    assert_eq!(json["singular"], "the matrix is singular: row 3 of 4 holds only zeros");
+    assert_eq!(json["singular"], "the matrix is singular: row 3 of 4 contains only zeros");
     assert_eq!(json["symmetry"], "none");
 }
 
@@ -29,7 +29,7 @@ mod needs_solvers {
 
     #[test]
     fn facts_about_a_small_matrix() {
-        // [4 -1 0; -1 4 -1; 0 -1 4]: inverse (1/56)·[15 4 1; 4 16 4; 1 4 15], 1-norms 6 and 24/56.
+        // A = [4 -1 0; -1 4 -1; 0 -1 4] has the inverse (1/56)·[15 4 1; 4 16 4; 1 4 15]. The 1-norms are 6 and 24/56.
         let json = info(matrix_market(3, &toeplitz(3, 4.0, &[1], &[1])));
         assert_eq!(
             (&json["nnz"], &json["symmetry"], &json["kind"]),
@@ -71,7 +71,8 @@ mod needs_solvers {
         let folder = Folder::new();
         let a = folder.file("A.mtx", matrix_market(30, &toeplitz(30, 6.0, &[1, 3], &[2])));
         let text = bandsolve(&["info", &a]).exits(0).stdout;
-        for word in ["30 × 30", "banded", "3 below, 2 above", "reciprocal condition", "blocked banded LU"] {
+        for word in ["30 × 30", "banded", "3 diagonals below and 2 above", "reciprocal condition", "blocked banded LU"]
+        {
             assert!(text.contains(word), "{word}\n{text}");
         }
     }

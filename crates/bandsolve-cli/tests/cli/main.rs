@@ -1,4 +1,4 @@
-//! The built program from outside: exit codes, messages, files.
+//! Tests that run the program: exit codes, messages and files.
 
 mod bench;
 mod documentation;
@@ -26,14 +26,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The methods that any tridiagonal systems can be solved by, `Auto` left out.
+/// The methods that solve every tridiagonal system, without `Auto`.
 fn tridiagonal_methods() -> impl Iterator<Item = Method> {
     let shape = Shape::Tridiagonal { n: 1, periodic: false };
     let general = move |method: &Method| *method != Method::Auto && !method.needs_definite() && method.solves(shape);
     Method::ALL.into_iter().filter(general)
 }
 
-/// What a run of the program left.
+/// Exit code and output of a run of the program.
 #[derive(Debug)]
 struct Run {
     code: Option<i32>,
@@ -42,14 +42,14 @@ struct Run {
 }
 
 impl Run {
-    /// Checks the exit code and that the program did not panic.
+    /// Check the exit code, and that the program did not panic.
     #[track_caller]
     fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Checks the exit code, that nothing was printed as a result, and that the error says `reason`.
+    /// Check the exit code, that standard output is empty, and that the error message contains `reason`.
     #[track_caller]
     fn fails(self, code: i32, reason: &str) -> Self {
         assert!(self.stderr.contains(reason), "no `{reason}` in {self:#?}");
@@ -64,7 +64,7 @@ impl Run {
     }
 }
 
-/// Runs the program on a terminal-free standard input, output and error.
+/// Run the program without a terminal.
 fn bandsolve(args: &[&str]) -> Run {
     bandsolve_with(args, b"")
 }
@@ -73,7 +73,7 @@ fn bandsolve_with(args: &[&str], stdin: &[u8]) -> Run {
     bandsolve_under(&[], args, stdin)
 }
 
-/// Runs the program with environment variables of its own.
+/// Run the program with additional environment variables.
 fn bandsolve_under(variables: &[(&str, &str)], args: &[&str], stdin: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bandsolve"))
         .args(args)
@@ -83,14 +83,14 @@ fn bandsolve_under(variables: &[(&str, &str)], args: &[&str], stdin: &[u8]) -> R
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // The program may stop reading early.
+    // A write error is no failure, because the program may stop reading early.
     let _ = child.stdin.take().expect("piped").write_all(stdin);
     let output = child.wait_with_output().expect("the program ends");
     let text = |bytes| String::from_utf8(bytes).expect("messages are UTF-8");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -102,18 +102,18 @@ impl Folder {
         Folder(path)
     }
 
-    /// The path of a file that need not exist.
+    /// The path of a file in the folder, which need not exist.
     fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("UTF-8").to_string()
     }
 
-    /// Writes a file and returns its path.
+    /// Write a file and return its path.
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         std::fs::write(self.0.join(name), content).expect("a file in the temporary folder");
         self.path(name)
     }
 
-    /// Names of all files, hidden ones too.
+    /// Names of all files, also hidden ones.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).expect("the folder");
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -128,13 +128,13 @@ impl Drop for Folder {
     }
 }
 
-/// A coordinate file from (row, column, value), counted from 1.
+/// A Matrix Market coordinate file from triplets (row, column, value) with one-based indices.
 fn matrix_market(n: usize, entries: &[(usize, usize, f64)]) -> String {
     let body: String = entries.iter().map(|(i, j, v)| format!("{i} {j} {v:?}\n")).collect();
     format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n{body}", entries.len())
 }
 
-/// The matrix with `diag` on the diagonal and −1 at the given distances from it.
+/// The triplets of a matrix with `diag` on the diagonal and −1 on the diagonals at the given distances.
 fn toeplitz(n: usize, diag: f64, below: &[usize], above: &[usize]) -> Vec<(usize, usize, f64)> {
     let mut entries = Vec::new();
     for i in 1..=n {
@@ -145,14 +145,14 @@ fn toeplitz(n: usize, diag: f64, below: &[usize], above: &[usize]) -> Vec<(usize
     entries
 }
 
-/// The numbers of a Matrix Market array file.
+/// The values of a Matrix Market array file.
 fn array_values(path: &str) -> Vec<f64> {
     let text = std::fs::read_to_string(Path::new(path)).expect("an output file");
     let lines = text.lines().filter(|l| !l.starts_with('%')).skip(1);
     lines.flat_map(|l| l.split(' ').map(|v| v.parse().expect("a number")).collect::<Vec<f64>>()).collect()
 }
 
-/// Checks that every element of an XML text ends where it must.
+/// Check that every element of an XML text has a matching end tag.
 #[track_caller]
 fn check_xml(text: &str) {
     let mut open = Vec::new();

@@ -1,8 +1,8 @@
-//! Inputs that cannot be solved: exit codes 3 and 4, and no output file. Nothing here needs a solver.
+//! Invalid inputs and singular matrices: exit codes 3 and 4, and no output file.
 
 use crate::*;
 
-/// Solves with an output file asked for and checks that none was left.
+/// Solve with `--out`, and check that no output file remains.
 #[track_caller]
 fn refused(content: impl AsRef<[u8]>, code: i32, reason: &str) {
     let folder = Folder::new();
@@ -39,7 +39,7 @@ fn lying_headers_cost_no_memory() {
     refused(format!("{real}2000000000 2000000000 2000000000\n1 1 1\n"), 3, "1 of the 2000000000 entries");
     refused("%%MatrixMarket matrix array real general\n60000 60000\n1\n", 3, "1 of the 3600000000 entries");
     // Correct as a file, but nearly all rows are empty.
-    refused(format!("{real}2000000000 2000000000 1\n1 1 1\n"), 4, "row 2 of 2000000000 holds only zeros");
+    refused(format!("{real}2000000000 2000000000 1\n1 1 1\n"), 4, "row 2 of 2000000000 contains only zeros");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn right_hand_sides_must_fit() {
     let folder = Folder::new();
     let a = folder.file("A.mtx", matrix_market(3, &toeplitz(3, 4.0, &[1], &[1])));
     let with = |content: &str| bandsolve(&["solve", &a, "--rhs", &folder.file("b.mtx", content)]);
-    with("%%MatrixMarket matrix array real general\n2 1\n1\n1\n").fails(3, "has 2 rows, the matrix has 3");
+    with("%%MatrixMarket matrix array real general\n2 1\n1\n1\n").fails(3, "has 2 rows, but the matrix has 3");
     with("%%MatrixMarket matrix array real general\n3 0\n").fails(3, "no columns");
     with("%%MatrixMarket matrix array real general\n3 1\n1\n1\ninf\n").fails(3, "b.mtx:5");
     with("%%MatrixMarket matrix coordinate real general\n3 4000000000 1\n1 1 1\n").fails(3, "4000000000 columns");

@@ -1,4 +1,4 @@
-//! Doctor, completions, manual.
+//! Tests of `bandsolve doctor`, `bandsolve completions` and `bandsolve man`.
 
 use super::{Folder, bandsolve, bandsolve_under};
 
@@ -20,7 +20,7 @@ fn the_doctor_warns_of_slow_settings() {
         assert!(run("RAYON_NUM_THREADS", "1").contains("warning: 1 of"));
     }
     if cfg!(target_arch = "x86_64") {
-        assert!(run("BANDSOLVE_SIMD", "portable").contains("unset BANDSOLVE_SIMD"));
+        assert!(run("BANDSOLVE_SIMD", "portable").contains("Unset BANDSOLVE_SIMD"));
     }
 }
 

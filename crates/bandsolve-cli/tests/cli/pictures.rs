@@ -1,8 +1,8 @@
-//! What all pictures have in common: formats, colours, words.
+//! Tests of all pictures: formats, colours and text.
 
 use crate::*;
 
-/// Pixels of a PNG: width, height, red-green-blue-alpha.
+/// Width, height and RGBA pixels of a PNG file.
 pub fn pixels(path: &str) -> (u32, u32, Vec<[u8; 4]>) {
     let bytes = std::fs::read(path).expect("a picture");
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
@@ -15,7 +15,7 @@ pub fn pixels(path: &str) -> (u32, u32, Vec<[u8; 4]>) {
     (info.width, info.height, buffer.as_chunks().0.to_vec())
 }
 
-/// Numbers of the attributes of the outermost element.
+/// Width and height from the attributes of the outermost element.
 fn size(svg: &str) -> [u32; 2] {
     ["width=\"", "height=\""].map(|name| {
         let rest = &svg[svg.find(name).expect("a size") + name.len()..];
@@ -23,7 +23,7 @@ fn size(svg: &str) -> [u32; 2] {
     })
 }
 
-/// Every command that draws, without `--plot` and its file.
+/// Every command with `--plot`, without that option.
 fn commands(folder: &Folder) -> Vec<Vec<String>> {
     let a = folder.file("A.mtx", matrix_market(40, &toeplitz(40, 4.0, &[1], &[1, 2])));
     let lines = [
@@ -59,7 +59,7 @@ fn every_picture_is_svg_or_png_by_its_ending() {
         check_xml(&svg);
         check_colours(&svg, &command);
         let (width, height, pixels) = pixels(&png);
-        // Times differ from run to run, and with them what is said about them.
+        // The two runs have different times, so their texts and sizes differ slightly.
         assert!(width.abs_diff(2 * size(&svg)[0]) < 400 && height.abs_diff(2 * size(&svg)[1]) < 100, "{command:?}");
         assert!(pixels.iter().all(|pixel| pixel[3] == 255), "opaque: {command:?}");
         assert_eq!(pixels[0], [255; 4], "light: {command:?}");
@@ -70,7 +70,7 @@ fn every_picture_is_svg_or_png_by_its_ending() {
     }
 }
 
-/// Colours follow the page: outside of the style only those of heat maps, which are the same on every page.
+/// Check that colours follow the theme of the page. Only heat maps have colours outside of the style sheet.
 #[track_caller]
 fn check_colours(svg: &str, command: &[String]) {
     let (style, body) = svg.split_once("</style>").expect("a style");
@@ -108,11 +108,11 @@ fn speed_is_drawn_against_the_size_and_the_memory_bus() {
     let run = bandsolve(&args.split(' ').collect::<Vec<_>>()).exits(0);
     assert!(run.stderr.contains("n = 8000"), "{run:#?}");
     check_xml(&run.stdout);
-    // ours verified and not, the sequential method; peers add theirs, MKL one more for dominant data.
+    // `rpts` verified and unverified, `pivoted`, and the other libraries. MKL has a second routine for dominant data.
     let series = run.stdout.matches(r#"class="series""#).count();
     assert!(series >= 4 * 2 * 3 && series.is_multiple_of(4), "{series}");
     assert_eq!(run.stdout.matches(r#"class="frame roof""#).count(), 4);
-    for words in ["rows per second", "GB/s", "f32, dominant data", "rpts, unverified", "memory, 1 thread"] {
+    for words in ["rows per second", "GB/s", "f32, dominant data", "rpts, unverified", "memory bandwidth, 1 thread"] {
         assert!(run.stdout.contains(words), "{words}\n{}", run.stdout);
     }
 }

@@ -1,8 +1,8 @@
-//! `bandsolve poisson`.
+//! Tests of `bandsolve poisson`.
 
 use super::{Folder, bandsolve};
 
-/// An .npy file of real numbers, by rows or by columns.
+/// Write an .npy file of real numbers, in C or Fortran order.
 fn npy(folder: &Folder, name: &str, (order, shape): (&str, &str), values: &[f64]) -> String {
     let header = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -14,7 +14,7 @@ fn npy(folder: &Folder, name: &str, (order, shape): (&str, &str), values: &[f64]
     path
 }
 
-/// The numbers at the end of an .npy file, and its header.
+/// The header and the last `count` numbers of an .npy file.
 fn read(path: &str, count: usize) -> (String, Vec<f64>) {
     let bytes = std::fs::read(path).unwrap();
     let (header, numbers) = bytes.split_at(bytes.len() - 8 * count);
@@ -31,7 +31,7 @@ fn the_main_job() {
         let json = run.exits(0).json();
         assert_eq!((&json["subproblems"], &json["shape"][1]), (&subproblems.into(), &1023.into()), "{json}");
         assert!(json["backward_error"].as_f64().unwrap() <= 2e-15, "{json}");
-        // By a slow implementation of the formulas.
+        // An independent slow implementation of the formulas computed this sum.
         let sum = json["u_sum"].as_f64().unwrap();
         assert!((sum / 16_220_504.439903142 - 1.0).abs() < 1e-12, "{json}");
         assert!(json["points_per_second"].as_f64().unwrap() > 0.0, "{json}");
@@ -43,7 +43,7 @@ fn the_main_job() {
 fn files_are_read_and_written_in_both_orders() {
     let folder = Folder::new();
     let out = folder.path("u.npy");
-    // u = i + 10·j on 2 × 3 nodes with u = 0 outside.
+    // u = i + 10·j + 1 on 2 × 3 nodes, and u = 0 outside.
     let u = |i: i32, j: i32| if (0..2).contains(&i) && (0..3).contains(&j) { f64::from(i + 10 * j + 1) } else { 0.0 };
     let f = |i: i32, j: i32| 4.0 * u(i, j) - u(i - 1, j) - u(i + 1, j) - u(i, j - 1) - u(i, j + 1);
     let rows: Vec<f64> = (0..2).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
@@ -58,7 +58,7 @@ fn files_are_read_and_written_in_both_orders() {
         assert!(error < 1e-12, "{order}: {found:?}");
     }
     let rhs = npy(&folder, "f.npy", ("False", "(3, 2)"), &rows);
-    bandsolve(&["poisson", "2", "3", "--rhs", &rhs]).fails(3, "the array is 3 × 2, the problem 2 × 3");
+    bandsolve(&["poisson", "2", "3", "--rhs", &rhs]).fails(3, "the array is 3 × 2, but the problem is 2 × 3");
     bandsolve(&["poisson", "2", "3", "--rhs", &rhs, "--out", &rhs]).fails(2, "is also an input");
     bandsolve(&["poisson", "2", "3", "--out", "u.mtx"]).fails(2, "must end in .npy");
 }
@@ -66,7 +66,7 @@ fn files_are_read_and_written_in_both_orders() {
 #[test]
 fn boundaries_grids_and_spacings_are_by_axis() {
     let json = |options: &[&str]| bandsolve(&[&["poisson"], options, &["--json", "-"]].concat()).exits(0).json();
-    // u = 1 solves −Δu = 0 with u = 1, with no flow, and with periods.
+    // u = 1 solves −Δu = 0 with the boundary values u = 1, with zero flux, and with periodic boundaries.
     let folder = Folder::new();
     let zeros = npy(&folder, "f.npy", ("False", "(60,)"), &[0.0; 60]);
     let sides = "dirichlet=1/neumann,periodic,neumann/dirichlet=1";
@@ -87,7 +87,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
         assert!((found[key].as_f64().unwrap() - value).abs() < 1e-13 * value, "{found}");
     }
     assert_eq!(found["boundary"][0], serde_json::json!(["dirichlet", "neumann"]));
-    // A shift alone: u = f/c.
+    // For a constant f, only the shift c acts: u = f/c.
     let found = json(&[
         "7",
         "--boundary",
@@ -98,9 +98,9 @@ fn boundaries_grids_and_spacings_are_by_axis() {
         "1.5",
     ]);
     assert!((found["u_max"].as_f64().unwrap() - 2.0).abs() < 1e-14 && found["mean"].is_null(), "{found}");
-    // Singular: the mean is given, what does not balance is removed or refused.
+    // The problem is singular. `--mean` fixes the mean of u. The solver removes the mean of f, or rejects f without `--removable`.
     let found = json(&["64", "64", "--boundary", "neumann", "--grid", "cell", "--mean", "2", "--single"]);
-    // Of numbers up to 10, rounded to 24 bits.
+    // Single precision: entries up to 10 with 24 bits.
     assert!((found["u_sum"].as_f64().unwrap() / 4096.0 - 2.0).abs() < 1e-4 && found["mean"] == 2.0, "{found}");
     let ones = npy(&folder, "f.npy", ("False", "(12,)"), &[1.0; 12]);
     bandsolve(&["poisson", "3", "4", "--boundary", "neumann", "--rhs", &ones]).fails(4, "--removable");
@@ -108,7 +108,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"])
         .fails(2, "3 values are given for 2 axes");
     bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "unknown boundary `robin`");
-    bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "spacings that are not positive");
+    bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "a spacing on axis 0 that is not a positive number");
     bandsolve(&["poisson", "1000000", "1000000"]).fails(2, "are free");
     assert_eq!(json(&["0", "3"])["subproblems"], 0);
 }
@@ -116,7 +116,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
 #[test]
 fn two_matrices_an_axis_come_from_files() {
     let folder = Folder::new();
-    // Linear elements of width 1 for 3 and 4 unknowns: K = (−1, 2, −1), M = (1, 4, 1)/6; the unused numbers are 9.
+    // Linear finite elements of width 1 for 3 and 4 unknowns: K = (−1, 2, −1), M = (1, 4, 1)/6. The unused array entries are 9.
     let elements = |n: usize| {
         let row = |first: f64, inner: f64, last: f64| -> Vec<f64> {
             (0..n)
@@ -168,7 +168,7 @@ fn two_matrices_an_axis_come_from_files() {
     bandsolve(&["poisson", "--pencils", &odd]).fails(3, "the array is 4 × 3, expected 6 × n");
     bandsolve(&["poisson", "3", "4", "--pencils", &x]).fails(2, "cannot be used with");
     bandsolve(&["poisson", "--pencils", &[&x[..]; 4].join(",")]).fails(2, "4 files are given");
-    bandsolve(&["poisson", "--pencils", &x, "--method", "bcr2"]).fails(2, "matrices that are given by axis");
+    bandsolve(&["poisson", "--pencils", &x, "--method", "bcr2"]).fails(2, "two matrices per axis");
     bandsolve(&["poisson"]).fails(2, "required");
 }
 

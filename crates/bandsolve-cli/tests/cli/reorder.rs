@@ -1,11 +1,11 @@
-//! `bandsolve solve --reorder rcm`, and what `bandsolve info` says of it.
+//! Tests of `bandsolve solve --reorder rcm` and of the ordering in `bandsolve info`.
 
 use crate::solve::{assert_solved, solve_json};
 use crate::*;
 
 type Entries = Vec<(usize, usize, f64)>;
 
-/// A number from 1 to n, the place of the unknown i; 77 and n have no common factor.
+/// The new number of unknown i, from 1 to n. 77 and n have no common factor.
 fn place(i: usize, n: usize) -> usize {
     (i - 1) * 77 % n + 1
 }
@@ -14,7 +14,7 @@ fn shuffled(n: usize, entries: &[(usize, usize, f64)]) -> Entries {
     entries.iter().map(|(i, j, value)| (place(*i, n), place(*j, n), *value)).collect()
 }
 
-/// Two columns of right-hand sides; what belongs to i stands at `at(i)`.
+/// Two right-hand sides. The entry of unknown i is in row `at(i)`.
 fn columns(n: usize, at: impl Fn(usize) -> usize) -> String {
     let mut numbers = vec![0.0; 2 * n];
     for i in 1..=n {
@@ -28,7 +28,7 @@ fn columns(n: usize, at: impl Fn(usize) -> usize) -> String {
 #[test]
 fn a_shuffled_band_has_the_answer_of_the_band() {
     let (folder, n) = (Folder::new(), 200);
-    // Not symmetric: its graph is that of A + Aᵀ.
+    // The matrix is not symmetric, so the ordering uses the graph of A + Aᵀ.
     let entries = toeplitz(n, 9.0, &[1, 3], &[2]);
     let solved = |name: &str, entries: &[_], rhs: String, options: &[&str]| {
         let [a, b] = [(name, matrix_market(n, entries)), ("b.mtx", rhs)].map(|(name, text)| folder.file(name, text));
@@ -53,7 +53,7 @@ fn a_shuffled_band_has_the_answer_of_the_band() {
         (&reordering["reordered"]["lower"], &reordering["reordered"]["upper"])
     );
     let text = bandsolve(&["solve", &folder.path("B.mtx"), "--reorder", "rcm"]).exits(0).stdout;
-    assert!(text.contains("reverse Cuthill-McKee; as given"), "{text}");
+    assert!(text.contains("reverse Cuthill-McKee; in the given order"), "{text}");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn triangles_of_symmetric_matrices_are_reordered_too() {
         let mut lines = String::new();
         let entries = shuffled(n, &toeplitz(n, 9.0, &[2, 3], &[]));
         for (i, j, value) in &entries {
-            // Only the lower triangle is stored.
+            // The file stores the lower triangle only.
             lines += &format!("{} {} {}\n", i.max(j), i.min(j), number(*value, i == j));
         }
         format!("%%MatrixMarket matrix coordinate {symmetry}\n{n} {n} {}\n{lines}", entries.len())
@@ -106,7 +106,7 @@ fn what_is_narrow_stays_as_it_is() {
         assert_eq!((&json["kind"], &json["reordering"]["narrower"]), (&kind.into(), &false.into()), "{json}");
     }
     let text = bandsolve(&["solve", &folder.path("A.mtx"), "--reorder", "rcm"]).exits(0).stdout;
-    assert!(text.contains("makes nothing narrower: 2 below and 2 above"), "{text}");
+    assert!(text.contains("does not make the band narrower: 2 diagonals below and 2 above"), "{text}");
     bandsolve(&["solve", &folder.path("A.mtx"), "--reorder", "rcm", "--periodic"]).fails(2, "cannot be used with");
 }
 
@@ -117,20 +117,20 @@ fn the_smallest_systems_and_parts_that_are_not_connected() {
         let a = folder.file("A.mtx", matrix_market(n, &toeplitz(n, 4.0, &[], &[])));
         bandsolve(&["solve", &a, "--reorder", "rcm"]).exits(0);
     }
-    // Seven chains of ten unknowns, and ten alone.
+    // Seven chains of ten unknowns each, and ten isolated unknowns.
     let chains = toeplitz(80, 4.0, &[1], &[1]).into_iter();
     let parts: Entries = chains.filter(|(i, j, _)| i == j || (i.max(j) <= &70 && i.max(j) % 10 != 1)).collect();
     let json = solve_json(&[&folder.file("P.mtx", matrix_market(80, &shuffled(80, &parts))), "--reorder", "rcm"]);
     assert_solved(&json, f64::EPSILON);
     assert_eq!((&json["kind"], &json["lower"]), (&"tridiagonal".into(), &1.into()));
     let empty = folder.file("E.mtx", matrix_market(4, &[(1, 1, 1.0), (2, 1, 2.0), (2, 4, 3.0), (4, 4, 1.0)]));
-    bandsolve(&["solve", &empty, "--reorder", "rcm"]).fails(4, "row 3 of 4 holds only zeros");
+    bandsolve(&["solve", &empty, "--reorder", "rcm"]).fails(4, "row 3 of 4 contains only zeros");
 }
 
 #[test]
 fn errors_name_rows_as_they_were_given() {
     let folder = Folder::new();
-    // Pairs (i, i + 20), of which one is singular.
+    // Independent 2 × 2 systems of the unknowns i and i + 20. One of them is singular.
     let pair = |i: usize| [(i, i, 1.0), (i, i + 20, 2.0), (i + 20, i, 2.0), (i + 20, i + 20, 5.0)];
     let mut entries: Entries = (1..=20).flat_map(pair).collect();
     let a = folder.file("A.mtx", matrix_market(40, &entries));
@@ -138,7 +138,7 @@ fn errors_name_rows_as_they_were_given() {
     entries[4 * 6 + 3].2 = 4.0;
     let a = folder.file("A.mtx", matrix_market(40, &entries));
     let message = bandsolve(&["solve", &a, "--reorder", "rcm"]).exits(4).stderr;
-    assert!(message.contains("no pivot in row 7;") || message.contains("no pivot in row 27;"), "{message}");
+    assert!(message.contains("no pivot in row 7.") || message.contains("no pivot in row 27."), "{message}");
     entries[1].2 = 1e300;
     let a = folder.file("A.mtx", matrix_market(40, &entries));
     bandsolve(&["solve", &a, "--reorder", "rcm", "--dtype", "f32"]).fails(3, "row 1, column 21");
@@ -151,7 +151,7 @@ fn a_band_that_no_order_makes_narrow_is_refused_with_advice() {
     let star: Entries = (1..=n).map(|i| (i, i, 9.0)).chain((2..=n).map(|i| (i, 1, 1e-6))).collect();
     let a = folder.file("A.mtx", matrix_market(n, &star));
     for options in [&[][..], &["--reorder", "rcm"]] {
-        bandsolve(&[&["solve", &a], options].concat()).fails(3, "`bandsolve iterate` needs none");
+        bandsolve(&[&["solve", &a], options].concat()).fails(3, "`bandsolve iterate`, which needs no band");
     }
 }
 
@@ -166,9 +166,9 @@ fn info_says_what_renumbering_would_gain() {
     let band = toeplitz(n, 9.0, &[1, 2], &[1, 2]);
     let (reordering, text) = info(&shuffled(n, &band));
     assert_eq!((&reordering["narrower"], &reordering["reordered"]["lower"]), (&true.into(), &2.into()), "{reordering}");
-    assert!(text.contains("2 below, 2 above with `solve --reorder rcm`"), "{text}");
+    assert!(text.contains("with `solve --reorder rcm` 2 below and 2 above"), "{text}");
     let (reordering, text) = info(&band);
     assert_eq!(reordering["narrower"], false);
-    assert!(text.contains("no better with `solve --reorder rcm`"), "{text}");
+    assert!(text.contains("2 below and 2 above, which is not narrower"), "{text}");
     assert!(info(&toeplitz(n, 4.0, &[1], &[1])).0.is_null());
 }

@@ -1,10 +1,10 @@
-//! `bandsolve solve` from end to end. Every test here needs the solvers.
+//! Tests of `bandsolve solve`.
 
 use crate::*;
 use bandsolve_testkit::skipped;
 use flate2::write::GzEncoder;
 
-/// Backward errors are at most 64 ε by contract; the wanted ones 8 ε.
+/// Check that the system was solved. The accuracy contract allows a backward error of 64ε.
 #[track_caller]
 pub fn assert_solved(json: &serde_json::Value, epsilon: f64) {
     assert_eq!(json["status"], "solved", "{json}");
@@ -22,7 +22,7 @@ fn a_known_solution_is_found_again() {
     let a = folder.file("A.mtx", matrix_market(100, &toeplitz(100, 4.0, &[1], &[1])));
     let json = solve_json(&[&a]);
     assert_solved(&json, f64::EPSILON);
-    // Condition 3, so forward errors of a few ε.
+    // The condition number is 3, so the forward error is a few ε.
     assert!(json["forward_error"].as_f64().unwrap() < 1e-14, "{json}");
     assert_eq!(
         (&json["kind"], &json["periodic"], &json["dtype"]),
@@ -30,7 +30,7 @@ fn a_known_solution_is_found_again() {
     );
     assert_eq!((&json["lower"], &json["upper"], &json["n_rhs"]), (&1.into(), &1.into(), &1.into()));
     let text = bandsolve(&["solve", &a]).exits(0).stdout;
-    for word in ["tridiagonal of 100 unknowns", "pivoted", "backward error", "forward error", "rows/s"] {
+    for word in ["tridiagonal, 100 unknowns", "pivoted", "backward error", "forward error", "rows/s"] {
         assert!(text.contains(word), "{word}\n{text}");
     }
 }
@@ -70,7 +70,7 @@ fn every_kind_and_number_type() {
 #[test]
 fn given_right_hand_sides_are_solved_for() {
     let folder = Folder::new();
-    // [2 1 0; 1 2 1; 0 1 2] · (1 2 3) = (4 8 8), and twice that.
+    // A = [2 1 0; 1 2 1; 0 1 2], and A · (1, 2, 3) = (4, 8, 8). The second right-hand side is twice the first.
     let entries = [(1, 1, 2.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 2.0), (2, 3, 1.0), (3, 2, 1.0), (3, 3, 2.0)];
     let a = folder.file("A.mtx", matrix_market(3, &entries));
     let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n3 2\n4\n8\n8\n8\n16\n16\n");
@@ -101,7 +101,7 @@ fn outputs_are_read_again_digit_by_digit() {
     let (mtx, npy) = (folder.path("x.mtx"), folder.path("x.npy"));
     bandsolve(&["solve", &a, "--out", &mtx]).exits(0);
     bandsolve(&["solve", &a, "--out", &npy]).exits(0);
-    // A·x = b for the identity A returns b itself: the two files hold the same numbers.
+    // A is the identity, so x equals b, and both files contain the same numbers.
     let one = folder.file("I.mtx", matrix_market(40, &toeplitz(40, 1.0, &[], &[])));
     let back = folder.path("back.mtx");
     bandsolve(&["solve", &one, "--rhs", &npy, "--out", &back]).exits(0);
@@ -219,7 +219,7 @@ fn real_matrices_reach_the_contract() {
 fn an_archive_of_one_array_needs_no_name() {
     let folder = Folder::new();
     let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 4.0)]));
-    // x of the identity is written as .npy, wrapped into an archive and read again.
+    // A is the identity, so x equals b. The test writes x as .npy, packs it into an archive and reads it back.
     let one = folder.file("I.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 2, 1.0)]));
     let b = folder.file("b.mtx", "%%MatrixMarket matrix array integer general\n2 1\n6\n-8\n");
     bandsolve(&["solve", &one, "--rhs", &b, "--out", &folder.path("b.npy")]).exits(0);
@@ -244,7 +244,7 @@ fn matrices_that_are_singular_but_for_rounding_are_pointed_out() {
     let b =
         folder.file("b.mtx", "%%MatrixMarket matrix array real general\n1000 1\n".to_string() + &"1\n".repeat(1000));
     let run = bandsolve(&["solve", &a, "--rhs", &b]);
-    // Rounding decides whether a pivot is zero.
+    // Rounding determines whether a pivot is zero, so both outcomes are correct.
     if run.code == Some(0) {
         assert!(run.stdout.contains("attention") && run.stdout.contains("singular to working precision"), "{run:?}");
     } else {

@@ -1,4 +1,4 @@
-//! `bandsolve iterate`, `bandsolve forest` and the model problems of `bandsolve generate`.
+//! Tests of `bandsolve iterate`, `bandsolve forest` and the model problems of `bandsolve generate`.
 
 use crate::*;
 
@@ -21,12 +21,12 @@ fn a_model_problem_is_solved_and_reported() {
     let iterations = json["iterations"].as_u64().unwrap() as usize;
     assert!(json["history"].as_array().unwrap().len() == iterations + 1 && iterations < 60, "{json}");
     assert!(json["seconds_setup"].as_f64().unwrap() > 0.0 && json["seconds_solve"].as_f64().unwrap() > 0.0);
-    assert_eq!(json["reason"], "asked for");
+    assert_eq!(json["reason"], "requested by name");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("after each iteration"));
-    // The solution is one: its product is the right-hand side, of which it is found again.
+    // Without `--rhs`, the program computes the right-hand side from a known solution.
     assert!(std::fs::read_to_string(&x).unwrap().starts_with("%%MatrixMarket matrix array real general"));
     let text = bandsolve(&["iterate", &a]).exits(0).stdout;
-    // The reason, and the method that was chosen.
+    // The report contains the chosen method and the reason.
     assert!(text.contains("words per row") && text.contains("cg"), "{text}");
 }
 
@@ -71,7 +71,7 @@ fn single_precision_is_refined() {
         json["iterations"].as_u64().unwrap()
     };
     assert!(iterations(&["--single"]).abs_diff(iterations(&[])) <= 1);
-    // Beyond double precision: after some steps it says so.
+    // The tolerance is below double precision, so the refinement stagnates.
     let run = bandsolve(&["iterate", &a, "--solver", "refine:fgmres:20", "--tol", "1e-18"]).exits(4);
     assert!(run.stderr.contains("not converged (stagnated)"), "{run:#?}");
     bandsolve(&["iterate", &a, "--solver", "refine:jacobi"]).fails(2, "no solver `jacobi`");
@@ -111,7 +111,7 @@ fn forests_are_found_and_drawn() {
     let counts = ["cycles", "longest_path", "isolated", "rounds", "seconds", "seconds_graph"];
     assert!(counts.iter().all(|count| json[count].is_number()), "{json}");
     let picture = std::fs::read_to_string(&plot).unwrap();
-    assert!(picture.contains("the paths on the 30 x 30 grid"), "{picture}");
+    assert!(picture.contains("the paths in the 30 x 30 grid"), "{picture}");
     let json = bandsolve(&["forest", &a, "--n", "4", "--json", "-"]).exits(0).json();
     assert!(json["paths"].is_null() && json["coverage"].as_f64().unwrap() > 0.6, "{json}");
     let text = bandsolve(&["forest", &a]).exits(0).stdout;
@@ -124,11 +124,11 @@ fn pictures_hold_what_they_are_of() {
     let name = format!("{}.mtx", "a-long-name".repeat(5));
     let one = folder.file(&name, matrix_market(1, &[(1, 1, 4.0)]));
     let plot = folder.path("plot.svg");
-    // An exact solution after no iteration is a point.
+    // If the first residual is zero, the plot has a single point.
     bandsolve(&["iterate", &one, "--plot", &plot]).exits(0);
     let picture = std::fs::read_to_string(&plot).unwrap();
     assert!(picture.contains("a residual of 0 is drawn as 1e-17") && picture.contains("<circle"), "{picture}");
-    // The page is as wide as its title.
+    // The picture is at least as wide as its title.
     bandsolve(&["forest", &one, "--plot", &plot]).exits(0);
     let picture = std::fs::read_to_string(&plot).unwrap();
     let width = picture.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();

@@ -1,8 +1,8 @@
-//! `bandsolve spy`: what is in the matrix is in the picture.
+//! Tests of `bandsolve spy`: the picture shows all entries of the matrix.
 
 use crate::*;
 
-/// Levels of the ramp that a picture has cells of.
+/// Number of steps of the colour scale that occur in a picture.
 fn levels(svg: &str) -> usize {
     svg.matches(r#"class="cells crisp r"#).count()
 }
@@ -15,7 +15,7 @@ fn bands_are_found_and_bounded() {
     let a = folder.file("A.mtx", matrix_market(90, &entries));
     let path = folder.path("A.svg");
     let facts = bandsolve(&["spy", &a, "--plot", &path]).exits(0).stdout;
-    assert!(facts.contains("banded, 7 below and 3 above the diagonal"), "{facts}");
+    assert!(facts.contains("banded, 7 diagonals below and 3 above the main one"), "{facts}");
     let svg = std::fs::read_to_string(&path).expect("a picture");
     check_xml(&svg);
     for words in [
@@ -32,7 +32,7 @@ fn bands_are_found_and_bounded() {
         assert!(svg.contains(words), "{words}\n{svg}");
     }
     assert_eq!(svg.matches("bound").count(), 2, "a line for each end of the band");
-    // One level of entries; sizes 10^-6, 1 and 4.
+    // One level for the pattern, and three for the sizes 10^-6, 1 and 4.
     assert_eq!(levels(&svg), 1 + 3, "{svg}");
     assert!(!svg.contains("corner"));
 }
@@ -47,7 +47,7 @@ fn corners_of_periodic_matrices_are_marked() {
     check_xml(&svg);
     assert!(svg.contains("periodic tridiagonal") && svg.contains("entry per cell"), "{svg}");
     assert_eq!(svg.matches("corner\"").count(), 2);
-    // A corner without a diagonal on its side.
+    // A corner entry without an off-diagonal on its side.
     let one = folder.file("B.mtx", matrix_market(5, &[(1, 1, 1.0), (2, 2, 1.0), (5, 5, 2.0), (5, 1, 1.0)]));
     let svg = bandsolve(&["spy", &one, "--plot", "-"]).exits(0).stdout;
     assert!(svg.contains(">+1<") && svg.matches("corner\"").count() == 1, "{svg}");
@@ -64,7 +64,7 @@ fn a_terminal_shows_entries_and_diagonals() {
     }
     let large = matrix_market(3000, &toeplitz(3000, 4.0, &[1, 50], &[1]));
     let text = bandsolve_with(&["spy", "-"], large.as_bytes()).exits(0).stdout;
-    assert!(text.contains("standard input") && text.contains("50 below and 1 above"), "{text}");
+    assert!(text.contains("standard input") && text.contains("50 diagonals below and 1 above"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let dots = text.lines().filter(|line| line.starts_with(" │")).collect::<Vec<_>>();
     assert_eq!(dots.len(), 32);
@@ -109,7 +109,7 @@ fn diagonals_that_share_a_line_are_named_by_the_first() {
     let entries = toeplitz(90, 1000.0, &below, &above);
     let text = bandsolve(&["spy", &folder.file("A.mtx", matrix_market(90, &entries))]).exits(0).stdout;
     let lines: Vec<&str> = text.lines().filter(|line| line.ends_with('│') && line.contains(" │")).collect();
-    // The main diagonal alone is large.
+    // Only the main diagonal is large.
     let strong: Vec<_> = lines.iter().filter(|line| line.contains('█') && !line.starts_with(" │")).collect();
     assert!(strong.len() == 1 && strong[0].trim_start().starts_with("0 "), "{text}");
 }
@@ -120,7 +120,7 @@ fn positions_alone_are_enough() {
     let a =
         folder.file("P.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 5\n1 1\n2 2\n3 3\n2 1\n3 2\n");
     let text = bandsolve(&["spy", &a]).exits(0).stdout;
-    assert!(text.contains("7 non-zeros") && text.contains("1 below and 1 above"), "{text}");
+    assert!(text.contains("7 non-zeros") && text.contains("1 diagonal below and 1 above"), "{text}");
     for command in ["solve", "info"] {
         bandsolve(&[command, &a]).fails(3, "no numbers");
     }

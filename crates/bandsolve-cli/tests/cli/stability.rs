@@ -1,4 +1,4 @@
-//! `bandsolve stability`: every matrix of both papers, every answer within the contract.
+//! Tests of `bandsolve stability`: every solution for every matrix of both papers meets the accuracy contract.
 
 use crate::*;
 use bandsolve_testkit::skipped;
@@ -18,7 +18,7 @@ fn every_published_matrix_is_solved_within_the_contract() {
         for solver in own {
             let verified = &solver["verified"];
             let scaled = solver["solver"] != "rpts-partial";
-            // Partial pivoting that is blind to row sizes may fail on rows of very different sizes, but says so.
+            // Partial pivoting without row scaling may return an error if the rows differ in size, but no inaccurate solution.
             assert!(verified["failure"].is_null() || (!scaled && row["published_condition"].is_null()), "{row}");
             if verified["failure"].is_null() {
                 let eta = verified["backward_error"].as_f64().expect("a number");
@@ -48,7 +48,10 @@ fn the_table_fits_160_columns_and_a_seed_is_a_table() {
 #[test]
 fn a_line_for_every_matrix_and_solver() {
     let run = bandsolve(&["stability", "tridiagonal", "--n", "33", "--csv", "-"]).exits(0);
-    assert!(run.stderr.contains("Largest verified backward error"), "the table gives way: {run:#?}");
+    assert!(
+        run.stderr.contains("Largest verified backward error"),
+        "the CSV lines take standard output, so the table goes to standard error: {run:#?}"
+    );
     let lines: Vec<Vec<&str>> = run.stdout.lines().map(|line| line.split(',').collect()).collect();
     let place = |name: &str| lines[0].iter().position(|head| *head == name).expect("a column");
     let of = |source: &str| lines[1..].iter().filter(|line| line[place("source")] == source).count();
@@ -79,19 +82,19 @@ fn outputs_do_not_share_a_file() {
     bandsolve(&["stability", "tridiagonal", "--json", "-", "--csv", "-"]).fails(2, "same file");
 }
 
-/// Number of our solvers: every method but `Auto`, and RPTS with another pivoting.
+/// Number of solvers of bandsolve: every method except `Auto`, and RPTS with partial pivoting.
 fn solvers() -> usize {
     tridiagonal_methods().count() + 1
 }
 
-/// Every answer of every method within the contract, and at most ten times as wrong as LAPACK's where LAPACK was found.
+/// Every solution meets the accuracy contract. With LAPACK on the machine, the error of `rpts` is at most ten times as large as LAPACK's.
 #[test]
 fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
     for (table, count) in [("pentadiagonal", 23), ("block", 20)] {
         let report = bandsolve(&["stability", table, "--json", "-"]).exits(0).json();
         let rows = report["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), count);
-        // The published numbers are of other right-hand sides: what is ten times as wrong there says nothing.
+        // The published errors hold for other right-hand sides, so a comparison with them alone has no meaning.
         let without = rows.iter().all(|row| row["lapack"].is_null());
         if without {
             skipped(&format!("no LAPACK to compare the table {table} with"));
@@ -117,7 +120,7 @@ fn what_a_method_or_lapack_does_not_solve_counts_neither_way() {
     let folder = Folder::new();
     let zero = folder.file("zero.mtx", matrix_market(0, &[]));
     bandsolve(&["stability", "banded", &zero]).exits(0);
-    // Of 5 diagonals, and of 21, which `rpts` does not solve.
+    // Matrices with 5 and with 21 diagonals; `rpts` does not solve the wide one.
     let narrow = folder.file("narrow.mtx", matrix_market(60, &toeplitz(60, 9.0, &[1, 2], &[1, 2])));
     let wide = folder.file("wide.mtx", matrix_market(60, &toeplitz(60, 9.0, &[1, 10], &[1, 10])));
     for files in [[&narrow, &wide], [&wide, &narrow]] {
@@ -125,7 +128,7 @@ fn what_a_method_or_lapack_does_not_solve_counts_neither_way() {
         let rpts = text.lines().find(|line| line.starts_with("rpts raw")).expect("a line of the summary");
         assert!(!rpts.contains("of 2") && !text.contains("NaN"), "{text}");
     }
-    // No row depends on others here but in the last digits: LAPACK's answer is as wrong as ours.
+    // The matrix is singular, so LAPACK has no solution to compare with.
     let singular = folder.file("singular.mtx", matrix_market(2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 4.0)]));
     let text = bandsolve(&["stability", "banded", &singular]).exits(0).stdout;
     let pivoted = text.lines().find(|line| line.starts_with("pivoted  ")).expect("a line of the summary");
@@ -139,7 +142,7 @@ fn published_conditions_stand_beside_matrices_of_their_size_alone() {
     assert!(heads("512")["rows"][0]["published_condition"].is_number());
 }
 
-/// Entries between −1 and 1 without an order, every tenth row times a power of ten up to 1e±40.
+/// A tridiagonal matrix with pseudo-random entries between −1 and 1. Every tenth row is multiplied by a power of ten up to 1e±40.
 fn scaled_rows(n: usize) -> Vec<(usize, usize, f64)> {
     let mut state = 1_u64;
     let mut next = || {
@@ -184,7 +187,7 @@ fn a_folder_of_matrices_is_a_table() {
         (&"periodic tridiagonal".into(), &2.into())
     );
     for (name, why) in [
-        ("wide.mtx", "too wide: 1 below, 998 above"),
+        ("wide.mtx", "too wide for --band 1: lower bandwidth 1, upper bandwidth 998"),
         ("empty-row.mtx", "row 2 of 2"),
         ("broken.mtx", "0 of the 1 entries"),
         ("complex.mtx", "complex"),
@@ -198,12 +201,12 @@ fn a_folder_of_matrices_is_a_table() {
 
     let text = bandsolve(&arguments).exits(0).stdout;
     assert!(
-        text.contains("bandsolve: above 8 eps on 0 of 5 matrices") && text.contains("4 of 9 files, 1 too wide"),
+        text.contains("bandsolve: above 8 eps for 0 of 5 matrices") && text.contains("4 of 9 files, 1 too wide"),
         "{text}"
     );
     assert!(text.lines().any(|line| line.starts_with("singular.mtx") && line.contains("singular!")), "{text}");
     if report["lapack"].is_null() {
-        println!("skipped: no LAPACK here to compare with");
+        println!("skipped: this machine has no LAPACK to compare with");
         assert!(text.contains("LAPACK:    not found"), "{text}");
         return;
     }
@@ -213,7 +216,7 @@ fn a_folder_of_matrices_is_a_table() {
         "{}",
         row("scaled.mtx")
     );
-    assert!(text.contains("LAPACK:    above 8 eps on 1 of 5 matrices"), "{text}");
+    assert!(text.contains("LAPACK:    above 8 eps for 1 of 5 matrices"), "{text}");
 }
 
 #[test]
@@ -231,7 +234,7 @@ fn a_folder_of_matrices_is_a_picture() {
 fn a_folder_without_matrices_is_an_input_that_cannot_be_read() {
     let folder = Folder::new();
     folder.file("README.md", "no matrix");
-    bandsolve(&["stability", "files", &folder.path("")]).fails(3, "holds no matrix");
+    bandsolve(&["stability", "files", &folder.path("")]).fails(3, "contains no matrix file");
     bandsolve(&["stability", "files", &folder.path("none")]).fails(3, "none");
 }
 
@@ -239,12 +242,12 @@ fn a_folder_without_matrices_is_an_input_that_cannot_be_read() {
 fn real_matrices_are_solved_within_the_contract() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
     let Some(folder) = shared.to_str().filter(|_| shared.is_dir()) else {
-        return println!("skipped: no folder of real matrices");
+        return println!("skipped: the folder of real matrices does not exist");
     };
-    // Wider ones take long.
+    // The limit skips wide bands, which take long.
     let report = bandsolve(&["stability", "files", folder, "--band", "2", "--json", "-"]).exits(0).json();
     assert_eq!(report["above_limit"], 0, "{report:#}");
     assert!(report["matrices"].as_u64().is_some_and(|count| count > 5), "{report:#}");
-    // Of olm1000 it is far above.
+    // The backward error of LAPACK for olm1000 and other matrices is far above the limit.
     assert!(report["lapack_above_limit"].is_null() || report["lapack_above_limit"].as_u64() > Some(3), "{report:#}");
 }

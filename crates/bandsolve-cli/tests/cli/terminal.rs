@@ -1,13 +1,13 @@
-//! What is shown on terminals alone: progress, and no colours for those who want none.
+//! Output on terminals: progress bars, and colours unless they are switched off.
 
 use super::{Folder, bandsolve};
 use bandsolve_testkit::skipped;
 use std::process::Command;
 
-/// What else decides on colours, where the tests run.
+/// Environment variables that affect colours, which the tests remove.
 const INHERITED: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "NO_COLOR", "TERM"];
 
-/// What the program shows on a terminal; `None` without the program `script`, which makes one.
+/// Output of the program on a terminal; `None` if the machine lacks `script`, which emulates a terminal.
 fn on_terminal(variables: &[(&str, &str)], arguments: &str) -> Option<String> {
     let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_bandsolve"));
     let mut script = Command::new("script");
@@ -32,7 +32,7 @@ fn long_work_shows_its_rate_and_the_time_left() {
     assert!(written.contains("writing") && written.contains("/s, ") && written.contains(" left"), "{written:?}");
     let read = on_terminal(&terminal, &solve).unwrap_or_default();
     assert!(read.contains("reading") && read.contains("B/s, ") && read.contains(" left"), "{read:?}");
-    // Into files and pipes goes nothing of it.
+    // Files and pipes get neither progress bars nor colours.
     let run = bandsolve(&["solve", &a]).exits(0);
     assert!(run.stderr.is_empty() && !run.stdout.contains('\u{1b}'), "{run:?}");
 }

@@ -1,4 +1,4 @@
-//! Help and wrong usage: nothing here needs a solver.
+//! Tests of help texts and usage errors.
 
 use crate::*;
 
@@ -82,7 +82,7 @@ fn inputs_are_not_overwritten_and_outputs_are_tried_first() {
     bandsolve(&["generate", "random", "5", "--out", &folder.path("A.mtx.gz")]).fails(2, "plain .mtx");
     let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n20 1\n".to_string() + &"1\n".repeat(20));
     bandsolve(&["solve", &a, "--rhs", &b, "--out", &b]).fails(2, "is also an input");
-    // Names may be as long as the system allows.
+    // File names may be as long as the system allows.
     bandsolve(&["solve", &a, "--out", &folder.path(&format!("{}.mtx", "x".repeat(250)))]).exits(0);
 }
 

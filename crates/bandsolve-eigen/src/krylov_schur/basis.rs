@@ -1,4 +1,4 @@
-//! The basis V of a Krylov space, orthonormal in the inner product of the problem, and H.
+//! The Krylov decomposition: a basis V, orthonormal in the inner product of the problem, and H.
 
 use crate::problem::EigenProblem;
 use crate::projected::{ProjectedMatrix, ZERO};
@@ -10,18 +10,18 @@ use bandsolve::{Complex64, Error, RealScalar, Result, Scalar};
 use bandsolve_kernel::spread::RowsOf;
 use core::mem;
 
-/// What is not finite where a product with the operator is not.
+/// The array name in the error for a product with the operator that is not finite.
 pub(crate) const PRODUCT: &str = "(A x)";
 
-/// OP·V = V·H + β·v·eᵀ: `filled` vectors V, v behind them.
+/// The Krylov decomposition OP·V = V·H + β·v·eᵀ. V has `filled` vectors, and v follows them in memory.
 pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     problem: EigenProblem<'a, T>,
     /// Whether the inner product is xᴴ·B·y.
     weighted: bool,
     n: usize,
-    /// Rows on the processes before this one.
+    /// The number of rows on the previous processes.
     first: usize,
-    /// Rows on all processes: no more vectors are independent.
+    /// The number of rows on all processes, which is the largest number of independent vectors.
     total: usize,
     v: Vec<T>,
     /// B·V, if the inner product is weighted.
@@ -31,10 +31,10 @@ pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     again: Vec<Complex64>,
     pub h: ProjectedMatrix,
     pub beta: f64,
-    /// The sum of ln β over all steps since it was last set.
+    /// The sum of ln β over all steps since the caller last set it.
     pub growth: f64,
     pub filled: usize,
-    /// Whether there is no vector v: V spans everything.
+    /// Whether there is no vector v, because V spans the whole space.
     pub exhausted: bool,
     pub solves: usize,
     seed: u64,
@@ -63,7 +63,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             spare,
             coefficients: Vec::new(),
             again: Vec::new(),
-            // It has no entries, so no process fails here alone.
+            // This matrix has no entries, so the allocation cannot fail on one process only.
             h: ProjectedMatrix::zeros(0, 0)?,
             beta: 0.0,
             growth: 0.0,
@@ -78,7 +78,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(basis)
     }
 
-    /// Room for so many vectors. H is zero then; returns what it was.
+    /// Allocate room for this number of vectors. Sets H to zero, and returns the previous H.
     pub fn grow(&mut self, capacity: usize) -> Result<ProjectedMatrix> {
         let len = self.n.saturating_mul(capacity + 1);
         let weighted = if self.weighted { len } else { 0 };
@@ -95,22 +95,23 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(mem::replace(&mut self.h, h))
     }
 
-    /// Vector k.
+    /// The basis vector with index k.
     pub fn vector(&self, k: usize) -> &[T] {
         &self.v[k * self.n..][..self.n]
     }
 
-    /// As [`Reducer::agree_on`].
+    /// Call [`Reducer::agree_on`].
     pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
         self.reducer.agree_on(own)
     }
 
-    /// The parts of this process: sums and scratch.
+    /// The reducer for sums, and the scratch memory.
     pub fn tools(&mut self) -> (&mut Reducer<'s>, &mut PodStack) {
         (&mut self.reducer, self.stack)
     }
 
-    /// Puts the start at a place, or a random vector where there is none, or nothing of it is new.
+    /// Store the start vector at a place, orthogonal to the vectors before. Without a start vector, or if its new component is zero, store a
+    /// random vector.
     pub fn begin(&mut self, at: usize, start: Option<&[T]>) -> Result<()> {
         if let Some(start) = start {
             self.v[at * self.n..][..self.n].copy_from_slice(start);
@@ -123,13 +124,14 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         self.draw_around(at, true)
     }
 
-    /// Puts a random vector at a place, orthogonal to those before it; there may be none.
+    /// Store a random vector at a place, orthogonal to the vectors before. If none exists, set `exhausted`.
     pub fn draw(&mut self, at: usize) -> Result<()> {
         self.draw_around(at, false)
     }
 
-    /// The same; `smooth`: around a line that rises, which has much of what eigenvectors at an end of a spectrum often are. (Of radiative
-    /// transfer the error after 16 vectors is a fifth of that from random numbers alone, and always nearly the same.)
+    /// Do the same as [`draw`](Self::draw). If `smooth`, add a rising line, because eigenvectors at an end of the spectrum are often smooth.
+    ///
+    /// For the radiative transfer operator, the error after 16 vectors is a fifth of the error from random numbers alone.
     fn draw_around(&mut self, at: usize, smooth: bool) -> Result<()> {
         for _ in 0..4 {
             if at >= self.total {
@@ -145,7 +147,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
                     *w = narrow(if smooth { 1.0 + i as f64 / total + 0.2 * random } else { random });
                 }
             });
-            // In the inner product of the problem, and made small first so that the norm is what is left of it.
+            // Normalize first, so that the norm after orthogonalization shows how much is left.
             let norm = self.norm_of(at)?;
             self.scale(at, 1.0 / norm);
             let left = self.orthogonalize(at)?;
@@ -158,8 +160,9 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(())
     }
 
-    /// Lets the decomposition grow from `from` vectors to `to`, with v at `from`. Where nothing new comes up, with a random vector. It may
-    /// grow on from `to`.
+    /// Extend the decomposition from `from` to `to` vectors, with v at `from`.
+    ///
+    /// If the space is invariant, the next vector is random. A later call can continue from `to`.
     pub fn expand(&mut self, from: usize, to: usize) -> Result<()> {
         self.filled = from;
         for j in from..to {
@@ -181,7 +184,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             self.h.column_mut(j)[..=j].copy_from_slice(column);
             self.filled = j + 1;
             if norm <= 8.0 * T::Real::EPSILON.to_f64() * whole || j + 1 == self.total {
-                // The space is invariant.
+                // The space is invariant, or complete.
                 self.beta = 0.0;
                 self.draw(j + 1)?;
             } else {
@@ -196,8 +199,9 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(())
     }
 
-    /// Replaces the vectors from `from` on by their combinations with the columns of q; v moves up behind them. H is zero then. Returns
-    /// q and what H was. Processes agree on whether all of them have q.
+    /// Replace the vectors from `from` on by their linear combinations with the columns of q. v moves behind them.
+    ///
+    /// Sets H to zero. Returns q and the previous H. If q is an error on one process, all processes return an error.
     pub fn compress(&mut self, from: usize, q: Result<ProjectedMatrix>) -> Result<[ProjectedMatrix; 2]> {
         let n = self.n;
         let made = q.and_then(|q| {
@@ -223,12 +227,12 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok([q, mem::replace(&mut self.h, h)])
     }
 
-    /// V·y of the first vectors.
+    /// Compute V·y with the first vectors.
     pub fn combination(&mut self, y: &[Complex64]) -> Result<Vec<Complex64>> {
         let n = self.n;
         let room = || Ok((zeroed(n)?, zeroed(n)?, allocate(y.len(), ZERO)?));
         let (mut x, mut part, mut minus): (Vec<Complex64>, Vec<T>, Vec<Complex64>) = self.reducer.agree_on(room())?;
-        // In real arithmetic real and imaginary part by themselves.
+        // In real arithmetic, combine the real and the imaginary part separately.
         let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
         for unit in parts {
             let negative = |y: &Complex64| if T::COMPLEX { -y } else { -(y * unit.conj()) };
@@ -240,7 +244,9 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(x)
     }
 
-    /// Makes vector `at` orthogonal to those before it, by classical Gram–Schmidt, twice. Leaves the coefficients; returns the norm.
+    /// Orthogonalize vector `at` against the vectors before, by classical Gram–Schmidt with one repetition.
+    ///
+    /// Stores the coefficients in `coefficients`, and returns the norm of the result.
     fn orthogonalize(&mut self, at: usize) -> Result<f64> {
         let n = self.n;
         let (known, next) = self.v.split_at_mut(at * n);
@@ -260,16 +266,16 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         self.norm_of(at)
     }
 
-    /// The norm of vector `at`; also forms B times it.
+    /// Compute the norm of vector `at`. With B, also store B times the vector.
     fn norm_of(&mut self, at: usize) -> Result<f64> {
         let w = &self.v[at * self.n..][..self.n];
         if !self.weighted {
             return Ok(self.reducer.norm(w));
         }
         let bw = &mut self.bv[at * self.n..][..self.n];
-        self.problem.b.expect("an inner product has B").apply(w, bw, self.stack)?;
+        self.problem.b.expect("a weighted inner product has a matrix B").apply(w, bw, self.stack)?;
         let square = self.reducer.dot(w, bw).re;
-        // Rounding alone makes a definite product negative by this much at most.
+        // If B is positive definite, rounding errors can make the product negative by at most this number.
         let rounding = 1e3 * T::Real::EPSILON.to_f64() * self.reducer.norm(w) * self.reducer.norm(bw);
         if square < -rounding {
             return Err(Error::NotDefinite { row: self.first + least(w, bw) });
@@ -277,7 +283,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         Ok(if square.is_nan() { square } else { square.max(0.0).sqrt() })
     }
 
-    /// ‖A·x‖₂ and ‖x‖₂ of a random vector x, orthogonal to those there are, of norm 1 in the inner product; of zero, if there is none.
+    /// Compute ‖A·x‖₂ and ‖x‖₂ for a random vector x of norm 1 in the inner product, orthogonal to the basis. Without such a vector, zeros.
     pub fn norms_of_product(&mut self) -> Result<[f64; 2]> {
         let at = self.filled;
         if self.exhausted {
@@ -299,7 +305,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     }
 }
 
-/// The row with the least part of xᴴ·y.
+/// The row with the smallest term of xᴴ·y.
 fn least<T: Scalar>(x: &[T], y: &[T]) -> usize {
     let parts = x.iter().zip(y).map(|(x, y)| (x.conj() * *y).re().to_f64());
     parts.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(row, _)| row)

@@ -1,4 +1,4 @@
-//! What stands around a search: extreme problems are scaled for it, and a search whose residuals are too large is repeated.
+//! Entry points of a search: scale problems with extreme numbers, and repeat a search whose residuals are too large.
 
 use super::verify::{SearchMemory, check, probe};
 use super::{Search, general, hermitian};
@@ -10,7 +10,7 @@ use bandsolve::vectors::{Reducer, narrow, widen};
 use bandsolve::{Complex64, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::exact::{exponent, ldexp};
 
-/// Finds eigenvalues of a Hermitian problem of any size.
+/// Find eigenpairs of a Hermitian problem, whatever the size of its numbers.
 pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
     let (solver, scaling) = posed(solver, &problem)?;
     scaling.scaled(
@@ -19,14 +19,14 @@ pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<H
         |found: &mut HermitianEigen<T>| {
             let by = scaling.of_values();
             found.values.iter_mut().chain(&mut found.offsets).for_each(|value| *value = ldexp(*value, by));
-            // xᴴ·B·x = 1.
+            // Restore xᴴ·B·x = 1.
             let by = T::Real::from_f64(ldexp(1.0, scaling.b / 2));
             found.vectors.iter_mut().for_each(|x| *x = x.scale(by));
         },
     )
 }
 
-/// Finds eigenvalues of any problem of any size.
+/// Find eigenpairs of any problem, whatever the size of its numbers.
 pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
     let (solver, scaling) = posed(solver, &problem)?;
     scaling.scaled(
@@ -40,7 +40,7 @@ pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Gen
     )
 }
 
-/// What searches find.
+/// The result of a search.
 trait SearchAnswer {
     fn report(&mut self) -> &mut EigenReport;
 }
@@ -57,10 +57,10 @@ impl SearchAnswer for GeneralEigen {
     }
 }
 
-/// Searches; once more with a smaller tolerance for the operator where residuals of A·x = λ·B·x are above what was asked for.
+/// Run a search. If residuals of A·x = λ·B·x exceed the tolerance, run the search again with a smaller tolerance for the operator.
 ///
-/// With r = OP·x − θ·x, OP = (A − σB)⁻¹B, the residual is ‖A·x − λ·B·x‖ = ‖(A − σB)·r‖/|θ| ≤ ‖A − σB‖·tol: ‖A − σB‖ may be larger than
-/// the norms that were seen.
+/// With OP = (A − σB)⁻¹·B and r = OP·x − θ·x, the residual is ‖A·x − λ·B·x‖ = ‖(A − σB)·r‖/|θ| ≤ ‖A − σB‖·tol. It can exceed the tolerance
+/// because ‖A − σB‖ can be larger than the estimated norms.
 fn repeated<'a, T: Scalar, F: SearchAnswer>(
     find: impl Fn(Search<'a, T>) -> Result<F>,
     (solver, problem): Search<'a, T>,
@@ -72,7 +72,7 @@ fn repeated<'a, T: Scalar, F: SearchAnswer>(
     }
     let largest = first.residuals.iter().fold(0.0_f64, |largest, residual| largest.max(*residual));
     let inner = 0.5 * solver.tol * solver.tol / largest;
-    // The least tolerance is a few roundings; and a residual of order one has other reasons.
+    // A smaller tolerance does not help below a few rounding errors, and a very large residual has other causes.
     if solver.tol <= 4.0 * T::Real::EPSILON.to_f64() || largest > solver.tol.sqrt() {
         return Ok(found);
     }
@@ -82,7 +82,7 @@ fn repeated<'a, T: Scalar, F: SearchAnswer>(
     Ok(found)
 }
 
-/// The search with the norms that a random vector shows, and what it is scaled by.
+/// Check the arguments, and estimate the norms with a random vector. Returns the settings with these norms, and the scaling.
 fn posed<'a, T: Scalar>(
     solver: EigenSolver<'a, T>,
     problem: &EigenProblem<'_, T>,
@@ -94,10 +94,10 @@ fn posed<'a, T: Scalar>(
     Ok((EigenSolver { probed: Some(probed), ..solver }, ProblemScaling::of::<T>(probed, problem)))
 }
 
-/// Powers of two: the search is for 2^a·A·x' = λ'·2^b·B·x', so λ' = 2^(a−b)·λ and, in the norm of B, x = 2^(b/2)·x'. b is even.
+/// Exponents a and b of powers of two, for the scaled problem 2^a·A·x' = λ'·2^b·B·x'. b is even.
 ///
-/// Squares of numbers of the size of A, of θ = 1/(λ − σ) and of their products stay in range then. Problems of a usual size are not
-/// scaled.
+/// So λ' = 2^(a−b)·λ and, in the norm of B, x = 2^(b/2)·x'. In the scaled problem, squares of A, of θ = 1/(λ − σ) and of their products
+/// neither overflow nor underflow. Problems with numbers of ordinary size are not scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProblemScaling {
     a: i32,
@@ -107,7 +107,7 @@ struct ProblemScaling {
 impl ProblemScaling {
     fn of<T: Scalar>([a, b]: [f64; 2], problem: &EigenProblem<'_, T>) -> Self {
         let sigma = problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
-        // Half of the exponents of the type, less those of a square.
+        // Squares of numbers with exponents up to this one are in the range of the type, with a margin.
         let usual = if size_of::<T::Real>() == size_of::<f64>() { 200 } else { 40 };
         let power = |size: f64| match exponent(size) {
             exponent if size > 0.0 && size.is_finite() && exponent.abs() > usual => -exponent,
@@ -117,12 +117,12 @@ impl ProblemScaling {
         Self { a: power(a.max(sigma * b)), b: of_b - of_b % 2 }
     }
 
-    /// λ = 2^this·λ'.
+    /// The exponent c in λ = 2^c·λ'.
     fn of_values(self) -> i32 {
         self.b - self.a
     }
 
-    /// Searches the scaled problem, and scales back what was found by `back`.
+    /// Run the search for the scaled problem. `back` scales the values and vectors back.
     fn scaled<T: Scalar, F: SearchAnswer>(
         self,
         (solver, problem): Search<'_, T>,
@@ -164,7 +164,7 @@ impl ProblemScaling {
     }
 }
 
-/// 2^power·A. Half of the power is in x and half in y, so that A·x of a large or small A neither overflows nor vanishes.
+/// The operator 2^power·A. It scales x by half of the power and y by the other half, so that A·x neither overflows nor underflows.
 struct PowerTimes<'a, T: Scalar> {
     operator: &'a dyn LinearOperator<T>,
     power: i32,

@@ -1,6 +1,4 @@
-//! General problems: Arnoldi's method, restarted with Schur vectors; those found are locked.
-//!
-//! Of several equal eigenvalues a Krylov space has one. So the search looks again (`look.rs`).
+//! General problems: the Arnoldi method, with restarts by Schur vectors, locking of converged vectors, and second looks.
 
 use super::basis::KrylovBasis;
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
@@ -16,54 +14,58 @@ use bandsolve::vectors::Reducer;
 use bandsolve::{Complex64, Result, Scalar};
 use core::ops::{ControlFlow, Range};
 
-/// Ritz values of one restart, those wanted most first.
+/// The Ritz values of one restart, in the requested order.
 struct RitzValues {
     form: SchurForm,
-    /// Their places in the Schur form, before it is ordered.
+    /// The place of each value in the Schur form.
     order: Vec<usize>,
-    /// Whether the value at this place of the order and the next are a conjugate pair.
+    /// Whether the value at this place of the order and the next one are a conjugate pair.
     pair: Vec<bool>,
     /// Whether the matrix is real.
     real: bool,
 }
 
-/// The search: the first `locked.len()` vectors of the basis span a space of found Schur vectors, which the operator maps into itself up
-/// to the tolerance. What couples them to the vector behind the basis is dropped (deflation).
+/// The state of the search.
+///
+/// The first `locked.len()` vectors of the basis are converged Schur vectors. The operator maps their span into itself up to the tolerance, so
+/// the search drops their coupling to the vector behind the basis (deflation).
 struct GeneralSearch<'a, 's, T: Scalar> {
     solver: EigenSolver<'a, T>,
     problem: EigenProblem<'a, T>,
     basis: KrylovBasis<'a, 's, T>,
-    /// Eigenvalues of the operator in that space.
+    /// The eigenvalues of the operator in the locked space.
     locked: Vec<Complex64>,
-    /// Rows on all processes.
+    /// The number of rows on all processes.
     total: usize,
-    /// Eigenvalues that are wanted, at most all.
+    /// The number of wanted eigenvalues, at most `total`.
     target: usize,
     capacity: usize,
     restarts: usize,
-    /// The largest modulus of an eigenvalue of the operator that was seen.
+    /// The largest modulus of a Ritz value so far.
     seen: f64,
 }
 
-/// Why the space no longer grows.
+/// The reason why the space no longer grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// What is wanted has been found.
+    /// The wanted eigenvalues have converged.
     Found,
-    /// As many restarts or products as allowed.
+    /// The search reached the maximum number of restarts, or the space cannot grow.
     Limit,
 }
 
-/// How much may stand beside equal eigenvalues in the Schur form, in units of the residual that is allowed: it then counts as zero, so that
-/// their vectors are different. Residuals of [second looks](super::look) leave that much where a condition is 256.
+/// The largest coupling of equal eigenvalues in the Schur form that counts as zero, in units of the tolerance for residuals.
+///
+/// Treating the coupling as zero makes the vectors of equal eigenvalues different. Residuals of [second looks](super::look) leave a coupling
+/// of this size if the condition number of the eigenvalue is 256.
 const BESIDE_EQUAL: f64 = 16.0;
 
-/// Finds eigenvalues of any problem.
+/// Find eigenpairs of any problem.
 pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
     let total = check(&solver, &problem)?;
-    // A pair that is not to be split needs one vector more.
+    // In real arithmetic, one more vector is needed to keep a conjugate pair together.
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
-    // As many sums as vectors there may ever be.
+    // The number of simultaneous sums is the largest possible number of vectors.
     let most = total.min(capacity + LEAST_ACTIVE) + 2;
     let mut memory = SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
@@ -79,7 +81,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
 }
 
 impl<T: Scalar> GeneralSearch<'_, '_, T> {
-    /// Lets the space grow and restarts it until what is wanted is found.
+    /// Extend and restart the space until the wanted eigenvalues have converged.
     fn run(&mut self) -> Result<Pause> {
         let mut from = self.locked.len();
         loop {
@@ -92,7 +94,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         }
     }
 
-    /// What comes after the space has grown.
+    /// Decide how to continue with a full space.
     fn next(&mut self) -> Result<ControlFlow<Pause, Restart>> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         let s = self.basis.h.block(l, m)?;
@@ -111,12 +113,12 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
     }
 
-    /// |θ| of the largest eigenvalue that is known.
+    /// The largest |θ| of the locked values and the Ritz values.
     fn largest(&self, ritz: &RitzValues) -> f64 {
         ritz.sizes().chain(self.locked.iter().map(|theta| theta.norm())).fold(0.0, f64::max)
     }
 
-    /// Whether those that are wanted most, of locked and of Ritz values, have been found.
+    /// Whether the first values in the requested order, of locked and Ritz values together, have converged.
     fn is_found(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
         let (l, largest) = (self.locked.len(), self.largest(ritz));
         let values: Vec<Complex64> = self.locked.iter().copied().chain(ritz.values()).collect();
@@ -126,7 +128,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         self.basis.exhausted || converged(&self.solver, pairs, largest) >= self.target
     }
 
-    /// Begins anew with the part of the space that is kept; how many vectors there are then.
+    /// Restrict the space to the part that a restart keeps. Returns the number of vectors.
     fn restart(&mut self, Restart { q, h, values }: Restart) -> Result<usize> {
         let (l, m, beta, keep) = (self.locked.len(), self.basis.filled, self.basis.beta, q.columns());
         let [q, old] = self.basis.compress(l, Ok(q))?;
@@ -134,7 +136,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             self.basis.h.column_mut(j)[..l].copy_from_slice(&old.column(j)[..l]);
         }
         for j in 0..keep {
-            // Rows of locked vectors: H₁₂·Q.
+            // The rows of the locked vectors become H₁₂·Q.
             for i in 0..l {
                 let row = (l..m).map(|k| old[(i, k)] * q[(k - l, j)]);
                 self.basis.h[(i, l + j)] = row.sum();
@@ -149,14 +151,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(l + keep)
     }
 
-    /// Keeps what is wanted and has converged alone, in this order, and locks it.
+    /// Lock the wanted and converged values in the requested order, and drop all others.
     fn lock_found(&mut self) -> Result<()> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         if m == 0 || self.target == 0 {
             self.locked.clear();
             return Ok(());
         }
-        // Of vectors that are locked nothing is in the last row but rounding.
+        // For locked vectors, the last row contains only rounding errors.
         let beta = if m > l { self.basis.beta } else { 0.0 };
         let kept = self.basis.agree_on(self.converged_alone(beta));
         let Restart { q, h, values } = kept?;
@@ -168,7 +170,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    /// What is wanted and has converged, of all vectors there are, with this β.
+    /// The restart that keeps only the wanted and converged values of all vectors, with this β.
     fn converged_alone(&self, beta: f64) -> Result<Restart> {
         let s = self.basis.h.block(0, self.basis.filled)?;
         let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
@@ -179,7 +181,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         ritz.restart_with::<T>(&s, found, found)
     }
 
-    /// Looks for eigenvalues that the first vector had nothing of, until none is missing; whether it came so far.
+    /// Run second looks until no wanted eigenvalue is missing. Returns whether this succeeded.
     fn look_again(&mut self, most: usize) -> Result<bool> {
         let limit = LookLimit::after(self.basis.solves, self.solver.max_restarts);
         for _ in 0..looks(self.target) {
@@ -187,7 +189,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 return Ok(true);
             }
             if self.locked.len() < self.target {
-                // The vectors of what was found before have changed by more than their tolerance.
+                // Locking changed some vectors by more than their tolerance, so search for them again.
                 if self.run()? != Pause::Found {
                     return Ok(false);
                 }
@@ -203,8 +205,9 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(false)
     }
 
-    /// Looks with a random vector orthogonal to what is locked for what is wanted more. It is then among the vectors of the basis; else
-    /// those that are locked are left.
+    /// Run a second look with a random vector orthogonal to the locked vectors.
+    ///
+    /// If it finds wanted eigenvalues, their vectors are in the basis. Otherwise only the locked vectors remain.
     fn look(&mut self, most: usize, limit: LookLimit) -> Result<LookOutcome> {
         let (l, region) = (self.locked.len(), self.region());
         if region.is_empty() {
@@ -235,7 +238,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         }
     }
 
-    /// What comes after the space of a look has grown; where it is full, with a restart.
+    /// Decide how to continue a look. If the space is full, the result contains a restart.
     fn next_of_look(
         &self,
         (region, strict): (&WantedRegion, &EigenSolver<'_, T>),
@@ -266,14 +269,14 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(ControlFlow::Continue(Some(restart)))
     }
 
-    /// Where eigenvalues of the operator are wanted more than the last one that was found.
+    /// The region of eigenvalues that come before the last found one.
     fn region(&self) -> WantedRegion {
         let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
         let distinct = |theta| self.solver.distinct(theta, largest);
         WantedRegion::beyond((self.solver.which, !T::COMPLEX, false), (&self.locked, self.target), distinct)
     }
 
-    /// Room for so many vectors at least; H of the locked ones stays.
+    /// Grow the capacity to at least this number of vectors. H keeps the block of the locked vectors.
     fn grow(&mut self, capacity: usize) -> Result<()> {
         if capacity <= self.capacity {
             return Ok(());
@@ -317,7 +320,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     }
 }
 
-/// What is kept of a space: a basis Q, and QᴴSQ. The first vectors span the space of found values, which are locked.
+/// The part of a space that a restart keeps: a basis Q, and H = Qᴴ·S·Q. The first `values.len()` vectors become locked.
 struct Restart {
     q: ProjectedMatrix,
     h: ProjectedMatrix,
@@ -336,7 +339,7 @@ impl RitzValues {
         let (mut order, mut pair, mut left) = (Vec::new(), Vec::new(), wanted);
         while !left.is_empty() {
             let i = left.remove(0);
-            // The conjugate is another value, unless the value is nearer to its own conjugate than any other.
+            // Without a partner, the value is real: it is nearer to its own conjugate than every other value.
             let distance = |j: usize| (values[j] - values[i].conj()).norm();
             let other = (0..left.len()).min_by(|a, b| distance(left[*a]).total_cmp(&distance(left[*b])));
             let other = other.filter(|other| distance(left[*other]) < distance(i));
@@ -345,7 +348,8 @@ impl RitzValues {
                 pair.push(false);
                 continue;
             };
-            // Of equal pairs a value and the conjugate of another copy may come together: those with positive imaginary parts are different.
+            // With several equal pairs, a value may be matched with the conjugate of another copy. Sorting by the imaginary part keeps copies
+            // different.
             let other = left.remove(other);
             order.extend(if values[i].im < values[other].im { [other, i] } else { [i, other] });
             pair.extend([true, false]);
@@ -353,7 +357,7 @@ impl RitzValues {
         Ok(Self { form, order, pair, real })
     }
 
-    /// The value at a place of the order; one that is real up to rounding, of a real matrix, as a real number.
+    /// The value at a place of the order. For a real matrix, a value that is real up to rounding errors becomes real.
     fn value(&self, k: usize, largest: f64) -> Complex64 {
         let at = self.order[k];
         let value = self.form.t[(at, at)];
@@ -361,18 +365,20 @@ impl RitzValues {
         if alone && value.im.abs() <= 1e3 * f64::EPSILON * largest { Complex64::from(value.re) } else { value }
     }
 
-    /// θ, in the order.
+    /// The values θ, in the order.
     fn values(&self) -> impl Iterator<Item = Complex64> {
         self.order.iter().map(|at| self.form.t[(*at, *at)])
     }
 
-    /// |θ|, in the order.
+    /// The moduli |θ|, in the order.
     fn sizes(&self) -> impl Iterator<Item = f64> {
         self.values().map(|theta| theta.norm())
     }
 
-    /// Puts those at the chosen places of the order before all others, `wanted` of them or one more that is not to be split from its
-    /// conjugate; how many. (Among copies of a value one may not have converged.)
+    /// Move the chosen values to the front of the order, and return their number.
+    ///
+    /// Moves at most `wanted` values, or one more to keep a conjugate pair together. The chosen values need not come first, because some
+    /// copies of a value may not have converged.
     fn move_forward(&mut self, chosen: &[bool], wanted: usize) -> usize {
         let (mut first, mut others, mut k) = (Vec::new(), Vec::new(), 0);
         while k < self.order.len() {
@@ -386,14 +392,15 @@ impl RitzValues {
         count
     }
 
-    /// Residuals of the Ritz vectors, in the order.
+    /// The residuals of the Ritz vectors, in the order.
     fn residuals(&self, beta: f64) -> Result<Vec<f64>> {
         let m = self.form.t.rows();
         self.order.iter().map(|at| Ok(beta * self.form.vector(*at, 0.0)?[m - 1].norm())).collect()
     }
 
-    /// What is kept where the first `found` values have converged. Of these are locked as many as have Schur vectors with a small residual,
-    /// too: those of nearly defective values need not.
+    /// Make a restart, if the first `found` values have converged.
+    ///
+    /// It locks those whose Schur vectors have small residuals, too. The Schur vectors of nearly defective values may have large residuals.
     fn restart<T: Scalar>(
         mut self,
         s: &ProjectedMatrix,
@@ -414,13 +421,13 @@ impl RitzValues {
         self.ordered_restart::<T>(s, lock.min(keep), keep)
     }
 
-    /// The first `keep` vectors, of which the first `lock` are to be locked.
+    /// Make a restart that keeps the first `keep` vectors, and locks the first `lock` of these.
     fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         self.reorder();
         self.ordered_restart::<T>(s, lock, keep)
     }
 
-    /// Brings the Schur form into the order of what is wanted.
+    /// Reorder the Schur form by the requested order.
     fn reorder(&mut self) {
         self.form.reorder(&self.order);
         self.order = (0..self.order.len()).collect();
@@ -432,7 +439,7 @@ impl RitzValues {
         if T::COMPLEX || keep == 0 {
             return Ok(Restart { q: self.form.u.columns_at(0..keep)?, h: t.block(0, keep)?, values });
         }
-        // Q spans an invariant space up to rounding, unless nearly equal values stand on both sides of the cut.
+        // Q spans an invariant space up to rounding errors, unless nearly equal values are on both sides of the cut.
         let allowed = 100.0 * m as f64 * f64::EPSILON * s.norm();
         let mut best = Projected::of(s, real_basis(&self.form.u, lock, keep)?)?;
         let most = if lock == keep { keep + 1 } else { m };
@@ -446,26 +453,28 @@ impl RitzValues {
         if best.error <= allowed {
             return Ok(Restart { q: best.q, h: best.h, values });
         }
-        // Or of equal pairs a value and the conjugate of another copy were taken for one.
+        // With several equal pairs, a value may have been matched with the conjugate of another copy.
         let other = self.deflated_basis(s, keep)?.map(|q| Projected::of(s, q)).transpose()?;
         match other.filter(|other| other.error < best.error) {
-            // Their vectors are not those that were found to be small in the last row.
+            // These vectors differ from the ones whose last row was checked, so lock none.
             Some(other) if lock < keep => Ok(Restart { q: other.q, h: other.h, values: Vec::new() }),
             Some(other) => Ok(Restart { q: other.q, h: other.h, values }),
             None => Ok(Restart { q: best.q, h: best.h, values }),
         }
     }
 
-    /// A real basis of an invariant space of `count` dimensions, or one more: the real and imaginary parts of eigenvectors, in the order
-    /// of the form, each of what S is on the complement of those before it. `None` where a vector has only one of both.
+    /// Compute a real basis of an invariant space with `count` dimensions, or one more.
+    ///
+    /// The basis consists of the real and imaginary parts of eigenvectors, in the order of the form. Each is an eigenvector of S restricted to the
+    /// complement of the previous ones. `None` if the two parts of a vector are linearly dependent.
     ///
     /// # Cost
-    /// A Schur form for each.
+    /// One Schur form per eigenvector.
     fn deflated_basis(&self, s: &ProjectedMatrix, count: usize) -> Result<Option<ProjectedMatrix>> {
         let (m, mut basis, mut k) = (s.rows(), Vec::new(), 0);
         while basis.len() < count.min(m) && k < m {
             let known = basis.len();
-            // The unit vectors' parts beside the basis, which stays as it is.
+            // The complement comes from the projections of the unit vectors. The basis itself stays unchanged.
             extend_basis(&mut basis, parts(&ProjectedMatrix::identity(m)?, 0..m)?, m);
             let complement = from_columns(m, &basis[known..])?;
             basis.truncate(known);
@@ -487,7 +496,7 @@ impl RitzValues {
     }
 }
 
-/// A basis Q, QᴴSQ, and how far its span is from being invariant.
+/// A basis Q, H = Qᴴ·S·Q, and the error ‖S·Q − Q·H‖_F, which is zero if the span is invariant.
 struct Projected {
     q: ProjectedMatrix,
     h: ProjectedMatrix,
@@ -503,19 +512,19 @@ impl Projected {
     }
 }
 
-/// The residual that an eigenvalue of this modulus may have.
+/// A function that returns the largest residual for an eigenvalue of this modulus.
 type Allowed<'a> = &'a dyn Fn(f64) -> f64;
 
-/// ‖A − B‖_F.
+/// The norm ‖A − B‖_F.
 fn difference(a: &ProjectedMatrix, b: &ProjectedMatrix) -> f64 {
     let columns = (0..a.columns()).flat_map(|j| a.column(j).iter().zip(b.column(j)));
     columns.map(|(a, b)| (a - b).norm_sqr()).sum::<f64>().sqrt()
 }
 
-/// A real orthonormal basis of the span of the first `count` columns of U, which holds the conjugates of all its vectors; its first
-/// `lock` vectors are one of the span of as many columns.
+/// Compute a real orthonormal basis of the span of the first `count` columns of U. The first `lock` vectors span the first `lock` columns.
 ///
-/// U·Uᴴ is real, so the real and imaginary parts have the singular values 1 and 0: Gram–Schmidt with the largest first finds the span.
+/// The span must contain the conjugates of its vectors. Then U·Uᴴ is real, and the real and imaginary parts have the singular values 1 and 0.
+/// So Gram–Schmidt with pivoting finds the span.
 fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> Result<ProjectedMatrix> {
     let mut basis = Vec::new();
     extend_basis(&mut basis, parts(u, 0..lock)?, lock);
@@ -523,7 +532,7 @@ fn real_basis(u: &ProjectedMatrix, lock: usize, count: usize) -> Result<Projecte
     from_columns(u.rows(), &basis)
 }
 
-/// Real and imaginary parts of columns.
+/// The real and imaginary parts of columns.
 fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Result<Vec<Vec<f64>>> {
     let mut parts = reserved(2 * columns.len())?;
     for column in columns.map(|j| u.column(j)) {
@@ -533,16 +542,16 @@ fn parts(u: &ProjectedMatrix, columns: Range<usize>) -> Result<Vec<Vec<f64>>> {
     Ok(parts)
 }
 
-/// Adds vectors to an orthonormal basis until there are `count`: the part that is largest beside the basis is the next.
-/// Returns the least norm that one of them had beside the basis.
+/// Extend an orthonormal basis to `count` vectors. The next vector is the one with the largest component orthogonal to the basis.
+/// Returns the smallest norm of these components.
 fn extend_basis(basis: &mut Vec<Vec<f64>>, mut parts: Vec<Vec<f64>>, count: usize) -> f64 {
     let mut least = f64::INFINITY;
     let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
     basis.iter().for_each(|q| parts.iter_mut().for_each(|v| subtract_projection(v, q)));
     while basis.len() < count {
         let largest = (0..parts.len()).max_by(|i, j| square(&parts[*i]).total_cmp(&square(&parts[*j])));
-        let mut next = parts.swap_remove(largest.expect("at least as many parts as vectors"));
-        // Once more against those before, so that it is orthogonal at rounding.
+        let mut next = parts.swap_remove(largest.expect("`parts` contains enough vectors"));
+        // Repeat the projection, so that the vector is orthogonal up to rounding errors.
         basis.iter().for_each(|q| subtract_projection(&mut next, q));
         let norm = square(&next).sqrt();
         next.iter_mut().for_each(|v| *v /= norm);
@@ -553,7 +562,7 @@ fn extend_basis(basis: &mut Vec<Vec<f64>>, mut parts: Vec<Vec<f64>>, count: usiz
     least
 }
 
-/// Real vectors as the columns of a matrix.
+/// Make a matrix from real columns.
 fn from_columns(rows: usize, columns: &[Vec<f64>]) -> Result<ProjectedMatrix> {
     let mut matrix = ProjectedMatrix::zeros(rows, columns.len())?;
     for (j, column) in columns.iter().enumerate() {
@@ -562,7 +571,7 @@ fn from_columns(rows: usize, columns: &[Vec<f64>]) -> Result<ProjectedMatrix> {
     Ok(matrix)
 }
 
-/// v ← v − q·qᵀ·v.
+/// Compute v ← v − q·qᵀ·v.
 fn subtract_projection(v: &mut [f64], q: &[f64]) {
     let dot: f64 = q.iter().zip(&*v).map(|(q, v)| q * v).sum();
     v.iter_mut().zip(q).for_each(|(v, q)| *v -= dot * q);

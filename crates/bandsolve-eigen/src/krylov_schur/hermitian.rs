@@ -1,4 +1,4 @@
-//! Hermitian problems: thick-restart Lanczos, found vectors locked, then second looks, or counts that prove that none is missing.
+//! Hermitian problems: the thick-restart Lanczos method with locking, then second looks or eigenvalue counts.
 
 use super::basis::KrylovBasis;
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
@@ -9,57 +9,56 @@ use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::{EigenSolver, EigenvaluesBelow};
 use bandsolve::memory::{reserved, zeroed};
-
 use bandsolve::vectors::{Reducer, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
 
-/// The search: `locked` eigenvalues of the operator, whose vectors are the first of the basis.
+/// The state of the search. The first vectors of the basis belong to the `locked` eigenvalues of the operator.
 struct HermitianSearch<'a, 's, T: Scalar> {
     solver: EigenSolver<'a, T>,
     problem: EigenProblem<'a, T>,
     basis: KrylovBasis<'a, 's, T>,
     locked: Vec<f64>,
-    /// The largest modulus of an eigenvalue of the operator that was seen.
+    /// The largest modulus of a Ritz value so far.
     largest: f64,
-    /// Rows on all processes.
+    /// The number of rows on all processes.
     total: usize,
     capacity: usize,
     restarts: usize,
 }
 
-/// Ritz values θ with the vectors u of the small problem, and their residuals.
+/// Ritz values θ with the eigenvectors u of the projected matrix, and their residuals.
 struct HermitianRitz {
     theta: Vec<f64>,
     u: ProjectedMatrix,
     residuals: Vec<f64>,
-    /// Their places, those wanted most first.
+    /// The indices of the values, in the requested order.
     order: Vec<usize>,
 }
 
-/// What counts say of the eigenvalues that are wanted more than the last one found.
+/// The result of a count of the eigenvalues that come before the last found one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CountOutcome {
-    /// All were found.
+    /// The search found all of them.
     Proved,
-    /// There are more than were found.
+    /// There are more than the search found.
     Missing,
-    /// There are fewer than were found, or rounding hides them.
+    /// There are fewer than the search found, because of rounding errors.
     Unclear,
-    /// Nothing: nobody counts, or counts have no meaning here.
+    /// There is no function that counts, or counts do not apply to the selection.
     Nothing,
 }
 
-/// A shift is moved that is nearer to an eigenvalue than this part of the distance of the last one that is wanted, where rounding matters.
+/// If rounding errors matter, move a shift whose nearest eigenvalue is closer than this fraction of the distance of the last wanted one.
 pub(crate) const NEAR: f64 = 0.05;
 
-/// Looks in vain for what counts say is missing.
+/// The maximum number of looks that find nothing although the counts show a missing eigenvalue.
 const VAIN: usize = 3;
 
-/// Finds eigenvalues of a Hermitian problem.
+/// Find eigenpairs of a Hermitian problem.
 pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
     let total = super::verify::check(&solver, &problem)?;
     let capacity = capacity(&solver, total);
-    // As many sums as vectors there may ever be.
+    // The number of simultaneous sums is the largest possible number of vectors.
     let most = capacity.max(solver.k.saturating_add(LEAST_ACTIVE)).min(total) + 2;
     let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
@@ -74,7 +73,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
 }
 
 impl<T: Scalar> HermitianSearch<'_, '_, T> {
-    /// Lets the space grow and restarts it until k pairs are locked; whether they are, or there are no more.
+    /// Extend and restart the space until k pairs are locked. Returns whether they are, or no more exist.
     fn run(&mut self) -> Result<bool> {
         let (mut from, target) = (self.locked.len(), self.solver.k);
         while self.locked.len() < target {
@@ -93,7 +92,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(self.locked.len() >= target || self.basis.exhausted)
     }
 
-    /// Ritz values of the vectors that are not locked, in the order of which one is taken after `taken` others.
+    /// The Ritz values of the vectors that are not locked, in the requested order after `taken` others.
     fn ritz(&mut self, taken: usize) -> Result<HermitianRitz> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         let pairs = self.basis.h.block(l, m).map(hermitian_part).and_then(hermitian_eigen);
@@ -105,20 +104,20 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(HermitianRitz { theta, u, residuals, order })
     }
 
-    /// Locks the pairs at these places, and drops all others.
+    /// Lock the pairs at these places, and drop all others.
     fn lock(&mut self, ritz: &HermitianRitz, places: &[usize]) -> Result<()> {
         self.basis.compress(self.locked.len(), ritz.u.columns_at(places.iter().copied()))?;
         self.locked.extend(places.iter().map(|i| ritz.theta[*i]));
         Ok(())
     }
 
-    /// Locks the first `found` pairs, keeps others, and begins anew with these; how many vectors there are then.
+    /// Lock the first `found` pairs, and restart with some of the others. Returns the number of vectors.
     fn restart(&mut self, ritz: &HermitianRitz, found: usize) -> Result<usize> {
         let (l, active, beta) = (self.locked.len(), ritz.theta.len(), self.basis.beta);
         let keep = kept(active, found);
         let [q, _] = self.basis.compress(l, ritz.u.columns_at(ritz.order[..keep].iter().copied()))?;
         self.locked.extend(ritz.order[..found].iter().map(|i| ritz.theta[*i]));
-        // OP·(V·u) = θ·V·u + β·u_last·v: coefficients of v are a row of H, those of found vectors are dropped.
+        // OP·(V·u) = θ·V·u + β·u_last·v. The coefficients of v become a row of H. Those of converged vectors are dropped.
         for (k, i) in ritz.order[..keep].iter().enumerate().skip(found) {
             self.basis.h[(l + k, l + k)] = Complex64::from(ritz.theta[*i]);
             self.basis.h[(l + keep, l + k)] = beta * q[(active - 1, k)];
@@ -127,7 +126,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(l + keep)
     }
 
-    /// Looks for what is missing until nothing is; whether it came so far, and whether counts prove it.
+    /// Count or look until no wanted eigenvalue is missing. Returns whether this succeeded, and whether counts prove it.
     fn settle(&mut self) -> Result<(bool, Option<bool>)> {
         let (mut in_vain, limit) = (0, LookLimit::after(self.basis.solves, self.solver.max_restarts));
         for _ in 0..looks(self.solver.k) {
@@ -151,7 +150,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok((false, self.solver.count.map(|_| false)))
     }
 
-    /// Drops what is locked and not among the k that are wanted most.
+    /// Keep only the first k locked pairs in the requested order.
     fn keep_wanted(&mut self) -> Result<()> {
         let (l, mut order) = (self.locked.len(), self.order());
         if l > self.solver.k {
@@ -164,7 +163,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(())
     }
 
-    /// Looks with a random vector orthogonal to what is locked for what is wanted more, and locks it.
+    /// Run a second look with a random vector orthogonal to the locked vectors, and lock the wanted eigenvalues that it finds.
     fn look(&mut self, limit: LookLimit) -> Result<LookOutcome> {
         let (l, region) = (self.locked.len(), self.region(1.0));
         if region.is_empty() {
@@ -213,7 +212,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         }
     }
 
-    /// Where eigenvalues of the operator are wanted more than the last of the k that were found, by so many times what may be wrong.
+    /// The region of eigenvalues that come before the last of the k found ones, by `times` the possible error.
     fn region(&self, times: f64) -> WantedRegion {
         let values: Vec<Complex64> = self.locked.iter().map(|theta| Complex64::from(*theta)).collect();
         let largest = values.iter().fold(self.largest, |largest, theta| largest.max(theta.norm()));
@@ -221,17 +220,17 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         WantedRegion::beyond((self.solver.which, true, true), (&values, self.solver.k), distinct)
     }
 
-    /// Counts the eigenvalues that are wanted more than the last one found.
+    /// Count the eigenvalues that come before the last found one.
     fn counted(&mut self) -> Result<CountOutcome> {
         let Some(below) = self.solver.count else { return Ok(CountOutcome::Nothing) };
         if self.locked.is_empty() {
             return Ok(CountOutcome::Proved);
         }
         let (mut missing, size) = (true, self.size()?);
-        // (Of a matrix that is zero no distance is rounding.)
+        // For a zero matrix, the size is 0, but distances must stay positive.
         let rounding = (8.0 * T::Real::EPSILON.to_f64() * size).max(f64::MIN_POSITIVE);
         let error = self.solver.limit(self.total as f64) * size;
-        // Not at the eigenvalue itself; at a second place, should another one be at the first.
+        // Count beside the last eigenvalue. Count at a second place if the first count fails: another eigenvalue may lie at the first place.
         for times in [1.0, 2.0] {
             match self.count_beyond(below, (times, times * rounding, times * error))? {
                 None => return Ok(CountOutcome::Nothing),
@@ -242,7 +241,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(if missing { CountOutcome::Missing } else { CountOutcome::Unclear })
     }
 
-    /// Counts are wrong by roundings of this number: of A − σB, seen in a vector of norm 1 in the inner product.
+    /// The size of A − σB for a vector of norm 1 in the inner product. Rounding errors of counts are proportional to this number.
     fn size(&mut self) -> Result<f64> {
         let [norm, size] = self.basis.norms_of_product()?;
         let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
@@ -250,8 +249,9 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(norm * size + sigma + largest)
     }
 
-    /// How many eigenvalues there are in the [`region`](Self::region), less rounding, and how many were found; `None` where counts have no
-    /// meaning. `error`: what eigenvalues with sound residuals may be wrong by.
+    /// The number of eigenvalues in the [`region`](Self::region), reduced by rounding errors, and how many of them the search found.
+    ///
+    /// `None` if counts do not apply to the selection. `error` bounds the errors of eigenvalues with acceptable residuals.
     fn count_beyond(
         &self,
         below: EigenvaluesBelow<'_>,
@@ -266,14 +266,14 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let near = |radius: f64| -> Result<Option<(usize, usize)>> {
             Ok(match radius - rounding {
                 radius if radius > 0.0 => Some((within(radius)?, found(&|offset| offset.abs() < radius))),
-                // Nothing is nearer than an eigenvalue at the target; but rounding hides what is near.
+                // No eigenvalue is nearer than one at the target. Otherwise rounding errors hide the number.
                 _ if last == 0.0 => Some((0, 0)),
                 _ => Some((0, 1)),
             })
         };
         Ok(match (self.solver.which, self.problem.shift()) {
             (_, Some(_)) if !self.problem.is_shifted() => None,
-            // An eigenvalue at the distance δ leaves those at the distance d rounding of about ε·d²/δ, which may hide which of them is nearer.
+            // An eigenvalue at the distance δ causes errors of approximately ε·d²/δ at the distance d. They can change the order of distances.
             (Which::LargestMagnitude, Some(_)) if offsets[0].abs() < NEAR * last => {
                 near((last - error).max(1.0 / level))?
             }
@@ -295,7 +295,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         })
     }
 
-    /// λ − σ of all that is locked, those wanted most first.
+    /// The offsets λ − σ of all locked values, in the requested order.
     fn offsets(&self) -> Vec<f64> {
         self.order().iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k])).re).collect()
     }
@@ -335,11 +335,11 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     }
 }
 
-/// (H + Hᴴ)/2.
+/// The Hermitian part (H + Hᴴ)/2.
 fn hermitian_part(mut h: ProjectedMatrix) -> ProjectedMatrix {
     for j in 0..h.columns() {
         for i in 0..=j {
-            // Rows of a restart stand below the diagonal alone until the column is formed: both halves are there.
+            // `expand` forms whole columns, so entries below the diagonal that a restart wrote have partners above the diagonal.
             let mean = (h[(i, j)] + h[(j, i)].conj()) * 0.5;
             (h[(i, j)], h[(j, i)]) = (mean, mean.conj());
         }

@@ -1,68 +1,74 @@
-//! Second looks: when a Krylov space of a random vector proves that nothing is missing.
+//! Second looks: proofs, by a Krylov space of a random vector, that no wanted eigenvalue is missing.
 //!
-//! Of several equal eigenvalues a Krylov space has one. So the search begins again, with a random vector v that is orthogonal to all
-//! vectors found. After m products with OP, restricted to the complement of these vectors,
+//! A Krylov space contains only one vector for several equal eigenvalues. The search therefore begins again, with a random vector v that is
+//! orthogonal to all vectors found. After m products with OP, restricted to the complement of these vectors,
 //!
-//! $$ P(OP)\,v = \beta_1 \cdots \beta_m\,v_{m+1}, \qquad P(z) = \prod_{j=1}^m (z - \theta_j), $$
+//! ```text
+//! P(OP)·v = β₁ ⋯ βₘ·vₘ₊₁,   P(z) = (z − θ₁) ⋯ (z − θₘ)
+//! ```
 //!
-//! where θ are the Ritz values, and those that restarts have dropped. Let λ be an eigenvalue that has not been found, and y its left
-//! eigenvector of norm 1. The product with y gives a bound of the part of v along y:
+//! where the θ are the Ritz values and the values that restarts have dropped. Let λ be an eigenvalue that the search has not found, and y
+//! its left eigenvector of norm 1. The product with yᴴ bounds the component of v along y:
 //!
-//! $$ |y^H v| = \frac{\beta_1 \cdots \beta_m\,|y^H v_{m+1}|}{|P(\lambda)|} \le \frac{\beta_1 \cdots \beta_m}{|P(\lambda)|} $$
+//! ```text
+//! |yᴴv| = β₁ ⋯ βₘ·|yᴴvₘ₊₁| / |P(λ)| ≤ β₁ ⋯ βₘ / |P(λ)|
+//! ```
 //!
-//! A random vector of n numbers has a part of less than t with a probability of about t·√n. P has no zero where eigenvalues are wanted, so
-//! |P| is smallest on the boundary of that region. If the bound on the boundary is tiny, no eigenvalue is missing but with a tiny
-//! probability. The bound holds for matrices that are far from normal, too.
+//! In a random vector of n numbers, a component is less than t with a probability of approximately t·√n. P has no zero in the region of
+//! wanted eigenvalues, so |P| is smallest on the boundary of the region. If the bound on the boundary is tiny, the probability that an
+//! eigenvalue is missing is tiny. The bound also holds for matrices that are far from normal.
 
 use crate::problem::Which;
 use bandsolve::memory::more;
 use bandsolve::{Complex64, Result};
 
-/// Vectors that a second look has beside those found, at least.
+/// The smallest number of vectors of a second look, in addition to the vectors found.
 pub(super) const LEAST_ACTIVE: usize = 16;
 
-/// How much smaller residuals are than in the first search. Of equal eigenvalues only the product of one residual and the condition of the
-/// eigenvalue is then left beside the diagonal of the Schur form.
+/// The factor by which the tolerance of a second look is smaller than in the first search.
+///
+/// For equal eigenvalues, the off-diagonal entry of the Schur form is then the product of a residual and the condition number of the eigenvalue.
 pub(super) const STRICTER: f64 = 16.0;
 
-/// The probability with which a look ends although an eigenvalue is missing, up to a factor of the order of 1.
+/// The probability that a look ends although an eigenvalue is missing, up to a factor of the order of 1.
 const RISK: f64 = 1e-8;
 
-/// Points of the boundary that are looked at beside those next to zeros of P.
+/// The number of points of the boundary, in addition to those next to zeros of P.
 const POINTS: usize = 64;
 
-/// What a second look came to.
+/// The result of a second look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookOutcome {
-    /// Nothing is missing.
+    /// No wanted eigenvalue is missing.
     Ended,
-    /// It found eigenvalues that are wanted more.
+    /// The look found wanted eigenvalues.
     Found,
-    /// As many restarts or products as allowed.
+    /// The look reached the maximum number of restarts or products.
     Limit,
 }
 
-/// Second looks at most for k eigenvalues. Each but the last finds one that is wanted more, so that k are enough, unless rounding changes
-/// their order.
+/// The maximum number of second looks for k eigenvalues.
+///
+/// Each look but the last finds a wanted eigenvalue. So k looks are enough unless rounding errors change the order of the eigenvalues.
 pub(super) fn looks(k: usize) -> usize {
     k.saturating_mul(4).saturating_add(16)
 }
 
-/// When a second look stops without an end.
+/// The maximum numbers of restarts and products of a second look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LookLimit {
     pub restarts: usize,
-    /// Ten times those of the first search, or 1000: a search that took fewer does not say how many a look takes.
+    /// Ten times the products of the first search, but at least 1000, because a short search does not predict the length of a look.
     pub products: usize,
 }
 
 impl LookLimit {
-    /// After a search with so many products.
+    /// The limit after a search with this number of products.
     pub fn after(products: usize, restarts: usize) -> Self {
         Self { restarts, products: products.max(100).saturating_mul(10) }
     }
 
-    /// The same from here on.
+    /// The same limit, counted from the current numbers of restarts and products.
     pub fn from(self, (restarts, products): (usize, usize)) -> Self {
         Self { restarts: self.restarts.saturating_add(restarts), products: self.products.saturating_add(products) }
     }
@@ -72,28 +78,28 @@ impl LookLimit {
     }
 }
 
-/// How far the space grows before a look decides again: `locked` vectors are those found, `from` all.
+/// The dimension at which a look decides again. The space now has `from` vectors, of which `locked` are found.
 pub(super) fn next_size(locked: usize, from: usize, capacity: usize) -> usize {
     let more = if from == locked { 8 } else { ((from - locked) / 4).max(4) };
     (from + more).min(capacity)
 }
 
-/// Where eigenvalues are that are wanted more than all found.
+/// The region of eigenvalues that come before the last found one in the requested order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WantedRegion {
     which: Which,
-    /// Whether conjugates belong together.
+    /// Whether the matrix is real, so that conjugates have the same key.
     real: bool,
-    /// Whether all eigenvalues are real numbers.
+    /// Whether all eigenvalues are real.
     hermitian: bool,
-    /// Keys above this one.
+    /// The region contains the values with larger keys.
     level: f64,
-    /// Both ends of the real axis: below the first, above the second.
+    /// For both ends of the real axis, the region contains the values below the first and above the second.
     ends: [f64; 2],
 }
 
 impl WantedRegion {
-    /// Beyond the last of `k` wanted values, by more than a margin that depends on its modulus.
+    /// The region beyond the last of `k` wanted values, by more than a margin that depends on the modulus of that value.
     pub fn beyond(
         (which, real, hermitian): (Which, bool, bool),
         (values, k): (&[Complex64], usize),
@@ -103,7 +109,7 @@ impl WantedRegion {
         let chosen: Vec<Complex64> = order.iter().take(k).map(|at| values[*at]).collect();
         let last = chosen.last().copied().unwrap_or_default();
         let level = which.key(&last, real) + margin(last.norm());
-        // Upper and lower end in turns.
+        // The order alternates between the upper and the lower end.
         let end = |first: usize| {
             chosen.iter().skip(first).step_by(2).next_back().map(|value| (value.re, margin(value.norm())))
         };
@@ -112,12 +118,12 @@ impl WantedRegion {
         Self { which, real, hermitian, level, ends: [low, high] }
     }
 
-    /// The least key of what is wanted more.
+    /// The lower bound of the keys in the region.
     pub fn level(&self) -> f64 {
         self.level
     }
 
-    /// Whether nothing can be wanted more.
+    /// Whether the region contains no possible eigenvalue.
     pub fn is_empty(&self) -> bool {
         match self.which {
             Which::LargestImaginary | Which::SmallestImaginary if self.hermitian => true,
@@ -127,7 +133,7 @@ impl WantedRegion {
         }
     }
 
-    /// Whether a value is wanted more.
+    /// Whether the region contains a value.
     pub fn contains(&self, value: Complex64) -> bool {
         match self.which {
             Which::BothEnds => value.re < self.ends[0] || value.re > self.ends[1],
@@ -135,7 +141,7 @@ impl WantedRegion {
         }
     }
 
-    /// Points of the boundary, among them those next to the zeros of P.
+    /// Points on the boundary, including the ones next to the zeros of P.
     fn boundary(&self, zeros: &[Complex64]) -> Vec<Complex64> {
         let point = |re: f64| Complex64::new(re, 0.0);
         let level = self.level;
@@ -172,7 +178,7 @@ impl WantedRegion {
     }
 }
 
-/// These numbers, and others at equal distances between the least and the largest of them.
+/// These numbers, and equidistant numbers between the smallest and the largest of them.
 fn along(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut all: Vec<f64> = numbers.collect();
     let (least, largest) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
@@ -182,12 +188,12 @@ fn along(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     all
 }
 
-/// The zeros of P that are no Ritz values any more.
+/// The zeros of P that restarts have dropped from the Ritz values.
 #[derive(Debug, Default)]
 pub(super) struct DroppedValues(Vec<Complex64>);
 
 impl DroppedValues {
-    /// Adds those that a restart drops.
+    /// Add the values that a restart drops.
     ///
     /// # Errors
     /// [`bandsolve::Error::OutOfMemory`].
@@ -197,7 +203,7 @@ impl DroppedValues {
         Ok(())
     }
 
-    /// Whether nothing in the region is missing: these Ritz values, ln(β₁ ⋯ βₘ), and the rows on all processes.
+    /// Whether no eigenvalue in the region is missing. `values` are the Ritz values, `growth` is ln(β₁ ⋯ βₘ), and `total` the number of rows.
     pub fn exclude(&self, region: &WantedRegion, values: &[Complex64], (growth, total): (f64, usize)) -> bool {
         let zeros = || self.0.iter().chain(values);
         if zeros().any(|zero| region.contains(*zero)) {
@@ -205,7 +211,7 @@ impl DroppedValues {
         }
         let allowed = RISK.ln() - 0.5 * (total.max(1) as f64).ln();
         let small = |at: &Complex64| growth - zeros().map(|zero| (at - zero).norm().ln()).sum::<f64>() <= allowed;
-        // P(OP)·v = 0: v is in a space that was found whole.
+        // If P(OP)·v = 0, v lies in an invariant space that the look has found completely.
         growth == f64::NEG_INFINITY || region.boundary(values).iter().all(small)
     }
 }
@@ -231,7 +237,7 @@ mod tests {
         assert!(zero.is_empty());
     }
 
-    /// Lanczos' recurrence of eigenvalues 0, 1, …, 9 ends where no other eigenvalue can be.
+    /// With the Ritz values 0, 1, …, 9, the bound excludes a missing eigenvalue above 12 if the product of the β is small.
     #[test]
     fn a_bound_excludes_what_is_beyond_all_zeros() {
         let found = [Complex64::from(12.0)];

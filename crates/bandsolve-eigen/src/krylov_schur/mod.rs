@@ -1,6 +1,6 @@
-//! The Krylov–Schur method: a Krylov decomposition OP·V = V·H + β·v·eᵀ grows, is cut to what is wanted of it, and grows again.
+//! The Krylov–Schur method: extend a Krylov decomposition OP·V = V·H + β·v·eᵀ, restrict it to the wanted part, and extend it again.
 //!
-//! Mapped from the source: V the basis, H the Rayleigh quotient, β·v the residual, U the Schur vectors of H.
+//! Names in the source: V is the basis, H the Rayleigh quotient, β·v the residual, and U contains the Schur vectors of H.
 //!
 //! # Source
 //! G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002).
@@ -23,13 +23,13 @@ use bandsolve::{Complex32, Complex64, RealScalar, Result, Scalar};
 use bandsolve_kernel::ByType;
 use core::marker::PhantomData;
 
-/// A search with what it is for.
+/// The settings of a search, and its problem.
 type Search<'a, T> = (EigenSolver<'a, T>, EigenProblem<'a, T>);
 
-/// [`hermitian::find`] for every number type, compiled here.
+/// [`hermitian::find`] for every number type. Compiling it in this crate keeps compile times of callers short.
 pub(crate) struct FindHermitian<'a>(PhantomData<&'a ()>);
 
-/// [`general::find`] for every number type, compiled here.
+/// [`general::find`] for every number type, compiled in this crate.
 pub(crate) struct FindGeneral<'a>(PhantomData<&'a ()>);
 
 impl<'a> ByType for FindHermitian<'a> {
@@ -68,7 +68,7 @@ impl<'a> ByType for FindGeneral<'a> {
     }
 }
 
-/// The report of a search with the residuals of these pairs in the place of its own.
+/// Replace the residuals in a report by the residuals of these pairs.
 pub(crate) fn residuals_of<T: Scalar>(
     solver: &EigenSolver<'_, T>,
     problem: &EigenProblem<'_, T>,
@@ -78,57 +78,56 @@ pub(crate) fn residuals_of<T: Scalar>(
     let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
     let checked = verify::verify(solver, problem, (pairs.0, pairs.1, 0.0), false, (&mut reducer, stack))?;
-    // Vectors belong to values that are given: whether others are missing is of no meaning for them.
+    // The caller prescribes the values, so missing eigenvalues do not change the ending.
     let all = matches!(report.ending, EigenEnding::Converged | EigenEnding::Incomplete);
     let ending = EigenEnding::of(all, checked.sound);
     let (residuals, norms, orthogonality) = (checked.residuals, checked.norms, checked.orthogonality);
     Ok(EigenReport { ending, residuals, norms, orthogonality, ..report })
 }
 
-/// Vectors that a search keeps: for k eigenvalues of n, as many as asked for where that is enough.
+/// The maximum dimension of the Krylov space: `ncv` or its default, but at least k + 2 and at most n.
 fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
     let wished = solver.ncv.unwrap_or_else(|| solver.k.saturating_mul(2).saturating_add(6).max(16));
     wished.max(solver.k.saturating_add(2)).min(total)
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// The most that ‖OP·x − θ·x‖ may be for an eigenvalue of this modulus: tol·|θ|, or rounding beside the largest of them.
+    /// The largest ‖OP·x − θ·x‖ at which a pair has converged: tol·|θ|, or the rounding errors of the largest |θ|.
     fn allowed(&self, theta: f64, largest: f64) -> f64 {
         let rounding = 4.0 * T::Real::EPSILON.to_f64();
         (self.inner_tolerance().max(rounding) * theta).max(rounding * largest)
     }
 
-    /// The part of |θ| that a residual of the operator may have.
+    /// The relative tolerance for the residuals of the operator.
     fn inner_tolerance(&self) -> f64 {
         self.inner.unwrap_or(self.tol)
     }
 
-    /// How much an eigenvalue of this modulus has to be wanted more than another in order to be another one: what two of them may be wrong
-    /// by, and the rounding of a few products.
+    /// The smallest distance between the keys of two different eigenvalues: twice the tolerance, or the rounding errors of a few products.
     fn distinct(&self, theta: f64, largest: f64) -> f64 {
         let rounding = 32.0 * T::Real::EPSILON.to_f64();
         ((2.0 * self.inner_tolerance()).max(rounding) * theta).max(rounding * largest)
     }
 
-    /// The same search with smaller residuals, for second looks.
+    /// The same settings with a smaller tolerance, for second looks.
     fn stricter(&self) -> Self {
         Self { inner: Some(self.inner_tolerance() / look::STRICTER), ..*self }
     }
 }
 
-/// How many of the first pairs (|θ|, residual) are found.
+/// The number of leading pairs (|θ|, residual) that have converged.
 fn converged<T: Scalar>(solver: &EigenSolver<'_, T>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
     pairs.take_while(|(theta, residual)| *residual <= solver.allowed(*theta, largest)).count()
 }
 
 impl EigenEnding {
-    /// The same, unless others that are wanted more may be missing.
+    /// Change `Converged` to `Incomplete` if a wanted eigenvalue may be missing.
     fn if_settled(self, settled: bool) -> Self {
         if self == Self::Converged && !settled { Self::Incomplete } else { self }
     }
 }
 
-/// Vectors kept of `active` ones, of which the first `found` have converged.
+/// The number of vectors that a restart keeps, of `active` vectors of which the first `found` have converged.
 fn kept(active: usize, found: usize) -> usize {
     (found + ((active - found) / 2).max(1)).min(active - 1)
 }

@@ -1,4 +1,4 @@
-//! What is checked before a search, and what is computed from the vectors that it found.
+//! Checks of the arguments before a search, and residuals of the pairs after the search.
 
 use crate::problem::EigenProblem;
 use crate::projected::ZERO;
@@ -10,11 +10,11 @@ use bandsolve::memory::{collected, reserved, zeroed};
 use bandsolve::vectors::{Reducer, agree, agree_alike, agree_on, digest, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 
-/// Scratch of a search.
+/// The scratch memory of a search.
 pub(super) struct SearchMemory(Vec<f64>);
 
 impl SearchMemory {
-    /// For products with the operators, and so many sums at a time. All processes call it.
+    /// Allocate memory for products with the operators, and for this number of simultaneous sums. All processes call it.
     pub fn new<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
         let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
         let bytes = needed.unaligned_bytes_required();
@@ -26,22 +26,29 @@ impl SearchMemory {
     }
 }
 
-/// Refuses invalid arguments, on all processes. Returns the number of rows on all of them, which is also the number of eigenvalues.
+/// Check the arguments on all processes. Returns the total number of rows, which is also the number of eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
     let n = problem.a.rows();
     let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
         true => Ok(()),
-        false => Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" }),
+        false => Err(Error::Unsupported {
+            method: "Krylov-Schur",
+            what: "problems to this tolerance: choose a tolerance of at least 0 and less than 1",
+        }),
     };
     let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
     let total = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
-    // What has to be the same on all processes: they would search in other ways, and wait for each other.
+    // With different settings, processes would run different searches and wait for each other for ever.
     let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
     let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
     let shift: Option<Complex64> = problem.shift().map(widen);
     agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
     if solver.k > total {
-        return Err(Error::Shape { what: "the list of eigenvalues asked for", expected: total, got: solver.k });
+        return Err(Error::Shape {
+            what: "the list of requested eigenvalues, at most one per row,",
+            expected: total,
+            got: solver.k,
+        });
     }
     Ok(total)
 }
@@ -54,29 +61,27 @@ fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
     bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "start", index }))
 }
 
-/// What was computed from vectors.
+/// Values and residuals, computed from the vectors.
 pub(super) struct Verified {
     pub values: Vec<Complex64>,
     pub residuals: Vec<f64>,
     pub norms: [f64; 2],
     pub orthogonality: f64,
-    /// Whether residuals are at most [`EigenSolver::limit`].
+    /// Whether all residuals are at most [`EigenSolver::limit`].
     pub sound: bool,
 }
 
-/// Residuals that rounding explains, times ε·√n.
+/// The largest residual that rounding errors explain, in units of ε·√n.
 const ROUNDING: f64 = 32.0;
 
 impl<T: Scalar> EigenSolver<'_, T> {
-    /// The largest residual, relative to ‖A‖ + |λ|·‖B‖, of a pair that is found, of `total` rows: what was asked for, or what rounding
-    /// explains.
+    /// The largest acceptable residual, relative to ‖A‖ + |λ|·‖B‖: the tolerance, or the residual that rounding errors explain.
     ///
-    /// A vector of the type differs from the eigenvector by ε/2 of its norm, and each product, projection and restart adds a few ε. So
-    /// ‖A·x − λ·x‖ is a few ε·‖A‖₂. The norm in the residual is that of a product with a random vector. It can be smaller than ‖A‖₂ by a
-    /// factor of √n.
+    /// A rounded vector differs from the eigenvector by ε/2 of its norm. Each product, projection and restart adds a few ε. So ‖A·x − λ·x‖ is a
+    /// few ε·‖A‖₂. The residual uses an estimate of ‖A‖₂ from a product with a random vector, which can be too small by a factor of √n.
     ///
-    /// (Of A·x = λ·B·x without a shift it is as much more as ‖A‖ + |θ|·‖B‖ of the largest |θ| is: products with B⁻¹·A have rounding of that
-    /// size.)
+    /// Products with B⁻¹·A have rounding errors of the size of the largest |θ|. For A·x = λ·B·x without a shift, [`verify`] therefore raises
+    /// the limit by the ratio of ‖A‖ + |θ|·‖B‖, for the largest |θ|, to ‖A‖ + |λ|·‖B‖.
     pub(crate) fn limit(&self, total: f64) -> f64 {
         self.tol.max(self.rounding(total))
     }
@@ -86,7 +91,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     }
 }
 
-/// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ of a random vector x.
+/// Compute ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ for a random vector x.
 pub(super) fn probe<T: Scalar>(
     problem: &EigenProblem<'_, T>,
     (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
@@ -115,8 +120,9 @@ impl EigenEnding {
     }
 }
 
-/// Residuals of pairs λ = σ + offset, x; of Hermitian problems also how orthogonal the vectors are. `largest`: the largest modulus of an
-/// eigenvalue of the operator that was seen.
+/// Compute the residuals of the pairs λ = σ + offset, x. For Hermitian problems, also compute the orthogonality of the vectors.
+///
+/// `largest` is the largest modulus of a Ritz value of the operator during the search.
 pub(super) fn verify<T: Scalar>(
     solver: &EigenSolver<'_, T>,
     problem: &EigenProblem<'_, T>,
@@ -150,7 +156,7 @@ pub(super) fn verify<T: Scalar>(
             seen.iter_mut().zip(own).for_each(|(seen, own)| *seen = seen.max(own));
         }
         let inner = if hermitian { &*bx } else { x };
-        // Vectors of general problems are not orthogonal.
+        // Vectors of general problems are not orthogonal, so check only their norms.
         for j in if hermitian { 0..k + 1 } else { k..k + 1 } {
             let expected = f64::from(u8::from(j == k));
             gram = gram.max((reducer.dot(&vectors[j * n..][..n], inner) - expected).norm());
@@ -166,7 +172,7 @@ pub(super) fn verify<T: Scalar>(
     let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
     let mut total = [n as f64];
     solver.communicator.sum(&mut total);
-    // Rounding of B⁻¹·A is one of its largest eigenvalue, which multiplies B in the residual of each.
+    // Products with B⁻¹·A have rounding errors of the size of its largest eigenvalue.
     let largest = if problem.b.is_some() && !problem.is_shifted() { largest } else { 0.0 };
     let limit = |value: Complex64| {
         let [own, of_largest] = [value.norm(), largest.max(value.norm())].map(|size| norms[0] + size * norms[1]);
@@ -177,7 +183,7 @@ pub(super) fn verify<T: Scalar>(
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 
-/// Whether real and imaginary part of a vector are zero on all processes; in complex arithmetic they are not looked at.
+/// Whether the real and the imaginary part of a vector are zero on all processes. In complex arithmetic, the result is `[false; 2]`.
 fn zero_parts<T: Scalar>(x: &[Complex64], reducer: &mut Reducer<'_>) -> [bool; 2] {
     let mut sums = [ZERO; 2];
     if !T::COMPLEX {
@@ -191,7 +197,9 @@ fn zero_parts<T: Scalar>(x: &[Complex64], reducer: &mut Reducer<'_>) -> [bool; 2
     sums.map(|sum| !T::COMPLEX && sum.re == 0.0)
 }
 
-/// y = A·x of a complex vector; in real arithmetic part by part, but for those that are zero. All processes make the same products.
+/// Compute y = A·x for a complex vector.
+///
+/// In real arithmetic, the real and the imaginary part are separate products, and zero parts are skipped. All processes skip the same parts.
 fn product<T: Scalar>(
     a: &dyn LinearOperator<T>,
     (x, zero): (&[Complex64], [bool; 2]),

@@ -1,4 +1,4 @@
-//! Eigenvalues of a small Hermitian matrix by Jacobi's rotations.
+//! Eigenvalues of a small Hermitian matrix by Jacobi rotations.
 //!
 //! # Source
 //! G. H. Golub, C. F. Van Loan, Matrix computations, 4th edition, section 8.5: cyclic Jacobi.
@@ -6,13 +6,13 @@
 use super::{ProjectedMatrix, ZERO};
 use bandsolve::{Complex64, Error, Result};
 
-/// Sweeps over all pairs. They converge quadratically: about 10 are needed.
+/// The maximum number of sweeps over all pairs. Convergence is quadratic, so approximately 10 are enough.
 const SWEEPS: usize = 40;
 
-/// A = U·diag(λ)·Uᴴ of a Hermitian matrix: λ and U. Only differences of A from Aᴴ at rounding are allowed.
+/// Compute λ and U of A = U·diag(λ)·Uᴴ. A may differ from Aᴴ by rounding errors.
 ///
 /// # Cost
-/// About 10 sweeps of 24·n³ flops.
+/// Approximately 10 sweeps of 24·n³ flops.
 ///
 /// # Errors
 /// [`Error::NotConverged`] if A is not finite or the sweeps do not converge, [`Error::OutOfMemory`].
@@ -39,7 +39,7 @@ pub fn hermitian_eigen(mut a: ProjectedMatrix) -> Result<(Vec<f64>, ProjectedMat
     if error <= 4.0 * f64::EPSILON * norm { Ok(((0..n).map(|k| a[(k, k)].re).collect(), u)) } else { Err(failed) }
 }
 
-/// Rotates entry (p, q) away, unless it is small beside the diagonal. Whether it did.
+/// Annihilate entry (p, q) by a rotation. If the entry is negligible, set it to zero and return `false`.
 fn annihilate(a: &mut ProjectedMatrix, u: &mut ProjectedMatrix, (p, q): (usize, usize), norm: f64) -> bool {
     let (app, aqq, apq) = (a[(p, p)].re, a[(q, q)].re, a[(p, q)]);
     let r = apq.norm();
@@ -50,7 +50,7 @@ fn annihilate(a: &mut ProjectedMatrix, u: &mut ProjectedMatrix, (p, q): (usize, 
     let tau = (aqq - app) / (2.0 * r);
     let t = if tau < 0.0 { -1.0 } else { 1.0 } / (tau.abs() + tau.hypot(1.0));
     let c = 1.0 / t.hypot(1.0);
-    // Columns p ← c·p − s·e^(−iφ)·q, q ← s·e^(iφ)·p + c·q, where a_pq = r·e^(iφ).
+    // With a_pq = r·e^(iφ), the columns become p ← c·p − s·e^(−iφ)·q and q ← s·e^(iφ)·p + c·q.
     let s = -(t * c) * (apq / r);
     a.rotate_columns((p, q), (c, s), a.rows());
     a.rotate_rows((p, q), (c, s), 0);
@@ -72,7 +72,7 @@ mod tests {
         (0..n).for_each(|j| scaled.column_mut(j).iter_mut().for_each(|x| *x *= values[j]));
         let au = a.times(&u).unwrap();
         let residual = (0..n).flat_map(|j| (0..n).map(move |i| (i, j))).map(|at| (au[at] - scaled[at]).norm());
-        // n·ε for the sums, a few rotations of each entry.
+        // Sums of n terms have errors of n·ε. Each entry takes part in a few rotations per sweep.
         let allowed = 20.0 * n as f64 * f64::EPSILON;
         assert!(residual.fold(0.0, f64::max) <= allowed * a.norm(), "{values:?}");
         let gram = u.adjoint().and_then(|adjoint| adjoint.times(&u)).unwrap();

@@ -1,4 +1,4 @@
-//! Small dense matrices: the projections of an operator onto a Krylov space, and their eigenvalues.
+//! Small dense matrices: projections of an operator onto a Krylov space, and their eigenvalues.
 
 mod jacobi;
 mod schur;
@@ -13,7 +13,7 @@ use core::ops::{Index, IndexMut};
 pub(crate) const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 pub(crate) const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
-/// A dense matrix by columns. What makes one fails where there is no memory.
+/// A dense matrix in column-major order. Functions that make a matrix return an error if there is no memory.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ProjectedMatrix {
     rows: usize,
@@ -52,7 +52,7 @@ impl ProjectedMatrix {
         &mut self.entries[j * self.rows..][..self.rows]
     }
 
-    /// The rows and columns `from .. to` of a square matrix.
+    /// Copy the rows and columns `from .. to` of a square matrix.
     pub fn block(&self, from: usize, to: usize) -> Result<Self> {
         let mut block = Self::zeros(to - from, to - from)?;
         for j in from..to {
@@ -61,7 +61,7 @@ impl ProjectedMatrix {
         Ok(block)
     }
 
-    /// A·B.
+    /// Compute A·B.
     pub fn times(&self, b: &Self) -> Result<Self> {
         debug_assert_eq!(self.columns, b.rows);
         let mut product = Self::zeros(self.rows, b.columns)?;
@@ -75,7 +75,7 @@ impl ProjectedMatrix {
         Ok(product)
     }
 
-    /// Aᴴ.
+    /// Compute Aᴴ.
     pub fn adjoint(&self) -> Result<Self> {
         let mut adjoint = Self::zeros(self.columns, self.rows)?;
         for j in 0..self.columns {
@@ -84,14 +84,14 @@ impl ProjectedMatrix {
         Ok(adjoint)
     }
 
-    /// The columns of these numbers.
+    /// Copy the columns with these indices.
     pub fn columns_at(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Self> {
         let mut some = Self::zeros(self.rows, places.len())?;
         places.enumerate().for_each(|(to, from)| some.column_mut(to).copy_from_slice(self.column(from)));
         Ok(some)
     }
 
-    /// ‖A‖_F.
+    /// Compute the Frobenius norm ‖A‖_F without overflow.
     pub fn norm(&self) -> f64 {
         let largest = self.entries.iter().map(|a| a.re.abs().max(a.im.abs())).fold(0.0, f64::max);
         if largest == 0.0 || !largest.is_finite() {
@@ -100,7 +100,7 @@ impl ProjectedMatrix {
         largest * self.entries.iter().map(|a| (a / largest).norm_sqr()).sum::<f64>().sqrt()
     }
 
-    /// A ← A·factor.
+    /// Multiply all entries by a factor.
     pub fn scale(&mut self, factor: f64) {
         self.entries.iter_mut().for_each(|a| *a *= factor);
     }
@@ -109,7 +109,7 @@ impl ProjectedMatrix {
         self.entries.iter().all(|a| a.re.is_finite() && a.im.is_finite())
     }
 
-    /// Columns p and q ← c·p + s̄·q and −s·p + c·q, rows up to `end`.
+    /// Replace columns p and q by c·p + s̄·q and −s·p + c·q, in the rows before `end`.
     fn rotate_columns(&mut self, (p, q): (usize, usize), (c, s): PlaneRotation, end: usize) {
         for i in 0..end {
             let (a, b) = (self[(i, p)], self[(i, q)]);
@@ -118,7 +118,7 @@ impl ProjectedMatrix {
         }
     }
 
-    /// Rows p and q ← c·p + s·q and −s̄·p + c·q, from column `begin` on.
+    /// Replace rows p and q by c·p + s·q and −s̄·p + c·q, from column `begin` on.
     fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): PlaneRotation, begin: usize) {
         for j in begin..self.columns {
             let (a, b) = (self[(p, j)], self[(q, j)]);
@@ -142,10 +142,10 @@ impl IndexMut<(usize, usize)> for ProjectedMatrix {
     }
 }
 
-/// c and s of a plane rotation (c s; −s̄ c).
+/// The numbers c and s of a plane rotation (c s; −s̄ c).
 type PlaneRotation = (f64, Complex64);
 
-/// The rotation that takes (f, g) to (r, 0).
+/// The plane rotation that maps (f, g) to (r, 0).
 fn rotation(f: Complex64, g: Complex64) -> PlaneRotation {
     let (a, b) = (f.norm(), g.norm());
     let r = a.hypot(b);

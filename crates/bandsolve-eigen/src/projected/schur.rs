@@ -1,4 +1,4 @@
-//! The Schur form of a small matrix: shifted QR steps on a Hessenberg matrix, eigenvalues in any order.
+//! The Schur form of a small matrix by shifted QR steps, with eigenvalues in any order.
 //!
 //! # Source
 //! G. H. Golub, C. F. Van Loan, Matrix computations, 4th edition, sections 7.5 (QR steps, here with one complex shift) and 7.6.2
@@ -8,23 +8,23 @@ use super::{ProjectedMatrix, ZERO, rotation};
 use bandsolve::memory::zeroed;
 use bandsolve::{Complex64, Error, Result};
 
-/// A = U·T·Uᴴ with an upper triangular T and a unitary U.
+/// The Schur form A = U·T·Uᴴ with an upper triangular T and a unitary U.
 #[derive(Debug)]
 pub(crate) struct SchurForm {
     pub t: ProjectedMatrix,
     pub u: ProjectedMatrix,
 }
 
-/// QR steps for an eigenvalue, in the mean of all: 3 are usual.
+/// The maximum mean number of QR steps per eigenvalue. Usually, 3 are enough.
 const STEPS: usize = 40;
 
-/// The Schur form of a square matrix.
+/// Compute the Schur form of a square matrix.
 ///
 /// # Cost
-/// About 25·n³ complex multiplications.
+/// Approximately 25·n³ complex multiplications.
 ///
 /// # Errors
-/// [`Error::NotConverged`] if A is not finite, or QR steps do not converge, [`Error::OutOfMemory`].
+/// [`Error::NotConverged`] if A is not finite, or if the QR steps do not converge. [`Error::OutOfMemory`].
 pub(crate) fn schur(mut a: ProjectedMatrix) -> Result<SchurForm> {
     let n = a.rows();
     let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: STEPS * n };
@@ -33,7 +33,7 @@ pub(crate) fn schur(mut a: ProjectedMatrix) -> Result<SchurForm> {
     }
     let norm = a.norm();
     if norm > 0.0 && !(1e-100..1e100).contains(&norm) {
-        // Squares of entries are neither zero nor infinite then.
+        // After scaling, squares of entries neither overflow nor underflow.
         a.scale(1.0 / norm);
         let mut form = schur(a)?;
         form.t.scale(norm);
@@ -62,7 +62,7 @@ pub(crate) fn schur(mut a: ProjectedMatrix) -> Result<SchurForm> {
 }
 
 impl SchurForm {
-    /// Eigenvalues, in the order of T.
+    /// The eigenvalues, in the order of T.
     pub fn values(&self) -> Vec<Complex64> {
         (0..self.t.rows()).map(|k| self.t[(k, k)]).collect()
     }
@@ -86,7 +86,7 @@ impl SchurForm {
         }
     }
 
-    /// Where the last block without a negligible entry below the diagonal begins; that entry becomes zero.
+    /// The first row of the last block without negligible subdiagonal entries. Sets the negligible entry before this block to zero.
     fn active_from(&mut self, high: usize, norm: f64) -> usize {
         for k in (1..high).rev() {
             let beside = self.t[(k, k)].norm() + self.t[(k - 1, k - 1)].norm();
@@ -100,7 +100,7 @@ impl SchurForm {
         0
     }
 
-    /// The eigenvalue of the last 2 × 2 block that is nearer to the last entry; now and then another number, which ends cycles.
+    /// The shift: the eigenvalue of the last 2 × 2 block that is nearer to the last entry. Every tenth shift is different, to break cycles.
     fn shift(&self, high: usize, since: usize) -> Complex64 {
         let (p, q) = (high - 2, high - 1);
         let (a, b, c, d) = (self.t[(p, p)], self.t[(p, q)], self.t[(q, p)], self.t[(q, q)]);
@@ -113,7 +113,7 @@ impl SchurForm {
         if larger == ZERO { d } else { d - b * c / larger }
     }
 
-    /// One QR step on the rows `low .. high`.
+    /// Perform one QR step on the rows `low .. high`.
     fn step(&mut self, (low, high): (usize, usize), shift: Complex64) {
         let (mut f, mut g) = (self.t[(low, low)] - shift, self.t[(low + 1, low)]);
         for k in low..high - 1 {
@@ -128,11 +128,11 @@ impl SchurForm {
         }
     }
 
-    /// Brings the eigenvalues into this order: `order[k]` is the present place of what is to stand at place k.
+    /// Reorder the eigenvalues. The eigenvalue at place `order[k]` moves to place k.
     pub fn reorder(&mut self, order: &[usize]) {
         let mut at: Vec<usize> = (0..order.len()).collect();
         for (to, wanted) in order.iter().enumerate() {
-            let from = at.iter().position(|k| k == wanted).expect("an order has every number once");
+            let from = at.iter().position(|k| k == wanted).expect("`order` contains each index once");
             for k in (to..from).rev() {
                 self.exchange(k);
                 at.swap(k, k + 1);
@@ -140,7 +140,7 @@ impl SchurForm {
         }
     }
 
-    /// Exchanges the eigenvalues at k and k + 1.
+    /// Exchange the eigenvalues at k and k + 1.
     fn exchange(&mut self, k: usize) {
         let (first, second) = (self.t[(k, k)], self.t[(k + 1, k + 1)]);
         let by = rotation(self.t[(k, k + 1)], second - first);
@@ -148,11 +148,11 @@ impl SchurForm {
         (self.t[(k, k)], self.t[(k + 1, k + 1)], self.t[(k + 1, k)]) = (second, first, ZERO);
     }
 
-    /// The eigenvector of the eigenvalue at k, in the basis of A; of norm 1.
+    /// Compute the eigenvector of A for the eigenvalue at k, with norm 1.
     ///
-    /// Of equal eigenvalues that are not defective T has nothing beside the diagonal but errors of at most `equal`. The quotient of such an
-    /// error and the difference of the eigenvalues would be any number, and the vectors of both the same. Where it is large, the error
-    /// counts as zero, which is a residual of at most `equal`.
+    /// For equal eigenvalues that are not defective, off-diagonal entries of T are errors of at most `equal`. Dividing such an error by the tiny
+    /// difference of the eigenvalues would give both the same vector. If the quotient is large, the function treats the error as zero. The
+    /// residual of the vector is then at most `equal`.
     pub fn vector(&self, k: usize, equal: f64) -> Result<Vec<Complex64>> {
         let (n, own) = (self.t.rows(), self.t[(k, k)]);
         let norm = self.t.norm();
@@ -162,13 +162,13 @@ impl SchurForm {
         for i in (0..k).rev() {
             let sum: Complex64 = (i + 1..=k).map(|j| self.t[(i, j)] * y[j]).sum();
             let gap = self.t[(i, i)] - own;
-            // Without squares, which may vanish.
+            // Divide without squares, which can underflow.
             let size = gap.norm();
             if sum.norm() <= equal && sum.norm() > size {
                 continue;
             }
             y[i] = if size < small { -sum / small } else { -sum * (gap.conj() / size) / size };
-            // Nearly defective matrices have large vectors.
+            // For nearly defective matrices, entries can be very large, so scale the vector.
             let size = y[i].norm();
             if size > 1e100 {
                 y.iter_mut().for_each(|y| *y /= size);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn matrices_that_are_hard_for_shifts() {
-        // A cycle: all eigenvalues have modulus 1. A Jordan block. Graded. Zero.
+        // A cycle, whose eigenvalues all have modulus 1; a Jordan block; a graded matrix; a zero matrix.
         let n = 12;
         let zero = || ProjectedMatrix::zeros(n, n).unwrap();
         let (mut cycle, mut jordan, mut graded) = (zero(), zero(), random(n, true));

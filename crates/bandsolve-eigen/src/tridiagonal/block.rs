@@ -1,4 +1,4 @@
-//! A symmetric tridiagonal matrix without negligible couplings, scaled by a power of 2.
+//! Blocks of a symmetric tridiagonal matrix without negligible off-diagonal entries, scaled by powers of two.
 
 use super::precise::count_at_most;
 use super::refine::{self, Wanted};
@@ -7,25 +7,25 @@ use bandsolve::Result;
 use bandsolve::memory::{collected, push};
 use core::ops::Range;
 
-/// Rows of the matrix that are coupled to each other and to no other row.
+/// A block: consecutive rows that are coupled to each other and to no other row.
 pub struct CoupledRows {
     pub rows: Range<usize>,
-    /// d and e of these rows, times 2^−exponent: the largest entry is in [1, 2).
+    /// The diagonal entries, times 2^−exponent. The largest entry of the scaled block is in [1, 2).
     pub diag: Vec<f64>,
     pub off: Vec<f64>,
     exponent: i32,
     matrix: SturmMatrix,
-    /// All eigenvalues lie between.
+    /// Bounds of all eigenvalues, in scaled numbers.
     ends: (f64, f64),
 }
 
-/// x · 2^exponent, rounded once at most.
+/// Compute x·2^exponent with at most one rounding error.
 fn times_power(x: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     x * f64::exp2(half.into()) * f64::exp2((exponent - half).into())
 }
 
-/// The power of 2 below x > 0.
+/// The exponent of the largest power of two that is at most x > 0.
 fn exponent_of(x: f64) -> i32 {
     const MANTISSA: u32 = f64::MANTISSA_DIGITS - 1;
     if x < f64::MIN_POSITIVE {
@@ -50,22 +50,22 @@ impl CoupledRows {
         self.diag.len()
     }
 
-    /// max |λ|, roughly and from above, in scaled numbers.
+    /// An upper bound of max |λ|, in scaled numbers.
     pub fn norm(&self) -> f64 {
         self.ends.0.abs().max(self.ends.1.abs())
     }
 
-    /// A scaled number in the caller's units.
+    /// Convert a scaled number to the caller's units.
     pub fn unscaled(&self, x: f64) -> f64 {
         times_power(x, self.exponent)
     }
 
-    /// A number of the caller's in scaled units.
+    /// Convert a number in the caller's units to a scaled number.
     fn scaled(&self, x: f64) -> f64 {
         times_power(x, -self.exponent)
     }
 
-    /// Eigenvalues that are at most a shift in the caller's units.
+    /// Count the eigenvalues that are at most a shift in the caller's units.
     pub fn count(&self, shift: f64) -> usize {
         if self.n() == 1 {
             return usize::from(self.unscaled(self.diag[0]) <= shift);
@@ -73,7 +73,7 @@ impl CoupledRows {
         self.count_ends([shift])[0].count
     }
 
-    /// Scaled eigenvalues with the wanted numbers in (from, to], whose ends are in the caller's units.
+    /// Compute the scaled eigenvalues with these indices in (from, to]. The interval and the tolerance are in the caller's units.
     pub fn eigenvalues(&self, (from, to): (f64, f64), indices: Range<usize>, tolerance: f64) -> Result<Vec<f64>> {
         if self.n() == 1 {
             let value = self.unscaled(self.diag[0]);
@@ -84,11 +84,11 @@ impl CoupledRows {
         refine::eigenvalues(&self.matrix, self.count_ends([from, to]), &Wanted { indices, tolerance })
     }
 
-    /// Points of shifts in the caller's units, with counts that rounding does not decide.
+    /// Compute Sturm points with counts that do not depend on rounding errors. The shifts are in the caller's units.
     ///
-    /// A count is that of a matrix T + E with |E| ≤ 3u(|d_k| + |σ|) on the diagonal and ‖E‖ ≤ 6u‖T‖ beside it, u = ε/2, as three
-    /// roundings disturb each term of the recurrence. So the counts at σ ± 16ε‖T‖ enclose that of T at σ. If they differ, the count at σ
-    /// is repeated in twice the precision.
+    /// Three rounding errors disturb each term of the recurrence. With u = ε/2, the count is therefore exact for a matrix T + E with
+    /// |E| ≤ 3u·(|d_k| + |σ|) on the diagonal and ‖E‖ ≤ 6u·‖T‖ off the diagonal. So the counts at σ ± 16ε·‖T‖ enclose the count of T at σ. If they
+    /// differ, the function counts at σ again with twice the precision.
     fn count_ends<const N: usize>(&self, shifts: [f64; N]) -> [SturmPoint; N] {
         let around = 16.0 * f64::EPSILON * self.norm();
         let shifts = shifts.map(|shift| self.scaled(shift).clamp(self.ends.0, self.ends.1));
@@ -104,13 +104,13 @@ impl CoupledRows {
         at
     }
 
-    /// All eigenvalues lie between these numbers, in the caller's units.
+    /// Bounds of all eigenvalues, in the caller's units.
     pub fn ends(&self) -> (f64, f64) {
         (self.unscaled(self.ends.0), self.unscaled(self.ends.1))
     }
 }
 
-/// The union of Gershgorin's intervals, and a few roundings more.
+/// The smallest interval that contains all Gershgorin intervals, extended by a few rounding errors.
 fn gershgorin(diag: &[f64], off: &[f64]) -> (f64, f64) {
     let coupling = |k: usize| off.get(k).map_or(0.0, |e| e.abs());
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -122,7 +122,9 @@ fn gershgorin(diag: &[f64], off: &[f64]) -> (f64, f64) {
     (from - more, to + more)
 }
 
-/// Cuts where a coupling is negligible: |e_k| ≤ ε √|d_k d_{k+1}|; and then where it is at most ε/8 of the largest entry of its part.
+/// Cut the matrix into blocks where an off-diagonal entry is negligible.
+///
+/// The first cuts are where |e_k| ≤ ε·√|d_k·d_{k+1}|. In each part, further cuts are where |e_k| is at most ε/8 times the largest entry.
 pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Result<Vec<CoupledRows>> {
     let beside = |k: usize| f64::EPSILON * diag[k].abs().sqrt() * diag[k + 1].abs().sqrt();
     let mut blocks = Vec::new();
@@ -136,7 +138,7 @@ pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Result<Vec<CoupledRows>> {
     Ok(blocks)
 }
 
-/// Parts of `rows`, which end where the coupling of a row to the next is negligible.
+/// Cut `rows` into parts. A part ends where the off-diagonal entry between a row and the next is negligible.
 fn cut(rows: Range<usize>, negligible: impl Fn(usize) -> bool) -> Result<Vec<Range<usize>>> {
     let (mut parts, mut first) = (Vec::new(), rows.start);
     for k in rows.clone() {

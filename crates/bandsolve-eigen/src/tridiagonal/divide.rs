@@ -1,11 +1,15 @@
-//! All eigenvectors of a block by divide and conquer, for matrices whose eigenvalues are close to each other: vectors of clusters come
-//! out orthogonal, without being made so one by one.
+//! All eigenvectors of a block by divide and conquer, for matrices with many close eigenvalues.
 //!
-//! $$ T = \begin{pmatrix} T_1 & \\ & T_2 \end{pmatrix} + \varrho\, u u^T,\qquad V^T T V = D + \varrho\, z z^T, $$
+//! The vectors of a cluster are orthogonal without explicit orthogonalization. The method cuts T into halves:
 //!
-//! with the eigenpairs of the halves in V and D. Where ϱ z_i is negligible, or two entries of D are as good as equal, a vector of V is
-//! one of T: nearly all of clusters are. For the others, eigenvalues are the zeros of 1 + ϱ Σ z_i² / (d_i − λ). They are exact for a z that
-//! differs by roundings; vectors made with that are orthogonal to rounding.
+//! ```text
+//! T = (T₁ 0; 0 T₂) + ϱ·u·uᵀ,   Vᵀ·T·V = D + ϱ·z·zᵀ
+//! ```
+//!
+//! V and D contain the eigenpairs of the halves. If ϱ·z_i is negligible, or two entries of D are nearly equal, a vector of V is an
+//! eigenvector of T (deflation). In clusters, this applies to nearly all vectors. The other eigenvalues are the zeros of
+//! 1 + ϱ·Σ z_i² / (d_i − λ). The computed zeros are exact for a vector z that differs by rounding errors. Eigenvectors computed with this z
+//! are orthogonal up to rounding errors.
 //!
 //! # Source
 //! J. J. M. Cuppen, Numer. Math. 36 (1981); M. Gu, S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995); R.-C. Li, LAPACK Working
@@ -20,14 +24,14 @@ use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::Range;
 
-/// Rows from which on halves are worth two threads.
+/// The smallest number of rows for which the halves run on two threads.
 const WORTH_A_THREAD: usize = 96;
-/// New vectors that are computed together.
+/// The number of new vectors per matrix product.
 const TOGETHER: usize = 48;
-/// Most steps for a zero; 5 are usual.
+/// The maximum number of steps for a zero. Usually, 5 are enough.
 const STEPS: usize = 100;
 
-/// The eigenvectors of a block, a row each, in the order of their eigenvalues.
+/// Compute all eigenvectors of a block, one per row, in the order of their eigenvalues.
 pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
     let n = block.n();
     let mut diag = copied(&block.diag)?;
@@ -46,13 +50,13 @@ pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
 
 struct Divided<'a> {
     n: usize,
-    /// Without the modulus of what couples a row with those beside it.
+    /// The diagonal entries of T, minus the moduli of the off-diagonal entries in the same row.
     diag: &'a [f64],
     off: &'a [f64],
     simd: Simd,
 }
 
-/// Whether a vector has entries in the upper half, in both or in the lower half.
+/// The half of the rows in which a vector has non-zero entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Half {
     Upper,
@@ -60,9 +64,9 @@ enum Half {
     Lower,
 }
 
-/// D + ϱ z zᵀ of two halves.
+/// The matrix D + ϱ·z·zᵀ of two halves.
 struct RankOneUpdate {
-    /// Rows of the two halves.
+    /// The rows of both halves.
     rows: Range<usize>,
     middle: usize,
     rho: f64,
@@ -71,8 +75,9 @@ struct RankOneUpdate {
 }
 
 impl Divided<'_> {
-    /// Eigenpairs of some rows without the coupling to others. Vector k has its entries in row k of `vectors`, its eigenvalue at place k;
-    /// `order`: their places, ascending.
+    /// Compute the eigenpairs of these rows without their coupling to other rows.
+    ///
+    /// Row k of `vectors` is vector k, and `values[k]` is its eigenvalue. `order` lists the indices in ascending order of the eigenvalues.
     fn solve(
         &self,
         rows: Range<usize>,
@@ -100,7 +105,7 @@ impl Divided<'_> {
         self.merge(&rows, cut, vectors, (values, order))
     }
 
-    /// Eigenpairs of two halves become those of both.
+    /// Compute the eigenpairs of the rows from the eigenpairs of their two halves, in place.
     fn merge(
         &self,
         rows: &Range<usize>,
@@ -133,7 +138,7 @@ impl Divided<'_> {
         Ok(())
     }
 
-    /// New pairs in the places of the active ones.
+    /// Replace the active pairs by the new ones.
     fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) -> Result<()> {
         let (k, n) = (active.len(), self.n);
         let mut secular = SecularEquation::new(update, active, values)?;
@@ -141,7 +146,7 @@ impl Divided<'_> {
         let mut roots = zeroed(k)?;
         secular.solve(0..k, (&mut apart, &mut roots), self.simd);
         secular.exact_z(&apart)?;
-        // Rows by halves, so that zeros are not multiplied.
+        // Sort vectors by halves, so that the products skip zeros.
         let mut by_half: Vec<usize> = collected(0..k)?;
         by_half.sort_unstable_by_key(|i| (update.half[active[*i]], *i));
         let count = |half: Half| active.iter().filter(|slot| update.half[**slot] == half).count();
@@ -174,8 +179,10 @@ impl Divided<'_> {
 }
 
 impl RankOneUpdate {
-    /// Makes z zero wherever that changes the matrix by rounding alone, after a rotation of two vectors where their values are close; the
-    /// places that are left, with rising values that are apart.
+    /// Deflate: set entries of z to zero where this changes the matrix only by rounding errors.
+    ///
+    /// If two values are close, a rotation of their vectors makes an entry of z zero. Returns the active indices. Their values are separate and
+    /// in ascending order.
     fn deflate(
         &mut self,
         n: usize,
@@ -212,7 +219,7 @@ impl RankOneUpdate {
         Ok(active)
     }
 
-    /// Vectors p and q ← c·p + s·q and c·q − s·p.
+    /// Replace vectors p and q by c·p + s·q and c·q − s·p.
     fn rotate(&self, n: usize, vectors: &mut [f64], (p, q): (usize, usize), (c, s): (f64, f64)) {
         let rows = self.rows.clone();
         let (low, high) = (p.min(q), p.max(q));
@@ -225,7 +232,7 @@ impl RankOneUpdate {
     }
 }
 
-/// 1/ϱ + Σ z_i² / (d_i − λ) = 0, with rising d.
+/// The equation 1/ϱ + Σ z_i² / (d_i − λ) = 0, with d in ascending order.
 struct SecularEquation {
     d: Vec<f64>,
     z: Vec<f64>,
@@ -240,7 +247,7 @@ impl SecularEquation {
         Ok(Self { d: collected(active.iter().map(|slot| values[*slot]))?, z, z2, rho: update.rho })
     }
 
-    /// The zeros with these numbers, and d_i − λ for each of them.
+    /// Compute the zeros with these indices, and d_i − λ for each zero.
     fn solve(&self, range: Range<usize>, (apart, roots): (&mut [f64], &mut [f64]), simd: Simd) {
         let k = self.d.len();
         if range.len() * k > 1 << 13 && range.len() > 1 {
@@ -257,7 +264,9 @@ impl SecularEquation {
         dispatch::<f64, _>(simd, SecularRoots { equation: self, first: range.start, apart, roots });
     }
 
-    /// Replaces z by that for which the zeros are exact: z_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to a common factor.
+    /// Replace z by the vector for which the computed zeros are exact.
+    ///
+    /// z_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to a common factor.
     fn exact_z(&mut self, apart: &[f64]) -> Result<()> {
         let k = self.d.len();
         let mut products: Vec<f64> = allocate(k, 1.0)?;
@@ -273,16 +282,16 @@ impl SecularEquation {
     }
 }
 
-/// Zeros of a secular equation, from number `first` on.
+/// The job that computes zeros of a secular equation, from index `first` on.
 struct SecularRoots<'a> {
     equation: &'a SecularEquation,
     first: usize,
-    /// d_i − λ, a row for each zero.
+    /// The differences d_i − λ, one row per zero.
     apart: &'a mut [f64],
     roots: &'a mut [f64],
 }
 
-/// Σ z_i²/(d_i − λ) and its derivative over the d_i below λ, and over those above.
+/// The sum Σ z_i²/(d_i − λ) and its derivative, separately for the d_i below λ and above λ.
 #[derive(Clone, Copy)]
 struct SecularSums {
     below: [f64; 2],
@@ -306,14 +315,14 @@ impl Job<f64> for SecularRoots<'_> {
 }
 
 impl SecularEquation {
-    /// Sums at d_origin + offset.
+    /// Compute the sums at λ = d_origin + offset.
     #[inline(always)]
     fn sums<V: Lanes<Real = f64>>(&self, origin: usize, offset: f64) -> SecularSums {
         let (k, zero) = (self.d.len(), V::splat(0.0));
         let (from, to) = (V::splat(self.d[origin]), V::splat(offset));
         let mut sums = [zero; 4];
         let whole = k / V::W * V::W;
-        // SAFETY: both arrays have k ≥ `whole` numbers.
+        // SAFETY: both arrays have k numbers, and k ≥ `whole`.
         unsafe {
             for i in (0..whole).step_by(V::W) {
                 let apart = (V::load(self.d.as_ptr().add(i)) - from) - to;
@@ -341,7 +350,7 @@ impl SecularEquation {
         SecularSums { below: [b0, b1], above: [a0, a1] }
     }
 
-    /// Zero number i as the number of the nearest d, and its distance from that.
+    /// Compute zero i. Returns the index of the nearest d, and the distance of the zero from that d.
     #[inline(always)]
     fn zero<V: Lanes<Real = f64>>(&self, i: usize) -> (usize, f64) {
         let (k, inverse) = (self.d.len(), 1.0 / self.rho);
@@ -352,7 +361,7 @@ impl SecularEquation {
         let width = if last { self.rho * self.z2.iter().sum::<f64>() } else { self.d[i + 1] - self.d[i] };
         let sums = self.sums::<V>(i, 0.5 * width);
         let right = inverse + sums.below[0] + sums.above[0] < 0.0;
-        // In (low, high), one end of which is the d that is taken as the origin.
+        // The zero is in (low, high), relative to the origin, which is a d at one end of the interval.
         let (origin, mut low, mut high) = match (right, last) {
             (false, _) => (i, 0.0, 0.5 * width),
             (true, true) => (i, 0.5 * width, width * (1.0 + 4.0 * f64::EPSILON)),
@@ -374,7 +383,7 @@ impl SecularEquation {
             if !inside(next) {
                 next = offset - value / slope;
             }
-            // Where steps do not come closer fast, the bracket is cut.
+            // If three steps did not reduce the bracket to a quarter, cut the bracket.
             let slow = step % 3 == 0 && high - low > 0.25 * checked;
             if step % 3 == 0 {
                 checked = high - low;
@@ -396,7 +405,7 @@ impl SecularEquation {
         (origin, offset)
     }
 
-    /// The step to the zero of c + s/(d_p − λ) + t/(d_q − λ), which has the sums' values and slopes: p and q are beside the zero.
+    /// The step to the zero of c + s/(d_p − λ) + t/(d_q − λ), which has the same value and slopes as the sums. d_p and d_q are next to the zero.
     #[inline(always)]
     fn step(
         &self,
@@ -408,7 +417,7 @@ impl SecularEquation {
         let (p, q) = if last { (i - 1, i) } else { (i, i + 1) };
         let apart = |j: usize| (self.d[j] - self.d[origin]) - offset;
         let (first, second) = (apart(p), apart(q));
-        // Of the last zero both are below: the second sum is that of the last term.
+        // For the last zero, both are below: the last term is its own sum.
         let own = self.z2[q] / second / second;
         let (first_slope, second_slope) =
             if last { (sums.below[1] - own, own) } else { (sums.below[1], sums.above[1]) };
@@ -428,19 +437,19 @@ impl SecularEquation {
     }
 }
 
-/// New vectors: combinations of the old ones.
+/// The new vectors as linear combinations of the old ones.
 struct Combination<'a> {
     secular: &'a SecularEquation,
     apart: &'a [f64],
     by_half: &'a [usize],
-    /// Of the upper and the lower half: which of the old vectors, by halves, and which rows.
+    /// For the upper and the lower half, the range of old vectors (sorted by halves) and the range of rows.
     parts: &'a [(Range<usize>, Range<usize>); 2],
     packed: &'a [Vec<f64>; 2],
     simd: Simd,
 }
 
 impl Combination<'_> {
-    /// Writes the vectors from number `first` on.
+    /// Write the vectors from index `first` on.
     fn write(&self, first: usize, targets: &mut [&mut [f64]]) -> Result<()> {
         if targets.len() > TOGETHER {
             let half = (targets.len() / 2).next_multiple_of(8);

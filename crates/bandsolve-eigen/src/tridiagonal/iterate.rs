@@ -1,18 +1,18 @@
-//! Inverse iteration for one eigenvalue: elimination of T − λI with exchanges of neighbouring rows.
+//! Inverse iteration for one eigenvalue, by elimination of T − λI with exchanges of neighbouring rows.
 
 use super::block::CoupledRows;
 use crate::random::{STEP, uniform};
 use bandsolve::Result;
 use bandsolve::memory::reserved;
 
-/// What a vector is scaled to before a solve. Pivots are at least ε² of the largest entry, so nothing overflows.
+/// The factor that scales a vector before a solve. Pivots are at least ε² times the largest entry, so the solve does not overflow.
 const SMALL: f64 = 1e-100;
 
-/// Factors of T − λI.
+/// The triangular factors of T − λI.
 pub struct InverseIteration {
-    /// Of each row: the pivot, and the two entries to its right.
+    /// For each row, the pivot and the two entries to the right.
     upper: Vec<[f64; 3]>,
-    /// The multiplier of each row, and whether it was exchanged with the next.
+    /// For each row, the multiplier and whether the row changed places with the next.
     lower: Vec<(f64, bool)>,
 }
 
@@ -44,7 +44,7 @@ impl InverseIteration {
         Ok(Self { upper, lower })
     }
 
-    /// x ← (T − λI)⁻¹ x, scaled to norm 1.
+    /// Compute x ← (T − λI)⁻¹·x, scaled to norm 1.
     pub fn solve(&self, x: &mut [f64]) {
         x.iter_mut().for_each(|x| *x *= SMALL);
         for (k, (by, exchanged)) in self.lower.iter().enumerate() {
@@ -58,14 +58,14 @@ impl InverseIteration {
             *x = (*x - row[1] * after[0] - row[2] * after[1]) / row[0];
             after = [*x, after[0]];
         }
-        // Two steps, since squares of small numbers may vanish.
+        // Scale in two steps, because squares of small numbers can underflow.
         let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         x.iter_mut().for_each(|x| *x /= largest);
         let norm = x.iter().map(|x| *x * *x).sum::<f64>().sqrt();
         x.iter_mut().for_each(|x| *x /= norm);
     }
 
-    /// Numbers in [−1, 1) that depend on the number of the eigenvalue and of the attempt only.
+    /// Fill x with random numbers in [−1, 1) that depend only on the index of the eigenvalue and the attempt.
     pub fn start(&self, (number, attempt): (usize, u64), x: &mut [f64]) {
         let mut state = (number as u64) << 8 | attempt;
         for x in x {

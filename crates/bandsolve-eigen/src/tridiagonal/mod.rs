@@ -1,4 +1,4 @@
-//! Eigenvalues of symmetric tridiagonal matrices, by Sturm counts.
+//! Eigenvalues and eigenvectors of real symmetric tridiagonal matrices.
 
 mod block;
 mod divide;
@@ -21,7 +21,7 @@ use vectors::block_vectors;
 /// # Examples
 /// ```
 /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
-/// // A diagonal matrix: λ = 1, 2, 3, 4.
+/// // A diagonal matrix with λ = 1, 2, 3, 4.
 /// let a = SymmetricTridiagonal::new(&[1.0, 2.0, 3.0, 4.0], &[0.0; 3])?;
 /// assert_eq!(a.eigenvalues(EigenvalueRange::All)?.len(), 4);
 /// assert_eq!(a.eigenvalues(EigenvalueRange::Indices(1..3))?.len(), 2); // the second and the third smallest
@@ -30,22 +30,23 @@ use vectors::block_vectors;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum EigenvalueRange {
-    /// All of them.
+    /// All eigenvalues.
     All,
-    /// Those with these numbers, counted from 0, the smallest.
+    /// The eigenvalues with these indices in ascending order. Index 0 is the smallest eigenvalue.
     Indices(Range<usize>),
-    /// Those in the half-open interval (from, to]; infinities are allowed. Intervals that follow on each other have each eigenvalue once.
-    /// An end that is an eigenvalue belongs to the interval below it. (Minors of 106 bits decide which of both an eigenvalue within
-    /// rounding of an end belongs to.)
+    /// The eigenvalues in the half-open interval (from, to]. The ends can be infinite.
+    ///
+    /// Adjacent intervals contain each eigenvalue exactly once. If an eigenvalue is within rounding errors of an end, minors with 106 bits decide
+    /// to which side it belongs.
     Interval(f64, f64),
 }
 
-/// A real symmetric tridiagonal matrix T, for its eigenvalues.
+/// A real symmetric tridiagonal matrix T whose eigenvalues or eigenvectors you need.
 ///
-/// `(T·v)_i = off[i−1]·v_{i−1} + diag[i]·v_i + off[i]·v_{i+1}`
+/// `(T·v)[i] = off[i − 1]·v[i − 1] + diag[i]·v[i] + off[i]·v[i + 1]`
 ///
 /// # Shapes
-/// `diag` has n entries, `off` n − 1.
+/// `diag` has n entries, and `off` has n − 1 entries.
 ///
 /// # Examples
 /// ```
@@ -66,10 +67,20 @@ pub struct SymmetricTridiagonal<'a> {
 }
 
 impl<'a> SymmetricTridiagonal<'a> {
-    /// Borrows the arrays.
+    /// Borrow the diagonal and the off-diagonal entries.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `off` has an entry less than `diag` (or both have none), [`Error::NotFinite`] for a NaN or an infinity.
+    /// [`Error::Shape`] unless `off` has one entry less than `diag`, or both are empty. [`Error::NotFinite`] if an entry is NaN or infinite.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Error;
+    /// use bandsolve_eigen::SymmetricTridiagonal;
+    /// assert_eq!(SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?.n(), 2);
+    /// let bad = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0, 1.0]);
+    /// assert_eq!(bad.unwrap_err(), Error::Shape { what: "off", expected: 1, got: 2 });
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn new(diag: &'a [f64], off: &'a [f64]) -> Result<Self> {
         let expected = diag.len().saturating_sub(1);
         if off.len() != expected {
@@ -83,31 +94,58 @@ impl<'a> SymmetricTridiagonal<'a> {
         Ok(Self { diag, off, tolerance: 0.0 })
     }
 
-    /// Eigenvalues need only be known within this, absolutely. What is below the rounding of the matrix, ε‖T‖, counts as that.
+    /// Set the absolute tolerance of [`eigenvalues`](Self::eigenvalues). Default: 0, which means ε·‖T‖.
+    ///
+    /// A larger tolerance saves time. [`eigenpairs`](Self::eigenpairs) ignores the tolerance.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+    /// let a = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?; // λ = 1, 3
+    /// let values = a.tolerance(1e-3).eigenvalues(EigenvalueRange::All)?;
+    /// assert!((values[0] - 1.0).abs() < 2e-3 && (values[1] - 3.0).abs() < 2e-3);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn tolerance(self, tolerance: f64) -> Self {
         Self { tolerance: if tolerance > 0.0 { tolerance } else { 0.0 }, ..self }
     }
 
-    /// Number of rows.
+    /// The number of rows.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_eigen::SymmetricTridiagonal;
+    /// assert_eq!(SymmetricTridiagonal::new(&[2.0; 5], &[-1.0; 4])?.n(), 5);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn n(&self) -> usize {
         self.diag.len()
     }
 
-    /// Compute the eigenvalues in `range`, ascending.
+    /// Compute the eigenvalues in `range`, in ascending order.
     ///
-    /// Each is within ε max(‖T‖, |λ|) of one of a matrix that differs from T by a few roundings of its entries. None is missed: numbers
-    /// are Sturm counts. Those of an interval (from, to] are above `from` and at most `to`, as numbers. The same bits for any number of
+    /// Each value is within ε·max(‖T‖, |λ|) of an eigenvalue of a matrix that differs from T by a few rounding errors per entry. Sturm counts
+    /// ensure that no eigenvalue is missing. For an interval, all values satisfy from < λ ≤ to. Results are the same for any number of
     /// threads.
     ///
     /// # Cost
-    /// About 15 counts an eigenvalue, each of 7 vector operations a row and W shifts.
+    /// Approximately 15 Sturm counts per eigenvalue. With W numbers per SIMD vector, W counts together take 7 vector operations per row.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an index is beyond n, [`Error::NotFinite`] if an end of an interval is NaN or a wanted eigenvalue is beyond the
-    /// range of numbers, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] if an index exceeds n. [`Error::NotFinite`] if an end of the interval is NaN, or if a requested eigenvalue exceeds the
+    /// largest finite number. [`Error::OutOfMemory`].
     ///
     /// # Source
     /// Barth, Martin, Wilkinson, "Calculation of the eigenvalues of a symmetric tridiagonal matrix by the method of bisection" (1967).
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+    /// let a = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?;
+    /// let values = a.eigenvalues(EigenvalueRange::All)?;
+    /// assert!((values[0] - 1.0).abs() < 1e-14 && (values[1] - 3.0).abs() < 1e-14);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn eigenvalues(&self, range: EigenvalueRange) -> Result<Vec<f64>> {
         let _mode = Standard::enter();
         let blocks = coupled_rows(self.diag, self.off)?;
@@ -115,11 +153,24 @@ impl<'a> SymmetricTridiagonal<'a> {
         collected(found.iter().map(|found| found.value))
     }
 
-    /// How many eigenvalues are below σ or at it: the pivots of LDLᵀ = T − σI that are not positive. Minors of 106 bits decide whether an
-    /// eigenvalue within rounding of σ counts.
+    /// Count the eigenvalues λ ≤ σ.
+    ///
+    /// Their number is the number of pivots of T − σI = L·D·Lᵀ that are not positive. If an eigenvalue is within rounding errors of σ, minors with
+    /// 106 bits decide.
+    ///
+    /// # Cost
+    /// Three Sturm counts, side by side. If they differ, one count with 106 bits, which takes approximately 60 operations per row.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] if σ is NaN, [`Error::OutOfMemory`].
+    /// [`Error::NotFinite`] if σ is NaN. [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_eigen::SymmetricTridiagonal;
+    /// let a = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?; // λ = 1, 3
+    /// assert_eq!((a.eigenvalues_below(0.0)?, a.eigenvalues_below(1.0)?, a.eigenvalues_below(4.0)?), (0, 1, 2));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn eigenvalues_below(&self, shift: f64) -> Result<usize> {
         let _mode = Standard::enter();
         if shift.is_nan() {
@@ -128,7 +179,7 @@ impl<'a> SymmetricTridiagonal<'a> {
         Ok(count(&coupled_rows(self.diag, self.off)?, shift))
     }
 
-    /// The wanted eigenvalues with their blocks, ascending.
+    /// Find the eigenvalues in `range` with their blocks, in ascending order.
     fn find(&self, blocks: &[CoupledRows], range: &EigenvalueRange) -> Result<Vec<FoundEigenvalue>> {
         let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
         match *range {
@@ -138,14 +189,14 @@ impl<'a> SymmetricTridiagonal<'a> {
                     return Err(Error::NotFinite { array: "interval", index });
                 }
                 let mut found = if from < to { self.merged(blocks, (from, to), 0..self.n())? } else { Vec::new() };
-                // Counts say that they are inside; rounding may have moved them to an end.
+                // The counts prove that the values are inside. Rounding errors can move a value beyond an end.
                 found.iter_mut().for_each(|found| found.value = found.value.clamp(from.next_up(), to));
                 Ok(found)
             }
             EigenvalueRange::Indices(Range { start, end }) => {
                 if end > self.n() || start > end {
                     return Err(Error::Shape {
-                        what: "eigenvalues asked for",
+                        what: "the range of eigenvalue indices, at most one per row,",
                         expected: self.n(),
                         got: end.max(start),
                     });
@@ -155,7 +206,7 @@ impl<'a> SymmetricTridiagonal<'a> {
         }
     }
 
-    /// Eigenvalues with the wanted numbers, of which there are some.
+    /// Find the eigenvalues with these indices. The range is not empty.
     fn by_index(&self, blocks: &[CoupledRows], indices: Range<usize>) -> Result<Vec<FoundEigenvalue>> {
         if blocks.len() == 1 {
             return self.merged(blocks, (f64::NEG_INFINITY, f64::INFINITY), indices);
@@ -169,7 +220,7 @@ impl<'a> SymmetricTridiagonal<'a> {
         Ok(found)
     }
 
-    /// Eigenvalues of all blocks in an interval.
+    /// Find the eigenvalues of all blocks in an interval, in ascending order.
     fn merged(
         &self,
         blocks: &[CoupledRows],
@@ -187,7 +238,7 @@ impl<'a> SymmetricTridiagonal<'a> {
                 block: place,
             }));
         }
-        // Equal eigenvalues stay in the order of their blocks. Those of one block may decrease by a rounding.
+        // Sort values of one block, too: they can decrease by a rounding error. Equal values stay in the order of their blocks.
         found.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.block.cmp(&b.block)));
         match found.iter().position(|found| !found.value.is_finite()) {
             Some(index) => Err(Error::NotFinite { array: "eigenvalues", index }),
@@ -196,7 +247,7 @@ impl<'a> SymmetricTridiagonal<'a> {
     }
 }
 
-/// Eigenvalues and eigenvectors of a symmetric tridiagonal matrix.
+/// Eigenpairs of a real symmetric tridiagonal matrix.
 ///
 /// # Examples
 /// ```
@@ -209,35 +260,36 @@ impl<'a> SymmetricTridiagonal<'a> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TridiagonalEigenpairs {
-    /// The eigenvalues, ascending.
+    /// The eigenvalues, in ascending order.
     pub values: Vec<f64>,
-    /// The eigenvectors, one after the other, with n numbers and norm 1 each.
+    /// The eigenvectors, one after the other. Each has n numbers and ‖z‖₂ = 1.
     pub vectors: Vec<f64>,
-    /// The largest ‖T z − λ z‖ / ‖T‖, as measured, with a bound of ‖T‖ for each part that is not coupled to others.
+    /// The largest residual ‖T·z − λ·z‖₂ / ‖T‖, computed from the vectors. For each uncoupled block of T, an upper bound of its norm replaces ‖T‖.
     pub residual: f64,
 }
 
-/// Largest residual of an eigenvector, times ε‖T‖ (1 + √n/8), that is not an error.
+/// The largest residual that [`SymmetricTridiagonal::eigenpairs`] accepts, in units of ε·‖T‖·(1 + √n/8).
 const ACCEPTED: f64 = 16.0;
 
 impl SymmetricTridiagonal<'_> {
-    /// Compute eigenvalues in `range` and their eigenvectors.
+    /// Compute the eigenvalues in `range` and their eigenvectors.
     ///
-    /// Vectors come from twisted factorisations, and are made orthogonal among eigenvalues within 2‖T‖/n of each other, by inverse
-    /// iteration if those agree to rounding. For all others, the measured residuals r bound the inner products:
-    /// `|z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|`.
+    /// Vectors come from twisted factorizations. If eigenvalues are within 2·‖T‖/n of each other, the function orthogonalizes their vectors. If
+    /// eigenvalues agree up to rounding errors, it uses inverse iteration. For all other pairs of vectors, the residuals r bound the inner
+    /// products: `|z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|`.
     ///
-    /// Where all are wanted, and one eigenvalue in eight is within 10⁻⁶‖T‖ of the next, they come from divide and conquer.
+    /// If `range` contains all eigenvalues, n is at least 64, and one eigenvalue in eight is within 10⁻⁶·‖T‖ of the next, the function uses divide
+    /// and conquer.
     ///
     /// # Shapes
-    /// Of m eigenvalues, `vectors` has m·n numbers.
+    /// For m eigenvalues, `vectors` has m·n numbers.
     ///
     /// # Cost
-    /// Two divisions and about 15 other operations a row and vector, and 4 for each eigenvalue that is close. Divide and conquer: at most 4/3·n³,
-    /// and two n × n arrays more.
+    /// Two divisions and approximately 15 other operations per row and vector, and 4 more operations per row for each close eigenvalue. Divide and
+    /// conquer takes at most 4/3·n³ operations and two additional n × n arrays.
     ///
     /// # Errors
-    /// As [`eigenvalues`](Self::eigenvalues), [`Error::OutOfMemory`], and [`Error::NotConverged`] where a residual is above 16 ε‖T‖ (1 + √n/8).
+    /// As [`eigenvalues`](Self::eigenvalues). [`Error::NotConverged`] if a residual exceeds 16·ε·‖T‖·(1 + √n/8).
     ///
     /// # Examples
     /// ```
@@ -253,7 +305,7 @@ impl SymmetricTridiagonal<'_> {
     /// tridiagonal eigenproblem" (1995).
     pub fn eigenpairs(&self, range: EigenvalueRange) -> Result<TridiagonalEigenpairs> {
         let _mode = Standard::enter();
-        // Vectors of values that are known less well would be those of others.
+        // With inexact values, the vectors could belong to neighbouring eigenvalues.
         let precise = SymmetricTridiagonal { tolerance: 0.0, ..*self };
         let blocks = coupled_rows(self.diag, self.off)?;
         let found = precise.find(&blocks, &range)?;
@@ -265,18 +317,17 @@ impl SymmetricTridiagonal<'_> {
         } else {
             self.assembled(&blocks, &found)?
         };
-        // No NaN is accepted.
+        // This comparison is false if the residual is NaN.
         if residual <= ACCEPTED * f64::EPSILON * (1.0 + (self.n() as f64).sqrt() / 8.0) {
             return Ok(TridiagonalEigenpairs { values, vectors, residual });
         }
         Err(Error::NotConverged { backward_error: residual, refinement_steps: 0 })
     }
 
-    /// Vectors of all blocks, each in its rows, and the largest residual.
+    /// Compute the vectors of all blocks, each in the rows of its block, and the largest residual.
     fn assembled(&self, blocks: &[CoupledRows], found: &[FoundEigenvalue]) -> Result<(Vec<f64>, f64)> {
         let n = self.n();
         let (mut vectors, mut largest) = (zeroed(n.saturating_mul(found.len()))?, 0.0);
-        // Places by blocks.
         let mut places: Vec<usize> = collected(0..found.len())?;
         places.sort_unstable_by_key(|place| (found[*place].block, *place));
         for places in places.chunk_by(|one, other| found[*one].block == found[*other].block) {
@@ -292,22 +343,22 @@ impl SymmetricTridiagonal<'_> {
     }
 }
 
-/// An eigenvalue and where it comes from.
+/// An eigenvalue with its block.
 #[derive(Debug, Clone, Copy)]
 struct FoundEigenvalue {
     value: f64,
-    /// In the units of its block.
+    /// The value in the units of the block.
     scaled: f64,
-    /// Number of the block.
+    /// The index of the block.
     block: usize,
 }
 
-/// Eigenvalues of all blocks below a shift.
+/// The number of eigenvalues λ ≤ σ of all blocks.
 fn count(blocks: &[CoupledRows], shift: f64) -> usize {
     blocks.iter().map(|block| block.count(shift)).sum()
 }
 
-/// A narrow interval (a, b] that holds the eigenvalue with this number.
+/// A narrow interval (a, b] that contains the eigenvalue with this index.
 fn enclose(blocks: &[CoupledRows], index: usize) -> (f64, f64) {
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
     for block in blocks {
@@ -315,7 +366,7 @@ fn enclose(blocks: &[CoupledRows], index: usize) -> (f64, f64) {
         (from, to) = (from.min(ends.0), to.max(ends.1));
     }
     let least = f64::EPSILON * from.abs().max(to.abs());
-    // Below all of them, also where all are the same.
+    // Stay below all eigenvalues, even if all are equal.
     from -= least.max(f64::MIN_POSITIVE);
     loop {
         let middle = 0.5 * from + 0.5 * to;

@@ -1,8 +1,8 @@
-//! Brackets of eigenvalues, narrowed from Sturm counts.
+//! Refinement of eigenvalue brackets by Sturm counts.
 //!
-//! A bracket with several eigenvalues is cut into about as many equal pieces. One with a single eigenvalue has the determinant change its sign
-//! once: the next shift is the zero of the chord, moved a little towards the far end so that both ends come closer. Where that does not halve
-//! the bracket twice in a row, the middle is next. All brackets move together, so that the lanes are full.
+//! A bracket with several eigenvalues is cut into approximately as many equal pieces. In a bracket with one eigenvalue, the determinant changes
+//! its sign once. The next shift is then the zero of the chord, moved slightly towards the farther end so that both ends converge. If the bracket
+//! is not halved twice in a row, the next shift is the middle. All brackets are refined together, to use all SIMD lanes.
 
 use super::sturm::{SturmMatrix, SturmPoint};
 use bandsolve::Result;
@@ -10,20 +10,20 @@ use bandsolve::memory::{allocate, collected, more, push, reserved};
 use bandsolve_kernel::exact::{exponent, pow2};
 use core::ops::Range;
 
-/// Shifts of a round at least, where brackets with several eigenvalues are cut.
+/// The smallest number of shifts per round, if brackets with several eigenvalues are cut.
 const SHIFTS_AT_LEAST: usize = 32;
 
-/// Bits of a number that an eigenvalue may be exactly.
+/// The number of bits of a round number, which may be an exact eigenvalue.
 const ROUND: i32 = 20;
 
-/// An interval (lower, upper] with upper.count − lower.count eigenvalues.
+/// An interval (lower, upper] that contains upper.count − lower.count eigenvalues.
 #[derive(Debug, Clone, Copy)]
 struct Bracket {
     lower: SturmPoint,
     upper: SturmPoint,
-    /// Its width when it came to hold a single eigenvalue.
+    /// The width of the first bracket that contained only this eigenvalue.
     alone_at: f64,
-    /// Rounds in a row that did not halve it.
+    /// The number of successive rounds that did not halve the bracket.
     slow: u32,
 }
 
@@ -40,7 +40,7 @@ impl Bracket {
         self.upper.count - self.lower.count
     }
 
-    /// Whether it is as narrow as is asked for.
+    /// Whether the bracket is narrow enough for the tolerance.
     fn is_done(&self, tolerance: f64) -> bool {
         let largest = self.lower.shift.abs().max(self.upper.shift.abs());
         self.width() <= tolerance + 2.0 * f64::EPSILON * largest
@@ -50,7 +50,7 @@ impl Bracket {
         self.lower.shift + 0.5 * self.width()
     }
 
-    /// Where the chord is zero.
+    /// The zero of the chord.
     fn chord(&self) -> f64 {
         self.lower.shift + self.width() / (1.0 + self.upper.determinant_ratio(&self.lower))
     }
@@ -63,15 +63,16 @@ impl Bracket {
         }
         let zero = self.chord();
         let near = (zero - from).min(to - zero);
-        // The chord errs by about near · width / (distance of the next eigenvalue).
+        // The error of the chord is approximately near·width / (distance of the next eigenvalue).
         let share = (0.5 * self.width() / self.alone_at).min(0.5) * f64::from(1 + 7 * self.slow);
         let beyond = (near * share).max(0.4 * tolerance).max(f64::EPSILON * zero.abs());
         let guess = if zero - from < to - zero { zero + beyond } else { zero - beyond };
         if guess > from && guess < to { guess } else { self.middle() }
     }
 
-    /// A number of few bits in a narrow bracket with a single eigenvalue, which may be the eigenvalue exactly: 0, or one of [`ROUND`] bits.
-    /// Of the brackets of random numbers hardly any holds one.
+    /// A round number in a narrow bracket, which may be the exact eigenvalue: 0, or a number of [`ROUND`] bits.
+    ///
+    /// Very few brackets of random eigenvalues contain one.
     fn round_number(&self) -> Option<f64> {
         let (from, to) = (self.lower.shift, self.upper.shift);
         if from < 0.0 && 0.0 <= to {
@@ -82,7 +83,7 @@ impl Bracket {
         (round > from && self.width() < step / 1024.0).then_some(round)
     }
 
-    /// The bracket after a cut of what was `before`.
+    /// Set the history of a bracket that is a part of `before`.
     fn after(mut self, before: &Bracket) -> Self {
         if before.inside() == 1 {
             self.alone_at = before.alone_at;
@@ -91,7 +92,7 @@ impl Bracket {
         self
     }
 
-    /// Adds shifts that cut it, `cuts` of them if it has several eigenvalues.
+    /// Add the shifts that cut the bracket into `cuts + 1` parts.
     fn add_shifts(&self, cuts: usize, tolerance: f64, points: &mut Vec<SturmPoint>) {
         let mut add = |shift| points.push(SturmPoint::new(shift));
         if self.inside() == 1 && cuts == 1 {
@@ -102,15 +103,15 @@ impl Bracket {
     }
 }
 
-/// What is looked for, and how precisely.
+/// The requested eigenvalues and their tolerance.
 pub struct Wanted {
-    /// Numbers of eigenvalues, counted from the smallest; clipped to those in the interval.
+    /// The indices of the eigenvalues in ascending order. Indices outside the interval are ignored.
     pub indices: Range<usize>,
-    /// Width of brackets that are narrow enough.
+    /// The width at which a bracket is narrow enough.
     pub tolerance: f64,
 }
 
-/// Eigenvalues of `matrix` with the wanted numbers between two points, ascending. The counts at the ends say which are inside.
+/// Compute the wanted eigenvalues between two points, in ascending order. The counts at the ends determine which eigenvalues are inside.
 pub fn eigenvalues(matrix: &SturmMatrix, ends: [SturmPoint; 2], wanted: &Wanted) -> Result<Vec<f64>> {
     let indices = wanted.indices.start.max(ends[0].count)..wanted.indices.end.min(ends[1].count);
     if indices.is_empty() {
@@ -141,7 +142,7 @@ pub fn eigenvalues(matrix: &SturmMatrix, ends: [SturmPoint; 2], wanted: &Wanted)
     Ok(values)
 }
 
-/// Round numbers that may be eigenvalues exactly, and the places of these.
+/// Round numbers that may be exact eigenvalues, and the places of these eigenvalues.
 #[derive(Default)]
 struct Exact {
     places: Vec<usize>,
@@ -157,7 +158,7 @@ impl Exact {
         Ok(())
     }
 
-    /// Puts those in their places at which the determinant is zero.
+    /// Replace an eigenvalue by its round number if the determinant is zero at the round number.
     fn replace(mut self, matrix: &SturmMatrix, values: &mut [f64]) {
         matrix.count(&mut self.points);
         let exact = self.places.iter().zip(&self.points).filter(|(_, point)| point.mantissa == 0.0);
@@ -165,18 +166,18 @@ impl Exact {
     }
 }
 
-/// The wanted numbers in a bracket.
+/// The wanted indices in a bracket.
 fn place(bracket: &Bracket, indices: &Range<usize>) -> Range<usize> {
     bracket.lower.count.max(indices.start)..bracket.upper.count.min(indices.end)
 }
 
-/// The eigenvalue of a bracket that is narrow enough.
+/// The eigenvalue of a narrow bracket.
 fn value(bracket: &Bracket) -> f64 {
     let chord = bracket.chord();
     if bracket.inside() == 1 && chord.is_finite() { chord } else { bracket.middle() }
 }
 
-/// How many shifts cut each bracket.
+/// The number of shifts that cut each bracket.
 fn cuts(brackets: &[Bracket], indices: &Range<usize>) -> Result<Vec<usize>> {
     let least = SHIFTS_AT_LEAST / brackets.len();
     let cuts = |bracket: &Bracket| match place(bracket, indices).len() {
@@ -186,7 +187,7 @@ fn cuts(brackets: &[Bracket], indices: &Range<usize>) -> Result<Vec<usize>> {
     collected(brackets.iter().map(cuts))
 }
 
-/// Brackets between neighbouring points that have wanted eigenvalues.
+/// The brackets between neighbouring points that contain wanted eigenvalues.
 fn narrowed(
     brackets: &[Bracket],
     cuts: &[usize],
@@ -199,7 +200,7 @@ fn narrowed(
         points = rest;
         let mut lower = bracket.lower;
         for point in inside.iter().chain([&bracket.upper]) {
-            // Rounding may let counts of close shifts decrease.
+            // Because of rounding errors, the count can decrease between close shifts.
             let count = point.count.clamp(lower.count, bracket.upper.count);
             let next = Bracket::new(lower, SturmPoint { count, ..*point });
             if !place(&next, indices).is_empty() {

@@ -1,46 +1,47 @@
-//! Sturm counts: how many eigenvalues of a symmetric tridiagonal matrix T lie below a shift σ, many shifts at once.
+//! Sturm counts: the numbers of eigenvalues of a symmetric tridiagonal matrix T that are at most σ, for many shifts σ at once.
 //!
-//! The leading minors of T − σI follow p₋₁ = 0, p₀ = 1, p_{k+1} = (d_k − σ) p_k − e²_{k−1} p_{k−1}. Each change of sign from p_k to
-//! p_{k+1} is a negative pivot of LDLᵀ, so an eigenvalue below σ. There is no division. Both p are scaled by a power of 2 every
-//! few rows, which loses nothing. The count is that of a matrix whose d_k − σ and e_k differ from the given ones by a few roundings
-//! each. If the last minor is zero, σ is an eigenvalue of that matrix, and counts.
+//! The leading minors of T − σI are p₋₁ = 0, p₀ = 1, p_{k+1} = (d_k − σ)·p_k − e²_{k−1}·p_{k−1}. Each change of sign from p_k to p_{k+1} is
+//! a negative pivot of L·D·Lᵀ, and so an eigenvalue below σ. The recurrence needs no division. A power of two scales both minors every few
+//! rows, without rounding errors. The count is exact for a matrix whose d_k − σ and e_k differ by a few rounding errors. If the last minor is
+//! zero, σ is an eigenvalue of that matrix, and counts.
 //!
-//! The last minor is det(T − σI), a function that has the eigenvalues as its zeros: its mantissa and exponent are returned, too.
+//! The last minor is det(T − σI), whose zeros are the eigenvalues. The results include its mantissa and exponent.
 
 use bandsolve::Result;
 use bandsolve::memory::collected;
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 
-/// Rows between two scalings. In a matrix whose largest entry is in [1, 2), that is not split, the minors of so many rows grow at most to
-/// 12⁸ and shrink at least to (2⁻⁵⁵)⁸.
+/// The number of rows between two scalings.
+///
+/// In a block whose largest entry is in [1, 2), the minors grow at most by 12⁸ and shrink at most by (2⁻⁵⁵)⁸ in 8 rows.
 const SCALED_EVERY: usize = 8;
-/// Vectors of shifts side by side: as many as hide how long a step takes.
+/// The number of SIMD vectors of shifts per sweep. Four hide the latency of a step.
 const PACKS: usize = 4;
-/// Rows times shifts that are worth a thread.
+/// The smallest work for a thread, in rows times shifts.
 const WORTH_A_THREAD: usize = 1 << 15;
 
-/// What is known of one shift.
+/// A shift, with the count and the determinant at the shift.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SturmPoint {
-    /// σ
+    /// The shift σ.
     pub shift: f64,
-    /// Eigenvalues that are at most σ.
+    /// The number of eigenvalues that are at most σ.
     pub count: usize,
-    /// |det(T − σI)| is this…
+    /// The mantissa of |det(T − σI)|.
     pub mantissa: f64,
-    /// … times 2 to the power of this, up to what all shifts of a matrix have in common, modulo 2¹².
+    /// The exponent of |det(T − σI)| modulo 2¹², in the bits above a mantissa, up to a constant that is the same for all shifts of a matrix.
     pub exponent: i64,
 }
 
 impl SturmPoint {
-    /// A shift of which nothing is known.
+    /// A shift without a count.
     pub fn new(shift: f64) -> Self {
         Self { shift, ..Self::default() }
     }
 
-    /// |det(T − σI)| / |det(T − τI)| for the shift τ of the other, kept within 2^±60.
+    /// The ratio |det(T − σI)| / |det(T − τI)| for the shift τ of the other point, clamped to 2^±60.
     pub fn determinant_ratio(&self, other: &SturmPoint) -> f64 {
-        // The difference of the exponents stands above the 52 bits of a mantissa.
+        // The exponents are in the bits above the 52 bits of a mantissa.
         let exponent = self.exponent.wrapping_sub(other.exponent) >> 52;
         let ratio = self.mantissa / other.mantissa;
         let scaled = ratio * f64::exp2(exponent.clamp(-200, 200) as f64);
@@ -48,22 +49,22 @@ impl SturmPoint {
     }
 }
 
-/// A symmetric tridiagonal matrix whose off-diagonal entries are not negligible, its largest entry in [1, 2).
+/// A symmetric tridiagonal matrix without negligible off-diagonal entries, whose largest entry is in [1, 2).
 pub struct SturmMatrix {
-    /// d_k and −e²_{k−1}.
+    /// The numbers d_k and −e²_{k−1}.
     rows: Vec<[f64; 2]>,
     simd: Simd,
 }
 
 impl SturmMatrix {
-    /// `off` has an entry less than `diag`.
+    /// Make a matrix. `off` has one entry less than `diag`.
     pub fn new(diag: &[f64], off: &[f64]) -> Result<Self> {
         let above = core::iter::once(0.0).chain(off.iter().copied());
         let rows = collected(diag.iter().zip(above).map(|(d, e)| [*d, -e * e]))?;
         Ok(Self { rows, simd: Simd::detect() })
     }
 
-    /// Points of all shifts, which are the `shift` of what is in `points`. The same bits for any number of threads.
+    /// Compute counts and determinants for the shifts in `points`. Results are the same for any number of threads.
     pub fn count(&self, points: &mut [SturmPoint]) {
         let pack = PACKS * <f64 as bandsolve_kernel::Kernels>::lanes(self.simd);
         if points.len() <= pack || points.len() * self.rows.len() < 2 * WORTH_A_THREAD {
@@ -79,13 +80,13 @@ impl SturmMatrix {
     }
 }
 
-/// Counts for at most [`PACKS`] vectors of shifts.
+/// The job that counts for at most [`PACKS`] vectors of shifts.
 struct SturmCounts<'a> {
     rows: &'a [[f64; 2]],
     points: &'a mut [SturmPoint],
 }
 
-/// Most shifts of a job.
+/// The maximum number of shifts per job.
 const MOST: usize = PACKS * 16;
 
 impl Job<f64> for SturmCounts<'_> {
@@ -98,7 +99,7 @@ impl Job<f64> for SturmCounts<'_> {
             numbers[0][lane] = self.points[lane.min(self.points.len() - 1)].shift;
         }
         let used = self.points.len().div_ceil(V::W);
-        // Fewer vectors are no faster until there are half as many.
+        // Three vectors take as long as four.
         match used {
             1 => sweep::<V, 1>(self.rows, &mut numbers),
             2 => sweep::<V, 2>(self.rows, &mut numbers),
@@ -112,7 +113,7 @@ impl Job<f64> for SturmCounts<'_> {
     }
 }
 
-/// P vectors of shifts in the first row of `numbers` become counts; mantissas and exponents go to the others.
+/// Replace P vectors of shifts in the first row of `numbers` by counts. Store mantissas and exponents in the other rows.
 #[inline(always)]
 fn sweep<V: Lanes<Real = f64>, const P: usize>(rows: &[[f64; 2]], numbers: &mut [[f64; MOST]; 3]) {
     let (zero, one) = (V::splat(0.0), V::splat(1.0));
@@ -148,7 +149,7 @@ struct SturmMinors<V, const P: usize> {
     shift: [V; P],
     now: [V; P],
     last: [V; P],
-    /// 1 where the last minor is negative, else 0.
+    /// 1 if the last minor is negative, otherwise 0.
     side: [V; P],
     count: [V; P],
 }
@@ -168,8 +169,10 @@ impl<V: Lanes<Real = f64>, const P: usize> SturmMinors<V, P> {
         }
     }
 
-    /// Counts an eigenvalue that is the shift. The last minor is then zero and was taken for a positive number, which is a change of sign
-    /// only where the one before is negative. (A zero inside the sequence is one change of sign, whichever sign it gets.)
+    /// Count an eigenvalue that is equal to the shift.
+    ///
+    /// The last minor is then zero, and `step` treated it as positive. This is a change of sign only if the previous minor is negative. A zero
+    /// inside the sequence gives one change of sign, whichever sign it gets.
     #[inline(always)]
     fn count_last(&mut self, p: usize) {
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
@@ -189,7 +192,7 @@ mod tests {
         let matrix = SturmMatrix::new(&vec![1.0; n], &vec![-0.5; n - 1]).unwrap();
         let angle = |k: usize| std::f64::consts::PI * k as f64 / (n + 1) as f64;
         for how_many in [1, 3, 8, 17, 999] {
-            // Between the eigenvalues 1 − cos.
+            // Shifts between the eigenvalues 1 − cos(angle).
             let shift = |k: usize| 1.0 - ((angle(k) + angle(k + 1)) / 2.0).cos();
             let mut points: Vec<_> = (1..=how_many).map(|k| SturmPoint::new(shift(k))).collect();
             matrix.count(&mut points);

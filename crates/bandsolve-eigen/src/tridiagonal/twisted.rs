@@ -1,49 +1,51 @@
-//! Eigenvectors by twisted factorisations: in every SIMD lane a shift.
+//! Eigenvectors by twisted factorizations, with one shift per SIMD lane.
 //!
-//! Elimination of T − λI from above has the pivots p_k = d_k − λ − e²_{k−1} / p_{k−1}, from below q_k = d_k − λ − e²_k / q_{k+1}. Both meet in
-//! row k with γ_k = p_k + q_k − (d_k − λ). The vector z with z_k = 1, z_{j−1} = −(e_{j−1} / p_{j−1}) z_j above and
-//! z_{j+1} = −(e_j / q_{j+1}) z_j below has (T − λI) z = γ_k e_k: the k with the smallest |γ_k| is taken, and λ + γ_k / ‖z‖² is the Rayleigh
-//! quotient of z. All other rows hold to rounding, however large a pivot gets.
+//! Elimination of T − λI from above has the pivots p_k = d_k − λ − e²_{k−1} / p_{k−1}. Elimination from below has the pivots
+//! q_k = d_k − λ − e²_k / q_{k+1}. In row k, both meet with γ_k = p_k + q_k − (d_k − λ).
+//!
+//! Let z_k = 1, z_{j−1} = −(e_{j−1} / p_{j−1})·z_j above row k, and z_{j+1} = −(e_j / q_{j+1})·z_j below. Then (T − λI)·z = γ_k·e_k, and the
+//! Rayleigh quotient of z is λ + γ_k / ‖z‖². The method chooses the k with the smallest |γ_k|. All other rows hold up to rounding errors, even
+//! with large pivots.
 
 use bandsolve_kernel::{Job, Kernels, Lanes, Simd, dispatch};
 
-/// Vectors of shifts side by side.
+/// The number of SIMD vectors of shifts per job.
 const PACKS: usize = 2;
-/// Most shifts of a job.
+/// The maximum number of shifts per job.
 pub const MOST: usize = PACKS * 16;
-/// Added to a pivot that is smaller: far below the rounding of a matrix whose largest entry is in [1, 2).
+/// The smallest pivot. It is far below the rounding errors of a matrix whose largest entry is in [1, 2).
 const GUARD: f64 = f64::from_bits((1023 - 110) << 52);
-/// What is smaller is zero: numbers that decay further would become subnormal, which costs time.
+/// Smaller entries of a vector become zero. Otherwise decaying entries would become subnormal, which is slow.
 const FAINT: f64 = f64::from_bits((1023 - 900) << 52);
 
-/// Shifts that a call takes.
+/// The maximum number of shifts per call.
 pub fn twisted_lanes(simd: Simd) -> usize {
     PACKS * f64::lanes(simd)
 }
 
-/// Vectors for at most [`twisted_lanes`] shifts.
+/// The job that computes vectors for at most [`twisted_lanes`] shifts.
 pub struct TwistedVectors<'a> {
     pub diag: &'a [f64],
     pub off: &'a [f64],
-    /// λ, one a vector.
+    /// The shift λ of each vector.
     pub shifts: &'a [f64],
-    /// A row of n numbers a vector; they get norm 1.
+    /// The vectors of norm 1, one row of n numbers each.
     pub out: &'a mut [f64],
-    /// 2·n·[`twisted_lanes`] numbers.
+    /// Scratch memory of 2·n·[`twisted_lanes`] numbers.
     pub work: &'a mut [f64],
 }
 
-/// What is known of a vector.
+/// The residual of a vector, and the correction of its shift.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TwistedResult {
-    /// ‖(T − λI) z‖ / ‖z‖
+    /// The residual ‖(T − λI)·z‖ / ‖z‖.
     pub residual: f64,
-    /// γ / ‖z‖²: how far the Rayleigh quotient is from λ.
+    /// The Rayleigh quotient minus λ, which is γ / ‖z‖².
     pub correction: f64,
 }
 
 impl TwistedVectors<'_> {
-    /// Computes the vectors.
+    /// Compute the vectors.
     pub fn compute(self, simd: Simd) -> [TwistedResult; MOST] {
         dispatch::<f64, _>(simd, self)
     }
@@ -85,19 +87,22 @@ impl Job<f64> for TwistedVectors<'_> {
     }
 }
 
-/// What the passes have in common.
+/// The state that the passes share.
 struct Twist<'a, V> {
     diag: &'a [f64],
     off: &'a [f64],
     shift: [V; PACKS],
-    /// The smallest |γ|, with its sign, and its row.
+    /// The γ with the smallest modulus.
     gamma: [V; PACKS],
+    /// The row of this γ.
     row: [V; PACKS],
-    /// ‖z‖²
+    /// The squared norm ‖z‖².
     norm: [V; PACKS],
 }
 
 impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
+    /// Load the shifts.
+    ///
     /// # Safety
     /// `shifts` has [`PACKS`] vectors.
     #[inline(always)]
@@ -111,10 +116,10 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         Self { diag, off, shift, gamma: [V::splat(f64::MAX); PACKS], row: [zero; PACKS], norm: [zero; PACKS] }
     }
 
-    /// e_k / q_{k+1} to row k + 1 of `below`.
+    /// Eliminate from below, and write e_k / q_{k+1} to row k + 1 of `below`.
     ///
     /// # Safety
-    /// Room for n rows.
+    /// `below` has room for n rows.
     #[inline(always)]
     unsafe fn eliminate_upwards(&mut self, below: *mut f64) {
         let zero = V::splat(0.0);
@@ -131,10 +136,10 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         }
     }
 
-    /// e_k / p_k to row k of `above`; γ and its row.
+    /// Eliminate from above, write e_k / p_k to row k of `above`, and find γ and its row.
     ///
     /// # Safety
-    /// Room for n rows; `below` is what [`eliminate_upwards`](Self::eliminate_upwards) wrote.
+    /// `above` has room for n rows. [`eliminate_upwards`](Self::eliminate_upwards) wrote `below`.
     #[inline(always)]
     unsafe fn eliminate_downwards(&mut self, above: *mut f64, below: *const f64) {
         let (n, zero) = (self.diag.len(), V::splat(0.0));
@@ -145,7 +150,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
             for p in 0..PACKS {
                 let pivot = d - self.shift[p] - share[p];
                 let mut gamma = pivot;
-                // SAFETY: the caller's promise; row k + 1 is there if it is read.
+                // SAFETY: the caller's promise. Row k + 1 is read only if it exists.
                 unsafe {
                     if k + 1 < n {
                         gamma = e.neg_mul_add(V::load(below.add(((k + 1) * PACKS + p) * V::W)), pivot);
@@ -161,10 +166,10 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         }
     }
 
-    /// z of the twisted row and those above it, 0 below, in place of the ratios.
+    /// Replace the ratios by z in the twisted row and the rows above, and by 0 below.
     ///
     /// # Safety
-    /// `above` is what [`eliminate_downwards`](Self::eliminate_downwards) wrote.
+    /// [`eliminate_downwards`](Self::eliminate_downwards) wrote `above`.
     #[inline(always)]
     unsafe fn substitute_upwards(&mut self, above: *mut f64) {
         let zero = V::splat(0.0);
@@ -182,10 +187,10 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         }
     }
 
-    /// z of the rows below the twisted row, 0 in it and above, in place of the ratios.
+    /// Replace the ratios by z in the rows below the twisted row, and by 0 in the twisted row and above.
     ///
     /// # Safety
-    /// `below` is what [`eliminate_upwards`](Self::eliminate_upwards) wrote.
+    /// [`eliminate_upwards`](Self::eliminate_upwards) wrote `below`.
     #[inline(always)]
     unsafe fn substitute_downwards(&mut self, below: *mut f64) {
         let zero = V::splat(0.0);
@@ -193,7 +198,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         for k in 0..self.diag.len() {
             let row = V::splat(k as f64);
             for p in 0..PACKS {
-                // SAFETY: the caller's promise. Row 0 was not written, and is not used.
+                // SAFETY: the caller's promise. Row 0 is not written, and its value is not used.
                 unsafe {
                     let place = below.add((k * PACKS + p) * V::W);
                     let ratio = if k > 0 { V::load(place) } else { zero };
@@ -206,7 +211,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         }
     }
 
-    /// 1 in the twisted row, else `z`, or 0 for what is faint.
+    /// Return 1 in the twisted row, and otherwise `z`, or 0 if |z| is below [`FAINT`].
     #[inline(always)]
     fn next(&self, p: usize, k: usize, z: V) -> V {
         let twisted = V::splat(0.5).gt((V::splat(k as f64) - self.row[p]).abs());
@@ -214,7 +219,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         V::select(twisted, V::splat(1.0), seen)
     }
 
-    /// 1 / ‖z‖; residuals and corrections to `numbers`.
+    /// Return 1 / ‖z‖, and store residuals and corrections in `numbers`.
     #[inline(always)]
     fn results(&self, numbers: &mut [[f64; MOST]; 2]) -> [V; PACKS] {
         let mut scale = [V::splat(0.0); PACKS];
@@ -230,17 +235,17 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
     }
 }
 
-/// The pivot, or [`GUARD`] in place of one that is smaller.
+/// Replace a pivot with a modulus below [`GUARD`] by [`GUARD`].
 #[inline(always)]
 fn guarded<V: Lanes<Real = f64>>(pivot: V) -> V {
     let guard = V::splat(GUARD);
     V::select(guard.gt(pivot.abs()), guard, pivot)
 }
 
-/// (above + below) · scale of pack p, transposed: the first `lanes` lanes become rows.
+/// Write (above + below)·scale of pack p to `out`, transposed. The first `lanes` lanes become rows.
 ///
 /// # Safety
-/// Both hold n rows of [`PACKS`] vectors, `out` has `lanes` rows of n numbers.
+/// `above` and `below` have n rows of [`PACKS`] vectors. `out` has `lanes` rows of n numbers.
 #[inline(always)]
 unsafe fn gather<V: Lanes<Real = f64>>(
     (above, below): (*const f64, *const f64),

@@ -1,10 +1,11 @@
-//! Eigenvectors of a block: twisted factorisations, then orthogonalisation among close eigenvalues, and inverse iteration where
-//! eigenvalues agree to rounding. All is measured in the end.
+//! Eigenvectors of a block.
 //!
-//! Where many eigenvalues are close, and all are wanted, by divide and conquer instead.
+//! Vectors come from twisted factorizations. Vectors of close eigenvalues are then orthogonalized. If eigenvalues agree up to rounding errors,
+//! vectors come from inverse iteration. If all eigenvectors are wanted and many eigenvalues are close, they come from divide and conquer. The
+//! residuals of all vectors are computed at the end.
 //!
-//! Two vectors with residuals r_i, r_j have |z_iᵀ z_j| ≤ (r_i + r_j) / |λ_i − λ_j|. So only those whose eigenvalues are within
-//! [`WINDOW`]·‖T‖/n of each other are orthogonalised: for all others the residuals, which are measured, prove it.
+//! Two vectors with residuals r_i and r_j satisfy |z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|. Only vectors whose eigenvalues are within
+//! [`WINDOW`]·‖T‖/n of each other need orthogonalization. For all others, the residuals prove orthogonality.
 
 use super::block::CoupledRows;
 use super::divide::divided_vectors;
@@ -17,29 +18,30 @@ use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Eigenvalues this close, times ‖T‖/n, have their vectors orthogonalised.
+/// The largest distance of eigenvalues whose vectors are orthogonalized, in units of ‖T‖/n.
 const WINDOW: f64 = 2.0;
-/// Vectors of eigenvalues this close, times ‖T‖, are found one after the other on one thread.
+/// The largest distance of tied eigenvalues, in units of ‖T‖. One thread computes the vectors of tied eigenvalues one after the other.
 const TIED: f64 = 1e-6;
-/// Residuals, times ε‖T‖ (1 + √n/8), that are good at once: an eigenvalue that errs by ε‖T‖ gives a vector of equal entries a γ of √n
-/// times as much, which disturbs all other vectors alike, each by ε‖T‖.
+/// The largest residual of a vector that needs no correction, in units of ε·‖T‖·(1 + √n/8).
+///
+/// The factor √n has this reason: if the eigenvalue has an error of ε·‖T‖ and all entries of the vector are equal, γ is √n times as large.
 const GOOD: f64 = 2.0;
-/// Of a vector of norm 1 at least so much must be left when others were subtracted.
+/// The smallest norm that projections may leave of a vector of norm 1.
 const LEFT: f64 = 0.5;
-/// Rows from which on divide and conquer may be faster.
+/// The smallest number of rows for divide and conquer.
 const DIVIDED_FROM: usize = 64;
-/// Vectors of a piece of the spectrum, about.
+/// The approximate number of vectors in a piece of the spectrum.
 const PIECE: usize = 32;
-/// One in so many eigenvalues that is tied to the next makes divide and conquer faster.
+/// Divide and conquer is faster if at least one eigenvalue in this many is tied to the next.
 const CLUSTERED: usize = 8;
 
-/// Vectors of a block, a row each, and their largest residual ‖(T − λI) z‖ / ‖T‖.
+/// The vectors of a block, one per row, and their largest residual ‖(T − λI)·z‖ / ‖T‖.
 pub struct BlockVectors {
     pub rows: Vec<f64>,
     pub residual: f64,
 }
 
-/// Vectors of ascending scaled eigenvalues of a block.
+/// Compute the eigenvectors of a block for its scaled eigenvalues, which are in ascending order.
 pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors> {
     let n = block.n();
     if n == 1 || values.is_empty() {
@@ -56,17 +58,17 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors
     let mut rows = zeroed(n.saturating_mul(values.len()))?;
     let pieces = pieces(block, values)?;
     let largest = AtomicU64::new(0);
-    // Bits of numbers that are not negative have their order; NaN is above all.
+    // Non-negative numbers have the same order as their bits. NaN is above all numbers.
     let note = |residual: f64| largest.fetch_max(residual.to_bits(), Ordering::Relaxed);
     search.each(&pieces, &mut rows, &|piece, rows| search.compute(piece, rows).map(|residual| _ = note(residual)))?;
-    // Across the ends of pieces overlaps are small, so the order does not matter to rounding.
+    // Inner products across the ends of pieces are small, so the order of these projections matters only at the level of rounding errors.
     for piece in pieces.iter().skip(1) {
         note(search.across(piece.start, &mut rows));
     }
     Ok(BlockVectors { rows, residual: f64::from_bits(largest.into_inner()) / block.norm() })
 }
 
-/// Pieces of the spectrum that end where eigenvalues are not tied.
+/// Cut the spectrum into pieces that end between eigenvalues that are not tied.
 fn pieces(block: &CoupledRows, values: &[f64]) -> Result<Vec<Range<usize>>> {
     let tied = TIED * block.norm();
     let (mut pieces, mut first) = (Vec::new(), 0);
@@ -87,7 +89,7 @@ struct VectorSearch<'a> {
 }
 
 impl VectorSearch<'_> {
-    /// Whether all eigenvalues are wanted, and many are close to the next.
+    /// Whether all eigenvalues are wanted, and many are tied to the next.
     fn is_clustered(&self) -> bool {
         let tied = TIED * self.block.norm();
         let close = self.values.windows(2).filter(|pair| pair[1] - pair[0] <= tied).count();
@@ -95,7 +97,7 @@ impl VectorSearch<'_> {
         n >= DIVIDED_FROM && self.values.len() == n && close * CLUSTERED >= n
     }
 
-    /// Calls `work` for every piece with its rows, on all threads.
+    /// Call `work` for each piece with its rows, on all threads.
     fn each(
         &self,
         pieces: &[Range<usize>],
@@ -111,7 +113,7 @@ impl VectorSearch<'_> {
         left.and(right)
     }
 
-    /// Vectors of a piece, orthogonal to each other; the largest residual.
+    /// Compute orthogonal vectors for a piece. Returns the largest residual.
     fn compute(&self, piece: Range<usize>, rows: &mut [f64]) -> Result<f64> {
         let n = self.block.n();
         let mut shifts = copied(&self.values[piece.clone()])?;
@@ -128,7 +130,7 @@ impl VectorSearch<'_> {
             let mut own = [0.0; MOST];
             own.iter_mut().zip(some).for_each(|(own, k)| *own = shifts[*k]);
             let out = &mut out[..n * some.len()];
-            // Once more is enough: a correction squares the error.
+            // One repetition is enough, because a correction squares the error.
             _ = self.twist(&mut own[..some.len()], out, &mut work);
             for (k, vector) in some.iter().zip(out.chunks_exact(n)) {
                 rows[k * n..][..n].copy_from_slice(vector);
@@ -138,14 +140,14 @@ impl VectorSearch<'_> {
         Ok(self.largest_residual(piece, rows))
     }
 
-    /// Vectors of some shifts, and which of them will gain from the corrected shifts.
+    /// Compute vectors for these shifts, and correct the shifts. Returns which vectors improve with the corrected shift.
     fn twist(&self, shifts: &mut [f64], out: &mut [f64], work: &mut [f64]) -> [bool; MOST] {
         let CoupledRows { diag, off, .. } = self.block;
         let results = TwistedVectors { diag, off, shifts, out, work }.compute(self.simd);
         let (norm, good) = (self.block.norm(), self.good());
         let mut gains = [false; MOST];
         for (k, (shift, result)) in shifts.iter_mut().zip(&results).enumerate() {
-            // A vector that has hardly anything of the eigenvalue has a large correction, or one that is NaN.
+            // If the vector has almost no component along the eigenvector, the correction is large or NaN, so ignore it.
             if result.residual > good && result.correction.abs() <= 1e-8 * norm {
                 *shift += result.correction;
                 gains[k] = true;
@@ -154,20 +156,21 @@ impl VectorSearch<'_> {
         gains
     }
 
-    /// Makes a vector of a piece orthogonal to those before it, anew where too little of it is left
-    /// or its residual has become large.
+    /// Orthogonalize a vector of a piece against the vectors before.
+    ///
+    /// If too little of the vector is left, or its residual is too large, compute it again by inverse iteration.
     fn orthogonalize(&self, piece: &Range<usize>, k: usize, rows: &mut [f64]) -> Result<()> {
         let n = self.block.n();
         let value = self.values[piece.start + k];
         let before = (0..k).rev().take_while(|j| value - self.values[piece.start + j] < self.window).count();
         let (others, own) = rows.split_at_mut(k * n);
         let (others, own) = (&others[(k - before) * n..], &mut own[..n]);
-        // Residuals of those before it, which come in where it is not orthogonal to them, must not add up.
+        // Projections add residuals of the earlier vectors to this vector. Check its residual, so that they do not accumulate.
         if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
             return Ok(());
         }
         for attempt in 0..4 {
-            // At a little distance from all of a cluster it amplifies those of its vectors alike that the shift tells apart.
+            // A shift at a small distance from a cluster amplifies all vectors of the cluster equally.
             let apart = 2.0 * f64::EPSILON * self.block.norm() * attempt as f64;
             let iteration = InverseIteration::new(self.block, value + apart)?;
             iteration.start((piece.start + k, attempt), own);
@@ -182,23 +185,23 @@ impl VectorSearch<'_> {
         Ok(())
     }
 
-    /// Norms of residuals that are good.
+    /// The largest residual of a vector that needs no correction.
     fn good(&self) -> f64 {
         GOOD * f64::EPSILON * self.block.norm() * (1.0 + (self.block.n() as f64).sqrt() / 8.0)
     }
 
-    /// ‖(T − λI) z‖
+    /// Compute the residual ‖(T − λI)·z‖.
     fn residual(&self, value: f64, row: &[f64]) -> f64 {
         let CoupledRows { diag, off, .. } = self.block;
         dispatch::<f64, _>(self.simd, ResidualNorm { diag, off, shift: value, row })
     }
 
-    /// Subtracts from `own` its projections on `others`, and scales it to norm 1: how much of it was left.
+    /// Subtract from `own` its projections on `others`, and scale it to norm 1. Returns the norm before scaling.
     fn project(&self, others: &[f64], own: &mut [f64]) -> f64 {
         dispatch::<f64, _>(self.simd, Projection { others, own })
     }
 
-    /// Makes the vectors that begin a piece orthogonal to those before it; the largest residual of these.
+    /// Orthogonalize the first vectors of a piece against the previous piece. Returns their largest residual.
     fn across(&self, start: usize, rows: &mut [f64]) -> f64 {
         let n = self.block.n();
         let near = |k: usize, j: usize| self.values[k] - self.values[j] < self.window;
@@ -212,7 +215,7 @@ impl VectorSearch<'_> {
         self.largest_residual(start..end, &rows[start * n..end * n])
     }
 
-    /// The largest ‖(T − λI) z‖ of a piece, NaN if one is.
+    /// The largest ‖(T − λI)·z‖ of a piece, or NaN if one of them is NaN.
     fn largest_residual(&self, piece: Range<usize>, rows: &[f64]) -> f64 {
         let pairs = self.values[piece].iter().zip(rows.chunks_exact(self.block.n()));
         pairs
@@ -221,7 +224,7 @@ impl VectorSearch<'_> {
     }
 }
 
-/// Gram–Schmidt of one vector against rows that are orthogonal.
+/// The job that orthogonalizes one vector against orthogonal rows by Gram–Schmidt.
 struct Projection<'a> {
     others: &'a [f64],
     own: &'a mut [f64],
@@ -232,7 +235,7 @@ impl Job<f64> for Projection<'_> {
     #[inline(always)]
     fn run<V: Lanes<Real = f64>>(self) -> f64 {
         let mut left = 1.0;
-        // Twice, where something was subtracted that is more than rounding.
+        // Repeat if the first pass subtracted more than rounding errors.
         for _ in 0..2 {
             let mut subtracted = 0.0;
             for other in self.others.chunks_exact(self.own.len()) {
@@ -252,7 +255,7 @@ impl Job<f64> for Projection<'_> {
     }
 }
 
-/// ‖(T − λI) z‖ in scaled numbers.
+/// The job that computes ‖(T − λI)·z‖ in scaled numbers.
 struct ResidualNorm<'a> {
     diag: &'a [f64],
     off: &'a [f64],
@@ -268,7 +271,7 @@ impl Job<f64> for ResidualNorm<'_> {
         let mut sum = V::splat(0.0);
         let shift = V::splat(self.shift);
         let whole = (n - 2) / V::W * V::W;
-        // SAFETY: rows 1 … `whole`, which have a row before and a row after them.
+        // SAFETY: rows 1 … `whole` each have a row before and a row after.
         unsafe {
             for k in (1..1 + whole).step_by(V::W) {
                 let (d, own) = (V::load(self.diag.as_ptr().add(k)), V::load(z.as_ptr().add(k)));

@@ -8,10 +8,10 @@ use crate::matrix::{Blocks, MatrixSource};
 use crate::sparse::Rhs;
 use bandsolve::{Method, Op, Result};
 
-/// Levels that the kernel for systems which fit the whole device knows (`card.cuh`).
+/// Maximum number of levels of the kernel for systems that fit on the whole device (`card.cuh`).
 const MOST_LEVELS: usize = 5;
 
-/// A system that fits the shared memory of the whole device, as the kernel sees it (`card.cuh`).
+/// A system that fits in the shared memory of the whole device, in the form that the kernel uses (`card.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Card {
@@ -24,7 +24,8 @@ struct Card {
 }
 
 impl<T: DeviceScalar> DeviceSolver<T> {
-    /// Hands the kernels to the stream: x is solved for, and what is found out about it is in `found`, errors in the peaks of level 0.
+    /// Enqueue the kernels that compute x. They write the measurements to `found`, and the errors to the peaks of level
+    /// 0.
     pub(crate) fn enqueue(&mut self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         self.found.clear(self.plan.options().verify)?;
         match (self.route, source, rhs) {
@@ -39,7 +40,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
     }
 
-    /// One right-hand side after the other: pivots and the way down, then the way up.
+    /// Solve for one right-hand side after the other: pivots and the downward pass, then the upward pass.
     fn enqueue_scan(&mut self, source: Blocks, rhs: DeviceColumns, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, peaks, suspects) = (self.cuts[0].0, self.peaks(0), self.found.suspects_at());
         let (device, step) = (self.device.clone(), self.step());
@@ -55,16 +56,17 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let x = DeviceColumns { first: x.address(), step: self.step() };
         let nowhere = DeviceColumns { first: 0, step: 0 };
         let arguments = Arguments::new(&cut).with(source).with(rhs).with(x).with(nowhere).with(peaks);
-        // SAFETY: what the kernel takes; the arrays were looked at by `source` and `start`.
+        // SAFETY: these are the kernel's arguments, and `source` and `start` checked the arrays.
         unsafe { arguments.launch(&self.device, &format!("residual_{}_1", T::NAME), self.blocks_by_rows(), 0) }
     }
 
-    /// A thread, or a block of them, each system.
+    /// Solve a batch with one thread, or one thread block, per system.
     fn enqueue_batch(&self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, kind) = &self.cuts[0];
         let x = DeviceColumns { first: x.address(), step: self.step() };
         let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
-        // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
+        // SAFETY: these are the kernels' arguments. The arrays have the lengths of the cut, and `source` and `start`
+        // checked them.
         unsafe {
             if self.route == Route::Cyclic {
                 let arguments = arguments.with(self.peaks(0)).with(self.rule());
@@ -83,7 +85,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
     }
 
-    /// In one launch: the rows stay on chip while the coarse system is solved.
+    /// Solve in one launch. The rows remain on chip while the coarse system is solved.
     fn enqueue_card(&mut self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let shape = self.step();
         let last = self.levels.len();
@@ -100,15 +102,16 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let arguments = rhs.with(source.with(Arguments::default().with(all)).0).0;
         let arguments = arguments.with(DeviceColumns { first: x.address(), step: shape }).with(rule);
         let name = format!("card_{}_{}", T::NAME, self.block);
-        // SAFETY: what the kernel takes; the arrays are as long as the cuts say, or were looked at by `source` and `start`.
+        // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cuts, or `source` and `start`
+        // checked them.
         unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
     }
 
-    /// Level by level.
+    /// Solve level by level.
     fn enqueue_levels(&self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let last = self.levels.len();
         let x = DeviceColumns { first: x.address(), step: self.step() };
-        // What is solved on level k: matrix, right-hand sides, and where the solution goes.
+        // The system of level k: its matrix, its right-hand sides, and where the solution goes.
         let system = |k: usize| {
             if k == 0 {
                 return (source, rhs, x);
@@ -147,7 +150,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(())
     }
 
-    /// Launches a kernel for partitions that are a block of threads each, with so many right-hand sides in shared memory.
+    /// Launch a kernel with one thread block per partition and the given number of right-hand sides in shared memory.
     fn launch_spike(
         &self,
         kernel: &str,
@@ -159,12 +162,13 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let (cut, kind) = &self.cuts[0];
         let arguments = tail(rhs.with(source.with(Arguments::new(cut)).0).0);
         let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.lines_bytes(cut.m as usize, on_chip));
-        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
+        // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cut, or `source` and `start`
+        // checked them.
         unsafe { arguments.launch(&self.device, &format!("{kernel}_{}", T::NAME), blocks, shared) }
     }
 
-    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, right-hand
-    /// sides, and a tail.
+    /// Launch a kernel for the partitions of a level. Its arguments are the cut, the matrix if the kernel needs it,
+    /// right-hand sides, and a tail.
     fn launch(
         &self,
         kernel: &str,
@@ -174,7 +178,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
         let (cut, kind) = &self.cuts[level];
-        // Kernels with factors exist for one right-hand side on chip.
+        // Kernels with stored factors exist only for one right-hand side on chip.
         let kind = if kernel.ends_with("factored") { KernelKind { on_chip: 1, ..*kind } } else { *kind };
         let KernelKind { block, on_chip, .. } = kind;
         let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(on_chip);
@@ -186,18 +190,19 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let (arguments, rhs_ending) = rhs.with(arguments);
         let name = format!("{kernel}_{}_{block}_{on_chip}{ending}{rhs_ending}", T::NAME);
         let size = (blocks, self.threads);
-        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
+        // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cut, or `source` and `start`
+        // checked them.
         unsafe { tail(arguments).launch_blocks(&self.device, &name, size, shared(&kind, cut)) }
     }
 
-    /// Blocks of threads of a kernel with a thread for every number of x.
+    /// The number of thread blocks of a kernel with one thread per entry of x.
     pub(super) fn blocks_by_rows(&self) -> usize {
         self.cuts[0].0.rows.div_ceil(THREADS) as usize * self.columns()
     }
 }
 
-/// Bytes of shared memory that a block of threads takes for a system that the device solves in one launch, and memory for what
-/// its blocks meet at; `None` if not all of them can run at the same time.
+/// The bytes of shared memory per thread block for a system that the device solves in one launch, and memory for its
+/// barrier. `None` if not all thread blocks can run at the same time.
 pub(super) fn fits_card<T: DeviceScalar>(
     device: &Device,
     levels: &[(DeviceCut, KernelKind)],
@@ -210,7 +215,7 @@ pub(super) fn fits_card<T: DeviceScalar>(
     let rest = below.iter().enumerate().map(bytes).max().unwrap_or(0);
     let shared = top.1.substitute_bytes(&top.0) + rest;
     let limits = device.limits();
-    // Blocks of threads that any kernel could have there.
+    // The maximum number of thread blocks of any kernel on this device.
     let most = limits.multiprocessors * limits.shared_per_multiprocessor / shared;
     if levels.len() > MOST_LEVELS || shared > limits.shared_per_block || top.0.spans as usize > most {
         return Ok(None);

@@ -5,18 +5,19 @@ use crate::launch::Peaks;
 use bandsolve::{ACCEPTED_AT_ONCE, Result, good};
 use core::f64::consts::SQRT_2;
 
-/// Bytes before all else: how many rows are bad, and whether the largest |x| was changed.
+/// Bytes of the counts at the start: the number of inaccurate rows, and whether the largest |x| changed.
 const COUNTS: usize = 8;
-/// Bytes of a bad row: its column, and its number.
+/// Bytes of an inaccurate row in the list: its column, and its number.
 const ENTRY: usize = 8;
 
-/// Memory for the systems that may be singular, for the peaks of every level, and for the bad rows of the first.
+/// Memory for flags of systems that may be singular, for the peaks of every level, and for the inaccurate rows of the
+/// first level.
 #[derive(Debug)]
 pub(crate) struct SingularSystems {
     memory: DeviceVec<u8>,
-    /// Bytes before the peaks: counts, and a bit for each system that may be singular.
+    /// Bytes before the peaks: the counts, and one bit for each system that may be singular.
     head: usize,
-    /// Of factors that are kept: these bits as their elimination has found them.
+    /// These bits as the elimination set them, if factors are stored.
     kept: Option<DeviceVec<u8>>,
     /// Bytes of the peaks.
     peaks: usize,
@@ -27,15 +28,15 @@ pub(crate) struct SingularSystems {
 /// The measurements of a solution.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// Backward errors of every column, but for the bad rows.
+    /// Backward errors of every column, without the inaccurate rows in the list.
     pub errors: Vec<f64>,
-    /// Upper bounds of the reciprocal condition, from every column ([`rconds`]).
+    /// Upper bounds of the reciprocal condition number, from every column ([`rconds`]).
     pub rconds: Vec<f64>,
-    /// Systems that may be singular, whatever their errors are.
+    /// Systems that may be singular. Their errors do not matter.
     pub suspects: Vec<usize>,
-    /// Rows whose error is not accepted.
+    /// Number of rows whose error is not accepted.
     pub bad: usize,
-    /// The largest |x|, to which errors are relative, was changed since they were measured.
+    /// Whether the largest |x| changed since the errors, which are relative to it, were measured.
     pub changed: bool,
 }
 
@@ -44,14 +45,14 @@ impl Verdict {
         self.suspects.is_empty() && self.bad == 0 && !self.changed && self.errors_are_good::<T>()
     }
 
-    /// Whether all is good but for what is to be mended yet.
+    /// Whether all columns are accurate, except for the rows that local repair will change.
     pub fn errors_are_good<T: DeviceScalar>(&self) -> bool {
         self.errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>())
     }
 }
 
 impl SingularSystems {
-    /// Memory for so many levels, and columns of so many rows of so many systems.
+    /// Memory for `levels` levels with the given columns, rows and systems.
     pub fn new<T: DeviceScalar>(
         device: &Device,
         levels: usize,
@@ -68,7 +69,7 @@ impl SingularSystems {
         self.memory.len() + self.kept.as_ref().map_or(0, DeviceVec::len)
     }
 
-    /// Forgets everything but what the factors are; what nobody verifies need not be forgotten.
+    /// Reset the measurements, except for those of stored factors. Without verification, the peaks need no reset.
     pub fn clear(&mut self, verify: bool) -> Result<()> {
         let end = self.head + if verify { self.peaks } else { 0 };
         self.memory.slice_mut(..end).clear()?;
@@ -78,12 +79,12 @@ impl SingularSystems {
         }
     }
 
-    /// Forgets the bad rows.
+    /// Empty the list of inaccurate rows.
     pub fn clear_bad(&mut self) -> Result<()> {
         self.memory.slice_mut(..COUNTS).clear()
     }
 
-    /// What elimination has found out about systems is kept with their factors.
+    /// Store the flags of the elimination together with the factors.
     pub fn keep_suspects(&mut self, device: &Device) -> Result<()> {
         let mut kept = device.zeros(self.head - COUNTS)?;
         kept.slice_mut(..).copy_from(self.memory.slice(COUNTS..self.head))?;
@@ -91,17 +92,17 @@ impl SingularSystems {
         Ok(())
     }
 
-    /// Where systems that may be singular are noted, a bit each.
+    /// Address of the flags of systems that may be singular, one bit each.
     pub fn suspects_at(&self) -> u64 {
         self.memory.slice(COUNTS..).address()
     }
 
-    /// Systems that may be singular.
+    /// The systems that may be singular.
     pub fn suspects(&self) -> Result<Vec<usize>> {
         Ok(ones(&self.memory.slice(COUNTS..self.head).download()?))
     }
 
-    /// The peaks of a level; of the first also the bad rows, if they are wanted.
+    /// The peaks of a level. With `list`, those of the first level include the list of inaccurate rows.
     pub fn peaks<T: DeviceScalar>(&self, level: usize, columns: usize, list: bool) -> Peaks {
         let before = self.head + level * Peaks::KINDS * columns * T::REAL_BYTES;
         let peaks = Peaks::at(self.memory.slice(before..).address(), columns, T::REAL_BYTES);
@@ -113,12 +114,12 @@ impl SingularSystems {
         Peaks { bad: at(0), rows: at(self.head + self.peaks), limit, room: self.room as u32, ..peaks }
     }
 
-    /// The peaks of the first level, as bytes.
+    /// The peaks of the first level as bytes.
     pub fn first<T: DeviceScalar>(&self, columns: usize) -> DeviceSlice<'_, u8> {
         self.memory.slice(self.head..self.head + Peaks::KINDS * columns * T::REAL_BYTES)
     }
 
-    /// What was found out about the first level.
+    /// The measurements of the first level.
     pub fn verdict<T: DeviceScalar>(&self, columns: usize) -> Result<Verdict> {
         let bytes = self.memory.slice(..self.head + Peaks::KINDS * columns * T::REAL_BYTES).download()?;
         let ([bad, changed], suspects) = (pair(&bytes), ones(&bytes[COUNTS..self.head]));
@@ -126,7 +127,7 @@ impl SingularSystems {
         Ok(Verdict { errors, rconds, suspects, bad: bad as usize, changed: changed != 0 })
     }
 
-    /// Columns and numbers of so many bad rows, in order; none if there are more than were listed.
+    /// The columns and numbers of `count` inaccurate rows, in order. `None` if the list is too short for them.
     pub fn bad_rows(&self, count: usize) -> Result<Option<Vec<[u32; 2]>>> {
         if count > self.room {
             return Ok(None);
@@ -144,14 +145,14 @@ fn pair(bytes: &[u8]) -> [u32; 2] {
     [0, 4].map(|at| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
 }
 
-/// Numbers of the bits that are set.
+/// The indices of the bits that are set.
 fn ones(bytes: &[u8]) -> Vec<usize> {
     let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
     set.flat_map(|(k, byte)| (0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| 8 * k + bit)).collect()
 }
 
-/// Backward errors of every column, from their peaks; infinite where x is so much larger than the right-hand side that a pivot that
-/// was zero is the likely cause.
+/// The backward errors of every column, from the peaks. The error is infinite if x is so much larger than the
+/// right-hand side that a zero pivot is the likely cause.
 pub(crate) fn errors<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
     let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read::<T>(peaks, kind));
     for ((error, size), rhs) in errors.iter_mut().zip(sizes).zip(rhs) {
@@ -162,8 +163,10 @@ pub(crate) fn errors<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
     errors
 }
 
-/// Upper bounds of the reciprocal condition, from every column, if rows were scaled: with Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ is at least
-/// ‖x‖∞ / max_i(|d_i|/s_i). Of scaled rows s_i is 1 at least, of complex ones 1/√2.
+/// Upper bounds of the reciprocal condition number, from every column. They require scaled rows.
+///
+/// With Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / max_i(|d_i|/s_i). For scaled rows, s_i is at least 1, or 1/√2 if
+/// complex.
 pub(crate) fn rconds<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
     let [sizes, rhs] = [1, 2].map(|kind| read::<T>(peaks, kind));
     rhs.iter().zip(sizes).map(|(rhs, size)| rcond::<T>(*rhs, size)).collect()

@@ -8,13 +8,14 @@ use crate::device::DeviceScalar;
 use crate::launch::{Arguments, DeviceColumns, PivotOptions};
 use bandsolve::Result;
 
-/// How often windows are mended: those that overlap one after the other, and what has become bad beside one.
+/// Maximum number of rounds. Overlapping windows need several rounds, and so do rows next to a window that become
+/// inaccurate.
 const ROUNDS: usize = 4;
-/// Rows that lie between two windows at least, which are mended at the same time: they are measured by both.
+/// Minimum number of rows between two windows in the same round. Both windows measure the errors of these rows.
 const BETWEEN: u32 = 2;
 
 impl<T: DeviceScalar> Pending<'_, T> {
-    /// Mends the bad rows; returns what is found out then. Rows that could not be mended still count as bad.
+    /// Repair the inaccurate rows, and return the new measurements. Rows that could not be repaired remain inaccurate.
     pub(super) fn mend(&mut self, mut found: Verdict) -> Result<Verdict> {
         let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
         let (cut, kind) = self.solver.cuts[0];
@@ -36,7 +37,7 @@ impl<T: DeviceScalar> Pending<'_, T> {
         Ok(found)
     }
 
-    /// Solves windows, columns and first block rows, for what their equations lack.
+    /// Solve windows for the residual. Each window is given by its column and its first block row.
     fn mend_windows(&self, windows: &[[u32; 2]], window: &DeviceCut) -> Result<()> {
         let solver = &*self.solver;
         let (cut, kind) = &solver.cuts[0];
@@ -52,20 +53,21 @@ impl<T: DeviceScalar> Pending<'_, T> {
             .with(PivotOptions { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
         let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
         let shared = KernelKind { on_chip: 1, ..*kind }.finish_bytes(window);
-        // SAFETY: what the kernel takes; windows are inside of the system, and far enough from one another.
+        // SAFETY: these are the kernel's arguments. The windows are inside the system, with sufficient distances.
         unsafe { arguments.launch(&solver.device, &name, windows.len(), shared) }?;
-        // The windows are read until then.
+        // The kernel reads the windows, so they must live until then.
         solver.device.synchronize()
     }
 }
 
-/// Windows around bad rows, which are in order, that can be mended at the same time, and the rows that are left for later.
+/// Choose windows around inaccurate rows, which are in order, for one round. Also returns the rows that are left for
+/// later rounds.
 fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 2]>, Vec<[u32; 2]>) {
     let block = window.rows / window.n;
     let (mut windows, mut later) = (Vec::<[u32; 2]>::new(), Vec::new());
     let mut rest = rows;
     while let Some(&[column, first]) = rest.first() {
-        // One window contains neighbouring inaccurate rows, with the same number of accurate rows on each side.
+        // One window contains neighboring inaccurate rows, with the same number of accurate rows on each side.
         let near = |row: &&[u32; 2]| row[0] == column && (row[1] - first) / block <= window.n / 2;
         let (group, after) = rest.split_at(rest.iter().take_while(near).count());
         let middle = (first + group[group.len() - 1][1]) / 2 / block;
@@ -85,7 +87,7 @@ fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 
     (windows, later)
 }
 
-/// Whether bad rows are listed, and mended.
+/// Whether inaccurate rows are listed and repaired.
 pub(super) fn mends(route: Route) -> bool {
     matches!(route, Route::Levels | Route::DeviceScan)
 }
@@ -99,7 +101,7 @@ mod tests {
     const LIMITS: Limits =
         Limits { shared_per_block: 48 << 10, shared_per_multiprocessor: 48 << 10, multiprocessors: 4, memory: 1 << 30 };
 
-    /// How a system is cut, and its windows.
+    /// The division of a system, and its windows.
     fn cuts(n: usize, block: usize, periodic: bool) -> (DeviceCut, DeviceCut) {
         let system = UncutSystem { n, rows: n * block, periodic, columns: 3, systems: 1 };
         let kind = KernelKind { block, on_chip: 1, bytes: 8 };
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn windows_that_would_meet_are_left_for_later() {
         let (cut, window) = cuts(1000, 1, false);
-        // Windows of 64 rows from 468, and from 534 at the earliest.
+        // Windows have 64 rows. The first one begins at row 468, and the second can begin at row 534 at the earliest.
         assert_eq!(choose(&[[0, 500], [0, 565]], &cut, &window), (vec![[0, 468]], vec![[0, 565]]));
         assert_eq!(choose(&[[0, 500], [0, 566]], &cut, &window), (vec![[0, 468], [0, 534]], vec![]));
         let corners = [[1, 0], [1, 999]];

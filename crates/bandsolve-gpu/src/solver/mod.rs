@@ -22,7 +22,8 @@ use found::{SingularSystems, Verdict};
 use route::Route;
 use std::sync::Arc;
 
-/// Block rows on a device: of a coarse system, whose solution replaces the right-hand sides, or of a part of a system.
+/// Block rows on a device: of a coarse system, in which the solution replaces the right-hand sides, or of a part of a
+/// system.
 #[derive(Debug)]
 pub(crate) struct DeviceRows<T> {
     pub bands: [DeviceVec<T>; 3],
@@ -30,13 +31,13 @@ pub(crate) struct DeviceRows<T> {
 }
 
 impl<T: DeviceScalar> DeviceRows<T> {
-    /// Memory for so many rows of blocks, and right-hand sides.
+    /// Memory for `rows` block rows with `n_rhs` right-hand sides.
     pub fn new(device: &Device, rows: usize, block: usize, n_rhs: usize) -> Result<Self> {
         let band = || device.zeros(rows * block * block);
         Ok(Self { bands: [band()?, band()?, band()?], rhs: device.zeros(rows * block * n_rhs)? })
     }
 
-    /// Where they are; right-hand sides `step` numbers apart.
+    /// The addresses of the arrays. Right-hand sides have the distance `step`.
     pub fn addresses(&self, step: u64) -> Coarse {
         let d = DeviceColumns { first: self.rhs.slice(..).address(), step };
         Coarse { arrays: self.bands.each_ref().map(|band| band.slice(..).address()), d }
@@ -45,13 +46,17 @@ impl<T: DeviceScalar> DeviceRows<T> {
 
 /// A solver for systems of one shape on a device.
 ///
-/// It solves tridiagonal systems (also periodic, and batches), block tridiagonal systems with at most 4 rows per block, and
-/// banded systems with at most 4 diagonals on each side. It owns the memory of the coarse systems. A solve allocates nothing,
-/// unless it needs refinement.
+/// The systems can be:
+///
+/// - tridiagonal, also periodic, and batches,
+/// - block tridiagonal with at most 4 rows per block,
+/// - banded with at most 4 diagonals on each side.
+///
+/// The solver owns the memory of the coarse systems. A solve allocates nothing, unless it needs refinement.
 ///
 /// # Cost
-/// For a tridiagonal system with one right-hand side and M = 31 rows per partition, in numbers per row: 8 reads and 1 write,
-/// and 2/31 of this for each further level; memory for 4·(2/31 + (2/31)² + …).
+/// For a tridiagonal system with one right-hand side and M = 31 rows per partition: 8 numbers read and 1 written per
+/// row, and 2/31 of this for each further level. The solver has memory for 4·(2/31 + (2/31)² + …) numbers per row.
 ///
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
@@ -61,19 +66,20 @@ pub struct DeviceSolver<T: DeviceScalar> {
     plan: Plan,
     route: Route,
     method: Method,
-    /// Threads of a block in the elimination.
+    /// Threads per block in the elimination.
     threads: u32,
     block: usize,
     most_columns: usize,
     /// The partitions of each level, with its kernels.
     cuts: Vec<(DeviceCut, KernelKind)>,
     levels: Vec<DeviceRows<T>>,
-    /// Factors of all levels except the last, if they are kept.
+    /// Factors of all levels except the last, if they are stored.
     factors: Vec<LevelFactors<T>>,
     /// Intermediate results of an interleaved batch.
     kept: DeviceVec<T>,
     found: SingularSystems,
-    /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
+    /// Bytes of shared memory for a solve in one launch, and the memory of the barrier of its thread blocks. `None` if
+    /// this is not possible.
     card: Option<(usize, DeviceVec<u32>)>,
     scan: Option<DeviceScan<T>>,
 }
@@ -81,9 +87,13 @@ pub struct DeviceSolver<T: DeviceScalar> {
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Allocate the memory to solve systems of the shape of the plan, with at most `n_rhs` right-hand sides.
     ///
-    /// The solver follows the method, pivoting, noise threshold, verification and partition rows of the plan. `Auto` is `Rpts`.
-    /// Scalar systems can also use `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal systems `SpikeCr`, open tridiagonal
-    /// systems `CfLu` and `ParallelDiagonalPivoting`, and contiguous batches `Cr` or `Pcr`, which are one hybrid method.
+    /// The solver follows the method, pivoting, noise threshold, verification and partition rows of the plan. `Auto` is
+    /// `Rpts`. Other methods are available for some systems:
+    ///
+    /// - scalar systems: `SpikeThomas` and `SpikeDiagonalPivoting`,
+    /// - tridiagonal systems: `SpikeCr`,
+    /// - open tridiagonal systems: `CfLu` and `ParallelDiagonalPivoting`,
+    /// - contiguous batches: `Cr` and `Pcr`, which are one hybrid method.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows or more; [`Error::Device`] if the memory cannot be
@@ -205,7 +215,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(pending)
     }
 
-    /// Looks at the length of an array of columns, called `what`, and gets ready for as many; returns how many there are.
+    /// Check the length of an array of columns with the name `what`, and prepare for them. Returns the number of
+    /// columns.
     pub(crate) fn prepare(&mut self, len: usize, what: &'static str) -> Result<usize> {
         let columns = self.shape().n_rhs(what, len)?;
         if columns > self.most_columns {
@@ -245,15 +256,16 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }))
     }
 
-    /// A report with these backward errors.
+    /// A report with the given backward errors.
     pub(crate) fn gathered(&self, errors: &[f64]) -> Report {
         let reason = format!("solved on {}", self.device.name());
         let verified = self.plan.options().verify.then_some(errors);
         Report::external(self.method, &reason, verified)
     }
 
-    /// The first column whose x is too large for an answer, and what is to be said of it; `rconds`: upper bounds of the reciprocal condition,
-    /// which hold where the device scales rows.
+    /// The first column whose x may have no correct digit, and the text for the report.
+    ///
+    /// `rconds` are upper bounds of the reciprocal condition number. They hold if the device scales rows.
     pub(crate) fn attention(&self, errors: &[f64], rconds: &[f64]) -> Option<(usize, Arc<str>)> {
         let epsilon = T::Real::EPSILON.to_f64();
         let scaled = self.plan.options().pivoting == Pivoting::ScaledPartial;
@@ -273,8 +285,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
         let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
-            let what = "banded matrices or interleaved batches, or systems of this method";
-            return Err(Error::Unsupported { method: "factors on a GPU", what });
+            let what = "this system with stored factors on a GPU; use `DeviceSolver::solve`";
+            return Err(Error::Unsupported { method: self.plan.asked_method().name(), what });
         };
         let mut source = top;
         self.found.clear(false)?;
@@ -286,7 +298,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
             let (blocks, name) =
                 (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
-            // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.
+            // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cut, or `source` checked
+            // them.
             unsafe { arguments.launch(&self.device, &name, blocks, one.reduce_bytes(&cut)) }?;
             self.factors.push(kept);
             source = Blocks::new(coarse.arrays, Op::Plain);
@@ -295,7 +308,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(Factored::new(self, a))
     }
 
-    /// Whether systems are solved level by level, a partition a lane.
+    /// Whether systems are solved level by level, with one partition per lane.
     pub(crate) fn partitions_are_lanes(&self) -> bool {
         self.route == Route::Levels && self.method != Method::SpikeCr
     }
@@ -311,7 +324,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         self.plan.shape().rows() as u64
     }
 
-    /// The peaks of a level, or none if nothing is to be verified.
+    /// The peaks of a level, or [`Peaks::NONE`] without verification.
     fn peaks(&self, level: usize) -> Peaks {
         match self.plan.options().verify {
             true => self.found.peaks::<T>(level, self.columns(), mend::mends(self.route)),
@@ -319,7 +332,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
     }
 
-    /// Columns of all systems.
+    /// The number of columns of all systems.
     fn columns(&self) -> usize {
         self.cuts[0].0.all_columns()
     }
@@ -348,7 +361,8 @@ pub(crate) fn largest<'a>(errors: impl IntoIterator<Item = &'a f64>) -> f64 {
     errors.into_iter().fold(0.0, |a: f64, b| if a >= *b || a.is_nan() { a } else { *b })
 }
 
-/// The plan of the host for systems that the device does not solve accurately enough, or that may be singular: the sequential pivoted method.
+/// The plan for a fallback on the host, with the sequential pivoted method. The host solves systems whose device
+/// solution is not accurate enough, and systems that may be singular.
 pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
     plan.with_shape(shape).method(Method::Pivoted)
 }
@@ -357,13 +371,13 @@ pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
 pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> PivotOptions {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;
-    // As `Exchange` in `panel.cuh` has it.
+    // The numbers of `Exchange` in `panel.cuh`.
     let exchange = match (plan.asked_method(), options.pivoting) {
         (Method::SpikeThomas, _) | (_, Pivoting::None) => 0,
         (Method::SpikeDiagonalPivoting, _) => 2,
         _ => 1,
     };
-    // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
+    // The threshold is defined for rows with a largest entry in [2, 4). Here the largest entry is in [1, 2).
     let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
     PivotOptions { exchange, scale_rows: scaled.into(), noise, suspects: found.suspects_at() }
 }

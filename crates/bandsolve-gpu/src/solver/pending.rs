@@ -22,7 +22,7 @@ pub struct Pending<'a, T: DeviceScalar> {
 }
 
 impl<'a, T: DeviceScalar> Pending<'a, T> {
-    /// A solve that may have been started.
+    /// A solve that has already been started by the caller, or is complete.
     pub(crate) fn new(
         solver: &'a mut DeviceSolver<T>,
         a: DeviceMatrix<'a, T>,
@@ -61,7 +61,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let fallback = errors.iter().any(|error| !(*error <= good));
         let said = if fallback { self.fall_back((&mut errors, &mut rconds), good)? } else { None };
         let said = [said, self.solver.attention(&errors, &rconds)].into_iter().flatten();
-        // All systems of a batch together are one right-hand side.
+        // The systems of a batch count as one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
         let by_column: Vec<f64> = (0..columns).map(|k| largest(errors[k..].iter().step_by(columns))).collect();
         let mut report = self.solver.gathered(&by_column);
@@ -83,8 +83,10 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(report)
     }
 
-    /// Takes out the systems that may be singular, whose errors then count as good; returns them. If there are no others, nothing is
-    /// left to be mended.
+    /// Remove the systems that may be singular from the measurements, so that their errors count as accurate. Returns
+    /// these systems.
+    ///
+    /// If no other systems exist, no row is left for local repair.
     fn set_aside(&self, found: &mut Verdict) -> Vec<usize> {
         let suspects = core::mem::take(&mut found.suspects);
         self.put(&mut found.errors, &suspects, 0.0);
@@ -94,26 +96,28 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         suspects
     }
 
-    /// Writes an error for all columns of some systems.
+    /// Write an error for all columns of some systems.
     fn put(&self, errors: &mut [f64], systems: &[usize], error: f64) {
         let columns = self.solver.cuts[0].0.columns as usize;
         systems.iter().for_each(|system| errors[system * columns..][..columns].fill(error));
     }
 
-    /// Where a row of a column is in x; columns of all systems are counted together.
+    /// The index in x of a row of a column. Columns are counted over all systems.
     fn place(&self, column: usize, row: usize) -> usize {
         let cut = self.solver.cuts[0].0;
         let (system, column) = (column / cut.columns as usize, column % cut.columns as usize);
         column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
     }
 
-    /// Refine with the same elimination while the error decreases; return the number of steps. `rconds`: upper bounds of the reciprocal condition.
+    /// Refine with the same elimination while the error decreases. Returns the number of steps.
+    ///
+    /// `rconds` are upper bounds of the reciprocal condition number.
     fn refine(&mut self, (errors, rconds): (&mut [f64], &mut [f64]), good: f64) -> Result<usize> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
         let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
         let mut found = device.zeros::<u8>(Peaks::KINDS * errors.len() * T::REAL_BYTES)?;
-        // Nothing is added yet, but the largest |x| found: mending may have changed it.
+        // Add zero, to compute the largest |x| again. The local repair may have changed it.
         self.correct(&dx, &found)?;
         let new = self.residual(&mut found, &mut rest)?;
         errors.copy_from_slice(&new.0);
@@ -136,7 +140,8 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(MAX_REFINEMENTS)
     }
 
-    /// Undo corrections that did not reduce the error, by column, or for an interleaved batch as a whole; return whether any correction did.
+    /// Undo corrections that did not reduce the error, by column, or for an interleaved batch as a whole. Returns
+    /// whether any correction did.
     fn keep_better(
         &mut self,
         (errors, rconds): (&mut [f64], &mut [f64]),
@@ -167,8 +172,8 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         Ok(helped)
     }
 
-    /// rest ← rhs − A·x, formed in twice the working precision, with the largest |x| from `found`; returns the backward errors, and upper
-    /// bounds of the reciprocal condition.
+    /// rest ← rhs − A·x in twice the working precision, with the largest |x| from `found`. Returns the backward errors,
+    /// and upper bounds of the reciprocal condition number.
     fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<(Vec<f64>, Vec<f64>)> {
         let solver = &*self.solver;
         let word = found.len() / Peaks::KINDS;
@@ -182,13 +187,13 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             .with(column(self.x.as_slice().address()))
             .with(column(rest.slice(..).address()))
             .with(peaks);
-        // SAFETY: what the kernel takes; all arrays are as long as x.
+        // SAFETY: these are the kernel's arguments, and all arrays have the length of x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
         let peaks = found.download()?;
         Ok((found::read::<T>(&peaks, 0), found::rconds::<T>(&peaks)))
     }
 
-    /// x ← x + dx; the largest |x| go to `found`.
+    /// x ← x + dx. The largest |x| go to `found`.
     fn correct(&mut self, dx: &DeviceVec<T>, found: &DeviceVec<u8>) -> Result<()> {
         let solver = &*self.solver;
         let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
@@ -197,12 +202,14 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             .with(column(dx.slice(..).address()))
             .with(column(self.x.as_slice().address()))
             .with(peaks);
-        // SAFETY: what the kernel takes; both arrays are as long as x.
+        // SAFETY: these are the kernel's arguments, and both arrays have the length of x.
         unsafe { arguments.launch(&solver.device, &format!("correct_{}", T::NAME), solver.blocks_by_rows(), 0) }
     }
 
-    /// Solves on the host, by the sequential pivoted method, the columns that are not good; returns the first whose x is too large for an
-    /// answer, and what is to be said of it. Of these columns `rconds` tell no more.
+    /// Solve the columns that are not accurate on the host, with the sequential pivoted method.
+    ///
+    /// Returns the first column whose x may have no correct digit, and the text for the report. `rconds` no longer
+    /// apply to the solved columns.
     fn fall_back(
         &mut self,
         (errors, rconds): (&mut [f64], &mut [f64]),
@@ -232,11 +239,11 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
                     (errors[column], rconds[column]) = (report.backward_error, f64::NAN);
                     said = said.or(report.attention.map(|text| (column, text)));
                 }
-                // In the layout of the caller.
+                // Report the index in the caller's layout.
                 Err(Error::NotFinite { array: "rhs", index }) => {
                     failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
                 }
-                // The systems follow each other.
+                // The systems are consecutive.
                 Err(Error::Singular { row }) => {
                     let system = column / self.solver.cuts[0].0.columns as usize;
                     failed = failed.and(Err(Error::Singular { row: system * rows + row }));
@@ -248,7 +255,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         failed.map(|()| said)
     }
 
-    /// Solves the system of a column on the host; `places`: where its rows are in x.
+    /// Solve the system of a column on the host. `places` are the indices of its rows in x.
     fn on_host(
         &self,
         plan: &Plan,
@@ -274,7 +281,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
                 let part = |array: &[T]| places.iter().map(|at| array[at % shape.rows()]).collect::<Vec<T>>();
                 solve_one(plan, &Tridiagonal::from_vecs(part(sub), part(diag), part(sup), false)?, op, rhs, x)
             }
-            _ => unreachable!("a matrix of the shape planned for"),
+            _ => unreachable!("the matrix has the shape of the plan"),
         }
     }
 }

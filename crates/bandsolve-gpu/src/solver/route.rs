@@ -5,7 +5,7 @@ use crate::device::{Device, DeviceScalar};
 use crate::tuned::Sizes;
 use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 
-/// Rows of the largest blocks.
+/// Maximum block size.
 const MOST_ROWS: usize = 4;
 
 /// The threads that solve a system.
@@ -28,9 +28,9 @@ pub enum Route {
 pub struct DevicePlan {
     pub method: Method,
     pub route: Route,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub block: usize,
-    /// Block rows of a system.
+    /// Number of block rows of a system.
     pub n: usize,
     pub systems: usize,
     shape: Shape,
@@ -64,7 +64,7 @@ impl DevicePlan {
             Method::SpikeCr if tridiagonal => (Method::SpikeCr, None),
             cyclic @ (Method::Cr | Method::Pcr) if contiguous => (cyclic, Some(Route::Cyclic)),
             scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => (scan, Some(Route::DeviceScan)),
-            _ => return unsupported("systems of this kind on a GPU"),
+            _ => return unsupported("systems of this kind on a GPU; use method auto"),
         };
         let route = route.unwrap_or(match shape {
             Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,

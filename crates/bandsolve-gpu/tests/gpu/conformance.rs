@@ -1,4 +1,4 @@
-//! The suite that the methods of the CPU go through, on an emulated device.
+//! The conformance tests of the CPU methods, on an emulated device.
 
 use bandsolve::{Banded, Complex32, Complex64, Factor, Method, Plan, Result, Tridiagonal, TridiagonalBatch};
 use bandsolve_gpu::{Device, DeviceScalar, Emulation, Order};
@@ -12,19 +12,19 @@ fn device() -> Device {
 }
 
 impl<T: DeviceScalar> Suite<T> for Emulated {
-    // What a device solves takes no threads of the host; its own run in another order each time.
+    // A solve on a device uses no threads of the host. The threads of the emulator run in a different order each time.
     const THREADS: &'static [usize] = &[7];
 
     fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
         if a.is_periodic() && matches!(plan.asked_method(), Method::CfLu | Method::ParallelDiagonalPivoting) {
-            // On devices, recurrences are of open systems.
+            // On devices, recurrences support open systems only.
             return Ok(Box::new(plan.factor(a)?));
         }
         Ok(Box::new(device().factor(plan, a)?))
     }
     fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
         if a.lower().max(a.upper()) > 4 {
-            // Wider bands are the host's.
+            // The host solves wider bands.
             return Ok(Box::new(plan.factor(a)?));
         }
         Ok(Box::new(device().factor(plan, a)?))

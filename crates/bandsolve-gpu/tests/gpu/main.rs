@@ -1,4 +1,4 @@
-//! The GPU crate on emulated devices.
+//! Tests of the GPU crate on emulated devices.
 
 mod conformance;
 mod mend;

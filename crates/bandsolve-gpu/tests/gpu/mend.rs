@@ -1,11 +1,11 @@
-//! Local repair: a few rows are solved again where the elimination was not stable enough, and nothing else.
+//! Local repair: only a few rows are solved again, where the elimination was not stable enough.
 
 use crate::oracle::ORDERS;
 use crate::reference::{Number, PivotOptions, Random, RealNumber, Row, solve};
 use bandsolve::{Complex32, Complex64, Layout, Op, Plan, RealScalar, Report, Scalar, Shape};
 use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation};
 
-/// A sum and what rounding has taken from it, of reals.
+/// A real sum and its rounding errors.
 fn subtract<R: RealNumber + RealScalar>([sum, rest]: [R; 2], a: R, x: R) -> [R; 2] {
     let product = a * x;
     let error = a.fused(x, -product);
@@ -30,7 +30,7 @@ fn rest<T: Number<Real: RealNumber>>(d: T, entries: &[T], x: &[T]) -> T {
     T::from_parts(re[0] + re[1], im[0] + im[1])
 }
 
-/// What a window of block rows that begins with `first` becomes.
+/// The solution of a window of block rows that begins with block row `first`.
 fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, count: usize) -> Vec<T> {
     let (n, b) = (rows.len(), rows[0].d.len());
     let rule = PivotOptions { exchange: true, diagonal: false, scale: true, noise: 0.0 };
@@ -49,7 +49,7 @@ fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, c
     dx.iter().zip(&x[first * b..]).map(|(dx, x)| *x + *dx).collect()
 }
 
-/// Solves on a device with threads in one of the orders, verified or not.
+/// Solve on a device with one of the thread orders, with or without verification.
 fn solved<T: Number<Real: RealNumber>>(given: &Random<T>, plan: &Plan, op: Op, order: usize) -> (Report, Vec<T>) {
     let device = Device::emulated(Emulation { order: ORDERS[order], seed: 7, ..Emulation::default() });
     let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
@@ -68,12 +68,13 @@ fn solved<T: Number<Real: RealNumber>>(given: &Random<T>, plan: &Plan, op: Op, o
     (report, x.download().unwrap())
 }
 
-/// Rows of x that differ.
+/// The rows in which two solutions differ.
 fn changed<T: Number>(x: &[T], y: &[T]) -> Vec<usize> {
     (0..x.len()).filter(|i| x[*i].bits() != y[*i].bits()).collect()
 }
 
-/// Random systems, until one has to be mended: returns its unverified and its mended solution, the same in every order.
+/// Try random systems until one needs local repair. Returns its unverified and its repaired solution, which is the same
+/// in every order.
 fn find<T: Number<Real: RealNumber>>(
     mut shape_of: impl FnMut(usize) -> Shape,
     block: usize,
@@ -104,10 +105,10 @@ fn find<T: Number<Real: RealNumber>>(
         }
         return (given, raw, x);
     }
-    panic!("no system had to be mended");
+    panic!("no system needed local repair");
 }
 
-/// Finds a window that explains, bit for bit, all that was mended.
+/// Find a window that explains all repaired rows, bit for bit.
 fn check<T: Number<Real: RealNumber>>(block: usize) {
     let shape = |n: usize| match block {
         1 => Shape::Tridiagonal { n, periodic: false },
@@ -137,7 +138,7 @@ fn check<T: Number<Real: RealNumber>>(block: usize) {
         assert!(first.is_some(), "{} blocks of {block}: rows {low} to {high} of {} differ", T::NAME, all.len());
         return;
     }
-    panic!("no system was mended by one window");
+    panic!("no system was repaired by a single window");
 }
 
 macro_rules! tests {

@@ -1,4 +1,4 @@
-//! The kernels against the same algorithms in Rust, bit for bit, in three orders of threads.
+//! Compare the kernels with the same algorithms in Rust, bit for bit, in three orders of threads.
 
 use crate::reference::{
     Line, Number, Panel, PivotOptions, Random, RealNumber, Row, random, solve, solve_alone, solve_by_minors,
@@ -8,7 +8,7 @@ use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealSc
 use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, DeviceTuning, DeviceVec, Emulation, Order, Pending};
 use std::collections::HashMap;
 
-/// What a check is about.
+/// The parameters of a check.
 #[derive(Clone, Copy)]
 struct Case {
     n: usize,
@@ -20,7 +20,8 @@ struct Case {
     method: Method,
     pivoting: Pivoting,
     noise: f64,
-    /// Added to the diagonal: with 4 a times block, the matrix is dominant enough for an answer that is good at once.
+    /// A number that is added to the diagonal. With 4 times the block size, the matrix is so dominant that no repair is
+    /// necessary.
     shift: f64,
 }
 
@@ -47,7 +48,7 @@ fn rule(case: Case) -> PivotOptions {
 }
 
 fn plan(shape: Shape, case: Case) -> Plan {
-    // What a noise threshold does is repaired where answers are verified.
+    // With verification, the effect of a noise threshold would be repaired.
     let plan = Plan::new(shape)
         .method(case.method)
         .pivoting(case.pivoting)
@@ -56,12 +57,12 @@ fn plan(shape: Shape, case: Case) -> Plan {
     case.m.map_or(plan.clone(), |m| plan.partition_rows(m))
 }
 
-/// A report on what was started, or what the kernels leave.
+/// The report of a started solve, or `None` if the unverified result of the kernels is wanted.
 fn answer<T: Number>(pending: Pending<'_, T>, raw: bool) -> Option<Result<Report>> {
     (!raw).then(|| pending.wait())
 }
 
-/// Solves on emulated devices in three orders, and compares with `expected`, which is given the rows of the partitions.
+/// Solve on emulated devices in three orders, and compare with `expected`, which receives the rows of the partitions.
 fn compare<T: Number>(
     what: &str,
     shape: Shape,
@@ -70,9 +71,9 @@ fn compare<T: Number>(
     solve: impl Fn(&Device, DeviceSolver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Result<Report>>,
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
-    // What was found, by how the system was cut.
+    // The solutions for each division into partitions.
     let mut found: HashMap<Vec<usize>, _> = HashMap::new();
-    // With many multiprocessors, systems of some thousand rows fit the device as a whole.
+    // With many multiprocessors, systems of a few thousand rows fit on the whole device.
     for (order, multiprocessors) in [(ORDERS[0], 1), (ORDERS[1], 1), (ORDERS[2], 1), (ORDERS[1], 64), (ORDERS[2], 64)] {
         let seed = case.n as u64;
         let device = Device::emulated(Emulation { order, seed, resident: 3, multiprocessors, ..Emulation::default() });
@@ -110,12 +111,12 @@ fn compare<T: Number>(
             let expected: Vec<_> = expected(&rows).into_iter().map(T::bits).collect();
             let suspect = suspect();
             let (found, mended, _) = solve_by(&plan, false);
-            // Where pivots are noise, the host may find none.
+            // If all pivots count as noise, the host may find no pivot.
             let fallback = found.unwrap().map_or(case.noise > 0.0, |report| report.fallback);
             assert!(fallback == suspect && (suspect || raw == mended), "{what}: {suspect}");
             let differs = raw.iter().zip(&expected).position(|(x, y)| x != y);
             assert!(raw == expected, "{what}: differs first at {differs:?}");
-            // Of an answer that was mended, refined, or found on the host, nothing more is asked than that it is good.
+            // A result after repair, refinement or fallback only needs to be accurate.
             assert!(case.shift < 4.0 || (!suspect && x == expected), "{what}");
         }
         let own = (report.map(|report| report.backward_error.to_bits()), x);
@@ -160,13 +161,13 @@ fn all_scans<T: Number<Real: RealNumber>>() {
         check_scan::<T>(method, 3000, 3, Op::ConjTranspose, 4.0);
         check_scan::<T>(method, 2000, 1, Op::Transpose, 0.0);
         check_scan::<T>(method, 1500, 1, Op::Plain, 0.0);
-        // Pivots of two rows, also across threads and tiles.
+        // 2×2 pivots, also across threads and tiles.
         let tile = 128 * thread_rows::<T>();
         for n in [tile - 1, tile, tile + 1, tile + 2, 3 * tile + 1, 5 * tile + 7] {
             check_scan::<T>(method, n, 1, Op::Plain, 0.0);
             check_scan::<T>(method, n, 1, Op::Transpose, 0.0);
         }
-        // More than a group of tiles.
+        // More than one group of tiles.
         check_scan::<T>(method, 40_000, 1, Op::Plain, 4.0);
         check_scan::<T>(method, 40_000, 1, Op::Plain, 1.0);
     }
@@ -194,27 +195,27 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
     let with_factors = |device: &Device, solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let mut factors = solver.factor(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
-        // The second time as the first.
+        // The second solve must give the same result as the first.
         _ = factors.solve(rhs, &mut *x);
         answer(factors.start(rhs, x).unwrap(), raw)
     };
     compare("factors", shape, case, &given.rhs, with_factors, expected);
 }
 
-/// A banded matrix in LAPACK's storage, or by diagonals.
+/// Check a banded matrix in LAPACK storage, or stored by diagonals.
 fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usize, by_diagonals: bool) {
     let Case { n, op, .. } = case;
     let block = lower.max(upper).max(1);
     let leading = lower + upper + 1;
     let shift = T::from_real(T::Real::from_f64(case.shift * block as f64));
     let entries = random::<T>(n * leading, (n + 10 * lower + upper) as u64);
-    // Entry (i, i + k), k from −lower to upper, as k + lower.
+    // Entry (i, i + k), with k from −lower to upper, is given by k + lower.
     let entry = |i: usize, k: usize| {
         let v = entries[i * leading + k];
         if k == lower { v + shift } else { v }
     };
     let inside = |i: usize, k: usize| i + k >= lower && i + k - lower < n;
-    // What is outside of the matrix is not read.
+    // Entries outside the matrix must not be read.
     let mut stored = vec![T::from_real(T::Real::from_f64(f64::NAN)); n * leading];
     for i in 0..n {
         for k in (0..leading).filter(|k| inside(i, *k)) {
@@ -310,7 +311,7 @@ fn all_blocks<T: Number<Real: RealNumber>>() {
     }
 }
 
-/// Batches: systems that a thread each solves, and those that a block of threads each, or the whole device, solves.
+/// Batches with one thread per system, with one thread block per system, and with the whole device for one system.
 fn all_batches<T: Number<Real: RealNumber>>() {
     let sizes = [(1, 1), (2, 5), (3, 40), (17, 33), (18, 2), (61, 70), (62, 3), (300, 3), (3000, 2)];
     for (n, systems) in sizes {

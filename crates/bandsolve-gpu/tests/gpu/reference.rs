@@ -1,4 +1,5 @@
-//! The algorithms of the kernels in Rust, as plain as can be: vectors of rows, and the same operations in the same order.
+//! The algorithms of the kernels in Rust, in the simplest form: vectors of rows, and the same operations in the same
+//! order.
 
 use bandsolve::{Complex32, Complex64, Op, RealScalar, Scalar};
 use bandsolve_gpu::DeviceScalar;
@@ -16,9 +17,10 @@ pub trait Number: DeviceScalar {
     fn bits(self) -> [u64; 2];
 }
 
-/// A real one.
+/// A real number.
 pub trait RealNumber: Copy + PartialOrd {
-    /// The rank of a number that is twice as large, less its own, and how many times that is between 1 and next to nothing.
+    /// The difference of the ranks of 2x and x, and the number of such differences between 1 and the limit for
+    /// vanishing pivots.
     const DOUBLING: u32;
     const NO_PIVOT: u32;
     fn fused(self, b: Self, c: Self) -> Self;
@@ -102,17 +104,17 @@ macro_rules! real {
 real!(f32, Complex32, u32, 23, 255, 127, 60, 18);
 real!(f64, Complex64, u64, 52, 2047, 1023, 500, 45);
 
-/// How pivots are chosen.
+/// The choice of pivots.
 #[derive(Clone, Copy)]
 pub struct PivotOptions {
     pub exchange: bool,
-    /// Pivots of two rows, of scalars.
+    /// Use 2×2 pivots, for scalars.
     pub diagonal: bool,
     pub scale: bool,
     pub noise: f64,
 }
 
-/// Rows of numbers, right-hand sides in the last column.
+/// Rows of numbers, with right-hand sides in the last column.
 pub type Panel<T> = Vec<Vec<T>>;
 
 /// B equations a·x₋ + b·x + c·x₊ = d.
@@ -151,12 +153,12 @@ thread_local! {
     static SUSPECT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether next to nothing was left of a pivot or an equation since this was asked last.
+/// Whether a pivot or an equation nearly vanished since the last call.
 pub fn suspect() -> bool {
     SUSPECT.replace(false)
 }
 
-/// The rank up to which numbers are next to nothing: of rows that are not scaled by their largest entry.
+/// The rank up to which numbers count as vanishing. For rows that are not scaled, it depends on their largest entry.
 fn nothing<'a, T: Number<Real: RealNumber>>(entries: impl IntoIterator<Item = &'a T>, rule: PivotOptions) -> u32 {
     let largest = entries.into_iter().map(|v| v.rank()).max().unwrap_or(0);
     let most = if rule.scale { T::from_real(T::Real::from_f64(1.0)).rank() } else { largest };
@@ -167,24 +169,24 @@ fn nothing_in<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) 
     nothing(rows.iter().flat_map(|row| [&row.a, &row.b, &row.c]).flatten().flatten(), rule)
 }
 
-/// Takes in an equation, or a pivot, by what is left of it.
+/// Check whether an equation or a pivot vanished, by its entries.
 fn see<'a, T: Number>(left: impl IntoIterator<Item = &'a T>, nothing: u32) {
     if left.into_iter().all(|v| v.rank() <= nothing) {
         SUSPECT.set(true);
     }
 }
 
-/// Takes in the equations of rows, by their blocks.
+/// Check whether the equations of some rows vanished, by their blocks.
 fn see_rows<T: Number, const K: usize>(blocks: [&Panel<T>; K], nothing: u32) {
     (0..blocks[0].len()).for_each(|r| see(blocks.iter().flat_map(|block| &block[r]), nothing));
 }
 
-/// Takes in the first k pivots.
+/// Check whether one of the first k pivots vanished.
 fn see_pivots<T: Number>(v: &Panel<T>, k: usize, nothing: u32) {
     (0..k).for_each(|k| see([&v[k][k]], nothing));
 }
 
-/// Eliminates the first k columns; row i becomes the pivot row of column i.
+/// Eliminate the first k columns. Row i becomes the pivot row of column i.
 fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: PivotOptions) {
     for k in 0..k {
         for row in v[k..].iter_mut().filter(|_| rule.noise > 0.0) {
@@ -208,7 +210,7 @@ fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: Pivo
     }
 }
 
-/// Solves the triangular system of the first n rows and columns.
+/// Solve the triangular system of the first n rows and columns.
 fn back_substitute<T: Number>(v: &[Vec<T>], n: usize) -> Vec<T> {
     let mut x = vec![T::ZERO; n];
     for k in (0..n).rev() {
@@ -234,7 +236,7 @@ struct Carried<T> {
     rhs: Vec<T>,
 }
 
-/// Eliminates x_{j−1}; returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
+/// Eliminate x_{j−1}. Returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
 fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptions) -> Panel<T> {
     let b = row.d.len();
     let mut chosen = rule;
@@ -244,7 +246,7 @@ fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptio
         let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
         let sigma = larger(larger(a, b), larger(c, next));
         let pair = !carried.taken && a * next * T::Real::from_f64(0.618_033_988_749_894_8) > near * sigma;
-        // Taken in any case, or in none.
+        // The row is taken always, or never.
         chosen.exchange = false;
         carried.taken = pair;
         chosen.diagonal = pair;
@@ -274,14 +276,14 @@ fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: PivotOptions) 
     let mut carried = Carried { taken: false, spike: a, near: b, next: c, rhs: d };
     let mut rows = rows.peekable();
     while let Some(row) = rows.next() {
-        // Where two sides meet, the larger candidate is the pivot.
+        // Where the two sides meet, the larger candidate is the pivot.
         let diagonal = rule.diagonal && rows.peek().is_some();
         eliminate(&mut carried, &row, PivotOptions { diagonal, ..rule });
     }
     carried
 }
 
-/// What is left of a partition for its first and its last unknowns.
+/// The remaining equations of a partition for its first and its last unknowns.
 fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> [Row<T>; 2] {
     let skip = usize::from(rows.len() > 1);
     let down = sweep(rows[skip..].iter().cloned(), rule);
@@ -300,7 +302,7 @@ fn solve_inside<T: Number<Real: RealNumber>>(
     [before, first, last, after]: [&[T]; 4],
     rule: PivotOptions,
 ) -> Vec<T> {
-    // Where two sides meet, the larger candidate is the pivot.
+    // Where the two sides meet, the larger candidate is the pivot.
     let larger = PivotOptions { diagonal: false, ..rule };
     let (n, b) = (rows.len(), rows[0].d.len());
     let mut x = vec![first.to_vec(); n];
@@ -344,7 +346,7 @@ fn solve_inside<T: Number<Real: RealNumber>>(
     x.concat()
 }
 
-/// The two block rows that are left in the end.
+/// Solve the last two block rows.
 fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: PivotOptions) -> Vec<T> {
     let b = rows[0].d.len();
     let mut v = vec![vec![T::ZERO; 2 * b + 1]; 2 * b];
@@ -363,7 +365,7 @@ fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: 
     back_substitute(&v, 2 * b)
 }
 
-/// Solves with partitions of `m[0]` rows, then `m[1]`, …, then as on chip.
+/// Solve with partitions of `m[0]` rows, then `m[1]`, …, and then as on chip.
 pub fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: PivotOptions) -> Vec<T> {
     let (n, b) = (rows.len(), rows[0].d.len());
     let mut rows: Vec<_> = rows.to_vec();
@@ -392,7 +394,7 @@ pub fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic
     (0..count).flat_map(|p| solve_inside(part(p), ends(p), rule)).collect()
 }
 
-/// Numbers from a sequence that looks random.
+/// Pseudorandom numbers.
 pub fn random<T: Number>(n: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -404,7 +406,7 @@ pub fn random<T: Number>(n: usize, seed: u64) -> Vec<T> {
     (0..n).map(|_| T::from_parts(next(), next())).collect()
 }
 
-/// A random block tridiagonal system: arrays as a device has them. `shift` is added to the diagonal.
+/// A random block tridiagonal system, with arrays in the form for a device. `shift` is added to the diagonal.
 pub struct Random<T> {
     pub block: usize,
     pub arrays: [Vec<T>; 3],
@@ -428,7 +430,7 @@ impl<T: Number<Real: RealNumber>> Random<T> {
         (0..b).map(|r| (0..b).map(|s| self.arrays[which][(i * b + s) * b + r]).collect()).collect()
     }
 
-    /// Its rows with a column of right-hand sides; `op`: those of the transposed matrix.
+    /// The rows of the matrix, or of its transpose according to `op`, with one column of right-hand sides.
     pub fn rows(&self, column: usize, op: Op) -> Vec<Row<T>> {
         let (b, n) = (self.block, self.arrays[0].len() / self.block / self.block);
         let turned = |block: Panel<T>| -> Panel<T> {
@@ -458,7 +460,7 @@ pub struct Line<T> {
 }
 
 impl<T: Number> Line<T> {
-    /// Eliminates the unknowns of two other rows.
+    /// Eliminate the unknowns of two other rows.
     fn reduced(&self, before: Option<&Line<T>>, after: Option<&Line<T>>) -> Line<T> {
         let mut own = self.clone();
         let mut eliminate = |other: &Line<T>, coefficient: T, across: fn(&Line<T>) -> T| {
@@ -475,12 +477,13 @@ impl<T: Number> Line<T> {
     }
 }
 
-/// Takes in what pivots are. Of rows that are not scaled nothing but zeros is next to nothing.
+/// Check the pivots. In rows that are not scaled, only zero pivots count as vanishing.
 fn see_lines<'a, T: Number<Real: RealNumber>>(lines: impl Iterator<Item = &'a Line<T>>, rule: PivotOptions) {
     lines.for_each(|line| see([&line.b], nothing::<T>(&[], rule)));
 }
 
-/// Cyclic reduction until 128 rows are left, then parallel cyclic reduction; the solutions for each right-hand side.
+/// Cyclic reduction until 128 rows are left, then parallel cyclic reduction. Returns the solutions for each right-hand
+/// side.
 pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: PivotOptions) -> Vec<Vec<T>> {
     let n = lines.len();
     see_lines(lines.iter(), rule);
@@ -527,7 +530,7 @@ pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: P
     lines.into_iter().map(|line| line.d).collect()
 }
 
-/// SPIKE with cyclic reduction inside: partitions of `m[0]` rows, then as ever.
+/// SPIKE with cyclic reduction: partitions of `m[0]` rows, then as usual.
 pub fn solve_spike_cr<T: Number<Real: RealNumber>>(
     rows: &[Row<T>],
     m: &[usize],
@@ -608,7 +611,7 @@ pub fn solve_spike_cr<T: Number<Real: RealNumber>>(
 /// A linear recurrence: transfers and states are vectors.
 trait Recurrence<T: Number> {
     fn nothing() -> Vec<T>;
-    /// The transfer of one row more.
+    /// The transfer with one more row.
     fn extend(transfer: &[T], row: [T; 2]) -> Vec<T>;
     fn compose(first: &[T], then: &[T]) -> Vec<T>;
     fn apply(transfer: &[T], state: &[T]) -> Vec<T>;
@@ -667,12 +670,12 @@ impl<T: Number<Real: RealNumber>> Recurrence<T> for Minors {
     }
 }
 
-/// Rows of a thread: as many as fill 64 bytes with a number each, 8 at most.
+/// Rows per thread: as many as fill 64 bytes with one number each, at most 8.
 pub const fn thread_rows<T>() -> usize {
     if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 }
 }
 
-/// The states before and after every row: 128 threads a tile, 32 tiles a group.
+/// The states before and after every row, with 128 threads per tile and 32 tiles per group.
 fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec<T>; 2]> {
     let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
     let mut states = Vec::new();
@@ -697,7 +700,7 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
             enter.extend((0..32).map(|lane| R::compose(&all, &before(lane))));
             all = R::compose(&all, &warp[31]);
         }
-        // The state that enters the tile, by the transfers of those of its group.
+        // The state that enters the tile, by the transfers of the tiles in its group.
         let mine = told.iter().fold(entering.clone(), |state, transfer| R::apply(transfer, &state));
         told.push(all.clone());
         if tile % 32 == 31 {
@@ -706,7 +709,7 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
         }
         for (t, enter) in enter.iter().enumerate() {
             let own = || rows.iter().skip(each * t).take(each);
-            // What leaves a thread by its rows enters the next.
+            // The state after the rows of a thread enters the next thread.
             let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
             let mut state = std::mem::replace(&mut left, leaves);
             for row in own() {
@@ -719,11 +722,11 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
     states
 }
 
-/// CF-LU, or parallel diagonal pivoting: pivots from leading minors, then forwards and backwards.
+/// CF-LU, or parallel diagonal pivoting: pivots from leading minors, then the forward and the backward pass.
 pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) -> Vec<T> {
     let n = rows.len();
     let entry = |block: &Panel<T>| block[0][0];
-    // Scaled rows, with zeros outside of the matrix.
+    // Scaled rows, with zeros outside the matrix.
     let scaled = |i: usize| -> [T; 4] {
         let Some(row) = rows.get(i) else { return [T::ZERO; 4] };
         let a = if i == 0 { T::ZERO } else { entry(&row.a) };
@@ -745,7 +748,7 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
     let mut first = vec![false; n];
     (0..n).for_each(|i| first[i] = pairs && would(i) && !(i > 0 && first[i - 1]));
     let second = |i: usize| i > 0 && first[i - 1];
-    // Δ, 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
+    // Δ, 1/Δ and b̂/Δ of a 2×2 pivot in rows i and i + 1.
     let determinant = |i: usize| {
         let next = scaled(i + 1);
         next[1].fma(newest(i), (-next[0].times(scaled(i)[2])).times(older(i)))
@@ -797,7 +800,7 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
     (0..n).map(x).collect()
 }
 
-/// A system as a partition between two unknowns that are zero.
+/// Solve a system as a partition between two zero unknowns.
 pub fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> Vec<T> {
     let nothing = vec![vec![T::ZERO; 1]];
     let zero = Row { a: nothing.clone(), b: nothing.clone(), c: nothing.clone(), d: vec![T::ZERO] };

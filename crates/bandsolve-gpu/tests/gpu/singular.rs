@@ -1,4 +1,5 @@
-//! A pivot that is exactly zero is an error: in every method, wherever it stands, whatever the right-hand side, verified or not.
+//! An exactly zero pivot is an error: in every method, at every position, for every right-hand side, with and without
+//! verification.
 
 use bandsolve::{
     Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, RealScalar, Report, Result, Shape, Tridiagonal,
@@ -13,7 +14,7 @@ fn device(multiprocessors: usize) -> Device {
     Device::emulated(Emulation { multiprocessors, ..Emulation::default() })
 }
 
-/// What is not `Singular` of what was asked.
+/// The results that should be `Singular` but are not.
 #[derive(Default)]
 struct Failures(Vec<String>);
 
@@ -31,7 +32,8 @@ impl Failures {
     }
 }
 
-/// Ways to solve a tridiagonal system: method, rows of a partition, multiprocessors; of 64 a system takes one launch.
+/// Ways to solve a tridiagonal system: method, rows per partition, multiprocessors. With 64 of them, a system needs one
+/// launch.
 const WAYS: [(Method, Option<usize>, usize); 8] = [
     (Method::Auto, None, 1),
     (Method::Rpts, Some(5), 1),
@@ -48,7 +50,8 @@ fn plan(shape: Shape, (method, m, _): (Method, Option<usize>, usize), verify: bo
     m.map_or(plan.clone(), |m| plan.partition_rows(m))
 }
 
-/// Solves on a device, with factors that are kept or without, for right-hand sides that all are `rhs` but the last one, which is zero.
+/// Solve on a device, with or without stored factors. All right-hand sides are `rhs`, except for the last one, which is
+/// zero.
 fn solve<T: DeviceScalar>(
     device: &Device,
     plan: &Plan,
@@ -71,7 +74,7 @@ fn solve<T: DeviceScalar>(
     }
     let mut factors = solver.factor(matrix)?;
     _ = factors.solve(&rhs, &mut x);
-    // The second time as the first.
+    // The second solve must give the same result as the first.
     factors.solve(&rhs, &mut x)
 }
 
@@ -79,7 +82,7 @@ fn tridiagonal<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let mut random = Random::new(1);
     for_all_planted::<T>(small, |what, a, rhs| {
-        // Some ways for each matrix: all matrices of a kind together are solved in every one.
+        // Two random ways for each matrix. All matrices of a kind together use every way.
         for _ in 0..2 {
             let way = WAYS[random.below(WAYS.len())];
             let scan = matches!(way.0, Method::CfLu | Method::ParallelDiagonalPivoting);
@@ -93,7 +96,7 @@ fn tridiagonal<T: DeviceScalar>(small: f64) {
     failures.none();
 }
 
-/// The same matrices as bands with diagonals of zeros, and cut into blocks.
+/// The same matrices as bands with diagonals of zeros, and divided into blocks.
 fn banded_and_blocks<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let mut random = Random::new(2);
@@ -114,7 +117,7 @@ fn banded_and_blocks<T: DeviceScalar>(small: f64) {
     failures.none();
 }
 
-/// A batch on a device, solved in place of zeros.
+/// A batch on a device, which is solved in place. x is initially zero.
 struct Batch<T> {
     shape: Shape,
     arrays: [Vec<T>; 3],
@@ -122,7 +125,7 @@ struct Batch<T> {
 }
 
 impl<T: DeviceScalar> Batch<T> {
-    /// Systems of n rows; right-hand sides are large but where something is planted.
+    /// Systems of n rows. All right-hand sides are large, except in the special system.
     fn new(systems: &[(Tridiagonal<'_, T>, Vec<T>)], interleaved: bool) -> Self {
         let (n, count) = (systems[0].1.len(), systems.len());
         let matrices: Vec<_> = systems.iter().map(|system| system.0.clone()).collect();
@@ -145,7 +148,7 @@ impl<T: DeviceScalar> Batch<T> {
     }
 }
 
-/// One singular system among regular ones, which are solved as if it was not there.
+/// One singular system among regular ones, whose solutions must be the same as without the singular one.
 fn batches<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let count = 20;
@@ -206,7 +209,7 @@ fn batches_c32() {
     batches::<Complex32>(1e-7);
 }
 
-/// Right-hand sides of two numbers, and systems in parts.
+/// Right-hand sides with two numbers, and systems in parts.
 #[test]
 fn sparse_right_hand_sides_and_parts() {
     let mut failures = Failures::default();
@@ -238,7 +241,7 @@ fn sparse_right_hand_sides_and_parts() {
     failures.none();
 }
 
-/// Rows of which one is twice the other: what is left of a pivot is what rounding has left.
+/// One row is twice another, so that only rounding errors remain of a pivot.
 #[test]
 fn pivots_that_were_rounded() {
     fn check<T: DeviceScalar>(small: f64) {
@@ -255,7 +258,7 @@ fn pivots_that_were_rounded() {
     check::<f64>(1e-17);
 }
 
-/// A zero pivot where rows may not be exchanged is solved with exchanges, by the host.
+/// If rows may not be exchanged, the host solves systems with a zero pivot with row exchanges.
 #[test]
 fn pairs_are_solved_without_exchanges() {
     for n in [2, 40, 126, 700] {
@@ -270,7 +273,8 @@ fn pairs_are_solved_without_exchanges() {
     }
 }
 
-/// What has a pivot, however small a row or a pivot is, has an answer; verified or not, the host finds it where it has to.
+/// If all pivots exist, however small, there is a solution. With and without verification, the host computes it where
+/// necessary.
 #[test]
 fn what_is_not_singular_is_solved() {
     let n = 200;
@@ -289,8 +293,8 @@ fn what_is_not_singular_is_solved() {
     }
 }
 
-/// x that grows without a small pivot, and x from a pivot that is nearly zero: what is said of the whole, in every way, and by the first
-/// system of a batch.
+/// x that grows without a small pivot, and x from a nearly zero pivot: `attention` must be set, in every way, and for
+/// the first system of a batch.
 fn solutions_without_a_digit<T: DeviceScalar>() {
     let epsilon = T::Real::EPSILON.to_f64();
     let rounded: &[[f64; 3]] = &[[0.0, 1.0, 1.0], [1.0, 1.0 + epsilon, 0.0]];

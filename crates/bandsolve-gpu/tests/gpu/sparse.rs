@@ -1,4 +1,5 @@
-//! Sparse right-hand sides: written out they give the same, bit for bit; pruned, the largest entries of that.
+//! Sparse right-hand sides give the same result as dense ones, bit for bit. Pruning returns the largest entries of this
+//! result.
 
 use bandsolve::{Complex32, Complex64, Error, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
@@ -8,7 +9,7 @@ use bandsolve_gpu::{
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
 
-/// A system with sparse right-hand sides, on a device.
+/// A system with sparse right-hand sides on a device.
 struct Given<T> {
     device: Device,
     n: usize,
@@ -30,7 +31,7 @@ impl<T: DeviceScalar> Given<T> {
         });
         let (mut pointers, mut rows) = (vec![0], Vec::new());
         for j in 0..columns {
-            // Columns without an entry, with few, and with many.
+            // Columns without entries, with few, and with many.
             let step = [n + 1, n / 2 + 1, 3][j % 3];
             rows.extend((j % n.max(1)..n).step_by(step).map(|row| row as i32).filter(|_| step <= n));
             pointers.push(rows.len() as i32);
@@ -79,7 +80,7 @@ fn check<T: DeviceScalar>() {
     }
 }
 
-/// The k largest entries, with memory for two columns at a time.
+/// The k largest entries, with memory for two columns at the same time.
 fn prune<T: DeviceScalar>(given: &Given<T>, csc: DeviceCsc<'_, T>, x: &[T]) {
     let n = given.n;
     let wanted = |j: usize| [n.min(4), 0, n / 3 + 1, n][j % 4];
@@ -100,7 +101,7 @@ fn prune<T: DeviceScalar>(given: &Given<T>, csc: DeviceCsc<'_, T>, x: &[T]) {
         expected.sort_unstable();
         let own = pointers[j] as usize..pointers[j + 1] as usize;
         let found: Vec<usize> = rows[own.clone()].iter().map(|row| *row as usize).collect();
-        // Complex moduli are rounded, so that the last two of nearly the same size may change places.
+        // Complex moduli are rounded, so the last two entries of nearly the same modulus may be interchanged.
         let differ = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
         assert!(differ == 0 || T::COMPLEX, "{}: {found:?} for {expected:?}", T::NAME);
         let smallest = |rows: &[usize]| rows.iter().map(|i| size(*i)).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Systems in parts: on several devices, or one part after the other, with the bits of a single device.
+//! Systems in parts, on several devices or one part after the other, give the same bits as a single device.
 
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Plan, RealScalar, Tridiagonal};
 use bandsolve_gallery::oracle::backward_error;
@@ -9,7 +9,7 @@ fn device(seed: u64) -> Device {
     Device::emulated(Emulation { seed, ..Emulation::default() })
 }
 
-/// On one device, as a whole.
+/// Solve on one device, as a whole.
 fn whole<T: DeviceScalar>(plan: &Plan, a: &dyn HostMatrix<T>, rhs: &[T]) -> (Vec<T>, f64) {
     let device = device(1);
     let (arrays, _) = a.upload(&device).unwrap();
@@ -118,7 +118,7 @@ fn a_few_rows_are_mended_on_the_host() {
 
 #[test]
 fn what_the_devices_do_not_solve_the_host_does() {
-    // All of the second partition's inside is zero but for its couplings: a row after the other has no pivot.
+    // The second partition is zero inside, except for its couplings, so each row has no pivot.
     let n = 4000;
     let (mut sub, mut diag, sup) = (vec![1.0_f64; n], vec![4.0; n], vec![1.0; n]);
     (sub[2000], diag[2000]) = (0.0, 0.0);

@@ -1,11 +1,11 @@
-//! Block tridiagonal systems on SIMD lanes: partitions of block rows, one a lane, eliminated with row pivoting inside.
+//! Block tridiagonal systems on SIMD lanes: partitions of block rows, one per lane, eliminated with row pivoting.
 //!
-//! An elimination step works on a *panel* of 2b rows, the b equations carried along and the b of the next block row, and
-//! eliminates the b unknowns of one block by Gaussian elimination with partial pivoting over all 2b rows. That is what banded
-//! LU with partial pivoting does on the same matrix, and needs no determinant of any block. Pivot rows are found by
-//! comparison and exchanged by selection, lane by lane.
+//! An elimination step works on a *panel* of 2b rows: the b carried equations and the b equations of the next block
+//! row. Gaussian elimination with partial pivoting over all 2b rows eliminates the b unknowns of one block. These are
+//! the operations of banded LU with partial pivoting on the same matrix. No block needs to be invertible. Pivot rows
+//! are found by comparison and exchanged by selection, in every lane.
 //!
-//! Banded matrices are cut into blocks as their tiles are staged.
+//! Banded matrices are divided into blocks while their tiles are staged.
 
 mod stage;
 mod sweep;
@@ -20,16 +20,16 @@ use super::{Job, Simd};
 use crate::Scalar;
 use stage::{Tile, ahead};
 
-/// How pivots are chosen.
+/// The choice of pivots.
 #[derive(Clone, Copy)]
 pub struct BlockPivots<R> {
     /// One, or zero if rows may not be exchanged.
     pub exchange: R,
-    /// Candidates of at most this modulus count as zero; rarely used, and compiled for plain arrays only.
+    /// Candidates up to this modulus count as zero. This is rarely used, and compiled for plain arrays only.
     pub noise: R,
 }
 
-/// A level of the recursion, as the kernels see it.
+/// A level of the recursion, in the form that the kernels use.
 #[derive(Clone, Copy)]
 pub struct BlockSystem<'a, T: Scalar> {
     pub matrix: BlockMatrix<'a, T>,
@@ -38,7 +38,7 @@ pub struct BlockSystem<'a, T: Scalar> {
     pub n_rhs: usize,
 }
 
-/// Rows of the coarse system, two block rows a partition.
+/// Rows of the coarse system: two block rows per partition.
 pub struct CoarseRows<'a, T> {
     pub sub: &'a mut [T],
     pub diag: &'a mut [T],
@@ -46,30 +46,30 @@ pub struct CoarseRows<'a, T> {
     pub rhs: ColumnsMut<'a, T>,
 }
 
-/// What becomes of the partitions of a span.
+/// The operation on the partitions of a span.
 pub enum Task<'a, T: Scalar> {
-    /// Two equations between ends of partitions.
+    /// Compute two equations between the ends of each partition.
     Reduce(CoarseRows<'a, T>),
-    /// Their unknowns.
+    /// Compute the unknowns of each partition.
     Substitute(BlockTarget<'a, T>),
 }
 
-/// What `substitute` starts from and where its results go.
+/// The inputs and outputs of `substitute`.
 pub struct BlockTarget<'a, T: Scalar> {
-    /// Unknowns of the coarse system, all of them.
+    /// All unknowns of the coarse system.
     pub coarse: Columns<'a, T>,
     /// The first partition of the span.
     pub partition: usize,
-    /// x at the rows of the span; rows that the matrix has not are left out.
+    /// x at the rows of the span. Rows beyond the end of the matrix are omitted.
     pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty:
-    /// nothing is verified.
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap). If
+    /// empty, nothing is verified.
     pub gaps: ColumnsMut<'a, T::Real>,
     /// Lower bounds of ‖x‖∞.
     pub x_max: [T::Real; super::sweep::MAX_RHS],
 }
 
-/// A task for one span. The memory is of the size that [`memory`] says.
+/// A task for one span. [`memory`] returns the size of the memory.
 pub struct BlockRun<'a, T: Scalar> {
     pub level: &'a BlockSystem<'a, T>,
     pub rhs: Columns<'a, T>,
@@ -78,7 +78,7 @@ pub struct BlockRun<'a, T: Scalar> {
     pub memory: &'a mut [T::Real],
 }
 
-/// Reals of memory that a span of partitions of up to `m` block rows needs.
+/// Number of reals of memory for a span of partitions with at most `m` block rows.
 pub fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
     stage::TileLayout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
@@ -87,7 +87,8 @@ impl<T: Scalar> Job<T> for BlockRun<'_, T> {
     type Output = [CheckResult; super::sweep::MAX_RHS];
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
-        // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays.
+        // With a constant block size, loops are unrolled. Such code is compiled for real numbers only, and not for
+        // plain arrays.
         match self.level.matrix.block() {
             1 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 1>(),
             2 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2>(),
@@ -97,7 +98,7 @@ impl<T: Scalar> Job<T> for BlockRun<'_, T> {
 }
 
 impl<T: Scalar> BlockRun<'_, T> {
-    /// Runs with blocks of `B` rows (0: any).
+    /// Run the task with blocks of `B` rows (0: any size).
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [CheckResult; super::sweep::MAX_RHS] {
         let Self { level, rhs, span, mut task, memory } = self;

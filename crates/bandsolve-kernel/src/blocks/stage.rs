@@ -1,4 +1,4 @@
-//! Tiles of block rows: from the caller's arrays into lanes, and back.
+//! Tiles of block rows: copy them from the caller's arrays to lanes, and back.
 
 use super::super::ahead::Ahead;
 use super::super::element::Element;
@@ -10,11 +10,11 @@ use crate::Scalar;
 use crate::rows::{BlockRows, Orientation};
 use crate::tuning::ASK_MAX_BLOCK;
 
-/// A banded matrix seen as block tridiagonal: block rows of `block ≥ lower, upper` rows, the last filled up with rows of the
-/// identity.
+/// A banded matrix as a block tridiagonal one, with `block ≥ lower, upper`. The last block row is padded with rows of
+/// the identity.
 #[derive(Debug, Clone, Copy)]
 pub struct Band<'a, T> {
-    /// LAPACK band storage: entry (i, j) at `upper + i − j + j·leading`, of the matrix as it was given.
+    /// LAPACK band storage of the matrix that the caller passed: entry (i, j) is at `upper + i − j + j·leading`.
     pub bands: &'a [T],
     pub n: usize,
     pub lower: usize,
@@ -24,7 +24,7 @@ pub struct Band<'a, T> {
     pub orientation: Orientation,
 }
 
-/// The matrices that are solved by blocks.
+/// The matrices that can be solved by blocks.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockMatrix<'a, T> {
     Blocks(BlockRows<'a, T>),
@@ -39,7 +39,8 @@ impl<T: Scalar> BlockMatrix<'_, T> {
         }
     }
 
-    /// Rows of a block, and the leading dimension of the band, if it is one, else 0: what the memory of a tile depends on.
+    /// The block size, and the leading dimension of a band (otherwise 0). The memory of a tile depends on these two
+    /// numbers.
     pub fn storage(&self) -> (usize, usize) {
         match self {
             BlockMatrix::Blocks(rows) => (rows.block, 0),
@@ -106,7 +107,7 @@ impl<T: Scalar> Band<'_, T> {
     }
 }
 
-/// What tile `t` of a span will be staged from, in `parts`: nothing if that would not pay.
+/// Prefetch the data of tile `t` of a span in `parts` parts. Nothing is prefetched if it would not be faster.
 pub fn ahead<T: Scalar>(level: &BlockSystem<'_, T>, (span, t): (Span, usize), parts: usize) -> Ahead {
     let rows = span.lanes * span.m;
     let first = span.first + t * rows;
@@ -115,34 +116,35 @@ pub fn ahead<T: Scalar>(level: &BlockSystem<'_, T>, (span, t): (Span, usize), pa
         BlockMatrix::Blocks(a) => [a.sub, a.diag, a.sup].map(|array| (array, a.block * a.block)),
         BlockMatrix::Band(band) => [(band.bands, band.block * band.leading), (&[], 0), (&[], 0)],
     };
-    // Block rows to numbers of each.
+    // Convert block rows to numbers of each array.
     let part = |(array, each): (_, usize)| <[T]>::get(array, first * each..(first + rows) * each).unwrap_or(&[]);
     Ahead::new(arrays.map(part), parts)
 }
 
-/// Where the parts of a tile begin, in elements.
+/// The offsets of the parts of a tile, in elements.
 #[derive(Debug, Clone, Copy)]
 pub struct TileLayout {
-    /// The blocks of a block row, left, on and right of the diagonal: three arrays of `m · b²`.
+    /// The blocks of a block row left of, on and right of the diagonal: three arrays of `m · b²` elements.
     pub blocks: [usize; 3],
-    /// Right-hand sides, `m·b` each.
+    /// Right-hand sides with `m·b` elements each.
     pub rhs: usize,
     pub panel: usize,
     /// A zero.
     pub zero: usize,
-    /// Pivot rows of `substitute`.
+    /// The pivot rows of `substitute`.
     pub pivots: usize,
-    /// Unknowns from the block before the partition to the one after it, `(m + 2)·b` each right-hand side.
+    /// The unknowns from the block before the partition to the block after it: `(m + 2)·b` for each right-hand side.
     pub x: usize,
-    /// The two equations that `reduce` leaves.
+    /// The two equations that `reduce` computes.
     pub ends: usize,
-    /// Columns of a band, as they lie in memory.
+    /// The columns of a band in memory order.
     pub flat: usize,
     pub total: usize,
 }
 
 impl TileLayout {
-    /// For `m` rows of blocks of `b` rows; `leading` is that of the band they are cut from, else 0.
+    /// The layout for `m` block rows with blocks of `b` rows. `leading` is the leading dimension of a band, otherwise
+    /// 0.
     pub fn new((b, leading): (usize, usize), m: usize, n_rhs: usize) -> Self {
         let mut end = 0;
         let mut take = |elements: usize| {
@@ -161,18 +163,19 @@ impl TileLayout {
     }
 }
 
-/// A tile of `m` block rows in every lane; `B` rows a block (0: `b`).
+/// A tile of `m` block rows in every lane, with `B` rows per block (0: `b` rows).
 pub struct Tile<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> {
     base: *mut T::Real,
     b: usize,
     pub m: usize,
     pub n_rhs: usize,
     pub at: TileLayout,
-    /// Elements from one row of a block to the next, and from one column to the next.
+    /// Distances in elements from one row of a block to the next, and from one column to the next.
     pub strides: (usize, usize),
-    /// Whether blocks left of the diagonal are upper triangular, and those right of it lower triangular.
+    /// Whether the blocks left of the diagonal are upper triangular, and those right of it lower triangular.
     pub banded: bool,
-    /// Zero, unknown to the compiler: else it would clear blocks by calls, around which all registers are saved.
+    /// A zero that the compiler does not know. Otherwise it would clear blocks with calls, and save all registers
+    /// around them.
     pub zero: T::Element<V>,
 }
 
@@ -192,7 +195,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         tile
     }
 
-    /// Rows of a block.
+    /// The number of rows of a block.
     #[inline(always)]
     pub fn b(&self) -> usize {
         if B == 0 { self.b } else { B }
@@ -201,14 +204,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     pub fn load(&self, i: usize) -> T::Element<V> {
         debug_assert!(i < self.at.total);
-        // SAFETY: `new` has checked that there is memory for all elements of the layout, inside which every index lies.
+        // SAFETY: `new` checked that there is memory for all elements of the layout, and every index is inside the
+        // layout.
         unsafe { T::Element::<V>::load(self.base.add(i * Self::REALS * V::W)) }
     }
 
     #[inline(always)]
     pub fn store(&self, i: usize, value: T::Element<V>) {
         debug_assert!(i < self.at.total);
-        // SAFETY: as in `load`; the memory is borrowed for as long as the tile is used, by nobody else.
+        // SAFETY: as in `load`; only this tile uses the memory while it is borrowed.
         unsafe { value.store(self.base.add(i * Self::REALS * V::W)) }
     }
 
@@ -219,10 +223,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         self.load(self.at.blocks[k] + j * b * b + r * self.strides.0 + c * self.strides.1)
     }
 
-    /// One scalar of a lane.
+    /// Store one scalar of a lane.
     fn put(&self, i: usize, lane: usize, value: T) {
         assert!(i < self.at.total && lane < V::W);
-        // SAFETY: just checked.
+        // SAFETY: the assertion checked the index.
         unsafe {
             let place = self.base.add(i * Self::REALS * V::W + lane);
             *place = value.re();
@@ -234,19 +238,19 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     fn get(&self, i: usize, lane: usize) -> T {
         assert!(i < self.at.total && lane < V::W);
-        // SAFETY: just checked.
+        // SAFETY: the assertion checked the index.
         unsafe {
             let place = self.base.add(i * Self::REALS * V::W + lane);
             T::from_parts(*place, if T::COMPLEX { *place.add(V::W) } else { T::Real::ZERO })
         }
     }
 
-    /// Copies the block rows of tile `t` of a span, and scales them.
+    /// Copy the block rows of tile `t` of a span, and scale them.
     #[inline(always)]
     pub fn stage(&self, level: &BlockSystem<'_, T>, rhs: &Columns<'_, T>, (span, t): (Span, usize)) {
         let (b, first) = (self.b(), span.first + t * span.lanes * span.m);
         let end = first + span.lanes * self.m;
-        // One more block row at either end, which all lanes then have.
+        // Include one more block row at both ends, if all lanes have it.
         let inner = span.lanes == V::W && first > 0 && end < level.matrix.block_rows();
         match &level.matrix {
             BlockMatrix::Blocks(rows) if inner => {
@@ -276,14 +280,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         self.scale(level.scaling, conj);
     }
 
-    /// Copies `count` numbers that stand one after the other, the lanes `stride` apart, to elements from `at` on.
+    /// Copy `count` consecutive numbers per lane to elements from `at` on. The distance between lanes is `stride`.
     #[inline(always)]
     fn transpose_in(&self, source: &[T], stride: usize, (at, count): (usize, usize)) {
         assert!(source.len() >= (V::W - 1) * stride + count);
         let reals = count * Self::REALS;
         let whole = reals / 4 * 4;
         let from: *const T::Real = source.as_ptr().cast();
-        // SAFETY: `source` has `count` numbers for every lane, as just checked; the elements lie inside the tile.
+        // SAFETY: the assertion checked that `source` has `count` numbers for every lane; the elements are inside the
+        // tile.
         unsafe {
             debug_assert!(at + count <= self.at.total);
             let to = self.base.add(at * Self::REALS * V::W);
@@ -299,7 +304,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Block rows of the matrix, scalar by scalar; lanes that the tile has not repeat the first.
+    /// Stage block rows scalar by scalar. Unused lanes repeat the first one.
     #[inline(never)]
     fn stage_lanes(&self, matrix: &BlockMatrix<'_, T>, (first, lanes): (usize, usize)) {
         let b = self.b();
@@ -325,7 +330,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Cuts staged columns of a band into blocks.
+    /// Divide staged columns of a band into blocks.
     #[inline(always)]
     fn cut_band(&self, band: &Band<'_, T>) {
         let b = self.b();
@@ -334,7 +339,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             for k in 0..3 {
                 for c in 0..b {
                     for r in 0..b {
-                        // Places of row and column in the staged columns.
+                        // The row and column in the staged columns.
                         let (row, column) = ((j + 1) * b + r, (j + k) * b + c);
                         let (row, column) = if plain { (row, column) } else { (column, row) };
                         let in_column = (band.upper + row).wrapping_sub(column);
@@ -348,7 +353,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Multiplies rows, or the whole partition, by powers of two that bring the largest entry into \[2, 4).
+    /// Multiply each row, or the whole partition, by the power of two that brings its largest entry into \[2, 4).
     #[inline(always)]
     fn scale(&self, scaling: Scaling, conj: bool) {
         let b = self.b();
@@ -389,7 +394,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         largest
     }
 
-    /// Writes the equations that `reduce` has left: for the first and the last unknown of every partition.
+    /// Write the equations of `reduce` for the first and the last unknown of every partition.
     #[inline(never)]
     pub fn put_coarse(&self, out: &mut CoarseRows<'_, T>, (span, t): (Span, usize)) {
         let (b, end) = (self.b(), self.ends_len());
@@ -410,18 +415,18 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Elements of one equation that `reduce` leaves: three blocks (column-major) and the right-hand sides.
+    /// Number of elements of one equation of `reduce`: three blocks (column-major) and the right-hand sides.
     pub fn ends_len(&self) -> usize {
         self.b() * (3 * self.b() + self.n_rhs)
     }
 
-    /// Place of entry i of unknown block `j` (0: the one before the partition) for right-hand side `s`.
+    /// Index of entry i of unknown block `j` (0: the block before the partition) for right-hand side `s`.
     #[inline(always)]
     pub fn x(&self, s: usize, j: usize, i: usize) -> usize {
         self.at.x + (s * (self.m + 2) + j) * self.b() + i
     }
 
-    /// Takes the unknowns at the ends of the partitions, and beyond, from the coarse solution.
+    /// Copy the unknowns at the ends of the partitions, and those next to them, from the coarse solution.
     #[inline(never)]
     pub fn take_ends(&self, level: &BlockSystem<'_, T>, to: &BlockTarget<'_, T>, (span, t): (Span, usize)) {
         let b = self.b();
@@ -440,7 +445,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Copies x to its place.
+    /// Copy x to the caller's array.
     #[inline(always)]
     pub fn put_x(&self, x: &mut ColumnsMut<'_, T>, (span, t): (Span, usize)) {
         let rows = self.m * self.b();
@@ -454,13 +459,14 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// The inverse of [`transpose_in`](Self::transpose_in), lanes being `count` apart.
+    /// The inverse of [`transpose_in`](Self::transpose_in), with the distance `count` between lanes.
     #[inline(always)]
     fn transpose_out(&self, out: &mut [T], count: usize, at: usize) {
         assert!(out.len() >= V::W * count);
         let whole = count * Self::REALS / 4 * 4;
         let to: *mut T::Real = out.as_mut_ptr().cast();
-        // SAFETY: `out` has `count` numbers for every lane, as just checked; the elements lie inside the tile.
+        // SAFETY: the assertion checked that `out` has `count` numbers for every lane; the elements are inside the
+        // tile.
         unsafe {
             debug_assert!(at + count <= self.at.total);
             let from = self.base.add(at * Self::REALS * V::W);

@@ -1,8 +1,12 @@
 //! Elimination through a tile of block rows.
 //!
-//! A panel has 2b rows and the columns `near` (b, the unknowns that are eliminated), `next` (b), `after` (b), the right-hand
-//! sides and, in `reduce`, `spike` (b, the unknowns at the far end of the partition). Its first b rows are the equations
-//! carried along, the others the next block row.
+//! A panel has 2b rows. The first b rows are the carried equations, and the others are the next block row. The columns
+//! of a panel are
+//!
+//! - `near`, the b unknowns that are eliminated,
+//! - `next` and `after`, the b unknowns of each of the next two blocks,
+//! - the right-hand sides,
+//! - in `reduce`, `spike`, the b unknowns at the far end of the partition.
 
 use super::super::Machine;
 use super::super::ahead::Ahead;
@@ -16,11 +20,11 @@ use crate::tuning::SMALL_BLOCK_MAX;
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
 
-/// Rows of the largest panel.
+/// Number of rows of the largest panel.
 const PANEL_ROWS: usize = 2 * SMALL_BLOCK_MAX;
 
-/// Which block of a row couples to what lies behind, walking down or up: indices of the blocks left of, on and right of the
-/// diagonal.
+/// The direction of a walk: the indices of the blocks behind, on and ahead of the diagonal, among the blocks left of,
+/// on and right of it.
 #[derive(Clone, Copy)]
 struct Walk {
     behind: usize,
@@ -31,21 +35,21 @@ const DOWN: Walk = Walk { behind: 0, ahead: 2 };
 const UP: Walk = Walk { behind: 2, ahead: 0 };
 const DIAGONAL: usize = 1;
 
-/// Numbers of a column of the panel.
+/// The entries of a column of the panel.
 type PanelColumn<T, V> = [MaybeUninit<<T as Scalar>::Element<V>>; PANEL_ROWS];
 
-/// Groups of columns of the panel behind `near`.
+/// Groups of columns of the panel after `near`.
 const NEXT: usize = 0;
 const AFTER: usize = 1;
 const RHS: usize = 2;
 const SPIKE: usize = 3;
 
-/// Where the numbers of a column stand.
+/// Where the entries of a column are stored.
 #[derive(Clone, Copy)]
 struct ColumnPlace {
-    /// The first.
+    /// Index of the first entry.
     at: usize,
-    /// From one to the next.
+    /// Distance from one entry to the next.
     step: isize,
 }
 
@@ -55,11 +59,12 @@ impl ColumnPlace {
         self.at.wrapping_add_signed(r as isize * self.step)
     }
 
-    /// Column `c` of the block that begins here, columns `stride` apart; rows and columns counted from the last or the first.
+    /// Column `c` of the block that begins here, with the distance `stride` between columns. Rows and columns are
+    /// counted from the last one if `from_last`.
     #[inline(always)]
     fn counted(self, b: usize, from_last: bool, (c, stride): (usize, usize)) -> ColumnPlace {
         if from_last {
-            // Of right-hand sides there is but one column.
+            // A right-hand side has only one column.
             let column = if stride == 0 { 0 } else { b - 1 - c };
             ColumnPlace { at: self.row(b - 1) + column * stride, step: -self.step }
         } else {
@@ -68,17 +73,17 @@ impl ColumnPlace {
     }
 }
 
-/// Where b equations more stand.
+/// Where the next b equations are stored.
 struct More {
     /// Their blocks of the unknowns `near`, `next` and `after`.
     blocks: [usize; 3],
-    /// From row to row of a block, and from column to column.
+    /// Distances from row to row of a block, and from column to column.
     strides: (usize, usize),
     rhs: usize,
     rhs_stride: usize,
-    /// Rows and unknowns are counted from the last.
+    /// Whether rows and unknowns are counted from the last one.
     from_last: bool,
-    /// In this order the block of `near` is upper and that of `after` lower triangular.
+    /// Whether, in this order, the block of `near` is upper triangular and that of `after` lower triangular.
     banded: bool,
 }
 
@@ -97,11 +102,11 @@ impl More {
     }
 }
 
-/// How one unknown is eliminated, of blocks of `N` rows (0: any).
+/// The elimination of one unknown in blocks of `N` rows (0: any size).
 struct PanelStep<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> {
-    /// Where row r is the pivot row.
+    /// For each row r, the lanes in which it is the pivot row.
     takes: [MaybeUninit<V::Mask>; PANEL_ROWS],
-    /// What of the pivot row is subtracted from row r.
+    /// For each row r, the factor of the pivot row that is subtracted from it.
     factors: PanelColumn<T, V>,
 }
 
@@ -111,13 +116,13 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
         factors: [const { MaybeUninit::uninit() }; PANEL_ROWS],
     };
 
-    /// The row after the last that step `p` concerns.
+    /// The row after the last one that step `p` changes.
     #[inline(always)]
     fn end(b: usize, p: usize) -> usize {
         if BAND { b + p + 1 } else { 2 * b }
     }
 
-    /// Chooses the pivot of column `c`, which has gone through the steps before; returns its reciprocal.
+    /// Choose the pivot of column `c`, to which all previous steps were applied. Returns the reciprocal of the pivot.
     #[inline(always)]
     fn choose(
         &mut self,
@@ -131,7 +136,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
             Self::denoise(b, c, choice.noise, column);
         }
         let exchange = V::splat(choice.exchange);
-        // SAFETY: here and below, all 2b numbers of the column have been filled in.
+        // SAFETY: here and below, all 2b entries of the column were filled in.
         let top = unsafe { column[c].assume_init() };
         let (mut best, mut chosen) = (top.abs1(), V::splat(T::Real::from_f64(c as f64)));
         for r in c + 1..Self::end(b, c) {
@@ -141,7 +146,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
             best = V::select(better, size, best);
             chosen = V::select(better, V::splat(T::Real::from_f64(r as f64)), chosen);
         }
-        // Where row r is the pivot row, row c takes its place.
+        // If row r is the pivot row, row c takes its place.
         let half = V::splat(T::Real::from_f64(0.5));
         let mut pivot = top;
         for r in c + 1..Self::end(b, c) {
@@ -159,22 +164,23 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
         recip
     }
 
-    /// Sets candidates for the pivot of column `c` to zero that are but noise.
+    /// Set small candidates for the pivot of column `c` to zero.
     #[inline(always)]
     fn denoise(b: usize, c: usize, noise: T::Real, column: &mut PanelColumn<T, V>) {
         let noise = above_noise::<V>(noise);
         for r in c..Self::end(b, c) {
-            // SAFETY: all 2b numbers of the column have been filled in.
+            // SAFETY: all 2b entries of the column were filled in.
             let own = unsafe { column[r].assume_init() };
             column[r].write(denoise(own, noise, T::Real::ZERO));
         }
     }
 
-    /// Does to another column what this step, number `p`, has done.
+    /// Apply this step, number `p`, to another column: entry r ← entry r − factor_r · pivot row's entry.
     #[inline(always)]
     fn apply(&self, b: usize, p: usize, column: &mut PanelColumn<T, V>) {
         let b = if N == 0 { b } else { N };
-        // SAFETY: here and below, all 2b numbers of the column have been filled in, and what `choose` writes was written.
+        // SAFETY: here and below, all 2b entries of the column were filled in, and `choose` wrote the masks and
+        // factors.
         let top = unsafe { column[p].assume_init() };
         let mut pivot = top;
         for r in p + 1..Self::end(b, p) {
@@ -193,19 +199,19 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
 }
 
 impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
-    /// Place of row r, column w of the panel.
+    /// Index of row r, column w of the panel.
     #[inline(always)]
     fn panel(&self, r: usize, w: usize) -> usize {
         self.at.panel + w * 2 * self.b() + r
     }
 
-    /// Place of entry r of right-hand side s of block row j.
+    /// Index of entry r of right-hand side s of block row j.
     #[inline(always)]
     fn rhs(&self, j: usize, s: usize, r: usize) -> usize {
         self.at.rhs + (s * self.m + j) * self.b() + r
     }
 
-    /// Sets rows `first .. first + b` of the panel to zero in the columns of block `w`.
+    /// Set rows `first .. first + b` of the panel to zero in the columns of block `w`.
     #[inline(always)]
     fn clear(&self, first: usize, w: usize) {
         let b = self.b();
@@ -216,7 +222,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Copies block `k` of block row `j` to rows `first ..` and columns `w ..` of the panel.
+    /// Copy block `k` of block row `j` to rows `first ..` and columns `w ..` of the panel.
     #[inline(always)]
     fn lay(&self, (j, k): (usize, usize), first: usize, w: usize) {
         let b = self.b();
@@ -227,7 +233,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Copies the right-hand sides of block row `j`.
+    /// Copy the right-hand sides of block row `j`.
     #[inline(always)]
     fn lay_rhs(&self, j: usize, first: usize) {
         let b = self.b();
@@ -238,7 +244,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Subtracts block `k` of block row `j` times the unknowns `x` from the right-hand sides in the panel.
+    /// Subtract block `k` of block row `j` times the unknowns `x` from the right-hand sides in the panel.
     #[inline(always)]
     fn move_known(&self, (j, k): (usize, usize), first: usize, x: usize) {
         let b = self.b();
@@ -254,13 +260,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// One step: eliminates the first b unknowns between the equations carried along and b rows more, with the largest pivots
-    /// or, unless rows may be exchanged, with those on the diagonal. The equations that are left are carried along, `next`
-    /// becoming `near` and `after` becoming `next`; pivot rows are kept as those of unknown block `keep`.
+    /// One step: eliminate the first b unknowns between the carried equations and the next b rows.
+    ///
+    /// The pivots are the largest candidates, or those on the diagonal if rows may not be exchanged. The remaining
+    /// equations are carried on, where `next` becomes `near` and `after` becomes `next`. The pivot rows are stored as
+    /// those of unknown block `keep`.
     #[inline(always)]
     fn step(&self, more: &More, choice: BlockPivots<T::Real>, spike: bool, keep: Option<usize>) {
-        // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays. Larger ones gain less and
-        // take minutes to compile.
+        // With a constant block size, loops are unrolled. Such code is compiled for real numbers only, and not for
+        // plain arrays. Larger blocks gain less and take minutes to compile.
         let small = const { B == 0 && !T::COMPLEX && !V::PORTABLE };
         match (self.b(), more.banded) {
             (3, true) if small => self.step_of::<3, true>(more, choice, spike, keep),
@@ -273,11 +281,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// The step for blocks of `N` rows (0: any): column by column, each of which goes through all eliminations in one go.
+    /// The step for blocks of `N` rows (0: any size). All eliminations are applied to one column after the other.
     ///
-    /// `BAND`: the block of `near` is upper triangular, that of `after` lower triangular; so there are b candidates beside the
-    /// pivot row, not up to 2b − 1, and half of the eliminations do not reach `after`. Walking up it is the other way round, and
-    /// rows and unknowns of all blocks are counted from the last.
+    /// `BAND`: the block of `near` is upper triangular, and that of `after` is lower triangular. There are then b
+    /// candidates in addition to the pivot row, instead of up to 2b − 1, and half of the eliminations do not reach
+    /// `after`. In an upward walk, the triangles are exchanged, and rows and unknowns of all blocks are counted from
+    /// the last one.
     #[inline(always)]
     fn step_of<const N: usize, const BAND: bool>(
         &self,
@@ -297,7 +306,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             if let Some(j) = keep {
                 let width = 3 * b + self.n_rhs;
                 for r in 0..c {
-                    // SAFETY: `column` has filled it in.
+                    // SAFETY: `column` filled this entry in.
                     self.store(self.pivots(j, width, (r, c)), unsafe { column[r].assume_init() });
                 }
                 self.store(self.pivots(j, width, (c, c)), recip);
@@ -310,15 +319,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             self.group(&steps, more, (RHS, self.n_rhs), keep);
             self.group(&steps, more, (SPIKE, far), keep);
         } else {
-            // One site for all, as what is inlined here takes long to compile.
+            // A single call for all groups, because the inlined code takes long to compile.
             for (group, count) in [b, b, self.n_rhs, far].into_iter().enumerate() {
                 self.group(&steps, more, (group, count), keep);
             }
         }
     }
 
-    /// Takes the columns of a group through all eliminations. Equations carried along do not reach `after`, nor the others the
-    /// far end of the partition.
+    /// Apply all eliminations to the columns of a group. The carried equations have no entries in `after`, and the
+    /// other equations have none at the far end of the partition.
     #[inline(always)]
     fn group<const N: usize, const BAND: bool>(
         &self,
@@ -343,8 +352,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Takes one column through the eliminations from number `from` on. What is left goes to `to`, what becomes of pivot rows
-    /// is kept as column `keep.1` of those of an unknown block.
+    /// Apply the eliminations from number `from` on to one column. The remainder is written to `to`. The pivot rows are
+    /// stored as column `keep.1` of those of an unknown block.
     #[inline(always)]
     fn pass<const N: usize, const BAND: bool>(
         &self,
@@ -362,7 +371,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             }
         }
         for r in 0..b {
-            // SAFETY: `column` has filled it in.
+            // SAFETY: `column` filled this entry in.
             self.store(to.row(r), unsafe { column[b + r].assume_init() });
         }
         if let (Some(j), w) = keep {
@@ -373,21 +382,21 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Column `c` of unknown block `near` (or, from b on, `next`) of the equations carried along.
+    /// Column `c` of unknown block `near` (or, from b on, `next`) of the carried equations.
     #[inline(always)]
     fn carried(&self, more: &More, c: usize) -> ColumnPlace {
         let b = self.b();
         ColumnPlace { at: self.panel(0, c - c % b), step: 1 }.counted(b, more.from_last, (c % b, 2 * b))
     }
 
-    /// Column `s` behind those of the unknowns.
+    /// Column `s` after those of the unknowns.
     #[inline(always)]
     fn carried_rhs(&self, more: &More, s: usize) -> ColumnPlace {
         let b = self.b();
         ColumnPlace { at: self.panel(0, 3 * b + s), step: 1 }.counted(b, more.from_last, (0, 0))
     }
 
-    /// A column: b numbers carried along, then b more.
+    /// A column: b carried entries, then b more.
     #[inline(always)]
     fn column<const N: usize>(&self, [top, bottom]: [ColumnPlace; 2]) -> PanelColumn<T, V> {
         let b = if N == 0 { self.b() } else { N };
@@ -399,9 +408,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         column
     }
 
-    /// Eliminates through the partitions. `reduce`: their inside from both ends, which leaves an equation for the last
-    /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
-    /// (One loop for all, as what is inlined here takes long to compile.)
+    /// Eliminate through the partitions.
+    ///
+    /// With `reduce`, the inner unknowns are eliminated from both ends. One equation remains for the last unknowns
+    /// (`ends` 1) and one for the first unknowns (`ends` 0). Otherwise, one downward pass with known ends solves for
+    /// the inner unknowns. A single loop serves all cases, because the inlined code takes long to compile.
     #[inline(always)]
     pub fn eliminate_inside(
         &self,
@@ -412,7 +423,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     ) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
-            // The second pass of `substitute` is one step only.
+            // The second pass of `substitute` has only one step.
             let (walk, steps) = if reduce {
                 (if pass == 0 { DOWN } else { UP }, 1..m)
             } else {
@@ -442,7 +453,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                     self.see_equations(self.panel(0, 0), (b, 2 * b), 2 * b, least);
                 }
             }
-            // No closure: it would be compiled without the instruction set.
+            // No closure, because it would be compiled without the instruction set.
             if reduce {
                 self.keep_end(walk);
                 let ends = self.at.ends + if walk.behind == 0 { self.ends_len() } else { 0 };
@@ -456,7 +467,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Lays block row `j`, and what couples it to the far end of the partition, as the equations carried along.
+    /// Copy block row `j`, and its block at the far end of the partition, to the carried equations.
     #[inline(always)]
     fn lay_row(&self, walk: Walk, j: usize) {
         let b = self.b();
@@ -466,7 +477,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         self.lay((j, walk.ahead), 0, b);
     }
 
-    /// Block row `j` where it has been staged.
+    /// Block row `j` at its place in the staged tile.
     #[inline(always)]
     fn row(&self, walk: Walk, j: usize) -> More {
         let b = self.b();
@@ -477,7 +488,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         More { blocks, strides: self.strides, rhs, rhs_stride: self.m * b, from_last, banded: self.banded }
     }
 
-    /// Rows that were laid in the panel, walking down; not triangular if they are before those carried along.
+    /// The rows that were copied to the panel, in a downward walk. They are not triangular if they come before the
+    /// carried ones.
     #[inline(always)]
     fn laid(&self, in_order: bool) -> More {
         let b = self.b();
@@ -486,8 +498,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         More { blocks, strides: (1, 2 * b), rhs, rhs_stride: 2 * b, from_last: false, banded }
     }
 
-    /// Lays block row `j`, walking down, in rows `first ..` of the panel: as the equations carried along (0) or the next row (b).
-    /// The ends of the partition are known: what they contribute goes to the right-hand sides.
+    /// Copy block row `j` of a downward walk to rows `first ..` of the panel: 0 for the carried equations, b for the
+    /// next row.
+    ///
+    /// The ends of the partition are known, so their contributions are moved to the right-hand sides.
     #[inline(always)]
     fn lay_known_row(&self, j: usize, first: usize) {
         let (b, m) = (self.b(), self.m);
@@ -503,9 +517,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// For the unknowns next to the first ones, all others being known: their pivot rows (`first` 0) and the first row of the
-    /// partition (b), which elimination has left out. Where that has the larger coefficients, an error in the first unknowns is
-    /// made good here instead of spoiling it.
+    /// Prepare the solution for the unknowns next to the first ones, with all others known.
+    ///
+    /// The candidates are their pivot rows (`first` 0) and the first row of the partition (b), which the elimination
+    /// omits. If the first row has larger coefficients, it corrects the effect of an error in the first unknowns.
     #[inline(always)]
     fn lay_first_row(&self, first: usize) {
         let (b, width) = (self.b(), 3 * self.b() + self.n_rhs);
@@ -540,12 +555,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Keeps the equation that is left at an end of the partition.
+    /// Store the equation that remains at an end of the partition.
     #[inline(always)]
     fn keep_end(&self, walk: Walk) {
         let b = self.b();
         let spike = 3 * b + self.n_rhs;
-        // Blocks in the order left of, on, right of the diagonal: the far end of the partition lies behind.
+        // The order of blocks is left of, on, right of the diagonal. The far end of the partition is behind.
         let (which, columns) = if walk.behind == 0 { (1, [spike, 0, b]) } else { (0, [b, 0, spike]) };
         let to = self.at.ends + which * self.ends_len();
         for k in 0..3 {
@@ -562,13 +577,14 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Place of row r, column w of the pivot rows of unknown block `j`.
+    /// Index of row r, column w of the pivot rows of unknown block `j`.
     #[inline(always)]
     fn pivots(&self, j: usize, width: usize, (r, w): (usize, usize)) -> usize {
         self.at.pivots + (j * width + w) * self.b() + r
     }
 
-    /// Unknown block `j` from its pivot rows and the two blocks after it.
+    /// Compute unknown block `j` from its pivot rows and the two blocks after it:
+    /// x_j = U⁻¹·(rhs − next·x_{j+1} − after·x_{j+2}).
     #[inline(always)]
     fn back_substitute(&self, j: usize) {
         let b = self.b();
@@ -577,7 +593,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             for r in (0..b).rev() {
                 let mut sum = self.load(self.pivots(j, width, (r, 3 * b + s)));
                 for w in r + 1..3 * b {
-                    // Block j stands at j + 1, the two after it behind it.
+                    // Block j is at index j + 1, followed by the two blocks after it.
                     let x = self.load(self.x(s, j + 1, w));
                     sum = self.load(self.pivots(j, width, (r, w))).neg_mul_add(x, sum);
                 }
@@ -587,8 +603,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Takes in what elimination, done, has left of pivots. Those of the unknowns next to the first ones are the last that were
-    /// chosen for them, with the first row of the partition among the candidates.
+    /// Add the pivots of a complete elimination to `least`.
+    ///
+    /// The unknowns next to the first ones have several sets of pivots. The last set counts, with the first row of the
+    /// partition among its candidates.
     #[inline(always)]
     pub fn see_pivots(&self, least: &mut Least<V>) {
         let (b, width) = (self.b(), 3 * self.b() + self.n_rhs);
@@ -601,7 +619,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         least.see_size(largest.recip());
     }
 
-    /// Takes in what is left of equations: the largest coefficient of each. They begin at `at`, with `step` from column to column.
+    /// Add the largest coefficient of each remaining equation to `least`. The equations begin at `at`, with the
+    /// distance `step` between columns.
     #[inline(always)]
     fn see_equations(&self, at: usize, (rows, step): (usize, usize), columns: usize, least: &mut Least<V>) {
         for r in 0..rows {
@@ -624,7 +643,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         checks
     }
 
-    /// Takes the residuals of all rows of tile `t` into the checks, and keeps the gap of every partition.
+    /// Add the residuals of all rows of tile `t` to the checks, and store the largest |residual| / scale of every
+    /// partition.
     #[inline(always)]
     pub fn check(&self, checks: &mut [Check<V>; MAX_RHS], to: &mut BlockTarget<'_, T>, (span, t): (Span, usize)) {
         let b = self.b();
@@ -658,7 +678,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     pub fn found(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [CheckResult; MAX_RHS] {
         let mut found = [CheckResult::default(); MAX_RHS];
-        // Lanes of the widest vector.
+        // The number of lanes of the widest vector.
         let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
         let slack = if T::COMPLEX { COMPLEX_SLACK } else { 1.0 };
         for s in 0..self.n_rhs {

@@ -1,14 +1,14 @@
-//! Plain arrays: whatever vectors the target is compiled for.
+//! Vectors as plain arrays. The compiler uses the vector registers of the target.
 
 use super::{Lanes, lanes_of, through_memory};
 use crate::RealScalar;
 use core::ops::{Add, Mul, Neg, Sub};
 
-/// Numbers in an array.
+/// A vector as an array.
 #[derive(Clone, Copy)]
 pub struct Portable<R, const N: usize>([R; N]);
 
-/// An array made lane by lane, without a closure: closures are not inlined where as much stands in one function as in a sweep.
+/// An array that is filled lane by lane. Closures are not inlined into functions as large as a sweep.
 macro_rules! lanes {
     ($from:expr, |$i:ident| $lane:expr) => {{
         let mut lanes = $from;

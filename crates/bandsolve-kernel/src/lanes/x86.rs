@@ -1,9 +1,9 @@
-//! Registers of x86-64 processors.
+//! Vector registers of x86-64 processors.
 
 use super::{Lanes, lanes_of, through_memory};
 use crate::RealScalar;
 
-/// The four operators.
+/// The operators.
 macro_rules! operators {
     ($name:ident, $add:ident, $sub:ident, $mul:ident) => {
         impl Add for $name {
@@ -84,7 +84,7 @@ macro_rules! common {
     };
 }
 
-/// Those that SSE2 does not have.
+/// The methods that SSE2 lacks.
 macro_rules! chosen_at_run_time {
     ($stream:ident, $fma:ident, $fnma:ident) => {
         const PORTABLE: bool = false;
@@ -106,7 +106,7 @@ macro_rules! chosen_at_run_time {
     };
 }
 
-/// What is read from exponents, as integers.
+/// The methods that read exponents as integers.
 macro_rules! bits {
     ($cast:ident, $uncast:ident, $and:ident, $sub:ident, $set1:ident, $exponent:literal, $normal:literal) => {
         #[inline(always)]
@@ -128,7 +128,7 @@ macro_rules! bits {
     };
 }
 
-/// Transposition and the order of lanes, of registers that are wider than 128 bits.
+/// Transposition and permutation of lanes, for registers that are wider than 128 bits.
 macro_rules! moves {
     ($tile:ident, $untile:ident, $interleave:ident, [$swap:ident, $pairs:literal]) => {
         #[inline(always)]
@@ -154,7 +154,7 @@ macro_rules! moves {
     };
 }
 
-/// 4×4 transposition inside each 128-bit block. A vector takes its blocks from different rows as it is loaded, which needs no
+/// 4×4 transposition inside each 128-bit block. The blocks of a vector are loaded from different rows, which needs no
 /// shuffle.
 macro_rules! transpose_blocks {
     ($v:expr, $lo:ident, $hi:ident, $lopd:ident, $hipd:ident, $pd:ident, $ps:ident) => {{

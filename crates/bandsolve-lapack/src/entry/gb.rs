@@ -10,13 +10,14 @@ use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
 
-/// Whether a leading dimension is too small for `lower` + `upper` + 1 rows, and `lower` more for fill-in.
+/// Whether a leading dimension is too small for `lower` + `upper` + 1 rows, and with `fill` for `lower` additional
+/// rows.
 pub(super) fn thin(leading: &Int, lower: &Int, upper: &Int, fill: bool) -> bool {
     let [leading, lower, upper] = [leading, lower, upper].map(|v| i128::from(*v));
     leading < lower * if fill { 2 } else { 1 } + upper + 1
 }
 
-/// The band of a matrix as it is, or with room for its factors.
+/// The layout of a band, with room for its factors if `fill`.
 fn band(m: &Int, n: &Int, kl: &Int, ku: &Int, leading: &Int, fill: bool) -> GbLayout {
     let (lower, upper) = (size(kl), size(ku));
     let upper = if fill { lower + upper } else { upper };
@@ -202,7 +203,7 @@ pub unsafe fn gbequ<T: LapackScalar>(
     let (a, r, c) = unsafe { (matrix(band(m, n, kl, ku, ldab, false), ab), write(r, size(m)), write(c, size(n))) };
     let (found, zero) = scales(&a, r, c);
     *amax = found.largest;
-    // A ratio is known once no row, or no row and no column, is zero.
+    // A ratio is known if no row, or no row and no column, is zero.
     if zero.is_none_or(|place| place >= size(m)) {
         *rowcnd = found.rows;
     }
@@ -212,12 +213,12 @@ pub unsafe fn gbequ<T: LapackScalar>(
     pivot(zero)
 }
 
-/// Ratio of scales below which they are worth applying.
+/// The ratio of scales below which scaling is applied.
 pub(super) fn worthwhile<R: RealScalar>() -> R {
     R::from_f64(0.1)
 }
 
-/// Which sides of a matrix are scaled: LAPACK's EQUED.
+/// The scaled sides of a matrix: LAPACK's EQUED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Equed {
     rows: bool,
@@ -246,13 +247,13 @@ impl Equed {
     }
 }
 
-/// Whether all of `scales` are positive; they are not looked at unless `used`.
+/// Whether all of `scales` are positive. They are not read unless `used`.
 unsafe fn positive<R: RealScalar>(used: bool, scales: *const R, n: usize) -> bool {
     // SAFETY: the module's contract.
     !used || unsafe { read(scales, n) }.iter().all(|s| *s > R::ZERO)
 }
 
-/// The arguments of [`gbsvx`] that its steps share.
+/// The arguments that the steps of [`gbsvx`] share.
 struct Expert<T: LapackScalar> {
     a: GbLayout,
     factors: GbLayout,
@@ -268,7 +269,7 @@ impl<T: LapackScalar> Expert<T> {
         self.a.columns
     }
 
-    /// Scales the matrix where that is worth it.
+    /// Scale the matrix if the ratios of the scales require it.
     unsafe fn equilibrate(&self) -> Equed {
         let none = Equed { rows: false, columns: false };
         // SAFETY: the module's contract.
@@ -290,14 +291,14 @@ impl<T: LapackScalar> Expert<T> {
             for (a, r) in column.iter_mut().zip(&r[rows]) {
                 let by_row = if equed.rows { *r } else { T::Real::ONE };
                 let by_column = if equed.columns { c[j] } else { T::Real::ONE };
-                // One after the other: their product may leave the range where neither step does.
+                // Multiply by one scale after the other, because the product of both can overflow or underflow.
                 *a = a.scale(by_row).scale(by_column);
             }
         }
         equed
     }
 
-    /// Copies the matrix to where its factors go, and factors.
+    /// Copy the matrix to the memory of its factors, and factor it there.
     unsafe fn factor(&self) -> Info {
         // SAFETY: the module's contract.
         unsafe {
@@ -311,7 +312,7 @@ impl<T: LapackScalar> Expert<T> {
         }
     }
 
-    /// max |a_ij| / max |u_ij| over the first `count` columns: the reciprocal of how much pivots grew.
+    /// max |a_ij| / max |u_ij| over the first `count` columns: the reciprocal of the pivot growth.
     unsafe fn reciprocal_growth(&self, count: usize) -> T::Real {
         // SAFETY: the module's contract.
         let (a, u) = unsafe { (matrix(self.a, self.ab), matrix(self.factors, self.afb)) };
@@ -346,10 +347,10 @@ pub unsafe fn gbsvx<T: LapackScalar>(
     extra: *mut c_void,
 ) -> Info {
     let fact = fact.to_ascii_uppercase();
-    // SAFETY: the module's contract: with FACT = 'F' EQUED is given.
+    // SAFETY: the module's contract: the caller sets EQUED if FACT = 'F'.
     let given = Equed::from_letter(if fact == b'F' { unsafe { *equed } } else { b'N' });
     let (by_rows, by_columns) = given.map_or((false, false), |g| (g.rows, g.columns));
-    // SAFETY: the module's contract: with FACT = 'F' the scales that EQUED names are given.
+    // SAFETY: the module's contract: the caller sets the scales that EQUED names if FACT = 'F'.
     let (rows_ok, columns_ok) = unsafe { (positive(by_rows, r, size(n)), positive(by_columns, c, size(n))) };
     let wrong = [
         (1, !matches!(fact, b'N' | b'E' | b'F')),
@@ -371,12 +372,12 @@ pub unsafe fn gbsvx<T: LapackScalar>(
     let expert = Expert { a, factors: factors_band, ab, afb, ipiv, r, c };
     let (m, count, plain) = (size(n), size(nrhs), op(trans) == Some(Op::Plain));
     let mut scaled = Equed { rows: by_rows, columns: by_columns };
-    // SAFETY: the module's contract; slices of what is written later end before that.
+    // SAFETY: the module's contract; each slice ends before a later step writes the same memory.
     unsafe {
         if fact == b'E' {
             scaled = expert.equilibrate();
         }
-        // With FACT = 'F' EQUED is an input, which may be a constant.
+        // With FACT = 'F', EQUED is an input and may be a constant.
         if fact != b'F' {
             *equed = scaled.letter();
         }

@@ -33,7 +33,7 @@ pub unsafe fn gtsv<T: LapackScalar>(
     }
 }
 
-/// The factors of an `n`×`n` matrix, to read.
+/// The factors of an `n`×`n` matrix for reading.
 unsafe fn factors<'a, T: LapackScalar>(
     n: usize,
     dl: *const T,
@@ -55,7 +55,7 @@ unsafe fn factors<'a, T: LapackScalar>(
     }
 }
 
-/// Where factors go.
+/// The factors of an `n`×`n` matrix for writing.
 unsafe fn factors_mut<'a, T: LapackScalar>(
     n: usize,
     dl: *mut T,

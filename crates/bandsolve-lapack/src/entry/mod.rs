@@ -1,10 +1,10 @@
-//! Behind LAPACK's symbols: arguments are checked and become slices, and the safe modules compute.
+//! The implementation of LAPACK's symbols: check the arguments, convert them to slices, and call the safe modules.
 //!
-//! Every routine returns INFO as `Err`, 0 as `Ok`. Scalars come by reference, as Fortran passes them.
+//! Every routine returns INFO as `Err`, or `Ok` for 0. Scalars are passed by reference, as in Fortran.
 //!
 //! # Safety
-//! Of every routine: LAPACK's documentation of its arguments holds; see [`crate::raw`].
-// Fortran's argument lists are as long as they are; safety is said once, here and in `raw`.
+//! For every routine: LAPACK's documentation of its arguments must be met; see [`crate::raw`].
+// Fortran's argument lists are long. The safety conditions are stated once, here and in `raw`.
 #![allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
 
 pub mod gb;
@@ -21,16 +21,16 @@ use crate::refine::{FactoredMatrix, FactoredSystem, MatrixEntries, RefineScratch
 use crate::xerbla::xerbla;
 use bandsolve::{Op, Scalar};
 
-/// `Err(INFO)`.
+/// The result of a routine: `Err(INFO)` unless INFO is 0.
 pub type Info = Result<(), Int>;
 
-/// The first argument that is wrong goes to `xerbla_`; INFO is then minus its index.
+/// Report the first invalid argument to `xerbla_`. INFO is then minus its index.
 fn require<T: LapackScalar>(routine: &str, wrong: &[(Int, bool)]) -> Info {
     let Some((index, _)) = wrong.iter().find(|(_, wrong)| *wrong) else { return Ok(()) };
     let mut name = [b' '; 6];
     name[0] = T::LETTER;
     name[1..][..routine.len()].copy_from_slice(routine.as_bytes());
-    xerbla(str::from_utf8(&name).expect("letters"), *index);
+    xerbla(str::from_utf8(&name).expect("routine names are ASCII letters"), *index);
     Err(-index)
 }
 
@@ -72,7 +72,7 @@ fn infinity(norm: &u8) -> Option<bool> {
     })
 }
 
-/// Columns to read.
+/// Columns for reading.
 #[derive(Debug, Clone, Copy)]
 struct ColumnsRef<'a, T> {
     elements: &'a [T],
@@ -97,7 +97,7 @@ fn copy<T: LapackScalar>(from: ColumnsRef<'_, T>, to: &mut RawColumns<'_, T>) {
     to.each().zip(from.each()).for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Refines every column of `x` and writes its bounds (FERR, BERR).
+/// Refine every column of `x`, and write its bounds (FERR, BERR).
 fn refine_all<T: LapackScalar>(
     system: &FactoredSystem<impl MatrixEntries<T>, impl FactoredMatrix<T>>,
     b: ColumnsRef<'_, T>,
@@ -118,7 +118,7 @@ fn refine_all<T: LapackScalar>(
     }
 }
 
-/// Multiplies row i of all columns by `scales[i]`.
+/// Multiply row i of all columns by `scales[i]`.
 fn scale_rows<T: LapackScalar>(columns: &mut RawColumns<'_, T>, scales: &[T::Real]) {
     for column in columns.each() {
         column.iter_mut().zip(scales).for_each(|(x, s)| *x = x.scale(*s));

@@ -1,4 +1,4 @@
-//! `langt lanst lanht langb lansb lanhb`: norms of matrices. A letter that names no norm gives 0.
+//! `langt lanst lanht langb lansb lanhb`: norms of matrices. A letter without a norm gives 0.
 
 use crate::Int;
 use crate::gb::{GbLayout, GbMatrix};
@@ -35,7 +35,7 @@ pub unsafe fn langb<T: LapackScalar>(
     let Some(norm) = MatrixNorm::from_letter(*norm) else { return T::Real::ZERO };
     let n = size(n);
     let band = GbLayout { rows: n, columns: n, lower: size(kl), upper: size(ku), leading: size(ldab) };
-    // SAFETY: the module's contract: WORK is there for the norm that needs it.
+    // SAFETY: the module's contract: WORK exists for the norm that needs it.
     let (elements, sums) =
         unsafe { (read(ab, band.extent()), write(work, if norm == MatrixNorm::Infinity { n } else { 0 })) };
     GbMatrix { band, elements }.norm(norm, sums)
@@ -54,7 +54,7 @@ pub unsafe fn lansb<T: LapackScalar>(
     let side = if uplo.eq_ignore_ascii_case(&b'U') { TriangleSide::Upper } else { TriangleSide::Lower };
     let shape = Triangle { n: size(n), width: size(k), leading: size(ldab), side };
     let sums = if matches!(norm, MatrixNorm::One | MatrixNorm::Infinity) { shape.n } else { 0 };
-    // SAFETY: the module's contract: WORK is there for the norms that need it.
+    // SAFETY: the module's contract: WORK exists for the norms that need it.
     let (elements, sums) = unsafe { (read(ab, shape.extent()), write(work, sums)) };
     Hermitian { shape, elements }.norm(norm, sums)
 }

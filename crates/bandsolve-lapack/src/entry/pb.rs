@@ -49,7 +49,7 @@ pub unsafe fn pbtrs<T: LapackScalar>(
     Ok(())
 }
 
-/// The arguments that `pbsv` and `pbtrs` have in the same places.
+/// Check the arguments that `pbsv` and `pbtrs` have at the same positions.
 fn check_solve<T: LapackScalar>(
     name: &str,
     uplo: &u8,
@@ -82,7 +82,7 @@ pub unsafe fn pbsv<T: LapackScalar>(
     ldb: &Int,
 ) -> Info {
     check_solve::<T>("PBSV", uplo, n, kd, nrhs, ldab, ldb)?;
-    // SAFETY: passed on.
+    // SAFETY: the caller's guarantee.
     unsafe {
         pbtrf(uplo, n, kd, ab, ldab)?;
         pbtrs(uplo, n, kd, nrhs, ab, ldab, b, ldb)
@@ -172,7 +172,7 @@ pub unsafe fn pbequ<T: LapackScalar>(
     pivot(bad)
 }
 
-/// Scales the matrix where that is worth it; whether it was.
+/// Scale the matrix if the ratio of the scales requires it. Returns whether it was scaled.
 fn equilibrate<T: LapackScalar>(shape: Triangle, elements: &mut [T], s: &mut [T::Real]) -> bool {
     let (found, bad) = scales(&Hermitian { shape, elements: &*elements }, s);
     let small = T::Real::MIN_POSITIVE / T::Real::EPSILON;
@@ -207,11 +207,11 @@ pub unsafe fn pbsvx<T: LapackScalar>(
     extra: *mut c_void,
 ) -> Info {
     let (fact, side) = (fact.to_ascii_uppercase(), side(uplo));
-    // SAFETY: the module's contract: with FACT = 'F' EQUED is given.
+    // SAFETY: the module's contract: the caller sets EQUED if FACT = 'F'.
     let given = if fact == b'F' { unsafe { equed.read() }.to_ascii_uppercase() } else { b'N' };
     let mut scaled = given == b'Y';
     let (m, count) = (size(n), size(nrhs));
-    // SAFETY: the module's contract: with FACT = 'F' and EQUED = 'Y' the scales are given.
+    // SAFETY: the module's contract: the caller sets the scales if FACT = 'F' and EQUED = 'Y'.
     let positive = !scaled || unsafe { read(s, m) }.iter().all(|s| *s > T::Real::ZERO);
     let wrong = [
         (1, !matches!(fact, b'N' | b'E' | b'F')),
@@ -228,12 +228,12 @@ pub unsafe fn pbsvx<T: LapackScalar>(
     ];
     require::<T>("PBSVX", &wrong)?;
     let (of_a, of_factor) = (shape(side, n, kd, ldab), shape(side, n, kd, ldafb));
-    // SAFETY: the module's contract; slices of what is written later end before that.
+    // SAFETY: the module's contract; each slice ends before a later step writes the same memory.
     unsafe {
         if fact == b'E' {
             scaled = equilibrate(of_a, write(ab, of_a.extent()), write(s, m));
         }
-        // With FACT = 'F' EQUED is an input, which may be a constant.
+        // With FACT = 'F', EQUED is an input and may be a constant.
         if fact != b'F' {
             *equed = if scaled { b'Y' } else { b'N' };
         }

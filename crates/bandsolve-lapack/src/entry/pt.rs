@@ -1,6 +1,6 @@
 //! `ptsv pttrf pttrs ptcon ptrfs ptsvx`
 //!
-//! Only complex `pttrs` and `ptrfs` say which side of the diagonal E is, and count their arguments from there.
+//! Only complex `pttrs` and `ptrfs` have an argument for the side of E, so their later arguments have other numbers.
 
 use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
 use crate::Int;
@@ -235,6 +235,6 @@ pub unsafe fn ptsvx_real<T: LapackScalar>(
     work: *mut T,
 ) -> Info {
     let extra = core::ptr::null_mut();
-    // SAFETY: passed on; a real routine has no RWORK.
+    // SAFETY: the caller's guarantee; a real routine has no RWORK.
     unsafe { ptsvx(fact, n, nrhs, d, e, df, ef, b, ldb, x, ldx, rcond, ferr, berr, work, extra) }
 }

@@ -1,26 +1,26 @@
-//! Row and column scales that bring the largest entry of every row and column to 1.
+//! Row and column scales with which the largest entry of every row and column is 1.
 
 use super::GbMatrix;
 use crate::number::larger;
 use crate::refine::MatrixEntries;
 use bandsolve::{RealScalar, Scalar};
 
-/// What the scales say of the matrix.
+/// Ratios of the scales, and the size of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GbScales<R> {
-    /// Smallest row scale over largest.
+    /// The smallest row scale divided by the largest.
     pub rows: R,
-    /// Smallest column scale over largest.
+    /// The smallest column scale divided by the largest.
     pub columns: R,
-    /// Largest entry of the matrix.
+    /// The largest entry of the matrix.
     pub largest: R,
 }
 
-/// Finds r and c such that r_i·|a_ij|·c_j is at most 1, with a 1 in every row and column.
+/// Compute r and c such that r_i·|a_ij|·c_j is at most 1, with a 1 in every row and column.
 ///
 /// # Errors
-/// The first row that is zero; the number of rows plus the first column that is zero once rows are scaled. What `scales`
-/// would say is returned as far as it is known, the rest 0.
+/// The first zero row, or the number of rows plus the first column that is zero after row scaling. The returned
+/// [`GbScales`] contains the values that are known, and otherwise 0.
 pub fn scales<T: Scalar>(
     a: &GbMatrix<'_, T>,
     r: &mut [T::Real],
@@ -46,7 +46,8 @@ pub fn scales<T: Scalar>(
     (known, None)
 }
 
-/// Replaces sizes, none of them zero, by their reciprocals within the range; returns the smallest over the largest.
+/// Replace non-zero sizes by their reciprocals, limited to the exponent range. Returns the smallest divided by the
+/// largest.
 fn invert<R: RealScalar>(sizes: &mut [R]) -> R {
     let ratio = spread(sizes);
     let (low, high) = (R::MIN_POSITIVE, R::ONE / R::MIN_POSITIVE);
@@ -54,7 +55,7 @@ fn invert<R: RealScalar>(sizes: &mut [R]) -> R {
     ratio
 }
 
-/// The smallest over the largest, both kept within the range.
+/// The smallest size divided by the largest, both limited to the exponent range.
 pub(crate) fn spread<R: RealScalar>(sizes: &[R]) -> R {
     let (low, high) = (R::MIN_POSITIVE, R::ONE / R::MIN_POSITIVE);
     let least = sizes.iter().fold(high, |m, s| smaller(*s, m));

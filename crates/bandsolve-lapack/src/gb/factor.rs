@@ -1,4 +1,4 @@
-//! Banded LU: narrow bands in place, some columns at a time; wide ones go to [`strips`](super::strips).
+//! Banded LU: narrow bands in place, several columns at a time. Wide bands use [`strips`].
 
 use super::strips::{self, GbSizes};
 use super::{GbLayout, GbLuMut};
@@ -8,15 +8,14 @@ use bandsolve_kernel::Simd;
 use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::panel::{Panel, PivotRule};
 
-/// Columns that are eliminated in one go.
+/// Number of columns that are eliminated in one call of the kernel.
 const STEP: usize = 64;
 
-/// Factors in place; returns the first column of U whose diagonal entry is zero.
+/// Factor in place. Returns the first column of U whose diagonal entry is zero.
 ///
 /// # Cost
-/// 2·lower·(lower + upper) flops a column. Wide bands (`GbSizes::of`) are
-/// eliminated in blocks of columns by dense kernels, for which memory of about 3·upper columns is allocated; without it
-/// they go column by column.
+/// 2·lower·(lower + upper) flops per column. For wide bands (`GbSizes::of`), dense kernels eliminate blocks of columns,
+/// and need memory for about 3·upper columns. If there is not enough memory, the elimination proceeds column by column.
 pub fn factor<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
     if let Some(layout) = GbSizes::of::<T>(&f.band)
         && let Some(singular) = strips::factor(&mut f, layout)
@@ -26,12 +25,12 @@ pub fn factor<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
     columns(f)
 }
 
-/// The largest entry of a column by |Re| + |Im| becomes its pivot.
+/// The pivot of a column is its largest entry by |Re| + |Im|.
 pub(super) fn largest<R: RealScalar>() -> PivotRule<R> {
     PivotRule { exchange: true, boost: false, noise: R::ZERO }
 }
 
-/// Factors column by column.
+/// Factor column by column.
 pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
     let GbLuMut { band, elements, pivot } = f;
     if band.lower == 0 {
@@ -68,7 +67,7 @@ pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
     singular
 }
 
-/// Sets to zero what of column `j` is no entry of A but may become one of U.
+/// Set the entries of column `j` to zero that do not belong to A but may become entries of U.
 fn clear_fill<T: Scalar>(band: &GbLayout, elements: &mut [T], j: usize) {
     let rows = band.rows_of(j);
     let end = (j + band.lower).saturating_sub(band.upper).min(rows.end).max(rows.start);

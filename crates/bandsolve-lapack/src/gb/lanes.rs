@@ -1,4 +1,4 @@
-//! Solves for several right-hand sides side by side: every element of the factors is read once for all of them.
+//! Solve for several right-hand sides at the same time. Every element of the factors is read once per group.
 
 use super::{GbLu, GbSolve, Unknown};
 use crate::number::{LapackScalar, divide};
@@ -7,12 +7,12 @@ use crate::wide;
 use bandsolve::{Op, Scalar};
 use bandsolve_kernel::memory::zeros;
 
-/// Right-hand sides in a row.
+/// Number of right-hand sides per group.
 const LANES: usize = 8;
-/// Fewer are solved one by one.
+/// Fewer right-hand sides are solved one by one.
 const FEW: usize = 3;
 
-/// Solves op(A)·x = rhs for all columns, in groups, as long as a group is worth it; returns how many are solved.
+/// Solve op(A)·x = rhs in groups of columns, as long as enough columns are left. Returns the number of solved columns.
 pub(super) fn solve<T: LapackScalar>(lu: &GbLu<'_, T>, op: Op, rhs: &mut RawColumns<'_, T>) -> usize {
     if rhs.count() < FEW {
         return 0;

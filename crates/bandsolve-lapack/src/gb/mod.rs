@@ -28,18 +28,18 @@ use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
-/// Where a band stands in its array: A_ij at `upper + i − j + j·leading`.
+/// The layout of a band in its array: A_ij is at `upper + i − j + j·leading`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GbLayout {
-    /// Rows of the matrix.
+    /// Number of rows of the matrix.
     pub rows: usize,
-    /// Columns of the matrix.
+    /// Number of columns of the matrix.
     pub columns: usize,
-    /// Diagonals below the main one.
+    /// Number of diagonals below the main one.
     pub lower: usize,
-    /// Diagonals above the main one that the array has room for.
+    /// Number of diagonals above the main one for which the array has room.
     pub upper: usize,
-    /// Elements from one column to the next.
+    /// Distance in elements from one column to the next.
     pub leading: usize,
 }
 
@@ -56,13 +56,13 @@ impl GbLayout {
         j.saturating_sub(self.upper).min(end)..end
     }
 
-    /// Where entry (i, j) stands.
+    /// The index of entry (i, j).
     #[inline(always)]
     pub fn at(&self, i: usize, j: usize) -> usize {
         self.upper + i - j + j * self.leading
     }
 
-    /// Where the rows `rows` of column `j` stand.
+    /// The index range of the rows `rows` of column `j`.
     #[inline(always)]
     pub fn part(&self, rows: Range<usize>, j: usize) -> Range<usize> {
         if rows.is_empty() {
@@ -73,24 +73,24 @@ impl GbLayout {
     }
 }
 
-/// A matrix.
+/// A banded matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GbMatrix<'a, T> {
-    /// Where it stands.
+    /// The layout of the array.
     pub band: GbLayout,
-    /// Its array.
+    /// The array.
     pub elements: &'a [T],
 }
 
 impl<'a, T: Scalar> GbMatrix<'a, T> {
-    /// First row and entries of column `j`.
+    /// The first row and the entries of column `j`.
     #[inline(always)]
     pub fn column(&self, j: usize) -> (usize, &'a [T]) {
         let rows = self.band.rows_of(j);
         (rows.start, &self.elements[self.band.part(rows, j)])
     }
 
-    /// A norm; `sums` is scratch of one number a row, needed for ‖·‖∞ only.
+    /// A norm of the matrix. `sums` is scratch with one number per row, which only ‖·‖∞ needs.
     pub fn norm(&self, norm: MatrixNorm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
         match norm {
@@ -106,7 +106,7 @@ impl<'a, T: Scalar> GbMatrix<'a, T> {
         }
     }
 
-    /// max |a_ij| over the first `count` columns; of them, with `triangle`, over what stands on and above the diagonal.
+    /// max |a_ij| over the first `count` columns. With `triangle`, only entries on and above the diagonal count.
     pub fn largest_of(&self, count: usize, triangle: bool) -> T::Real {
         (0..count).fold(T::Real::ZERO, |m, j| {
             let (first, column) = self.column(j);
@@ -130,28 +130,28 @@ impl<T: Scalar> MatrixEntries<T> for GbMatrix<'_, T> {
     }
 }
 
-/// Factors of a square matrix.
+/// The factors of a square matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GbLu<'a, T> {
-    /// U on and above the diagonal, the L_j below it; `upper` counts U's superdiagonals.
+    /// U on and above the diagonal, and the L_j below it. `upper` is the number of superdiagonals of U.
     pub factors: GbMatrix<'a, T>,
-    /// n; counted from 1: in step j row j changed places with row `pivot[j]`.
+    /// n row numbers, counted from 1: step j exchanged row j and row `pivot[j]`.
     pub pivot: &'a [Int],
 }
 
-/// The memory in which [`factor`] finds A and leaves its factors, as in [`GbLu`].
+/// The arrays of [`factor()`]: A on entry, and its factors on exit, as in [`GbLu`].
 #[derive(Debug)]
 pub struct GbLuMut<'a, T> {
-    /// With `upper` as U has it; A's has `lower` less.
+    /// The layout, with `upper` superdiagonals for U. A has `lower` fewer.
     pub band: GbLayout,
-    /// In: A in the rows from `lower` on. What stands before these need not be set.
+    /// On entry: A in the rows from `lower` on. The rows before them need not be set.
     pub elements: &'a mut [T],
-    /// Out only; as many as there are steps.
+    /// Output only; one entry per step.
     pub pivot: &'a mut [Int],
 }
 
 impl<T: LapackScalar> GbLu<'_, T> {
-    /// Solves op(A)·x = rhs for all columns in place.
+    /// Solve op(A)·x = rhs for all columns in place.
     pub fn solve_columns(&self, op: Op, rhs: &mut RawColumns<'_, T>) {
         let done = lanes::solve(self, op, rhs);
         (done..rhs.count()).for_each(|j| self.solve(op, rhs.column(j)));
@@ -164,7 +164,7 @@ impl<T: LapackScalar> GbLu<'_, T> {
         &self.factors.elements[band.part(j + 1..band.rows_of(j).end, j)]
     }
 
-    /// First row and entries of column j of U above the diagonal, and the entry on it.
+    /// The first row and the entries of column j of U above the diagonal, and its diagonal entry.
     #[inline(always)]
     fn u(&self, j: usize) -> (usize, &[T], T) {
         let (first, column) = self.factors.column(j);
@@ -182,7 +182,7 @@ impl<T: LapackScalar> FactoredMatrix<T> for GbLu<'_, T> {
     }
 }
 
-/// An unknown, or one of several systems side by side.
+/// An unknown, or the unknowns of several systems.
 trait Unknown<T>: Copy {
     /// x ← x / d
     fn divide_by(&mut self, d: T);
@@ -270,13 +270,13 @@ impl<T: LapackScalar, X: Unknown<T>> GbSolve<'_, '_, T, X> {
     }
 }
 
-/// y ← y − c·v on their common length.
+/// y ← y − c·v on the common length.
 #[inline(always)]
 pub(crate) fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
 }
 
-/// Σ conj(a_i)·b_i on the common length, in sixteen partial sums while there is enough, then in four.
+/// Σ conj(a_i)·b_i on the common length, in sixteen partial sums and then in four.
 #[inline(always)]
 pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T], conj: impl Fn(T) -> T) -> T {
     let len = a.len().min(b.len());

@@ -1,7 +1,8 @@
-//! Banded LU of wide bands: strips of columns are copied, eliminated in blocks, and copied back.
+//! Banded LU of wide bands: copy strips of columns, eliminate them in blocks, and copy them back.
 //!
-//! In the strip the band has `block − 1` diagonals of zeros on either side, so that exchanges reach through a whole block.
-//! LAPACK's L_j are as they were in step j: the exchanges of later steps in the block are taken back on the way out.
+//! In the strip, the band has `block − 1` diagonals of zeros on each side, so that exchanges extend over a whole block.
+//! LAPACK stores each L_j as it was in step j. The exchanges of later steps in the block are therefore undone when the
+//! block is copied back.
 
 use super::factor::largest;
 use super::{GbLayout, GbLuMut};
@@ -13,26 +14,27 @@ use bandsolve_kernel::Simd;
 use bandsolve_kernel::columns::{Block, Pieces};
 use bandsolve_kernel::memory::zeros;
 
-/// Sizes of a blocked elimination.
+/// The sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GbSizes {
-    /// Columns that are eliminated together.
+    /// Number of columns of a block.
     pub block: usize,
-    /// Columns of a strip that are eliminated, a multiple of `block`; `lower + upper` more stand to the right of them.
+    /// Number of columns of a strip that are eliminated, a multiple of `block`. The strip has `lower + upper` more
+    /// columns to their right.
     pub columns: usize,
-    /// How updates are cut.
+    /// How updates are divided.
     pub pieces: Pieces,
 }
 
 impl GbSizes {
-    /// For a band; `None` where it is too narrow.
+    /// The sizes for a band. `None` if the band is too narrow.
     pub fn of<T: Scalar>(band: &GbLayout) -> Option<Self> {
         let narrow = band.lower.min(band.upper).min(band.rows).min(band.columns);
         let block = match settings::partition() {
             Partition::Rows(rows) if narrow > 0 => {
                 let block = rows.clamp(2, 8);
                 let columns = rows.max(block).next_multiple_of(block);
-                // Threads for the largest of small tests only: handing work to them takes longer than doing it.
+                // Use threads for the largest of small tests only, because starting a task takes longer than the task.
                 return Some(Self { block, columns, pieces: Pieces { columns: 32, parallel_from: 1 << 12 } });
             }
             _ if narrow < if T::COMPLEX { 20 } else { 28 } => return None,
@@ -43,7 +45,8 @@ impl GbSizes {
     }
 }
 
-/// Factors in place as [`factor`](super::factor()) does, or returns `None`, with nothing changed, if there is no memory.
+/// Factor in place as [`factor`](super::factor()) does. Returns `None` if there is not enough memory; nothing has
+/// changed then.
 pub(super) fn factor<T: LapackScalar>(f: &mut GbLuMut<'_, T>, layout: GbSizes) -> Option<Option<usize>> {
     let (band, edge) = (f.band, layout.block - 1);
     let (lower, fill) = (band.lower.min(band.rows - 1), band.upper.min(band.columns - 1));
@@ -78,7 +81,7 @@ pub(super) fn factor<T: LapackScalar>(f: &mut GbLuMut<'_, T>, layout: GbSizes) -
     Some(singular)
 }
 
-/// Moves the strip on to the columns from `start` on.
+/// Move the strip to the columns from `start` on.
 fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, from: &GbLuMut<'_, T>) {
     let band = &from.band;
     for j in strip.move_on(start, band.columns) {
@@ -89,7 +92,7 @@ fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, from: &GbLuMut<'_, 
     }
 }
 
-/// Writes the block that begins with column `start` back, its L as LAPACK has it, and its pivots.
+/// Write back the block that begins at column `start`, with L in LAPACK's form, and its pivots.
 fn store_block<T: LapackScalar>(strip: &mut Strip<T>, start: usize, exchange: &[u32], to: &mut GbLuMut<'_, T>) {
     for (j, q) in exchange.iter().enumerate() {
         to.pivot[start + j] = (start + j + *q as usize + 1) as crate::Int;

@@ -1,4 +1,4 @@
-//! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
+//! Multiply the factors in LAPACK's storage, and compare the product with the matrix.
 
 use super::factor::columns;
 use super::strips::{self, GbSizes};
@@ -7,7 +7,7 @@ use crate::testing::{DenseMatrix, TestRng, eps, largest};
 use bandsolve::{Complex32, Complex64};
 use bandsolve_kernel::columns::Pieces;
 
-/// A random matrix: its band with room for factors, NaN where nothing may be read, and itself.
+/// A random matrix: its band with room for factors and NaN in unused entries, and the dense matrix.
 fn random<T: LapackScalar>(
     rng: &mut TestRng,
     (rows, columns): (usize, usize),
@@ -26,7 +26,7 @@ fn random<T: LapackScalar>(
     (band, elements, dense)
 }
 
-/// P₀ L₀ P₁ L₁ ⋯ U as a dense matrix.
+/// The product P₀ L₀ P₁ L₁ ⋯ U as a dense matrix.
 fn product<T: LapackScalar>(band: &GbLayout, elements: &[T], pivot: &[Int]) -> DenseMatrix<T> {
     let mut a = DenseMatrix::zero(band.rows, band.columns);
     for j in 0..band.columns {
@@ -58,8 +58,8 @@ const SHAPES: [((usize, usize), (usize, usize)); 9] = [
     ((30, 30), (29, 29)),
 ];
 
-/// Elimination with partial pivoting is backward stable up to the growth of pivots, which for these matrices is below 2⁶;
-/// every entry is a sum of at most `lower` + 1 products.
+/// Elimination with partial pivoting is backward stable up to the pivot growth, which is below 2⁶ for these matrices.
+/// Every entry is a sum of at most `lower` + 1 products.
 fn check<T: LapackScalar>(factor: impl Fn(GbLuMut<'_, T>) -> Option<usize>) {
     let mut rng = TestRng(7);
     for (size, width) in SHAPES {
@@ -76,7 +76,7 @@ fn layout(block: usize, columns: usize) -> GbSizes {
 }
 
 fn in_strips<T: LapackScalar>(mut f: GbLuMut<'_, T>, layout: GbSizes) -> Option<usize> {
-    strips::factor(&mut f, layout).expect("memory")
+    strips::factor(&mut f, layout).expect("there must be enough memory")
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn solves<T: LapackScalar>() {
             }
             let size = largest(x.iter().map(|x| x.abs().to_f64())).max(1.0);
             let worst = largest(r.iter().map(|r| r.abs().to_f64()));
-            // A row has 16 entries of modulus up to √2, pivots grow by less than 2⁴.
+            // A row has 16 entries of modulus up to √2, and pivots grow by less than 2⁴.
             assert!(worst <= 16.0 * 16.0 * 2.0 * eps::<T>() * size, "{op:?}: {worst:.1e}, x up to {size:.1e}");
         }
     }

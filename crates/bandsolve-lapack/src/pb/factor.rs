@@ -1,8 +1,8 @@
-//! Banded Cholesky: strips of columns of A are copied, become L·D·Lᴴ, and are copied back as columns of L·√D.
+//! Banded Cholesky: copy strips of columns of A, factor them as L·D·Lᴴ, and copy them back as columns of L·√D.
 //!
-//! In the strip every column has `block − 1` places above its diagonal, which hold nothing of use, and as many zeros
-//! below its last entry: blocks at the edge of the band are rectangles. The upper triangle is the lower one, transposed and
-//! conjugated on the way in and out.
+//! In the strip, every column has `block − 1` unused places above its diagonal, and as many zeros below its last entry.
+//! Blocks at the edge of the band are therefore rectangles. An upper triangle is transposed and conjugated when it is
+//! copied in and out.
 
 use super::Triangle;
 use crate::number::LapackScalar;
@@ -15,14 +15,14 @@ use bandsolve_kernel::definite::{Definite, eliminate_block, padding};
 use bandsolve_kernel::memory::zeros;
 use core::ops::Range;
 
-/// Sizes of a blocked elimination.
+/// The sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PbSizes {
-    /// Columns that are eliminated together; 1: column by column, without dense kernels.
+    /// Number of columns of a block. With 1, the elimination proceeds column by column, without dense kernels.
     pub block: usize,
-    /// Columns of a strip that are eliminated, a multiple of `block`.
+    /// Number of columns of a strip that are eliminated, a multiple of `block`.
     pub columns: usize,
-    /// Elements of an update from which it is spread over threads.
+    /// Number of elements of an update from which it uses threads.
     pub parallel_from: usize,
 }
 
@@ -33,7 +33,7 @@ impl PbSizes {
             Partition::Rows(rows) if narrow > 0 => {
                 let block = rows.clamp(2, 8);
                 let columns = rows.max(block).next_multiple_of(block);
-                // Threads for the largest of small tests only: handing work to them takes longer than doing it.
+                // Use threads for the largest of small tests only, because starting a task takes longer than the task.
                 return Self { block, columns, parallel_from: 1 << 12 };
             }
             _ if narrow < 24 => 1,
@@ -43,11 +43,11 @@ impl PbSizes {
     }
 }
 
-/// Factors in place; returns the first row whose pivot is not positive, at which it stops.
+/// Factor in place. Stops at the first row whose pivot is not positive, and returns this row.
 ///
 /// # Cost
-/// width² multiplications a column; memory for about 3·width columns, at least 256. Without it the elimination goes column by
-/// column, in place.
+/// width² multiplications per column, and memory for about 3·width columns, at least 256. If there is not enough
+/// memory, the elimination proceeds column by column in place.
 pub fn factor<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
     factor_by(PbSizes::of(&shape), shape, elements)
 }
@@ -66,7 +66,7 @@ pub(super) fn factor_by<T: LapackScalar>(layout: PbSizes, shape: Triangle, eleme
             store(&strip, j, (root, root), (&shape, elements));
         });
         if let Some(bad) = bad {
-            // What is left of A.
+            // The remaining part of A.
             for j in start + bad..strip.columns.end {
                 let diagonal = strip.elements[strip.diagonal(j)].re();
                 store(&strip, j, (diagonal, T::Real::ONE), (&shape, elements));
@@ -77,7 +77,7 @@ pub(super) fn factor_by<T: LapackScalar>(layout: PbSizes, shape: Triangle, eleme
     None
 }
 
-/// What a blocked elimination works in.
+/// The working memory of a blocked elimination.
 struct PbRoom<T> {
     strip: Strip<T>,
     inverse: Vec<T>,
@@ -85,9 +85,9 @@ struct PbRoom<T> {
 }
 
 impl<T: LapackScalar> PbRoom<T> {
-    /// `None` without memory.
+    /// Allocate the memory. `None` if there is not enough.
     fn new(layout: PbSizes, n: usize, lower: usize) -> Option<Self> {
-        // Zeros after a column for vectors and blocks that reach beyond it.
+        // Zeros after each column, for vectors and blocks that reach beyond the column.
         let (edge, padding) = (layout.block - 1, padding::<T>(Simd::detect(), layout.block));
         Some(Self {
             strip: Strip::new(edge, lower + padding, (layout.columns + lower).min(n))?,
@@ -97,7 +97,7 @@ impl<T: LapackScalar> PbRoom<T> {
     }
 }
 
-/// The same column by column, without memory:
+/// Factor column by column, without additional memory:
 /// ```text
 /// l(j,j) = √a(j,j),   l(i,j) = a(i,j) / l(j,j),   a(i,k) ← a(i,k) − l(i,j)·conj(l(k,j))
 /// ```
@@ -125,7 +125,7 @@ pub(super) fn in_place<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> 
     None
 }
 
-/// Moves the strip on to the columns from `start` on.
+/// Move the strip to the columns from `start` on.
 fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, (shape, from): (&Triangle, &[T])) {
     for j in strip.move_on(start, shape.n) {
         let to = strip.part(j..shape.end(j), j);
@@ -135,7 +135,7 @@ fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, (shape, from): (&Tr
     }
 }
 
-/// Writes column j back: its diagonal as given, the rest times a number.
+/// Write column j back: the given diagonal entry, and the other entries times a factor.
 fn store<T: LapackScalar>(
     strip: &Strip<T>,
     j: usize,
@@ -148,8 +148,8 @@ fn store<T: LapackScalar>(
     }
 }
 
-/// Eliminates as many columns from the first on as there are pivots, whose reciprocals are written; returns the first that is not
-/// positive.
+/// Eliminate columns from the first one on, and write the reciprocals of their pivots. Stops at the first pivot that is
+/// not positive, and returns its column.
 fn eliminate<T: LapackScalar>(
     strip: &mut Strip<T>,
     inverse: &mut [T],

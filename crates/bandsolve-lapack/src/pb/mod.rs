@@ -4,8 +4,8 @@
 //! A = L·Lᴴ = Uᴴ·U
 //! ```
 //!
-//! A is Hermitian with `width` diagonals on each side; the array holds the lower or the upper of its triangles, and then L
-//! or U. Imaginary parts of the diagonal are taken as zero.
+//! A is Hermitian with `width` off-diagonals on each side. The array contains the lower or the upper triangle of A, and
+//! then L or U. Imaginary parts of diagonal entries count as zero.
 
 mod factor;
 #[cfg(test)]
@@ -22,16 +22,16 @@ use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
-/// Where a triangle of a band stands in its array: A_ij at i − j + j·leading (lower), `width` + i − j + j·leading (upper).
+/// The layout of a triangle of a band: A_ij is at i − j + j·leading (lower) or `width` + i − j + j·leading (upper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Triangle {
-    /// Rows and columns.
+    /// Number of rows and columns.
     pub n: usize,
-    /// Diagonals beside the main one.
+    /// Number of off-diagonals on each side.
     pub width: usize,
-    /// Elements from one column to the next.
+    /// Distance in elements from one column to the next.
     pub leading: usize,
-    /// Which triangle.
+    /// The stored triangle.
     pub side: TriangleSide,
 }
 
@@ -50,7 +50,7 @@ impl Triangle {
         }
     }
 
-    /// Where they stand.
+    /// The index range of the entries of column `j`.
     #[inline(always)]
     pub fn part(&self, j: usize) -> Range<usize> {
         let rows = self.rows_of(j);
@@ -58,12 +58,12 @@ impl Triangle {
         start..start + rows.len()
     }
 
-    /// The row after the last in which column `j` of the lower triangle has entries.
+    /// The row after the last entry of column `j` of the lower triangle.
     fn end(&self, j: usize) -> usize {
         (j + self.width + 1).min(self.n)
     }
 
-    /// Where entry (i, j) of the lower triangle, i ≥ j, stands itself or as its conjugate.
+    /// The index of entry (i, j) of the lower triangle, i ≥ j, or of its conjugate.
     #[inline(always)]
     fn below(&self, i: usize, j: usize) -> usize {
         match self.side {
@@ -73,17 +73,17 @@ impl Triangle {
     }
 }
 
-/// A matrix, or its factor.
+/// A matrix, or its Cholesky factor.
 #[derive(Debug, Clone, Copy)]
 pub struct Hermitian<'a, T> {
-    /// Where it stands.
+    /// The layout of the array.
     pub shape: Triangle,
-    /// Its array.
+    /// The array.
     pub elements: &'a [T],
 }
 
 impl<'a, T: Scalar> Hermitian<'a, T> {
-    /// Column `j` of the triangle, and its entry on the diagonal, which is real.
+    /// Column `j` of the triangle, and its diagonal entry, which is real.
     #[inline(always)]
     fn column(&self, j: usize) -> (&'a [T], T::Real) {
         let column = &self.elements[self.shape.part(j)];
@@ -93,7 +93,7 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
         }
     }
 
-    /// First row of what [`column`](Self::column) returns.
+    /// The first row of the result of [`column`](Self::column).
     #[inline(always)]
     fn first(&self, j: usize) -> usize {
         match self.shape.side {
@@ -102,7 +102,7 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
         }
     }
 
-    /// A norm; `sums` is scratch of n numbers, needed for ‖·‖₁ = ‖·‖∞ only.
+    /// A norm of the matrix. `sums` is scratch with n numbers, which only ‖·‖₁ = ‖·‖∞ needs.
     pub fn norm(&self, norm: MatrixNorm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
         match norm {
@@ -136,7 +136,7 @@ impl<T: Scalar> MatrixEntries<T> for Hermitian<'_, T> {
     }
 }
 
-/// Where this is the factor of A.
+/// The implementation is valid if this is the factor of A.
 impl<T: LapackScalar> FactoredMatrix<T> for Hermitian<'_, T> {
     fn n(&self) -> usize {
         self.shape.n
@@ -164,7 +164,7 @@ impl<T: LapackScalar> Hermitian<'_, T> {
         }
     }
 
-    /// x_j is divided by the diagonal, and column j times x_j taken away from the others.
+    /// Divide x_j by the diagonal entry, and subtract column j times x_j from the other unknowns.
     #[inline(always)]
     fn column_sweep(&self, j: usize, x: &mut [T]) {
         let (column, diagonal) = self.column(j);
@@ -173,7 +173,8 @@ impl<T: LapackScalar> Hermitian<'_, T> {
         subtract_multiple(&mut x[self.first(j)..], xj, column);
     }
 
-    /// Column j, conjugated, is row j of the adjoint: its product with the others is taken from x_j.
+    /// Subtract the product of column j, conjugated, with the other unknowns from x_j: the column is row j of the
+    /// adjoint.
     #[inline(always)]
     fn row_sweep(&self, j: usize, x: &mut [T]) {
         let (column, diagonal) = self.column(j);
@@ -196,19 +197,19 @@ impl<T: LapackScalar> WideJob for PbSolve<'_, '_, T> {
     }
 }
 
-/// What scales say of the matrix.
+/// The ratio of the scales, and the size of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PbScales<R> {
-    /// Smallest scale over largest.
+    /// The smallest scale divided by the largest.
     pub ratio: R,
-    /// Largest entry of the diagonal.
+    /// The largest diagonal entry.
     pub largest: R,
 }
 
-/// Finds s with s_i·a_ii·s_i = 1.
+/// Compute s with s_i·a_ii·s_i = 1.
 ///
 /// # Errors
-/// Beside what is known of the scales, the first entry of the diagonal that is not positive.
+/// The second value is the first diagonal entry that is not positive. The known part of the scales is returned too.
 pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (PbScales<T::Real>, Option<usize>) {
     let mut known = PbScales { ratio: T::Real::ONE, largest: T::Real::ZERO };
     if s.is_empty() {
@@ -233,7 +234,7 @@ pub fn scale<T: Scalar>(shape: Triangle, elements: &mut [T], s: &[T::Real]) {
     }
 }
 
-/// Smallest of given scales over largest, kept within the range.
+/// The smallest of the given scales divided by the largest, both limited to the exponent range.
 pub fn ratio<R: RealScalar>(s: &[R]) -> R {
     if s.is_empty() { R::ONE } else { spread(s) }
 }

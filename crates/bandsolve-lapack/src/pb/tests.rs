@@ -1,11 +1,11 @@
-//! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
+//! Multiply the factors in LAPACK's storage, and compare the product with the matrix.
 
 use super::factor::{PbSizes, factor_by, in_place};
 use super::*;
 use crate::testing::{DenseMatrix, TestRng, eps};
 use bandsolve::{Complex32, Complex64};
 
-/// A random positive definite matrix B·Bᴴ with B lower triangular; NaN where nothing may be read.
+/// A random positive definite matrix B·Bᴴ with B lower triangular, and NaN in unused entries.
 fn random<T: LapackScalar>(
     rng: &mut TestRng,
     n: usize,
@@ -16,7 +16,7 @@ fn random<T: LapackScalar>(
     let mut b = DenseMatrix::<T>::zero(n, n);
     for j in 0..n {
         for i in j..(j + width + 1).min(n) {
-            // Small enough for B, and so A, to be well conditioned.
+            // The entries are so small that B, and therefore A, is well-conditioned.
             b.column(j)[i] = rng.scalar::<T>().scale(T::Real::from_f64(1.0 / (width + 1) as f64));
         }
         b.column(j)[j] = T::from_real(T::Real::from_f64(2.0 + rng.real()));
@@ -30,7 +30,7 @@ fn random<T: LapackScalar>(
     (shape, elements, a)
 }
 
-/// B·Bᴴ
+/// The product B·Bᴴ.
 fn squared<T: LapackScalar>(b: &DenseMatrix<T>, n: usize) -> DenseMatrix<T> {
     let mut a = DenseMatrix::zero(n, n);
     for k in 0..n {
@@ -43,7 +43,7 @@ fn squared<T: LapackScalar>(b: &DenseMatrix<T>, n: usize) -> DenseMatrix<T> {
     a
 }
 
-/// L, whichever triangle is stored.
+/// L, from either stored triangle.
 fn lower<T: LapackScalar>(shape: Triangle, elements: &[T]) -> DenseMatrix<T> {
     let mut l = DenseMatrix::zero(shape.n, shape.n);
     for j in 0..shape.n {
@@ -69,7 +69,7 @@ fn check_by<T: LapackScalar>(name: &str, factor: impl Fn(Triangle, &mut [T]) -> 
             assert_eq!(factor(shape, &mut elements), None);
             let distance = squared(&lower(shape, &elements), n).distance(&a);
             let largest = a.elements.iter().map(|a| a.abs().to_f64()).fold(0.0, f64::max);
-            // Cholesky does not grow; an entry is a sum of at most `width` + 1 products, each rounded twice.
+            // Cholesky has no growth. An entry is a sum of at most `width` + 1 products, each rounded twice.
             let limit = 4.0 * (width + 2) as f64 * eps::<T>() * largest;
             assert!(distance <= limit, "{n} {width} {side:?} {name}: {distance:.1e} > {limit:.1e}");
         }
@@ -135,7 +135,7 @@ fn systems_are_solved() {
         let size = x.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let largest = a.elements.iter().map(|a| a.norm()).fold(0.0, f64::max);
         let worst = r.iter().map(|r| r.norm()).fold(0.0, f64::max);
-        // 19 entries a row, and the bound of a Cholesky solve: 4·(entries) roundings of each.
+        // There are 19 entries per row. The bound of a Cholesky solve is 4·(entries) roundings of each.
         assert!(worst <= 4.0 * 19.0 * 19.0 * f64::EPSILON * largest * size, "{worst:.1e}");
     }
 }

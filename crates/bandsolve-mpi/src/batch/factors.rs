@@ -1,4 +1,4 @@
-//! Solves of a batch under the accuracy contract.
+//! Solves of a batch that meet the accuracy contract.
 
 use super::inner::InnerFactors;
 use super::interface::{InterfaceFactors, InterfaceMemory, NeighbourValues};
@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 /// A column of right-hand sides has one right-hand side for each system. The backward error of a column is the largest of its
 /// systems, or an upper bound that is below 4ε. All ranks get the same report, or the same error.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Layout;
 /// use bandsolve_mpi::{DistributedBatch, Ranks};
@@ -36,7 +36,7 @@ pub struct DistributedBatchFactors<T: Scalar> {
     layout: Layout,
     inner: InnerFactors<T>,
     interface: InterfaceFactors<T>,
-    /// When it was asked for.
+    /// The estimate, after the first call.
     rcond: OnceLock<f64>,
 }
 
@@ -113,7 +113,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         self.solve_given(op, Ok(rhs))
     }
 
-    /// The same of right-hand sides that may be missing on this rank.
+    /// Solve in place, with an error of this rank instead of the right-hand sides if their copy failed.
     fn solve_given(&self, op: Op, rhs: bandsolve::Result<&mut [T]>) -> Result<Report, RankError> {
         let (own, count) = (self.rows.own(), self.rows.count);
         let values = rhs.as_deref().unwrap_or_default();
@@ -123,7 +123,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         })?;
         let Ok(rhs) = rhs else { unreachable!("agreed on") };
         let memory = match own {
-            // A rank without rows learns of the columns from others.
+            // A rank without rows gets the number of columns from the other ranks.
             0 => self.memory(rhs, op != Op::Plain, n_rhs).unwrap_or_else(|e| self.rows.ranks.abort(&e.to_string())),
             _ => memory,
         };
@@ -165,7 +165,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(*self.rcond.get_or_init(|| rcond))
     }
 
-    /// The estimate with these factors; NaN if they are too inaccurate. Collective.
+    /// Estimate with these factors. The result is NaN if they are too inaccurate. Collective.
     fn rcond_over_ranks(&self) -> Result<f64, RankError> {
         let rows = &*self.rows;
         let unknowns = RankRanges::of_counts((0..rows.ranks.size()).map(|k| rows.ranges.range(k).len() * rows.count));
@@ -204,7 +204,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         Ok(bandsolve::attention(T::Real::EPSILON.to_f64(), Some(rcond), report.backward_error, None))
     }
 
-    /// Memory of a solve, with the right-hand sides by rows.
+    /// Allocate the memory of a solve, and copy the right-hand sides row by row.
     fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchSolveMemory<T>> {
         let (own, count) = (self.rows.own(), self.rows.count);
         Ok(BatchSolveMemory {
@@ -219,7 +219,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         })
     }
 
-    /// Solves for x, which holds d, both by rows.
+    /// Solve in place for x, which contains d. Both are stored row by row.
     fn solve_rows(
         &self,
         transposed: bool,
@@ -291,7 +291,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         };
         let ((mut r, mut beside), (mut x_before, mut beside_before), of_systems, mut measure) =
             agree(&self.rows.ranks, spare())?;
-        // `kept`: systems that stay as they were.
+        // `kept` marks systems that the current step does not improve, and which keep their x.
         let (mut best, mut open, mut kept, mut missed) = of_systems;
         measure.reduce.max(&self.rows.ranks, &mut best);
         open.iter_mut().zip(&best).for_each(|(open, bound)| *open = !(*bound <= ACCEPTED_AT_ONCE * good));
@@ -331,7 +331,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     }
 }
 
-/// Memory of a solve that grows with own rows or with the number of systems; all ranks have theirs before it begins.
+/// The memory of a solve that grows with the rows of this rank or with the number of systems. All ranks allocate it before the solve starts.
 struct BatchSolveMemory<T: Scalar> {
     d: Vec<T>,
     x: Vec<T>,
@@ -340,14 +340,14 @@ struct BatchSolveMemory<T: Scalar> {
     bounds: BoundMemory<T>,
 }
 
-/// What unverified solves take of it.
+/// The part of the memory that unverified solves use.
 struct SolveMemory<T> {
     interface: InterfaceMemory<T>,
-    /// Inner rows of a column.
+    /// Scratch for the inner rows of one column.
     spare: Vec<T>,
 }
 
-/// The largest error of the systems of each column.
+/// Get the largest error of the systems of each column.
 fn worst_of_columns(errors: &[f64], n_rhs: usize) -> Vec<f64> {
     let count = errors.len().checked_div(n_rhs).unwrap_or(0);
     let worst =

@@ -22,9 +22,9 @@ use bandsolve::memory::{reserved, zeroed};
 #[derive(Debug)]
 pub(super) struct InnerFactors<T> {
     count: usize,
-    /// Own rows.
+    /// Number of rows of a system on this rank.
     rows: usize,
-    /// r_i and ratio_i of inner rows.
+    /// rᵢ and ratioᵢ of inner rows.
     reciprocals: Vec<T>,
     ratios: Vec<T>,
     /// W and V.
@@ -32,7 +32,7 @@ pub(super) struct InnerFactors<T> {
 }
 
 impl<T: Scalar> InnerFactors<T> {
-    /// Of own rows `[sub, diag, sup]`.
+    /// Factor the inner rows of `[sub, diag, sup]`.
     pub fn new(arrays: &[Vec<T>; 3], count: usize) -> bandsolve::Result<Self> {
         let [sub, diag, sup] = arrays;
         let rows = diag.len().checked_div(count).unwrap_or(0);
@@ -70,7 +70,7 @@ impl<T: Scalar> InnerFactors<T> {
         Ok(factors)
     }
 
-    /// y_i ← y_i − ratio_i y_{i+1}, from the last inner row up.
+    /// Compute yᵢ ← yᵢ − ratioᵢ·yᵢ₊₁, from the last inner row to the first.
     fn substitute_upwards(&self, y: &mut [T]) {
         let count = self.count;
         for i in (0..self.inner().saturating_sub(1)).rev() {
@@ -84,7 +84,7 @@ impl<T: Scalar> InnerFactors<T> {
         self.rows.saturating_sub(2)
     }
 
-    /// y ← T⁻¹y.
+    /// Compute y ← T⁻¹y.
     fn divide(&self, sub: &[T], y: &mut [T]) {
         let count = self.count;
         for i in 0..self.inner() {
@@ -100,7 +100,7 @@ impl<T: Scalar> InnerFactors<T> {
         self.substitute_upwards(y);
     }
 
-    /// y ← T⁻ᵀy.
+    /// Compute y ← T⁻ᵀy.
     fn divide_transposed(&self, sub: &[T], y: &mut [T]) {
         let (count, inner) = (self.count, self.inner());
         for i in 1..inner {
@@ -119,7 +119,7 @@ impl<T: Scalar> InnerFactors<T> {
         }
     }
 
-    /// The interface rows of this rank: sub, diag and sup of each, one after the other, `count` numbers each.
+    /// Compute the interface rows of this rank: sub, diag and sup of each row, with `count` numbers each.
     pub fn interface_rows(&self, [sub, diag, sup]: &[Vec<T>; 3]) -> bandsolve::Result<Vec<T>> {
         let (count, rows) = (self.count, self.rows);
         let row = |i: usize| i * count..(i + 1) * count;
@@ -151,7 +151,7 @@ impl<T: Scalar> InnerFactors<T> {
         let (first, rest) = d.split_at_mut(count);
         let (inner, last) = rest.split_at_mut((rows - 2) * count);
         let end = (rows - 3) * count;
-        // The entries of the first and the last row in the columns of inner unknowns, of A or of Aᵀ.
+        // The entries of the first and the last row of A or Aᵀ in the columns of inner unknowns.
         let [upper, lower] = if transposed {
             self.divide_transposed(sub, inner);
             [&sub[count..2 * count], &sup[(rows - 2) * count..][..count]]
@@ -165,12 +165,12 @@ impl<T: Scalar> InnerFactors<T> {
         }
     }
 
-    /// Numbers of memory that [`substitute`](Self::substitute) takes.
+    /// Get the number of scratch numbers for [`substitute`](Self::substitute).
     pub fn spare(&self, transposed: bool) -> usize {
         if transposed { self.inner() * self.count } else { 0 }
     }
 
-    /// Compute the inner unknowns of a column that already contains x of the first and the last row.
+    /// Compute the inner unknowns of a column. The column must contain x of the first and the last row.
     pub fn substitute(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, (x, spare): (&mut [T], &mut [T])) {
         let (count, rows) = (self.count, self.rows);
         if rows < 3 {

@@ -1,4 +1,4 @@
-//! The interface systems: two rows of each rank (fewer if the rank owns fewer rows), each system whole on the rank that solves it.
+//! The interface systems: two rows of each rank, or fewer if the rank owns fewer rows. One rank solves each system.
 //!
 //! The systems are distributed evenly: rank q solves part q. A periodic system of N unknowns is an open system of N − 1 unknowns y, and a
 //! last unknown z = x[N−1]:
@@ -17,21 +17,21 @@ use bandsolve::{BatchFactor, Factor, Plan, RealScalar, Scalar, TridiagonalBatch}
 /// The interface rows of each rank, and the systems that it solves.
 #[derive(Debug, Clone)]
 pub(super) struct InterfaceLayout {
-    /// Interface rows of each rank.
+    /// The interface rows of each rank.
     pub rows: RankRanges,
-    /// Systems that each rank solves.
+    /// The systems that each rank solves.
     pub parts: RankRanges,
     pub periodic: bool,
 }
 
 impl InterfaceLayout {
-    /// Of systems whose rows are spread so.
+    /// Create the layout for systems with their rows distributed by `ranges`.
     pub fn new(ranges: &RankRanges, count: usize, periodic: bool) -> Self {
         let rows = RankRanges::of_counts((0..ranges.ranks()).map(|rank| ranges.range(rank).len().min(2)));
         Self { rows, parts: RankRanges::even(count, ranges.ranks()), periodic }
     }
 
-    /// The interface unknowns that a rank is told: that before its own, its own, that behind them.
+    /// List the interface unknowns that a rank receives: the one before its own, its own, and the one after them.
     pub fn told(&self, rank: usize) -> Vec<usize> {
         let (own, n) = (self.rows.range(rank), self.rows.rows());
         if own.is_empty() {
@@ -42,13 +42,13 @@ impl InterfaceLayout {
         before.into_iter().chain(own).chain(behind).collect()
     }
 
-    /// Whether there is an unknown before those of a rank.
+    /// Whether there is an unknown before the unknowns of a rank.
     fn has_before(&self, rank: usize) -> bool {
         let own = self.rows.range(rank);
         !own.is_empty() && (own.start > 0 || self.periodic)
     }
 
-    /// Most interface rows of a rank, most unknowns that one is told, most systems that one solves.
+    /// Get the maximum numbers over the ranks of interface rows, of received unknowns, and of systems to solve.
     pub fn most(&self) -> [usize; 3] {
         let of = |value: &dyn Fn(usize) -> usize| (0..self.rows.ranks()).map(value).max().unwrap_or(0);
         [
@@ -58,14 +58,15 @@ impl InterfaceLayout {
         ]
     }
 
-    /// Lengths of what a rank sends to each and gets of each, with so many numbers a row and system: rows to those who solve.
+    /// Get the lengths of the messages to each rank and from each rank, for the rows on the way to the ranks that solve. `per_row` is the number of
+    /// numbers per row and system.
     pub fn lens(&self, me: usize, per_row: usize) -> [Vec<usize>; 2] {
         let ranks = 0..self.rows.ranks();
         let len = |rows: usize, part: usize| self.rows.range(rows).len() * self.parts.range(part).len() * per_row;
         [ranks.clone().map(|part| len(me, part)).collect(), ranks.map(|rank| len(rank, me)).collect()]
     }
 
-    /// The same of unknowns on their way back.
+    /// Get the lengths of the messages for the unknowns on the way back.
     pub fn lens_back(&self, me: usize, columns: usize) -> [Vec<usize>; 2] {
         let ranks = 0..self.rows.ranks();
         let len = |part: usize, rank: usize| self.told(rank).len() * self.parts.range(part).len() * columns;
@@ -73,41 +74,42 @@ impl InterfaceLayout {
     }
 }
 
-/// Interface unknowns of all systems that a rank is told: beside its own, column by column, `count` numbers each.
+/// The interface unknowns of the neighbouring ranks, column by column, with `count` numbers each.
 #[derive(Debug, Clone)]
 pub(super) struct NeighbourValues<T> {
-    /// Before the own rows and behind them; zeros where there is none.
+    /// The unknowns before and after the rows of this rank, or zeros if there is no neighbour.
     pub sides: [Vec<T>; 2],
 }
 
-/// The interface systems of part of the batch, factored.
+/// The factors of the interface systems of this rank.
 #[derive(Debug)]
 pub(super) struct InterfaceFactors<T: Scalar> {
     ranks: Ranks,
     layout: InterfaceLayout,
     count: usize,
-    /// Open systems, of all unknowns or of all but the last.
+    /// The open systems, of all unknowns or of all unknowns except the last.
     batch: Option<BatchFactor<'static, T>>,
     ring: Option<RingEnd<T>>,
 }
 
-/// Open systems, and the last unknown of periodic ones.
+/// The open systems, and the last unknown of periodic systems.
 type FactoredPart<T> = (Option<BatchFactor<'static, T>>, Option<RingEnd<T>>);
 
 /// The last unknown of periodic systems.
 #[derive(Debug)]
 struct RingEnd<T> {
-    /// The entries of the last row in the columns before it and in the first column, and the entries of these rows in the last column.
+    /// The entries of the last row in the column before the last, and in the first column.
     row: [Vec<T>; 2],
+    /// The entries in the last column of the row before the last, and of the first row.
     column: [Vec<T>; 2],
-    /// T⁻¹e, T⁻ᵀf.
+    /// T⁻¹·e and T⁻ᵀ·f.
     spikes: [Vec<T>; 2],
-    /// 1 / (diag − fᵀT⁻¹e)
+    /// 1 / (diag[N−1] − fᵀ·T⁻¹·e).
     reciprocal: Vec<T>,
 }
 
 impl<T: Scalar> InterfaceFactors<T> {
-    /// From interface rows of this rank: sub, diag, sup of each, `count` numbers each; or why they could not be made here. Collective.
+    /// Factor the interface systems, from the interface rows of this rank, or its error. Collective.
     pub fn new(rows: &BatchRows<T>, own: bandsolve::Result<Vec<T>>) -> Result<Self, RankError> {
         let layout = InterfaceLayout::new(&rows.ranges, rows.count, rows.periodic());
         let (ranks, me) = (rows.ranks.clone(), rows.ranks.rank());
@@ -168,7 +170,7 @@ impl<T: Scalar> InterfaceFactors<T> {
         Ok((Some(batch), Some(ring)))
     }
 
-    /// Memory of solves of so many columns.
+    /// Allocate the memory for solves of `n_columns` columns.
     pub fn memory(&self, n_columns: usize) -> bandsolve::Result<InterfaceMemory<T>> {
         let (layout, me) = (&self.layout, self.ranks.rank());
         let [to, from] = layout.lens(me, n_columns).map(|lens| lens.iter().sum());
@@ -177,8 +179,10 @@ impl<T: Scalar> InterfaceFactors<T> {
         Ok(InterfaceMemory { sent: reserved(usize::max(to, back_to))?, came: room(usize::max(from, back_from))?, x })
     }
 
-    /// Solves for interface unknowns. `d`: right-hand sides of all own rows, column by column; x of interface rows replaces them. Writes the
-    /// unknowns beside the own rows. Collective.
+    /// Solve for the interface unknowns. Collective.
+    ///
+    /// `d` contains the right-hand sides of all rows of this rank, column by column. x replaces them in the interface rows. The function also writes the
+    /// unknowns of the neighbouring ranks.
     pub fn solve(
         &self,
         transposed: bool,
@@ -218,7 +222,7 @@ impl<T: Scalar> InterfaceFactors<T> {
         let column = d.len().checked_div(n_columns).unwrap_or(0);
         beside.sides.iter_mut().for_each(|side| side.fill(T::ZERO));
         let (told, own) = (layout.told(me), layout.rows.range(me).len());
-        // The unknown before the own ones comes first where there is one.
+        // The unknown before those of this rank comes first, if it exists.
         let lead = usize::from(layout.has_before(me));
         let mut rest = came;
         for part in (0..self.ranks.size()).map(|rank| layout.parts.range(rank)) {
@@ -238,7 +242,7 @@ impl<T: Scalar> InterfaceFactors<T> {
         }
     }
 
-    /// Solve whole interface systems. The parts of the ranks follow each other, with the columns inside each part.
+    /// Solve whole interface systems. The input has the parts of the ranks one after the other, each with all columns.
     fn solve_part(&self, transposed: bool, came: &[T], x: &mut [T]) {
         let (layout, part) = (&self.layout, self.layout.parts.range(self.ranks.rank()).len());
         let n = layout.rows.rows();
@@ -260,7 +264,7 @@ impl<T: Scalar> InterfaceFactors<T> {
     }
 }
 
-/// Memory of the exchanges and of whole interface systems.
+/// The memory for the exchanges and for whole interface systems.
 #[derive(Debug)]
 pub(super) struct InterfaceMemory<T> {
     sent: Vec<T>,
@@ -269,7 +273,7 @@ pub(super) struct InterfaceMemory<T> {
 }
 
 impl<T: Scalar> NeighbourValues<T> {
-    /// Zeros.
+    /// Create zeros.
     pub fn none(count: usize, n_columns: usize) -> bandsolve::Result<Self> {
         Ok(Self { sides: [zeroed(count * n_columns)?, zeroed(count * n_columns)?] })
     }
@@ -292,7 +296,7 @@ impl<T: Scalar> RingEnd<T> {
     }
 }
 
-/// Rows with a number of every system, as those of part 0, of part 1, and so on, in the place of what `to` held.
+/// Rearrange rows with one number per system: first the systems of part 0, then of part 1, and so on. The result replaces the contents of `to`.
 pub(super) fn by_parts<'a, T: Scalar>(
     rows: impl Iterator<Item = &'a [T]> + Clone,
     parts: &RankRanges,
@@ -304,7 +308,7 @@ pub(super) fn by_parts<'a, T: Scalar>(
     }
 }
 
-/// Σ ends · y of the last row and the first row of y.
+/// Compute the sum of the products of `ends` with the last row and the first row of y.
 fn ends_product<T: Scalar>(ends: &[Vec<T>; 2], y: &[T], part: usize) -> Vec<T> {
     let (first, last) = (&y[..part], &y[y.len() - part..]);
     (0..part).map(|k| ends[0][k] * last[k] + ends[1][k] * first[k]).collect()
@@ -315,7 +319,7 @@ fn batch_of<T: Scalar>(arrays: [Vec<T>; 3], (n, part): (usize, usize)) -> bandso
     Plan::new(batch.shape()).factor_owned(batch)
 }
 
-/// x ← T⁻¹x for all systems. The verification detects systems that are singular; the others are solved.
+/// Compute x ← T⁻¹x for all systems. If some systems are singular, the other systems are still solved, and the verification detects the singular ones.
 fn solve_batch<T: Scalar>(batch: &BatchFactor<'static, T>, transposed: bool, x: &mut [T]) {
     let solved = if transposed { batch.solve_transpose_in_place(x) } else { batch.solve_in_place(x) };
     if matches!(solved, Err(bandsolve::Error::OutOfMemory { .. } | bandsolve::Error::Shape { .. })) {

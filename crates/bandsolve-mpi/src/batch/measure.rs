@@ -1,7 +1,8 @@
 //! Backward errors of the systems of a batch, over all ranks.
 //!
-//! A bound first, which costs one pass and no message: ‖x‖∞ of a system is at least the largest number that a rank knows. Only where a
-//! bound is too large are norms and errors of systems reduced over the ranks, and residuals formed in twice the working precision.
+//! First, each rank computes an upper bound from its own rows, in one pass and without messages. The bound uses the largest entry of x on this
+//! rank, which is at most ‖x‖∞ of the system. Only for systems with a bound that is too large, the ranks exchange norms and errors, and compute
+//! residuals in twice the working precision.
 
 use super::BatchRows;
 use super::interface::NeighbourValues;
@@ -14,7 +15,7 @@ use bandsolve::{RealScalar, Scalar, TOLERABLE, Tridiagonal, attention};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::scalar::peak;
 
-/// Right-hand sides and solutions of own rows, column by column, and the unknowns beside them.
+/// Right-hand sides and solutions of the rows of this rank, column by column, and the unknowns of the neighbouring ranks.
 #[derive(Debug)]
 pub(super) struct BatchAnswer<'a, T> {
     pub d: &'a [T],
@@ -22,14 +23,14 @@ pub(super) struct BatchAnswer<'a, T> {
     pub beside: NeighbourValues<T>,
 }
 
-/// The neighbours of row i of a column.
+/// Get the unknowns of rows i − 1, i and i + 1 of a column.
 fn around<'a, T>(x: &'a [T], [before, behind]: [&'a [T]; 2], i: usize, count: usize) -> [&'a [T]; 3] {
     let (own, row) = (&x[i * count..][..count], |i: usize| &x[i * count..][..count]);
     let last = (i + 2) * count > x.len();
     [if i == 0 { before } else { row(i - 1) }, own, if last { behind } else { row(i + 1) }]
 }
 
-/// Bounds of η of own rows: of every column and system.
+/// Compute upper bounds of η of the rows of this rank, for every column and system.
 pub(super) fn bounds<T: Scalar>(
     arrays: &[Vec<T>; 3],
     count: usize,
@@ -60,8 +61,9 @@ pub(super) fn bounds<T: Scalar>(
     }
 }
 
-/// Whether x of no system is so large that the right-hand side d of own rows would tell that the matrix is singular to working precision:
-/// `norms` are ‖x‖∞. `ratios`: scratch, zeros. On the rank with the largest x this finds every such system.
+/// Whether x is small enough, compared with d, in every system that no matrix looks singular to working precision.
+///
+/// `norms` has ‖x‖∞ of this rank. `ratios` is scratch memory with zeros. The rank with the largest x detects every such system.
 fn in_proportion<T: Scalar>(
     [sub, diag, sup]: &[Vec<T>; 3],
     d: &[T],
@@ -83,8 +85,7 @@ fn in_proportion<T: Scalar>(
     false
 }
 
-/// A warning if x of a system shows that its matrix is singular to working precision, see [`attention`]. `eta`: the backward error.
-/// Collective.
+/// Return a warning if x of a system shows that its matrix is singular to working precision, see [`attention`]. Collective.
 ///
 /// With s = Σⱼ|aᵢⱼ| of each row, the reciprocal condition is at most maxᵢ(|dᵢ|/sᵢ) / ‖x‖∞.
 pub(super) fn attention_of<T: Scalar>(
@@ -111,11 +112,11 @@ pub(super) fn attention_of<T: Scalar>(
     Ok(attention(T::Real::EPSILON.to_f64(), Some(least), eta, None))
 }
 
-/// Memory of bounds: those of every column and system, and numbers of every system.
+/// The memory for bounds: one for every column and system, and scratch for every system.
 #[derive(Debug)]
 pub(super) struct BoundMemory<T: Scalar> {
     pub all: Vec<f64>,
-    /// Whether x of a system may be so large, compared with the right-hand side, that [`attention`] says so.
+    /// Whether x of a system may be so large, compared with the right-hand side, that [`attention`] returns a warning.
     pub large: bool,
     norms: Vec<T::Real>,
     ratios: Vec<T::Real>,
@@ -127,7 +128,7 @@ impl<T: Scalar> BoundMemory<T> {
     }
 }
 
-/// The larger of `ratios` and |r| / (Σ|a|·norm + |d|) of one row of all systems; infinity where that leaves the range of the type.
+/// Update `ratios` to the maximum of `ratios` and |r| / (Σ|a|·norm + |d|) of one row, for all systems. The result is infinite on overflow.
 fn row_bounds<T: Scalar>(
     [sub, diag, sup]: [&[T]; 3],
     (d, [before, own, behind]): (&[T], [&[T]; 3]),
@@ -151,7 +152,7 @@ fn row_bounds<T: Scalar>(
     }
 }
 
-/// Memory of what ranks tell each other of every system.
+/// The memory for reductions over the ranks, with numbers for every system.
 #[derive(Debug)]
 pub(super) struct ReduceMemory {
     /// The systems whose maximum each rank computes.
@@ -162,7 +163,7 @@ pub(super) struct ReduceMemory {
 }
 
 impl ReduceMemory {
-    /// Of `len` values: `count` of them, several times.
+    /// Allocate memory for `len` values, a multiple of `count`.
     pub fn new(ranks: &Ranks, count: usize, len: usize) -> bandsolve::Result<Self> {
         let parts = RankRanges::even(count, ranks.size());
         let own = len.checked_div(count).unwrap_or(0) * parts.range(ranks.rank()).len();
@@ -199,19 +200,19 @@ impl ReduceMemory {
     }
 }
 
-/// Memory of residuals.
+/// The memory for residuals.
 #[derive(Debug)]
 pub(super) struct ResidualMemory<T> {
     pub reduce: ReduceMemory,
     /// η of every column and system.
     pub errors: Vec<f64>,
     norms: Vec<f64>,
-    /// sub, diag, sup, x, d and the residual of one system: one row before, two behind.
+    /// sub, diag, sup, x, d and the residual of one system, with one row before and two rows after.
     lines: [Vec<T>; 6],
 }
 
 impl<T: Scalar> ResidualMemory<T> {
-    /// `len`: columns times systems.
+    /// Allocate memory for `len` systems, counted in all columns.
     pub fn new(rows: &BatchRows<T>, len: usize) -> bandsolve::Result<Self> {
         let line = || room(rows.own() + 3);
         Ok(Self {
@@ -223,7 +224,7 @@ impl<T: Scalar> ResidualMemory<T> {
     }
 }
 
-/// Residuals of the systems that are `open`, to `r`, zeros elsewhere, and their η of all ranks, to `memory.errors`. Collective.
+/// Write the residuals of the systems marked in `open` to `r`, zeros for the other systems, and η over all ranks to `memory.errors`. Collective.
 pub(super) fn residuals<T: Scalar>(
     (rows, transposed): (&BatchRows<T>, bool),
     answer: &BatchAnswer<'_, T>,
@@ -234,7 +235,7 @@ pub(super) fn residuals<T: Scalar>(
     let (column, arrays) = (own * count, rows.made_arrays(transposed));
     let ResidualMemory { reduce, errors, norms, lines: [sub, diag, sup, x, d, residual] } = memory;
     let each = || open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
-    // Between zeros: one row before, two rows after.
+    // Copy a system between zeros: one row before, two rows after.
     let system = |values: &[T], at: usize, to: &mut [T]| {
         to.fill(T::ZERO);
         (0..own).for_each(|i| to[i + 1] = values[at / count * column + i * count + at % count]);
@@ -254,11 +255,11 @@ pub(super) fn residuals<T: Scalar>(
         }
         system(answer.x, at, x);
         (x[0], x[own + 1]) = (answer.beside.sides[0][at], answer.beside.sides[1][at]);
-        // ‖x‖∞ of all ranks stands where no row has an entry.
+        // ‖x‖∞ over all ranks is in a row whose column has no entries.
         x[own + 2] = T::from_real(T::Real::from_f64(norms[at]));
         system(answer.d, at, d);
         residual.fill(T::ZERO);
-        let matrix = Tridiagonal::new(sub, diag, sup).expect("arrays of one length");
+        let matrix = Tridiagonal::new(sub, diag, sup).expect("arrays of the same length");
         errors[at] = residual_of(&matrix, (d, x), residual);
         for i in 0..own {
             r[at / count * column + i * count + at % count] = residual[i + 1];

@@ -35,10 +35,10 @@ use std::sync::{Arc, OnceLock};
 /// # Shapes
 /// `sub`, `diag`, `sup` and each column of vectors contain the m rows of this rank of all `count` systems. Row i of system s is
 /// at i·count + s with [`Layout::Interleaved`], and at s·m + i with [`Layout::Contiguous`]. m may differ between ranks, and may
-/// be 0. `count` is the same on all ranks. `sub` of the first row of all ranks, and `sup` of the last row, are ignored. In
-/// periodic matrices they are the corner entries.
+/// be 0. `count` is the same on all ranks. In open matrices, the solver ignores `sub` of the first row of all ranks, and `sup`
+/// of the last row. In periodic matrices they are the corner entries.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Layout;
 /// use bandsolve_mpi::{DistributedBatch, RankRanges, on_threads};
@@ -68,12 +68,12 @@ struct BatchRows<T: Scalar> {
     count: usize,
     halos: Halo,
     arrays: [Vec<T>; 3],
-    /// Those of the transposed matrices, when they were needed.
+    /// The arrays of the transposed matrices, after their first use.
     transposed: OnceLock<[Vec<T>; 3]>,
 }
 
 impl<T: Scalar> BatchRows<T> {
-    /// Own rows of a system.
+    /// Get the number of rows of a system on this rank.
     fn own(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }
@@ -82,14 +82,14 @@ impl<T: Scalar> BatchRows<T> {
         self.halos.ring
     }
 
-    /// Σⱼ|aᵢⱼ| of own rows.
+    /// Compute Σⱼ|aᵢⱼ| of the rows of this rank.
     fn sums(&self) -> bandsolve::Result<Vec<f64>> {
         let [sub, diag, sup] = &self.arrays;
         let sum = |k: usize| [sub[k], diag[k], sup[k]].map(|v| Scalar::abs(v).to_f64()).iter().sum();
         collected((0..diag.len()).map(sum))
     }
 
-    /// sub, diag, sup of the matrices, or of their transposes. Collective.
+    /// Get sub, diag and sup of the matrices, or of their transposes. The first call for the transposes creates them. Collective.
     fn arrays(&self, transposed: bool) -> Result<&[Vec<T>; 3], RankError> {
         if !transposed {
             return Ok(&self.arrays);
@@ -97,7 +97,7 @@ impl<T: Scalar> BatchRows<T> {
         if self.transposed.get().is_none() {
             let [sub, diag, sup] = &self.arrays;
             let [mut below, mut above] = self.halos.fill_both([sup, sub])?;
-            // One row further up, one further down.
+            // The entries of Aᵀ come from the rows above and below.
             let first = (2 * self.count).min(above.len());
             above.copy_within(first.., 0);
             below.truncate(diag.len());
@@ -108,27 +108,27 @@ impl<T: Scalar> BatchRows<T> {
         Ok(self.made_arrays(transposed))
     }
 
-    /// The same once they were made.
+    /// Get the arrays, which must exist.
     fn made_arrays(&self, transposed: bool) -> &[Vec<T>; 3] {
-        if transposed { self.transposed.get().expect("made on all ranks") } else { &self.arrays }
+        if transposed { self.transposed.get().expect("created on all ranks") } else { &self.arrays }
     }
 }
 
-/// An array in the caller's layout as one by rows.
+/// Copy an array in the layout of the caller to row by row storage.
 fn by_rows<T: Scalar>(values: &[T], rows: usize, count: usize, layout: Layout) -> bandsolve::Result<Vec<T>> {
     if layout == Layout::Interleaved { copied(values) } else { turned(values, (count, rows)) }
 }
 
-/// Numbers by rows of `inner`, `outer` of them, by columns. Several such arrays follow one another.
+/// Transpose consecutive arrays of `outer` rows with `inner` numbers.
 fn turned<T: Scalar>(values: &[T], shape: (usize, usize)) -> bandsolve::Result<Vec<T>> {
     let mut turned = zeroed(values.len())?;
     turn_into(values, shape, &mut turned);
     Ok(turned)
 }
 
-/// The same to an array that is there.
+/// Transpose as [`turned`], to an existing array.
 fn turn_into<T: Scalar>(values: &[T], (outer, inner): (usize, usize), turned: &mut [T]) {
-    /// Rows and columns of a part that stays in the nearest cache.
+    /// Number of rows and columns of a part that stays in the first-level cache.
     const PART: usize = 16;
     let len = (outer * inner).max(1);
     for (to, from) in turned.chunks_exact_mut(len).zip(values.chunks_exact(len)) {
@@ -264,8 +264,7 @@ impl<T: Scalar> DistributedBatch<T> {
         Ok(turned)
     }
 
-    /// The number of columns of an array of own rows, which is finite and has as many on all ranks, and what `prepare` makes for as many.
-    /// Collective.
+    /// Check an array and agree on its number of columns. Return the number with the result of `prepare` for it. Collective.
     pub(crate) fn columns<V>(
         &self,
         array: (&'static str, &[T]),
@@ -291,8 +290,7 @@ impl<T: Scalar> DistributedBatch<T> {
     }
 }
 
-/// The number of columns of an array of own rows, which is finite and has as many on all ranks, and what `prepare` makes for as many.
-/// Collective.
+/// Check an array and agree on its number of columns. Return the number with the result of `prepare` for it. Collective.
 fn agreed_columns<T: Scalar, V>(
     rows: &BatchRows<T>,
     (name, values): (&'static str, &[T]),
@@ -303,7 +301,7 @@ fn agreed_columns<T: Scalar, V>(
     OwnColumns { name, values, len_of: &len_of, finite: true, option: op as u64 }.agree(&rows.ranks, prepare)
 }
 
-/// Own rows of a system.
+/// Check the arrays, and return the number of rows of a system on this rank.
 fn checked<T: Scalar>(count: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::Result<usize> {
     let len = diag.len();
     let rows = len.checked_div(count).unwrap_or(0);
@@ -315,7 +313,7 @@ fn checked<T: Scalar>(count: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::R
     Ok(rows)
 }
 
-/// Whether all entries are finite; indices are those of the caller's arrays.
+/// Return an error if an entry is not finite, with the index in the caller's array.
 fn finite<T: Scalar>(arrays: &[Vec<T>; 3], (own, count): (usize, usize), layout: Layout) -> bandsolve::Result<()> {
     let place = |k: usize| if layout == Layout::Interleaved { k } else { k % count * own + k / count };
     for (array, values) in ["sub", "diag", "sup"].into_iter().zip(arrays) {

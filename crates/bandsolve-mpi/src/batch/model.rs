@@ -1,4 +1,4 @@
-//! What batches over ranks cost: messages and bytes as they are counted, operations as estimates.
+//! The cost model of batches over ranks. Messages and bytes are exact, operations are estimates.
 
 use super::DistributedBatch;
 use super::interface::InterfaceLayout;
@@ -10,7 +10,7 @@ use bandsolve::Scalar;
 ///
 /// Messages and bytes are exact. Operations and seconds are estimates.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Layout;
 /// use bandsolve_mpi::{BatchCostModel, DistributedBatch, on_threads};
@@ -54,11 +54,11 @@ impl BatchCostModel {
     /// Get the cost of a solve on one rank, without refinement.
     pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
         let (layout, mut cost) = (self.layout(), RankCost::default());
-        // Lengths and numbers are checked.
+        // The ranks agree on the number of columns.
         cost.gather(1, AGREEMENT + NUMBER);
         self.send_all(&mut cost, rank, &layout.lens(rank, n_rhs)[0]);
         self.send_all(&mut cost, rank, &layout.lens_back(rank, n_rhs)[0]);
-        // Errors of the columns, and whether x of one is large.
+        // The errors of the columns, and whether x of a column is large.
         cost.gather(u64::from(self.ranges.ranks() > 1 && n_rhs > 0), NUMBER * (n_rhs + 1) as u64);
         let part = (layout.rows.rows() * layout.parts.range(rank).len()) as f64;
         cost.flops = (20.0 * self.own(rank) + 20.0 * part) * n_rhs as f64;
@@ -74,7 +74,7 @@ impl BatchCostModel {
         InterfaceLayout::new(&self.ranges, self.count, self.periodic)
     }
 
-    /// Number of rows of all systems on a rank.
+    /// Get the total number of rows of all systems on a rank.
     fn own(&self, rank: usize) -> f64 {
         (self.ranges.range(rank).len() * self.count) as f64
     }

@@ -1,4 +1,4 @@
-//! Systems that were not solved well, solved whole by the pivoted method, each on the rank that solves its interface system.
+//! Fallback to the pivoted solver for single systems, each on the rank that solves its interface system.
 
 use super::BatchRows;
 use super::interface::by_parts;
@@ -18,9 +18,9 @@ type Missed = [usize; 2];
 /// The data that ranks exchange about the systems that each rank solves.
 #[derive(Debug)]
 struct Parcels {
-    /// Rising, so that those of a rank follow on each other.
+    /// In ascending order, so that the systems of a rank are consecutive.
     missed: Vec<Missed>,
-    /// Systems that each rank solves.
+    /// The systems that each rank solves.
     systems: RankRanges,
     /// The rows of each rank.
     rows: RankRanges,
@@ -33,25 +33,25 @@ impl Parcels {
         Ok(Self { missed, systems: RankRanges::even(count, rows.ranks()), rows: rows.clone() })
     }
 
-    /// Places of the columns whose systems a rank solves.
+    /// Get the positions in `missed` of the systems of a rank.
     fn places(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = self.systems.range(rank);
         let at = |first: usize| self.missed.partition_point(|[system, _]| *system < first);
         at(start)..at(end)
     }
 
-    /// The systems that a rank solves, each with its columns.
+    /// List the systems that a rank solves, each with its columns.
     fn of(&self, rank: usize) -> impl Iterator<Item = &[Missed]> {
         each_system(&self.missed[self.places(rank)])
     }
 
-    /// Numbers of each row: of the matrices, if `with_matrix`, and of the columns.
+    /// Get how many numbers a row has: of the matrices, if `with_matrix` is set, and of the columns.
     fn per_row(&self, part: usize, with_matrix: bool) -> usize {
         let matrix = if with_matrix { 3 } else { 0 };
         self.of(part).map(|columns| columns.len() + matrix).sum()
     }
 
-    /// Lengths of what goes to the rank that solves part k, and of what comes of rank k; the longest of all.
+    /// Get the lengths of the messages to each rank and from each rank, and the maximum length over all pairs of ranks.
     fn lens(&self, me: usize, with_matrix: bool) -> ([Vec<usize>; 2], usize) {
         let ranks = 0..self.rows.ranks();
         let own = |rank: usize| self.rows.range(rank).len();
@@ -62,7 +62,7 @@ impl Parcels {
     }
 }
 
-/// Columns by systems.
+/// Group the columns by systems.
 fn each_system(missed: &[Missed]) -> impl Iterator<Item = &[Missed]> {
     missed.chunk_by(|[one, _], [other, _]| one == other)
 }
@@ -105,7 +105,7 @@ pub(super) fn solve_alone<T: Scalar>(
         let x = rest.next().expect("x of every system");
         x.iter().enumerate().for_each(|(i, x)| answer.x[(k * own + i) * count + system] = *x);
     }
-    // Errors in the order of the parts. Each rank has its own errors.
+    // The errors are in the order of the parts. Each rank has its own errors.
     found[parcels.places(me)].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
     ranks.max(&mut found);
     parcels.missed.iter().zip(&found).for_each(|([system, k], error)| errors[k * count + system] = *error);
@@ -118,8 +118,9 @@ pub(super) fn solve_alone<T: Scalar>(
     agree(ranks, settled)
 }
 
-/// The least reciprocal condition of the systems by the pivoted method, each on one rank. With rows whose sums are about 1, the condition
-/// ‖A‖∞·‖A⁻¹‖∞ is the row-wise one but for a factor of 2. Collective.
+/// Estimate the minimum reciprocal condition number of the systems by the pivoted method, each on one rank. Collective.
+///
+/// With row sums of approximately 1, the condition number ‖A‖∞·‖A⁻¹‖∞ differs from the row-wise one by a factor of at most 2.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -158,18 +159,18 @@ pub(super) fn rcond_alone<T: Scalar>(rows: &BatchRows<T>) -> Result<f64, RankErr
         }
         Ok(least)
     };
-    // The largest of negative numbers; NaN if one of them is NaN.
+    // The maximum of the negative numbers gives the minimum. It is NaN if one of them is NaN.
     let mut least = [-agree(ranks, least())?];
     ranks.max(&mut least);
     Ok(-least[0])
 }
 
-/// A whole system.
+/// Create a whole system.
 fn matrix_of<T: Scalar>([sub, diag, sup]: &[Vec<T>; 3], periodic: bool) -> bandsolve::Result<Tridiagonal<'_, T>> {
     if periodic { Tridiagonal::periodic(sub, diag, sup) } else { Tridiagonal::new(sub, diag, sup) }
 }
 
-/// x and η of every system and column of this rank's part.
+/// Compute x and η of every system and column that this rank solves.
 fn solve_part<T: Scalar>(
     parcels: &Parcels,
     me: usize,
@@ -177,7 +178,7 @@ fn solve_part<T: Scalar>(
     (periodic, transposed): (bool, bool),
 ) -> bandsolve::Result<Vec<(Vec<T>, f64)>> {
     let (n, per_row) = (parcels.rows.rows(), parcels.per_row(me, true));
-    // Column `k` of all that came, whose rows lie rank by rank.
+    // Collect column `k`. The received rows are ordered by ranks.
     let whole = |k: usize| -> bandsolve::Result<Vec<T>> {
         let mut values = reserved(n)?;
         for rows in (0..parcels.rows.ranks()).map(|rank| parcels.rows.range(rank)) {

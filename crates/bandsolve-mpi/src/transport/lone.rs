@@ -1,4 +1,4 @@
-//! One rank, which has nobody to talk to.
+//! One rank without communication.
 
 use super::{Incoming, Outgoing, Transport};
 
@@ -16,7 +16,7 @@ impl Transport for Lone {
     }
 
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
-        debug_assert!(sends.is_empty() && receives.is_empty(), "a message to nobody");
+        debug_assert!(sends.is_empty() && receives.is_empty(), "one rank has no messages");
         work();
     }
 

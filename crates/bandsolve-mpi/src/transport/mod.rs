@@ -12,7 +12,7 @@ pub(crate) struct Outgoing<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The memory for a message of another rank, whose length is known.
+/// The memory for a message from another rank.
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     pub from: usize,
@@ -22,24 +22,24 @@ pub(crate) struct Incoming<'a> {
 
 /// Communication between ranks. Messages between two ranks with the same tag arrive in the order in which they were sent.
 pub(crate) trait Transport: Send + Sync {
-    /// This rank, counted from 0.
+    /// Get the number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// Number of ranks.
+    /// Get the number of ranks.
     fn size(&self) -> usize;
 
-    /// Whether this is the thread that made the rank.
+    /// Whether the calling thread created the rank.
     fn in_its_thread(&self) -> bool {
         true
     }
 
-    /// Send and receive all messages at the same time, run `work` once meanwhile, and return when everything is complete.
+    /// Send and receive all messages at the same time, and run `work` once during the communication. Return when all messages are complete.
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut());
 
-    /// Gather `own` of each rank, in the order of the ranks, on all ranks. All have the same length.
+    /// Gather `own` of each rank on all ranks, in the order of the ranks. `own` has the same length on all ranks.
     fn all_gather(&self, own: &[u8], all: &mut [u8]);
 
-    /// Sends part k of `sent` to rank k and writes what rank k sent to part k of `came`. Lengths of parts are in bytes.
+    /// Send part k of `sent` to rank k, and write the message from rank k to part k of `came`. Lengths of parts are in bytes.
     fn all_to_all(&self, sent: (&[u8], &[usize]), came: (&mut [u8], &[usize]));
 
     /// End all ranks.

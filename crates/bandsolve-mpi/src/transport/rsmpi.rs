@@ -1,4 +1,4 @@
-//! MPI, by the crate `mpi`.
+//! Ranks as MPI processes, with the crate `mpi`.
 
 use super::{Incoming, Outgoing, Transport};
 use mpi::Threading;
@@ -17,18 +17,18 @@ pub(crate) struct MpiRanks {
     thread: ThreadId,
 }
 
-// SAFETY: the handle is used in the thread that made it, or in others if MPI was started for that, which `communicator` checks.
-// (It is freed where it is dropped: `drop` leaks it on another thread.)
+// SAFETY: `communicator` checks that the calling thread created the handle, or that MPI allows calls from other threads. `drop` on another thread
+// does not free the handle.
 unsafe impl Send for MpiRanks {}
 // SAFETY: as above.
 unsafe impl Sync for MpiRanks {}
 
 impl MpiRanks {
-    /// Duplicates the communicator. An error of MPI on the duplicate ends the job. Collective.
+    /// Duplicate the communicator. An MPI error on the duplicate ends the job. Collective.
     pub fn of(communicator: &impl Communicator) -> Self {
         let (mut raw, mut code) = (communicator.as_raw(), 0);
-        // mpi4py has MPI return error codes, a duplicate inherits this, and the crate `mpi` looks at no code.
-        // SAFETY: the handle is that of a communicator, and `raw` may be written.
+        // mpi4py sets MPI to return error codes, a duplicate inherits this setting, and the crate `mpi` ignores the codes.
+        // SAFETY: the handle belongs to a valid communicator, and `raw` may be written.
         unsafe {
             code |= ffi::MPI_Comm_dup(communicator.as_raw(), &raw mut raw);
             if code == 0 {
@@ -40,17 +40,17 @@ impl MpiRanks {
                 "MPI_Comm_dup failed with error code {code}; the communicator must be a valid intracommunicator"
             ));
         }
-        // SAFETY: the handle of an intracommunicator, which was made above for this owner alone.
+        // SAFETY: `raw` is the intracommunicator that was created above, and has no other owner.
         let communicator = unsafe { SimpleCommunicator::from_raw(raw) };
         let (rank, size) = (communicator.rank() as usize, communicator.size() as usize);
         Self { communicator, rank, size, thread: std::thread::current().id() }
     }
 
-    /// The communicator, for an MPI call. If this thread must not call MPI, the process aborts, and `mpirun` ends the others.
+    /// Get the communicator for an MPI call. If this thread must not call MPI, the process aborts, and `mpirun` ends the other processes.
     fn communicator(&self) -> &SimpleCommunicator {
         if !self.in_its_thread() && mpi::environment::threading_support() < Threading::Serialized {
             eprintln!(
-                "rank {}: this call is in another thread than the one that started MPI; call from that thread, or start MPI with MPI_THREAD_SERIALIZED",
+                "rank {}: this call is in another thread than the one that started MPI; call in that thread, or start MPI with MPI_THREAD_SERIALIZED",
                 self.rank
             );
             std::process::abort();
@@ -67,7 +67,7 @@ fn end_job(message: &str) -> ! {
 
 impl Drop for MpiRanks {
     fn drop(&mut self) {
-        // MPI_Comm_free may not be called after MPI_Finalize, nor by another thread: then the handle is left as it is.
+        // MPI forbids MPI_Comm_free after MPI_Finalize and in another thread. Leak the handle in these cases.
         if mpi::environment::is_finalized() || !self.in_its_thread() {
             let left = std::mem::replace(&mut self.communicator, SimpleCommunicator::self_comm());
             std::mem::forget(left);
@@ -140,7 +140,7 @@ fn counts_and_places(lens: &[usize]) -> (Vec<i32>, Vec<i32>) {
 /// Without this call, the other processes wait forever for the process that panicked. Call it at the start of a program. A
 /// library must not call it, because it replaces the panic hook.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// bandsolve_mpi::abort_on_panic();
 /// // Then initialize MPI and solve.

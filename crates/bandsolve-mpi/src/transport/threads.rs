@@ -6,10 +6,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// Tag of what is gathered; all others are not negative.
+/// Tag of gathers. All tags of messages are at least 0.
 const GATHERED: i32 = -1;
 
-/// Tag of what each sends to each.
+/// Tag of all-to-all exchanges.
 const DEALT: i32 = -2;
 
 /// Panic message of ranks that end because another rank panicked.
@@ -18,7 +18,7 @@ const ENDED: &str = "another rank ended";
 /// Sender, receiver and tag.
 type MessageRoute = (usize, usize, i32);
 
-/// Messages that were sent and not received yet.
+/// Messages that were sent, but not yet received.
 #[derive(Debug, Default)]
 struct Mailboxes {
     messages: Mutex<HashMap<MessageRoute, VecDeque<Vec<u8>>>>,
@@ -26,10 +26,10 @@ struct Mailboxes {
     ended: Mutex<Option<String>>,
 }
 
-/// What a thread panicked with.
+/// The payload of a panic.
 type Panic = Box<dyn std::any::Any + Send>;
 
-/// One thread of several.
+/// One of several threads that act as ranks.
 #[derive(Debug)]
 pub(crate) struct ThreadRank {
     rank: usize,
@@ -60,13 +60,13 @@ impl Mailboxes {
             messages = self.arrived.wait(messages).unwrap_or_else(PoisonError::into_inner);
         };
         drop(messages);
-        assert_eq!(message.len(), to.len(), "a message of another length, from rank {}", key.0);
+        assert_eq!(message.len(), to.len(), "the message from rank {} has another length", key.0);
         to.copy_from_slice(&message);
     }
 
     /// Wake all ranks that wait for messages, so that they end too.
     fn end(&self, why: &str) {
-        // The lock of the messages is held, so that nobody is between its look at `ended` and its wait.
+        // Hold the lock of the messages, so that no thread is between its test of `ended` and its wait.
         let _messages = lock(&self.messages);
         lock(&self.ended).get_or_insert_with(|| why.to_owned());
         self.arrived.notify_all();
@@ -105,11 +105,11 @@ impl Transport for ThreadRank {
 
     fn all_to_all(&self, (mut sent, to): (&[u8], &[usize]), (mut came, from): (&mut [u8], &[usize])) {
         for (rank, len) in to.iter().enumerate() {
-            let part = sent.split_off(..*len).expect("as long as its parts");
+            let part = sent.split_off(..*len).expect("the array has the total length of its parts");
             self.boxes.put((self.rank, rank, DEALT), part);
         }
         for (rank, len) in from.iter().enumerate() {
-            let part = came.split_off_mut(..*len).expect("as long as its parts");
+            let part = came.split_off_mut(..*len).expect("the array has the total length of its parts");
             self.boxes.take((rank, self.rank, DEALT), part);
         }
     }
@@ -119,7 +119,7 @@ impl Transport for ThreadRank {
     }
 }
 
-/// Ends the other ranks if its thread panics.
+/// Ends the other ranks when it is dropped during a panic.
 struct EndOthers<'a>(&'a Mailboxes);
 
 impl Drop for EndOthers<'_> {
@@ -135,9 +135,9 @@ impl Drop for EndOthers<'_> {
 /// Use it to test code for ranks without MPI.
 ///
 /// # Panics
-/// If `work` panics on a rank. The other ranks are ended.
+/// If `work` panics on a rank. The other ranks then end, too.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// let sums = bandsolve_mpi::on_threads(3, |ranks| {
 ///     let mut sum = [ranks.rank() as f64];
@@ -160,7 +160,7 @@ pub fn on_threads<V: Send>(size: usize, work: impl Fn(&Ranks) -> V + Sync) -> Ve
         let started: Vec<_> = (0..size).map(start).collect();
         let ended: Vec<_> = started.into_iter().map(|thread| thread.join()).collect();
         let (values, panics): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
-        // The panic that came first, not those that follow from it.
+        // Resume the panic that came first. The others follow from it.
         let follows = |panic: &Result<V, Panic>| {
             let Err(panic) = panic else { return false };
             panic.downcast_ref::<String>().is_some_and(|message| message.starts_with(ENDED))

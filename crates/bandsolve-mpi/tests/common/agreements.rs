@@ -1,4 +1,4 @@
-//! What all ranks have to agree on: options, threads, definite matrices; and conditions.
+//! Agreement of all ranks on options, threads and definite matrices, and condition estimates.
 
 use super::{Blocks, wave};
 use bandsolve::{Error, Layout, Method, Op, RealScalar, Scalar};
@@ -15,12 +15,12 @@ fn matrix(ranks: &Ranks, block: usize) -> DistributedBlocks<f64> {
     Blocks::new((rows, block), 9.0, false).distributed(ranks, &RankRanges::even(rows, ranks.size())).unwrap()
 }
 
-/// Own numbers of a vector.
+/// The part of a vector on this rank.
 fn own(ranks: &Ranks, n: usize) -> Vec<f64> {
     RankRanges::even(n, ranks.size()).range(ranks.rank()).map(|i| wave(i, 0.3)).collect()
 }
 
-/// All ranks say that the options of the last one differ.
+/// Check that all ranks report different options on the last rank.
 fn differs<V>(what: &str, ranks: &Ranks, result: Result<V, RankError>) {
     let last = ranks.size() - 1;
     let error = result.err().unwrap_or_else(|| panic!("{what}: no error"));
@@ -28,7 +28,7 @@ fn differs<V>(what: &str, ranks: &Ranks, result: Result<V, RankError>) {
     assert_eq!(error.rank, last, "{what}");
 }
 
-/// The last rank passes other options than the others. (Each of these calls used to wait for ever, or to mix messages.)
+/// The last rank passes options that differ from those of the other ranks. (Earlier versions waited forever, or mixed messages.)
 pub fn different_options(ranks: &Ranks) {
     if ranks.size() == 1 {
         return;
@@ -54,8 +54,8 @@ pub fn different_options(ranks: &Ranks) {
     differs("operations of a batch", ranks, batch.factor().unwrap().solve_in_place_with(op, &mut x.clone()));
     let problem = Poisson::new(&[ROWS, 5]).shift(if last { 1.0 } else { 0.5 });
     differs("Poisson problems", ranks, DistributedPoisson::<f64>::new(ranks, &problem, x.len()));
-    // The searches agree by sums, which name no rank.
-    let told = |error: Error| assert!(matches!(error, Error::Unsupported { method: "over processes", .. }), "{error}");
+    // Searches compare options by sums, so their errors name no rank.
+    let told = |error: Error| assert!(matches!(error, Error::Unsupported { method: "distributed", .. }), "{error}");
     let solver = EigenSolver::new(if last { 3 } else { 2 }).communicator(ranks);
     told(solver.hermitian_nearest(&lines, None, 0.5).unwrap_err());
     let solver = EigenSolver::new(2).tol(if last { 1e-9 } else { 1e-8 }).communicator(ranks);
@@ -64,11 +64,11 @@ pub fn different_options(ranks: &Ranks) {
     assert!(matches!(solver.hermitian_nearest(&lines, None, 0.5), Err(Error::Unsupported { .. })));
     let solver = KrylovSolver::new(KrylovMethod::Cg).rtol(if last { 1e-9 } else { 1e-8 }).communicator(ranks);
     told(solver.solve(&lines, None, &x, &mut x.clone()).unwrap_err());
-    // And all goes on afterwards.
+    // Later calls work.
     assert!(factors.solve(&x).is_ok());
 }
 
-/// One rank calls from another thread than the one that made its ranks.
+/// One rank calls from another thread than the one that created its ranks.
 pub fn other_threads(ranks: &Ranks) {
     if mpi_of_one_thread() {
         return;
@@ -87,12 +87,12 @@ pub fn other_threads(ranks: &Ranks) {
     assert!(solve().is_ok());
 }
 
-/// Whether MPI was started for calls of one thread: then a call of another ends the process.
+/// Whether MPI was started for calls of one thread. A call of another thread then ends the process.
 fn mpi_of_one_thread() -> bool {
     mpi::environment::is_initialized() && mpi::environment::threading_support() < mpi::Threading::Serialized
 }
 
-/// Pencils whose B is not definite, which no product of the search may show.
+/// Pencils with an indefinite B, which the products of the search need not show.
 pub fn indefinite_pencils(ranks: &Ranks) {
     let n = ROWS;
     let range = RankRanges::even(n, ranks.size()).range(ranks.rank());
@@ -102,14 +102,14 @@ pub fn indefinite_pencils(ranks: &Ranks) {
     let a = matrix(&diag(&|i| 1.0 + i as f64));
     assert_eq!(a.check_definite(), Ok(()));
     for bad in [0, 17, n - 1] {
-        // So small that xᴴ·B·x of random vectors is positive.
+        // The entry is so small that xᴴ·B·x is positive for random vectors.
         let b = matrix(&diag(&|i| if i == bad { -1e-9 } else { 1.0 }));
         assert_eq!(b.check_definite().unwrap_err().error, Error::NotDefinite { row: bad });
         let below = |shift: f64| a.eigenvalues_below(Some(&b), shift).map_err(|error| error.error);
         let solver = EigenSolver::new(2).communicator(ranks).count(&below);
         assert_eq!(solver.hermitian_nearest(&a, Some(&b), 0.5).err(), Some(Error::NotDefinite { row: bad }));
     }
-    // A leading minor that couplings make negative, in blocks.
+    // A leading minor that is negative because of the couplings, in blocks.
     let (block, rows) = (4, n / 4);
     let mut blocks = Blocks::<f64>::new((rows, block), 0.0, false);
     blocks.arrays.iter_mut().for_each(|array| array.fill(0.0));
@@ -121,12 +121,12 @@ pub fn indefinite_pencils(ranks: &Ranks) {
     assert_eq!(b.check_definite().unwrap_err().error, Error::NotDefinite { row: 10 });
 }
 
-/// κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ of matrices of which it is known; it does not change with the scale of rows.
+/// κ = ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ for matrices with known κ. Row scaling does not change it.
 pub fn conditions(ranks: &Ranks) {
     let n = ROWS;
     let range = RankRanges::even(n, ranks.size()).range(ranks.rank());
     for small in [1e-3, 1e-9, 1e-20] {
-        // Blocks of two rows [1 1; 1 1 + small]: κ = (2 + small)·(2 + small)/small at least, and below 3 times that.
+        // For blocks of two rows [1 1; 1 1 + small], κ is at least (2 + small)²/small, and less than 3 times this number.
         let scale = |i: usize| 10_f64.powi(i as i32 % 41 - 20);
         let row = |i: usize| match i % 2 {
             0 => [0.0, scale(i), scale(i)],
@@ -145,7 +145,7 @@ pub fn conditions(ranks: &Ranks) {
             batch.factor().unwrap().rcond().unwrap(),
         ];
         for rcond in found {
-            // The estimate is a lower bound of κ: of small = 1e-20 the matrix is singular.
+            // The estimate is a lower bound of κ. With small = 1e-20, the matrix is singular.
             let expected = small / 4.0;
             assert!(rcond <= 3.0 * expected.max(f64::EPSILON), "{small}: {rcond}");
             assert!(small < 1e-15 || rcond >= expected / 8.0, "{small}: {rcond}");
@@ -157,7 +157,7 @@ pub fn conditions(ranks: &Ranks) {
             assert_eq!(report.attention, None, "{small}");
         }
     }
-    // Rows [1 1; 1 1 + ε]: of the right-hand side 1, −1, … x is 2/ε, without a correct digit: ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ) = 4/ε.
+    // For rows [1 1; 1 1 + ε] and the right-hand side 1, −1, …, x is 2/ε, without a correct digit. ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ) = 4/ε.
     let [sub, sup] = [1, 0].map(|odd| range.clone().map(|i| f64::from(u8::from(i % 2 == odd))).collect::<Vec<f64>>());
     let diag: Vec<f64> = range.clone().map(|i| if i % 2 == 0 { 1.0 } else { 1.0 + f64::EPSILON }).collect();
     let a = DistributedBlocks::new(ranks, 1, [&sub, &diag, &sup]).unwrap();
@@ -167,7 +167,7 @@ pub fn conditions(ranks: &Ranks) {
         assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
         assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{method:?}");
     }
-    // The same in the second of two systems; all is well with the first.
+    // The same matrix in the second of two systems. The first system is well-conditioned.
     let pairs = |of: &[f64], other: f64| of.iter().flat_map(|v| [other, *v]).collect::<Vec<f64>>();
     let arrays = [pairs(&sub, 0.0), pairs(&diag, 1.0), pairs(&sup, 0.0)];
     let parts = arrays.each_ref().map(Vec::as_slice);
@@ -177,7 +177,7 @@ pub fn conditions(ranks: &Ranks) {
         assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
         assert!(report.attention.is_some_and(|words| words.contains("no correct digit")), "{op:?}");
     }
-    // x = 1 of both, and x = 0.
+    // x = 1 for both systems, and x = 0.
     let sums: Vec<f64> = diag.iter().map(|d| d + 1.0).collect();
     for mut rhs in [pairs(&sums, 1.0), vec![0.0; 2 * range.len()]] {
         assert_eq!(factors.solve_in_place(&mut rhs).unwrap().attention, None);
@@ -187,7 +187,7 @@ pub fn conditions(ranks: &Ranks) {
     assert_eq!(singular.factor().unwrap().rcond(), Ok(0.0));
 }
 
-/// The estimates of all doors for an open matrix of n rows; `entry`: of diagonal k in row i.
+/// The estimates of all matrix types for an open matrix of n rows; `entry`: of diagonal k in row i.
 fn rconds<T: Scalar>(ranks: &Ranks, n: usize, entry: impl Fn(usize, usize) -> f64) -> [f64; 3] {
     let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
     let at = |k: usize, i: usize| {
@@ -204,23 +204,23 @@ fn rconds<T: Scalar>(ranks: &Ranks, n: usize, entry: impl Fn(usize, usize) -> f6
     ]
 }
 
-/// Own rows, inner rows and blocks may be singular, or nearly so, though the matrix is not.
+/// The rows of a rank, inner rows and blocks can be singular or nearly singular although the matrix is not.
 pub fn conditions_of_whole_matrices(ranks: &Ranks) {
     for size in [1, 3] {
         for small in [0.0, 1e-17, -1e-200] {
-            // With diagonal 0, 1 beside it and an even number of rows, A⁻¹ has at most n/2 entries ±1 in a row: κ is n at most.
+            // With diagonal 0, off-diagonal entries 1 and even n, A⁻¹ has at most n/2 entries ±1 per row, so κ is at most n.
             let n = 2 * size * ranks.size();
             for rcond in rconds::<f64>(ranks, n, |k, _| if k == 1 { small } else { 1.0 }) {
                 assert!(rcond >= 0.5 / n as f64 && rcond <= 1.0, "{n} {small}: {rcond}");
             }
         }
-        // With an odd number of rows A is singular.
+        // With odd n, A is singular.
         let n = 2 * size * ranks.size() + 1;
         for rcond in rconds::<f64>(ranks, n, |k, _| if k == 1 { 0.0 } else { 1.0 }) {
             assert!(rcond <= n as f64 * f64::EPSILON, "{n}: {rcond}");
         }
     }
-    // Blocks [0 1; 1 0] with nothing between them: κ = 1. Those of method bcyclic are singular where blocks are single rows.
+    // For blocks [0 1; 1 0] without couplings, κ = 1. With one row per block, the diagonal blocks of BCYCLIC are singular.
     let n = 4 * ranks.size();
     let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
     let [sub, sup] = [1, 0].map(|odd| own.clone().map(|i| f64::from(u8::from(i % 2 == odd))).collect::<Vec<f64>>());
@@ -232,7 +232,7 @@ pub fn conditions_of_whole_matrices(ranks: &Ranks) {
         let report = factors.solve(&vec![1.0; own.len()]).unwrap().report;
         assert_eq!(factors.attention(&report).unwrap(), None, "{method:?}");
     }
-    // Blocks of two rows that differ in size by 2⁸⁰, column by column: κ = 1, whatever the size of rows is.
+    // The rows of a block differ in size by 2⁸⁰ (blocks are column-major). κ = 1 for any row scaling.
     let (own, tall) = (RankRanges::even(2 * ranks.size(), ranks.size()).range(ranks.rank()), 2f64.powi(80));
     let diag = [0.0, tall, 1.0, 0.0].repeat(own.len());
     let none = vec![0.0; 4 * own.len()];

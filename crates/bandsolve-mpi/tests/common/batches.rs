@@ -35,7 +35,7 @@ impl<T: Scalar> Batch<T> {
         new(ranks, (self.count, layout), [&sub, &diag, &sup])
     }
 
-    /// Own rows of columns in a layout.
+    /// The rows of this rank of columns in a layout.
     fn part(&self, ranks: &Ranks, ranges: &RankRanges, layout: Layout, x: &[T]) -> Vec<T> {
         let (own, column) = (ranges.range(ranks.rank()), (self.n * self.count).max(1));
         let mut part = Vec::new();
@@ -56,7 +56,7 @@ impl<T: Scalar> Batch<T> {
         Tridiagonal::from_vecs(sub, diag, sup, self.periodic).unwrap()
     }
 
-    /// x of all systems by the pivoted method.
+    /// Compute x of all systems by the pivoted method.
     fn solved(&self, op: Op, rhs: &[T]) -> Vec<T> {
         let (mut x, column) = (rhs.to_vec(), (self.n * self.count).max(1));
         for x in x.chunks_exact_mut(column) {
@@ -81,7 +81,7 @@ impl<T: Scalar> Batch<T> {
     }
 }
 
-/// Solves on ranks and by the pivoted method, and compares; returns whether that had to help.
+/// Solve on ranks and by the pivoted method, and compare. Return whether a solve needed the fallback.
 fn compare<T: Scalar>(ranks: &Ranks, batch: &Batch<T>, ranges: &RankRanges, layout: Layout) -> bool {
     let a = batch.distributed(ranks, ranges, layout).unwrap();
     let factors = a.factor().unwrap();
@@ -96,7 +96,7 @@ fn compare<T: Scalar>(ranks: &Ranks, batch: &Batch<T>, ranges: &RankRanges, layo
         assert!(ranks_agree(ranks, report.backward_error), "{what}: reports differ");
         let expected = batch.part(ranks, ranges, layout, &batch.solved(op, &rhs));
         let far = distance(&expected, &x);
-        // Condition numbers of these matrices are below 10³.
+        // The condition numbers of these matrices are below 10³.
         assert!(far <= 1e4 * epsilon, "{what}, {op:?}: {far}");
         let far = distance(&d, &a.apply_op(op, &x).unwrap());
         assert!(far <= 1e4 * epsilon, "{what}, products, {op:?}: {far}");
@@ -127,14 +127,14 @@ pub fn every_batch(ranks: &Ranks) {
     }
 }
 
-/// Systems that elimination without exchanges does not solve, beside others.
+/// Systems that need row exchanges, together with other systems.
 pub fn repaired_batches(ranks: &Ranks) {
     let (n, count) = (16, 5);
     let ranges = RankRanges::even(n, ranks.size());
     for periodic in [false, true] {
         let mut batch = Batch::<f64>::new((n, count), 5.0, periodic);
         for i in 0..n {
-            // Zeros on the diagonal of a matrix that is well conditioned; a pivot that is nearly zero.
+            // Zeros on the diagonal of a well-conditioned matrix, and a pivot that is nearly zero.
             batch.arrays[1][i * count + 2] = 0.0;
             batch.arrays[0][i * count + 2] = 1.0;
             batch.arrays[2][i * count + 2] = if i % 4 == 0 { 3.0 } else { 2.0 };
@@ -152,7 +152,7 @@ pub fn repaired_batches(ranks: &Ranks) {
     assert!(matches!(error.error, Error::Singular { row } if row / n == 3), "{error}");
 }
 
-/// Rows whose sizes differ by many powers of ten, and solutions that decay along the ranks.
+/// Row scales that differ by many powers of ten, and solutions that decay along the ranks.
 pub fn uneven_batches(ranks: &Ranks) {
     let (n, count) = (40, 6);
     let ranges = RankRanges::even(n, ranks.size());
@@ -211,7 +211,7 @@ pub fn traffic_of_batches(ranks: &Ranks) {
         let factors = a.factor().unwrap();
         assert_eq!(ranks.traffic() - before, model.factor(ranks.rank()).traffic, "factors, {what}");
         let rhs = batch.part(ranks, &ranges, Layout::Interleaved, &batch.rhs(3));
-        // The rows of Aᵀ are made in the first solve of a transpose.
+        // The first solve with a transpose creates the rows of Aᵀ.
         factors.solve_transpose_in_place(&mut rhs.clone()).unwrap();
         let most = if count == 0 { 0 } else { 3 };
         for op in OPS {

@@ -8,7 +8,7 @@ use bandsolve_mpi::{
 
 const WAYS: [RankCoarse; 3] = [RankCoarse::Gathered, RankCoarse::Cyclic, RankCoarse::Truncated];
 
-/// Solves with op(A) and compares with factors of one machine.
+/// Solve with op(A), and compare with factors on one machine.
 fn check<T: Scalar>(
     ranks: &Ranks,
     (factors, whole): (&DistributedFactors<T>, &dyn Factor<T>),
@@ -27,14 +27,14 @@ fn check<T: Scalar>(
             Op::ConjTranspose => whole.solve_conj_transpose_in_place(&mut rhs),
         }
         .unwrap();
-        // Condition numbers are below 10⁵.
+        // The condition numbers are below 10⁵.
         let far = distance(&part(&rhs, n, rows.clone()), &own);
         assert!(far <= 1e6 * epsilon, "{what}, {op:?}: {far}");
         assert!(ranks_agree(ranks, report.backward_error));
     }
 }
 
-/// Rows of ranks: many, a few, none.
+/// Ranks with many, few and no rows.
 fn spreads(size: usize) -> [RankRanges; 3] {
     let some = |rank: usize| [40, 0, 33, 51, 0, 0, 37][(rank * 3 + size) % 7];
     let few = |rank: usize| [3, 1, 0, 2, 1, 4, 0][(rank * 2 + size) % 7];
@@ -83,7 +83,7 @@ pub fn coarse_systems(ranks: &Ranks) {
     }
 }
 
-/// Spikes that decay: pairs are taken; and spikes that do not, of a shifted operator: they are not, and the answer is as good.
+/// If spikes decay, SPIKE uses pairs. If spikes do not decay, as for a shifted operator, it does not, and x is as accurate.
 pub fn truncated_coarse_systems(ranks: &Ranks) {
     let (size, n) = (ranks.size(), 60 * ranks.size());
     let ranges = RankRanges::even(n, size);
@@ -128,7 +128,7 @@ pub fn traffic_of_coarse_systems(ranks: &Ranks) {
     }
 }
 
-/// Rows that do not dominate, where unverified answers of single ranks are not good enough: the first solve makes careful factors.
+/// Rows that are not diagonally dominant. Unverified solves of single ranks are not accurate enough, so the first solve computes slower factors.
 pub fn rows_that_do_not_dominate(ranks: &Ranks) {
     let n = 3000 * ranks.size();
     let own = RankRanges::even(n, ranks.size()).range(ranks.rank());

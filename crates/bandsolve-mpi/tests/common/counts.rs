@@ -1,11 +1,11 @@
-//! Counts of eigenvalues over ranks, beside those of one machine.
+//! Counts of eigenvalues over ranks, compared with those on one machine.
 
 use super::{Blocks, ranks_agree, wave};
 use bandsolve::{Complex64, Error, Method, Scalar};
 use bandsolve_eigen::{EigenSolver, eigenvalues_below};
 use bandsolve_mpi::{CostModel, DistributedBlocks, RankRanges, Ranks};
 
-/// A Hermitian matrix: `sup` is the adjoint of `sub`, and diagonal blocks are their own. `weight` multiplies diagonal blocks.
+/// A Hermitian matrix: `sup` is the adjoint of `sub`, and diagonal blocks are Hermitian. `weight` multiplies the diagonal blocks.
 fn hermitian<T: Scalar>((rows, block): (usize, usize), weight: f64) -> Blocks<T> {
     let square = block * block;
     let mut blocks = Blocks::<T>::new((rows, block), 0.0, false);
@@ -35,7 +35,7 @@ fn check<T: Scalar>(ranks: &Ranks, blocks: &Blocks<T>, ranges: &RankRanges, mass
     }
 }
 
-/// All sizes, rows anywhere, diagonal blocks of zeros or nearly so, where columns wait; pencils.
+/// All sizes and distributions of rows, diagonal blocks that are zero or nearly zero, so that columns have no pivot, and pencils.
 pub fn counts(ranks: &Ranks) {
     for (seed, (rows, block)) in
         [(0, 2), (1, 3), (2, 1), (9, 1), (40, 1), (7, 2), (12, 5), (9, 17), (21, 3)].into_iter().enumerate()
@@ -52,7 +52,7 @@ pub fn counts(ranks: &Ranks) {
                 mass.arrays[1][k] += 4.0 * block as f64;
             }
             check(ranks, &hermitian((rows, block), 1.0), &ranges, Some(&mass));
-            // Entries near the ends of the range.
+            // Entries near the ends of the range of the type.
             for size in [1e-290, 1e300] {
                 let mut blocks = hermitian::<f64>((rows, block), 1.0);
                 blocks.arrays.iter_mut().flatten().for_each(|v| *v *= size);
@@ -70,7 +70,7 @@ pub fn counts(ranks: &Ranks) {
     assert!(matches!(error.error, Error::NotFinite { array: "shift", .. }), "{error}");
 }
 
-/// A matrix each of whose eigenvalues is there three times: none is missed, and that is proved.
+/// A matrix with triple eigenvalues. The search misses none, and proves it.
 pub fn complete_sets(ranks: &Ranks) {
     let (rows, block) = (40, 3);
     let ranges = RankRanges::even(rows, ranks.size());
@@ -87,14 +87,14 @@ pub fn complete_sets(ranks: &Ranks) {
     assert!(found.values.iter().zip(&nearest).all(|(got, exact)| (got - exact).abs() < 1e-11), "{:?}", found.values);
 }
 
-/// Messages and bytes of a count are those of the model; rank 0 gets no more parts than there are levels of the tree.
+/// Messages and bytes of a count equal those of the model. Rank 0 gets at most as many parts as the tree has levels.
 pub fn traffic_of_counts(ranks: &Ranks) {
     for (rows, block) in [(0, 2), (1, 3), (2, 1), (5, 4), (23, 3)] {
         let each = |rank: usize| [0, 3, 1, 0, 2, 5, 1][(rank * 3 + block) % 7];
         for ranges in [RankRanges::even(rows, ranks.size()), RankRanges::of_counts((0..ranks.size()).map(each))] {
             let a = hermitian::<f64>((ranges.rows(), block), 1.0).distributed(ranks, &ranges).unwrap();
             let before = ranks.traffic();
-            // Far below all eigenvalues every column is a pivot.
+            // Far below all eigenvalues, every column has a pivot.
             _ = a.shifted(-100.0, None).unwrap();
             let shifted = ranks.traffic();
             assert_eq!(a.eigenvalues_below(None, -100.0).unwrap(), 0);
@@ -103,7 +103,7 @@ pub fn traffic_of_counts(ranks: &Ranks) {
             assert_eq!(counted - (shifted - before), model.traffic, "{ranges:?}, rank {}", ranks.rank());
         }
     }
-    // A thousand ranks: the work of rank 0 grows as their logarithm.
+    // With 1000 ranks, the work of rank 0 grows with the logarithm of the number of ranks.
     let model = |ranks: usize| CostModel {
         ranges: RankRanges::even(8 * ranks, ranks),
         block: 16,

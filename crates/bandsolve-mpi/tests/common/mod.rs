@@ -1,4 +1,4 @@
-//! What is checked on ranks, whether they are threads or processes. All functions are collective.
+//! Checks for ranks that are threads or processes. All functions are collective.
 
 mod agreements;
 mod batches;
@@ -61,13 +61,13 @@ pub const CHECKS: [NamedCheck; 40] = [
     ("conditions_near_the_ends_of_the_range", agreements::conditions_near_the_ends_of_the_range),
 ];
 
-/// Numbers without a pattern, the same on all ranks.
+/// Irregular numbers, the same on all ranks.
 pub fn wave<T: Scalar>(i: usize, by: f64) -> T {
     let part = |by: f64| T::Real::from_f64((((i + 1) * (i + 3)) as f64 * by).sin());
     T::from_parts(part(by), part(by + 0.31))
 }
 
-/// A block tridiagonal matrix that all ranks know; `strength` is added to its diagonal.
+/// A block tridiagonal matrix that all ranks know. `strength` is added to its diagonal.
 pub struct Blocks<T> {
     pub block: usize,
     pub arrays: [Vec<T>; 3],
@@ -116,7 +116,7 @@ pub fn unknowns(ranks: &Ranks, ranges: &RankRanges, block: usize) -> std::ops::R
     own.start * block..own.end * block
 }
 
-/// The largest difference of two vectors, relative to the largest number of the first.
+/// The largest difference of two vectors, relative to the largest entry of the first.
 pub fn distance<T: Scalar>(expected: &[T], got: &[T]) -> f64 {
     let size = |x: &mut dyn Iterator<Item = T>| x.map(|x| x.abs1().to_f64()).fold(0.0, f64::max);
     let largest = size(&mut expected.iter().copied()).max(f64::MIN_POSITIVE);
@@ -124,7 +124,7 @@ pub fn distance<T: Scalar>(expected: &[T], got: &[T]) -> f64 {
     size(&mut expected.iter().zip(got).map(|(a, b)| *a - *b)) / largest
 }
 
-/// Solves on ranks and on one, and compares; returns whether the pivoted method had to help.
+/// Solve on ranks and on one machine, and compare. Return whether the solve needed the fallback.
 fn compare<T: Scalar>(ranks: &Ranks, blocks: &Blocks<T>, ranges: &RankRanges, n_rhs: usize) -> bool {
     compare_by(ranks, blocks, ranges, (Method::BlockSpike, n_rhs));
     compare_by(ranks, blocks, ranges, (Method::Bcyclic, n_rhs))
@@ -150,7 +150,7 @@ fn compare_by<T: Scalar>(
     let epsilon = T::Real::EPSILON.to_f64();
     assert!(x.report.backward_errors.iter().all(|eta| *eta <= 8.0 * epsilon), "{what}: {:?}", x.report);
     let far = distance(&part(&expected, n, own), &x.values);
-    // Condition numbers of these matrices are below 10⁴.
+    // The condition numbers of these matrices are below 10⁴.
     assert!(far <= 1e5 * epsilon, "{what}: {far}");
     let same = ranks_agree(ranks, x.report.backward_error);
     assert!(same, "{what}: reports differ");
@@ -196,12 +196,12 @@ fn golden(ranks: &Ranks) {
         for (rank, [low, high]) in ranges.iter().enumerate() {
             assert_eq!(even.range(rank), low - 1..*high);
         }
-        // The rows of each rank as the file has them where there are as many ranks, else spread evenly.
+        // The distribution of the file if it has the same number of ranks, else an even distribution.
         let ranges = RankRanges::even(rows, ranks.size());
         let own = unknowns(ranks, &ranges, block);
         let solved = blocks.distributed(ranks, &ranges).unwrap().factor().unwrap().solve(&rhs[own.clone()]);
         if rows == 1 {
-            // Its block is singular but for rounding; the golden x is of the order 10¹⁵.
+            // The block is singular to rounding. The stored x is of the order 10¹⁵.
             assert!(solved.is_err() || solved.unwrap().report.backward_error <= 8.0 * f64::EPSILON);
             continue;
         }
@@ -230,7 +230,7 @@ fn every_number_of_rows(ranks: &Ranks) {
 fn rows_anywhere(ranks: &Ranks) {
     let size = ranks.size();
     for (seed, periodic) in (0..12).flat_map(|seed| [(seed, false), (seed, true)]) {
-        // Some own many rows, some none.
+        // Some ranks own many rows, some none.
         let counts = (0..size).map(|rank| [0, 5, 1, 0, 3, 8, 2][(3 * rank + seed * (rank + 1)) % 7]);
         let ranges = RankRanges::of_counts(counts);
         let blocks = Blocks::<f64>::new((ranges.rows(), 2), 6.0, periodic);
@@ -241,7 +241,7 @@ fn rows_anywhere(ranks: &Ranks) {
 fn singular_blocks(ranks: &Ranks) {
     let ranges = RankRanges::even(9, ranks.size());
     for row in 0..9 {
-        // Not the matrix, but one diagonal block.
+        // One diagonal block is singular, but not the matrix.
         let mut blocks = Blocks::<f64>::new((9, 2), 6.0, false);
         blocks.arrays[1][4 * row..4 * row + 4].copy_from_slice(&[1.0, 2.0, 2.0, 4.0]);
         if row % 2 == 1 {
@@ -288,7 +288,7 @@ fn products(ranks: &Ranks) {
         let y = blocks.distributed(ranks, &ranges).unwrap().apply(&part(&x, n, own.clone())).unwrap();
         assert!(distance(&part(&blocks.whole().apply(&x).unwrap(), n, own), &y) <= 1e-14);
     }
-    // Rows at the ends of a rank, which are formed when the halos have come, have the same bits as all others.
+    // Products of rows at the ends of a rank, which use the halos, have the same bits as those of other rows.
     for (rows, block) in [(12, 3), (40, 1), (50, 4)] {
         let (blocks, ranges) = (Blocks::<f64>::new((rows, block), 2.0, false), RankRanges::even(rows, ranks.size()));
         let x: Vec<f64> = (0..block * rows).map(|i| wave(i, 0.7)).collect();
@@ -298,7 +298,7 @@ fn products(ranks: &Ranks) {
     }
 }
 
-/// A banded matrix by rows, and as the library stores it.
+/// A banded matrix, stored by rows and in the storage of the library.
 fn band<T: Scalar>(n: usize, (lower, upper): (usize, usize), strength: f64) -> (Vec<T>, Banded<'static, T>) {
     let wide = lower + upper + 1;
     let mut bands = vec![T::ZERO; n * wide];
@@ -313,7 +313,7 @@ fn band<T: Scalar>(n: usize, (lower, upper): (usize, usize), strength: f64) -> (
     (rows, Banded::from_vec(n, lower, upper, bands).unwrap())
 }
 
-/// Diagonals below and above, and rows of the ranks: many of them, or few and none.
+/// Numbers of diagonals below and above, and of rows of the ranks: many, few and none.
 fn band_cases(size: usize) -> Vec<((usize, usize), RankRanges)> {
     let mut cases = Vec::new();
     for (seed, widths) in [(1, 1), (0, 2), (3, 1), (2, 5), (0, 0), (4, 4)].into_iter().enumerate() {
@@ -346,7 +346,7 @@ fn iterations(ranks: &Ranks) {
     let (n, side) = (150, 10);
     let ranges = RankRanges::even(n, ranks.size());
     let own = ranges.range(ranks.rank());
-    // The five-point problem on a grid of 10 × 15 points as a band; its tridiagonal part as a preconditioner.
+    // The five-point problem on a grid of 10 × 15 points as a banded matrix, with its tridiagonal part as a preconditioner.
     let entry = |i: usize, j: i64| match j {
         0 => 4.0,
         1 if !(i + 1).is_multiple_of(side) => -1.0,
@@ -361,7 +361,7 @@ fn iterations(ranks: &Ranks) {
     let lines = DistributedBlocks::new(ranks, 1, lines.each_ref().map(Vec::as_slice)).unwrap().factor().unwrap();
     let rhs: Vec<f64> = own.clone().map(|i| wave(i, 0.7)).collect();
     let direct = a.factor().unwrap().solve(&rhs).unwrap().values;
-    // A restart may be longer than the rows of a rank are many.
+    // The restart length can exceed the number of rows of a rank.
     let gmres = KrylovMethod::Gmres { restart: 60 };
     for method in [KrylovMethod::Cg, gmres, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
         let solver = KrylovSolver::new(method).rtol(1e-12).communicator(ranks);
@@ -369,7 +369,7 @@ fn iterations(ranks: &Ranks) {
         let report = solver.solve(&a, Some(&lines), &rhs, &mut x).unwrap();
         assert_eq!(report.ending, Ending::Converged, "{method}");
         assert!(distance(&direct, &x) <= 1e-9, "{method}");
-        // What is wrong on one rank is an error on all.
+        // An error on one rank is an error on all ranks.
         let bad: Vec<f64> = rhs.iter().map(|v| if ranks.rank() + 1 == ranks.size() { f64::NAN } else { *v }).collect();
         let error = solver.solve(&a, Some(&lines), &bad, &mut x).unwrap_err();
         assert!(matches!(error, Error::NotFinite { index: 0, .. }), "{error}");
@@ -377,7 +377,7 @@ fn iterations(ranks: &Ranks) {
     }
 }
 
-/// Fewer rows than a restart is long, and ranks with one row or none: diag(1, 2, …) in as many iterations as there are rows.
+/// Fewer rows than the restart length, and ranks with one row or none. diag(1, 2, …) needs as many iterations as it has rows.
 fn few_rows(ranks: &Ranks) {
     let n = 5;
     let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
@@ -408,14 +408,14 @@ fn traffic_is_that_of_the_model(ranks: &Ranks) {
             let between = ranks.traffic();
             assert_eq!(between - before, model.factor(ranks.rank()).traffic, "factors, {what}");
             let report = factors.solve(&rhs).unwrap().report;
-            // Measured once: the matrix is very dominant.
+            // One check of the residual is sufficient, because the matrix is strongly diagonally dominant.
             assert!(report.backward_error <= 4.0 * f64::EPSILON && report.refinement_steps == 0);
             assert_eq!(ranks.traffic() - between, model.solve(ranks.rank(), 3).traffic, "solve, {what}");
         }
     }
 }
 
-/// 2 − 2·cos(π·k/(n + 1)), the five nearest to 1; also where ranks have no rows.
+/// The five eigenvalues 2 − 2·cos(π·k/(n + 1)) nearest to 1, also with ranks without rows.
 fn eigenvalues(ranks: &Ranks) {
     let (n, size) = (600, ranks.size());
     let few = |empty: usize| {
@@ -441,7 +441,7 @@ fn eigenvalues(ranks: &Ranks) {
         assert!(found.converged(), "{:?}", found.report);
         let far = |got: &Complex64, exact: &f64| (got - exact).norm();
         assert!(found.values.iter().zip(&nearest).all(|(got, exact)| far(got, exact) < 1e-9), "{:?}", found.values);
-        // What is wrong with the start vector of one rank is an error on all.
+        // An invalid start vector on one rank is an error on all ranks.
         let start = vec![if ranks.rank() + 1 == size { f64::NAN } else { 1.0 }; rows];
         if !ranges.range(size - 1).is_empty() {
             assert!(solver.start(&start).hermitian_nearest(&a, None, 1.0).is_err());

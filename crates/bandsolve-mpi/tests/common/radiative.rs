@@ -1,4 +1,4 @@
-//! The main job over ranks: the eigenvalues of the radiative transfer operator nearest to its albedo.
+//! The eigenvalues of the radiative transfer operator nearest to its albedo, over ranks.
 
 use super::{part, ranks_agree, unknowns, wave};
 use bandsolve::Method;
@@ -6,10 +6,10 @@ use bandsolve_eigen::EigenSolver;
 use bandsolve_gallery::radiative::{ALBEDO, RadiativeSlab};
 use bandsolve_mpi::{DistributedBlocks, RankRanges, Ranks};
 
-/// ϖ − λ₁…₅ of 8 blocks of 64 cells, to the digits that are printed.
+/// ϖ − λ₁…₅ for 8 blocks of 64 cells, to the printed digits.
 const GAPS: [f64; 5] = [6.1749e-6, 2.46989e-5, 5.55697e-5, 9.87834e-5, 1.543349e-4];
 
-/// The gaps are those of one machine, proved complete; also where ranks have no rows.
+/// The gaps agree with those of one machine, and are proved complete, also with ranks without rows.
 pub fn radiative_transfer(ranks: &Ranks) {
     let whole = RadiativeSlab::new(8, 64).matrix().unwrap();
     let some = RankRanges::of_counts((0..ranks.size()).map(|rank| if rank + 1 == ranks.size() { 8 } else { 0 }));
@@ -32,7 +32,7 @@ pub fn radiative_transfer(ranks: &Ranks) {
     }
 }
 
-/// Spikes of the shifted operator do not decay: reduced SPIKE is no answer, and what comes is one.
+/// The spikes of the shifted operator do not decay, so SPIKE solves the whole coarse system, and x is accurate.
 fn truncated_is_repaired(shifted: &DistributedBlocks<f64>, ranges: &RankRanges) {
     let own = unknowns(shifted.ranks(), ranges, 64);
     let rhs: Vec<f64> = (0..512).map(|i| wave(i, 0.23)).collect();

@@ -1,18 +1,18 @@
-//! Poisson problems in slabs, beside the solver on one machine.
+//! Poisson problems in slabs, compared with the solver on one machine.
 
 use super::{distance, part, ranks_agree, wave};
 use bandsolve::Error;
 use bandsolve_mpi::{DistributedPoisson, RankError, RankRanges, Ranks};
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar, Side};
 
-/// Solves on ranks and on one machine, and compares.
+/// Solve on ranks and on one machine, and compare.
 fn compare<T: PoissonScalar>(ranks: &Ranks, problem: &Poisson, shape: &[usize], ranges: &RankRanges) {
     let n: usize = shape.iter().product();
     let plane = n / shape[0];
     let own = ranges.range(ranks.rank());
     let own = own.start * plane..own.end * plane;
     let mut f: Vec<T> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
-    // So that singular problems have solutions.
+    // Accept any correction of f, so that singular problems have solutions.
     for f in f.chunks_exact_mut(n) {
         let (first, second) = f.split_at_mut(n / 2);
         first.iter_mut().zip(second).for_each(|(a, b)| *a = T::ZERO - *b);
@@ -28,7 +28,7 @@ fn compare<T: PoissonScalar>(ranks: &Ranks, problem: &Poisson, shape: &[usize], 
     let largest = expected.report.removed.abs().max(1e-3);
     assert!((found.report.removed.abs() - expected.report.removed.abs()).abs() <= 1e3 * epsilon * largest, "{what}");
     assert_eq!(found.report.mean, expected.report.mean);
-    // Condition numbers of these boxes are below 10⁴.
+    // The condition numbers of these boxes are below 10⁴.
     let far = distance(&part(&expected.values, n, own), &found.values);
     assert!(far <= 1e4 * epsilon, "{what}: {far}");
 }
@@ -49,7 +49,7 @@ pub fn slabs(ranks: &Ranks) {
     }
 }
 
-/// Spacings that vary, values along sides, planes anywhere, negative shifts.
+/// Variable spacings, values along sides, all distributions of planes, negative shifts.
 pub fn uneven_slabs(ranks: &Ranks) {
     let counts = (0..ranks.size()).map(|rank| [0, 5, 1, 0, 3, 8, 2][(3 * rank + 1) % 7]);
     let ranges = RankRanges::of_counts(counts.chain(std::iter::once(0)).take(ranks.size()));
@@ -102,7 +102,7 @@ pub fn traffic_of_slabs(ranks: &Ranks) {
     }
 }
 
-/// Spacings from 1e-2 to 1e2: the mean is that which is asked for, and what the report says is the mean of u.
+/// For spacings from 1e-2 to 1e2, the mean is the requested one, and the report has the mean of u.
 pub fn means_of_graded_slabs(ranks: &Ranks) {
     let shape = [60usize, 50];
     let faces = |axis: usize| {
@@ -125,7 +125,7 @@ pub fn means_of_graded_slabs(ranks: &Ranks) {
             let mut sums = [parts().map(|(e, u)| part(e, *u)).sum(), parts().map(|(e, u)| part(e, u.abs())).sum()];
             ranks.sum(&mut sums);
             let [mean, size]: [f64; 2] = sums;
-            // These sums have a rounding error of ε/2 for each of their terms and ranks at most; the solver's bound is 13ε.
+            // The rounding error of these sums is at most ε/2 per term and per rank. The bound of the solver is 13ε.
             let terms = (shape[0] * shape[1] + ranks.size()) as f64;
             let bound = (13.0 + terms / 2.0) * f64::EPSILON * (size + asked.abs());
             let said = u.report.mean.unwrap();
@@ -136,7 +136,7 @@ pub fn means_of_graded_slabs(ranks: &Ranks) {
     }
 }
 
-/// One unknown, whose f and flows balance but for their rounding.
+/// One unknown, with f and flows that balance except for rounding.
 pub fn rounding_of_sides(ranks: &Ranks) {
     let own = RankRanges::even(1, ranks.size()).range(ranks.rank()).len();
     for (low, high) in [(0.1, 0.2), (1.0 / 3.0, 1e-3), (7.7, -7.0)] {

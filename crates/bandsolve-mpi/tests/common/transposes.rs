@@ -7,7 +7,7 @@ use bandsolve_mpi::{CostModel, DistributedBanded, DistributedFactors, RankRanges
 
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
-/// Solves with each op on ranks and by `whole`, and compares.
+/// Solve with each op on ranks and by `whole`, and compare.
 fn compare<T: Scalar>(
     ranks: &Ranks,
     factors: &DistributedFactors<T>,
@@ -28,7 +28,7 @@ fn compare<T: Scalar>(
         let what = format!("{factors:?}, {n} rows, {op:?}");
         assert!(report.backward_errors.iter().all(|eta| *eta <= 8.0 * epsilon), "{what}: {report:?}");
         assert!(ranks_agree(ranks, report.backward_error), "{what}: reports differ");
-        // Condition numbers of these matrices are below 10⁴.
+        // The condition numbers of these matrices are below 10⁴.
         let far = distance(&part(&expected, n, own.clone()), &x);
         assert!(far <= 1e5 * epsilon, "{what}: {far}");
     }
@@ -54,7 +54,7 @@ fn adjoint<T: Scalar>(ranks: &Ranks, a: &impl LinearOperator<T>) {
     let conjugate: Vec<T> = y.iter().map(|y| Scalar::conj(*y)).collect();
     let transposed: Vec<T> = product(Op::Transpose, &conjugate).iter().map(|v| Scalar::conj(*v)).collect();
     let again = inner(&transposed, &x);
-    // Rounding of products with rows of at most 30 entries, and of sums.
+    // The limit covers rounding errors of products with rows of at most 30 entries, and of sums.
     let size = |x: &[T]| x.iter().map(|x| x.abs1().to_f64()).sum::<f64>();
     let mut sizes = [size(&product(Op::Plain, &x)) + size(&product(Op::ConjTranspose, &y))];
     ranks.sum(&mut sizes);
@@ -105,7 +105,7 @@ pub fn transposed_bands(ranks: &Ranks) {
     }
 }
 
-/// A singular diagonal block is seen by all ranks, with its inverse as with its triangles.
+/// All ranks detect a singular diagonal block, with inverses and with LU factors.
 pub fn singular_inverses(ranks: &Ranks) {
     let ranges = RankRanges::even(9, ranks.size());
     for row in [1, 3, 5, 7] {
@@ -129,7 +129,7 @@ pub fn traffic_of_transposes(ranks: &Ranks) {
         let rhs = vec![1.0; 3 * unknowns(ranks, &ranges, block).len()];
         for method in [Method::Bcyclic, Method::BlockSpike] {
             let (model, factors) = (CostModel::of(&a, method), a.factor_by(method).unwrap());
-            // The rows of Aᵀ are made in the first solve.
+            // The first solve creates the rows of Aᵀ.
             factors.solve_transpose_in_place(&mut rhs.clone()).unwrap();
             let before = ranks.traffic();
             let report = factors.solve_transpose_in_place(&mut rhs.clone()).unwrap();

@@ -1,30 +1,33 @@
-//! By how much pivots exceed their couplings.
+//! The difference Q between a pivot and its coupling, computed row by row.
 
 use bandsolve_kernel::exact::lost;
 
-/// Eigenvalues, in parts of the coupling, from which on few rows before count, so that roundings do not add up.
+/// Minimum λ/b for double precision. For larger λ/b, Q depends on few earlier rows, and their rounding errors do not accumulate.
 const LARGE: f64 = 1e-3;
-/// Couplings whose products leave no range.
+/// Couplings whose products neither overflow nor underflow.
 const USUAL: core::ops::Range<f64> = 1e-100..1e100;
 
-/// Q of one system, from row to row.
+/// Q of the current row of one system.
 pub(super) struct PivotGap {
     lambda: f64,
-    /// Of a small eigenvalue the sum of two numbers.
+    /// Q = `value[0] + value[1]`. The second part is 0 if λ is not small.
     value: [f64; 2],
 }
 
 impl PivotGap {
+    /// The state before the first row.
     pub fn new(lambda: f64) -> Self {
         Self { lambda, value: [0.0; 2] }
     }
 
+    /// Q of the current row, in double precision.
     pub fn value(&self) -> f64 {
         self.value[0]
     }
 
-    /// Q = gap + λ + b·Q/(Q + a) with the coupling b of the row to the one before, and the coupling a of that to the row; nothing is before if b is
-    /// zero. Whether it changed.
+    /// Go to the next row, and return whether Q changed: Q ← gap + λ + b·Q/(Q + a).
+    ///
+    /// b is the coupling of the new row to the row before, and a is the coupling of the row before to the new row. b = 0 starts a system.
     pub fn advance(&mut self, gap: f64, [b, a]: [f64; 2]) -> bool {
         let [high, low] = self.value;
         if b == 0.0 {
@@ -32,11 +35,12 @@ impl PivotGap {
             return true;
         }
         if self.lambda >= LARGE * b || !USUAL.contains(&b) {
-            // As 1/(1 + a/Q) it rises with Q also where it is rounded: so Q settles.
+            // This form is monotonic in Q even after rounding, so that Q becomes constant after some rows.
             let next = gap + self.lambda + b / (1.0 + a / high);
             self.value = [next, 0.0];
             return next != high;
         }
+        // kept + correction = b·Q/(Q + a) in twice the precision
         let [pivot, rest] = two_sum(high, a);
         let rest = rest + low;
         let product = b * high;
@@ -47,13 +51,13 @@ impl PivotGap {
         let [own, of_own] = two_sum(gap, self.lambda);
         let [sum, of_sum] = two_sum(own, kept);
         self.value = two_sum(sum, of_sum + of_own + correction);
-        // Far less than a digit in all rows to come.
+        // So small a change affects no digit of a later row.
         const SETTLED: f64 = f64::EPSILON * 1e-6;
         ((self.value[0] - high) + (self.value[1] - low)).abs() > SETTLED * high
     }
 }
 
-/// The sum and what is lost of it.
+/// The rounded sum of a and b, and its rounding error.
 pub(crate) fn two_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
     let part = sum - a;
@@ -64,7 +68,7 @@ pub(crate) fn two_sum(a: f64, b: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// With couplings of 1 and u = 0 before the first row: Q + 1 = sinh((i + 1)θ)/sinh(iθ), 2 sinh(θ/2) = √λ.
+    /// If all couplings are 1 and u = 0 before the first row: Q_i + 1 = sinh((i + 1)θ)/sinh(iθ) with 2 sinh(θ/2) = √λ.
     #[test]
     fn gaps_are_correct_after_thousands_of_rows() {
         for lambda in [1e-300, 1e-12, 1e-7, 6e-7, 1e-5, 9e-4] {

@@ -1,13 +1,24 @@
-//! Systems whose factors are not kept: a solve computes them again, going down from the first row, and going up from what is kept of
-//! every sixteenth row.
+//! Tridiagonal systems whose factors are not stored. Each solve computes them again.
 //!
-//! Row i couples to the row before by b_i, to the row after by a_i, and, where the axis is a ring, to the last row by c_i, which is
-//! eliminated last. With e the excess of a row over its couplings,
+//! Elimination starts at the first row. Substitution starts at the last row, and recomputes the factors of 16 rows at a time from stored
+//! checkpoints.
 //!
-//! p_i = e_i + a_i + c_i,  m = b_{i+1}/p_i,  e_{i+1} = gap + λ + m e_i,  c_{i+1} = m c_i,  g_{i+1} = f + m g_i,
+//! Row i has the coupling b_i to the row before and a_i to the row after. On a periodic axis, it also has a coupling c_i to the last row,
+//! which is eliminated last. Let e_i be the sum of row i after the elimination of the rows before. Elimination computes
 //!
-//! and for the last row, with d its coupling to row i,  e ← e + (d/p_i) e_i,  g ← g + (d/p_i) g_i,  d ← (d/p_i) a_i. Up again
-//! u_i = (g_i + a_i u_{i+1} + c_i u_last)/p_i. All are sums of positive numbers, as those of the parent module.
+//! ```text
+//! p_i = e_i + a_i + c_i,  m = b_{i+1}/p_i
+//! e_{i+1} = gap + λ + m e_i,  c_{i+1} = m c_i,  g_{i+1} = f + m g_i
+//! ```
+//!
+//! For the last row, with its coupling d to row i:
+//!
+//! ```text
+//! e ← e + (d/p_i) e_i,  g ← g + (d/p_i) g_i,  d ← (d/p_i) a_i
+//! ```
+//!
+//! Substitution computes `u_i = (g_i + a_i u_{i+1} + c_i u_last)/p_i`. As in the parent module, e, c, d and p are sums and products of
+//! non-negative numbers, so that no cancellation occurs.
 //!
 //! # Source
 //! W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33 (1985), 1107–1116.
@@ -18,13 +29,13 @@ use bandsolve::Result;
 use bandsolve::memory::{allocate, copied};
 use bandsolve_kernel::view::ViewMut;
 
-/// Rows from one of which e and c are kept to the next.
+/// Number of rows between two checkpoints.
 const STEP: usize = 16;
 
-/// A number for each system of a block.
+/// One value for each system of a block.
 type SystemRow = [f64; BLOCK];
 
-/// The rows of all systems, and what is kept of some.
+/// The rows of all systems, and the checkpoints.
 #[derive(Clone)]
 pub(super) struct RenewedChain {
     lower: Vec<f64>,
@@ -32,17 +43,17 @@ pub(super) struct RenewedChain {
     gap: Vec<f64>,
     ring: bool,
     lambda: Vec<f64>,
-    /// e of the rows 16, 32, …, of all systems each; of a ring c after each.
+    /// For each of the rows 16, 32, …: e of all systems, followed on a periodic axis by c of all systems.
     checks: Vec<f64>,
 }
 
-/// What is carried from row to row.
+/// e and c of the current row.
 struct CarriedRow {
     e: SystemRow,
     c: SystemRow,
 }
 
-/// What elimination leaves of the last row.
+/// e, g and d of the last row.
 struct LastRow {
     e: SystemRow,
     g: SystemRow,
@@ -50,7 +61,7 @@ struct LastRow {
 }
 
 impl RenewedChain {
-    /// Of rows by their couplings to the row before and the row after and their gaps; `ring`: the first and the last row couple.
+    /// Compute the checkpoints for rows with the couplings `lower` and `upper` and the gaps `gap`. `ring` means a periodic axis.
     pub fn new([lower, upper, gap]: [Vec<f64>; 3], ring: bool, lambda: &[f64]) -> Result<Self> {
         let mut chain = Self { lower, upper, gap, ring, lambda: copied(lambda)?, checks: Vec::new() };
         let count = chain.gap.len().saturating_sub(2) / STEP;
@@ -75,12 +86,12 @@ impl RenewedChain {
         Ok(chain)
     }
 
-    /// Of what grows with the number of systems.
+    /// Memory of the arrays that grow with the number of systems, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.checks[..]) + size_of_val(&self.lambda[..])
     }
 
-    /// Row 0 of the systems from `first` on.
+    /// e and c of row 0, for `width` systems from `first` on.
     #[inline(always)]
     fn start(&self, first: usize, width: usize) -> CarriedRow {
         let mut row = CarriedRow { e: [0.0; BLOCK], c: [0.0; BLOCK] };
@@ -93,7 +104,7 @@ impl RenewedChain {
         row
     }
 
-    /// Row 16·`check` of the systems from `first` on.
+    /// e and c of row 16·`check`, for `width` systems from `first` on.
     #[inline(always)]
     fn at_check(&self, check: usize, first: usize, width: usize) -> CarriedRow {
         if check == 0 {
@@ -109,7 +120,7 @@ impl RenewedChain {
         row
     }
 
-    /// 1/p of row i, which is not the last, and the row after it.
+    /// Write 1/p of row i to `inverse`, and set `row` to row i + 1. Row i must not be the last row.
     #[inline(always)]
     fn step(&self, i: usize, first: usize, row: &mut CarriedRow, inverse: &mut [f64]) {
         let (a, b, gap) = (self.upper[i], self.lower[i + 1], self.gap[i + 1]);
@@ -132,7 +143,7 @@ impl RenewedChain {
         }
     }
 
-    /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
+    /// Solve the systems from `first` on. Row k of the view belongs to system `first + k`, and column i to row i of the axis.
     #[inline(always)]
     pub fn solve<T: PoissonScalar>(&self, first: usize, mut x: ViewMut<'_, T>) {
         let (width, last) = (x.nrows(), self.gap.len() - 1);
@@ -145,7 +156,7 @@ impl RenewedChain {
             end.d[..width].fill(self.upper[last]);
         }
         self.eliminate(first, x.as_mut(), &mut end);
-        // An excess of zero is that of the constant, which is left at zero.
+        // e = 0 occurs only for the constant of a singular problem. Its coefficient is set to 0.
         let (mut ahead, out) = ([0.0; BLOCK], x.as_mut().column(last));
         for k in 0..width {
             ahead[k] = end.g[k] * inverse_of(end.e[k]);
@@ -154,13 +165,13 @@ impl RenewedChain {
         self.substitute(first, x, ahead);
     }
 
-    /// g/p of all rows but the last in the place of f.
+    /// Replace f by g/p in all rows except the last, and update `end`.
     #[inline(always)]
     fn eliminate<T: PoissonScalar>(&self, first: usize, mut x: ViewMut<'_, T>, end: &mut LastRow) {
         let (width, last) = (x.nrows(), self.gap.len() - 1);
         let mut row = self.start(first, width);
         let (mut y, mut inverse, mut before) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
-        // The coupling of a row to the one before.
+        // The coupling of row i to the row before
         let mut carried = 0.0;
         for i in 0..last {
             let (out, b, beside) = (x.as_mut().column(i), self.lower[i + 1], self.ring || i + 1 == last);
@@ -188,7 +199,7 @@ impl RenewedChain {
         }
     }
 
-    /// u of all rows but the last, whose u is given.
+    /// Compute u of all rows except the last, whose u is `given`.
     #[inline(always)]
     fn substitute<T: PoissonScalar>(&self, first: usize, mut x: ViewMut<'_, T>, given: SystemRow) {
         let (width, last) = (x.nrows(), self.gap.len() - 1);
@@ -216,7 +227,7 @@ impl RenewedChain {
     }
 }
 
-/// 1/p; 0 of a pivot that is 0, which only the last row of a line has, and none before it.
+/// 1/p, or 0 if p is 0. Only the last pivot of a system can be 0.
 #[inline(always)]
 fn inverse_of(p: f64) -> f64 {
     if p == 0.0 { 0.0 } else { 1.0 / p }
@@ -227,9 +238,9 @@ mod tests {
     use super::*;
     use bandsolve::Tridiagonal;
 
-    /// Lines and rings of any length and number of systems, one of them with the excess zero, beside pivoted elimination.
+    /// Compared with pivoted elimination, for several lengths and numbers of systems, periodic and not.
     #[test]
-    fn systems_as_one_by_one() {
+    fn systems_agree_with_pivoted_elimination() {
         for (n, modes) in [(1usize, 3usize), (2, 5), (3, 1), (17, 4), (18, 4), (33, 7), (34, 130), (100, 129)] {
             let number = |i: usize| 0.3 + ((i * 7919) % 101) as f64 / 50.0;
             for ring in [false, true] {

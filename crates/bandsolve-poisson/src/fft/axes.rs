@@ -1,4 +1,4 @@
-//! The transform of one axis: fast, or by its eigenvectors.
+//! The transform of one axis: a fast transform, or a product by the matrix of eigenvectors.
 
 use crate::axis::AxisOperator;
 use crate::dense::DenseTransform;
@@ -15,6 +15,7 @@ pub(crate) enum AxisTransform<T: PoissonScalar> {
 }
 
 impl<T: PoissonScalar> AxisTransform<T> {
+    /// A fast transform if the axis has constant spacing and `dense` is false, otherwise a matrix of eigenvectors.
     pub fn new(axis: &AxisOperator, dense: bool) -> Result<Self> {
         match axis.uniform {
             Some((_, sides)) if !dense => Ok(Self::Fast(Transform::new(axis.len(), sides)?)),
@@ -22,6 +23,7 @@ impl<T: PoissonScalar> AxisTransform<T> {
         }
     }
 
+    /// The eigenvalues of the axis, in the order of the coefficients.
     pub fn eigenvalues(&self, axis: &AxisOperator) -> Result<Vec<f64>> {
         match self {
             Self::Fast(transform) => {
@@ -34,7 +36,7 @@ impl<T: PoissonScalar> AxisTransform<T> {
         }
     }
 
-    /// Where the constant stands, and what ones become there.
+    /// The index of the coefficient of the constant, and the value of this coefficient for a vector of ones.
     pub fn constant(&self) -> Result<Option<(usize, f64)>> {
         match self {
             Self::Fast(transform) => Ok(transform.constant()?.map(|place| (place, transform.of_ones()))),
@@ -42,12 +44,12 @@ impl<T: PoissonScalar> AxisTransform<T> {
         }
     }
 
-    /// Numbers of lines that are transformed together, and of scratch.
+    /// Number of elements for the lines that one call transforms, and for scratch.
     pub fn words(&self, simd: Simd) -> [usize; 2] {
         if let Self::Fast(transform) = self { transform.words(simd) } else { [0, 0] }
     }
 
-    /// Of matrices.
+    /// Memory of the matrices, in bytes.
     pub fn bytes(&self) -> usize {
         if let Self::Dense(dense) = self { dense.bytes() } else { 0 }
     }

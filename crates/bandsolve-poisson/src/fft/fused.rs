@@ -1,6 +1,7 @@
-//! Two passes instead of three: rows are eliminated as soon as they are transformed, and transformed back as soon as they are solved.
+//! Solves in two passes over memory instead of three.
 //!
-//! Elimination runs from both ends, so that two threads work without waiting for each other: one on each half.
+//! The first pass transforms each row and eliminates it immediately. The second pass substitutes into each row and transforms it back
+//! immediately. Elimination starts at both ends, so that two threads work independently, one on each half.
 
 use super::TransformSolver;
 use super::{Room, RowJob};
@@ -13,18 +14,20 @@ use crate::separable::{ResidualMeasure, RightHandSide, RowWindow};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Bytes of a row up to which it stays in cache with those beside it, and with its factors.
+/// Maximum size of a row in bytes. Such a row stays in cache, together with its neighbors and its factors.
 const ROW: usize = 1 << 18;
 
 impl<T: PoissonScalar> TransformSolver<T> {
-    /// Whether passes are fused: nothing has to be done between them, and no more threads work than there are halves.
+    /// Whether the solver fuses the passes.
+    ///
+    /// The conditions are: no step lies between the passes, all factors are stored, at most two threads work, and a row fits into the cache.
     pub(super) fn is_fused(&self) -> bool {
         let [_, lines, n] = self.shape;
         let between = self.constant.is_some() || self.indefinite.words() > 0;
         !self.folded && !between && self.chain.is_stored() && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
     }
 
-    /// u, in two passes; what its residuals show, if asked for.
+    /// Compute u in two passes, and measure its residuals if `check` is given.
     pub(super) fn solve_fused(
         &self,
         request: &SolveRequest<'_, T>,
@@ -47,7 +50,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         top.join(bottom).join(self.measure_inner(check, x, scratch))
     }
 
-    /// What the residuals of the rows show that have neighbours in both halves, or between them.
+    /// Measure the residuals of the middle rows, whose neighbors do not all lie in one half.
     fn measure_inner(&self, check: RowCheck<'_, T>, x: &[T], scratch: &mut [T]) -> ResidualMeasure {
         let rows = self.shape[0];
         let paired = rows / 2 / 2 * 2;
@@ -56,7 +59,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         dispatch(self.simd, RowsJob { check, rows, window: RowWindow { u: x, first: 0 }, scratch })
     }
 
-    /// Calls `work` for both halves, less what is left in the middle, on two threads if there are.
+    /// Call `work` for both halves without the middle rows, on two threads if available.
     fn each_lane<R: Send>(
         &self,
         x: &mut [T],
@@ -72,7 +75,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     }
 }
 
-/// One half of the rows: transformed, and eliminated from the end on.
+/// Transforms the rows of one half and eliminates them, starting at the end of the axis.
 struct ReduceLane<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     rhs: Option<&'a RightHandSide<'a, T>>,
@@ -101,7 +104,7 @@ impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
     }
 }
 
-/// One half of the rows: solved for from its last row on, transformed back, and measured.
+/// Substitutes into the rows of one half, starting in the middle of the axis, transforms them back and measures the residuals.
 struct SubstituteLane<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     check: Option<RowCheck<'a, T>>,
@@ -120,7 +123,8 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
         let mut all = ResidualMeasure::default();
         for first in (0..count).step_by(together).rev() {
             let pairs = first..count.min(first + together);
-            // The last one of these is solved for; the one before the first is, before this becomes u.
+            // The last row of the pairs is already solved. The row before the first one must be solved now: its substitution needs the
+            // coefficients of the first row, which the transform overwrites with u.
             for step in ((2 * pairs.start).saturating_sub(1)..2 * pairs.end - 1).rev() {
                 let (ahead, row) = part.ahead(step);
                 solver.chain.substitute_row(lane, step, ahead, row);
@@ -130,7 +134,7 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
                 RowJob { transforms, rhs: None, inverse: true, part: pairs_of, pairs: pairs.clone(), room: space };
             dispatch(solver.simd, job);
             let Some(check) = check else { continue };
-            // Rows between two that are u: without the last of the half, and without the first of these, but with the end of the box.
+            // Measure the rows whose two neighbors are already u, or lie outside the box.
             let steps = 2 * pairs.start + usize::from(first > 0)..(2 * pairs.end + 1).min(2 * count - 1);
             let ((u, first), scratch) = (part.rows(), &mut *room.z);
             for step in steps {
@@ -141,7 +145,7 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
     }
 }
 
-/// The rows from step `from` of both halves on: eliminated, and solved for with the ones before.
+/// Eliminates the rows of both halves from step `from` on, solves the middle, and substitutes into these rows and the row before them.
 struct MeetJob<'a, T: PoissonScalar> {
     chain: &'a TridiagonalChain<T>,
     x: &'a mut [T],
@@ -179,7 +183,7 @@ impl<T: PoissonScalar> Job<T> for MeetJob<'_, T> {
 }
 
 impl<'a, T: PoissonScalar> TransformSolver<T> {
-    /// Pairs of rows next to each other of both halves, from the ends on; between them up to three rows.
+    /// The adjacent pairs of rows of the top half, the up to three rows in the middle, and the pairs of the bottom half.
     pub(super) fn halves(&self, x: &'a mut [T]) -> [AdjacentRows<'a, T>; 3] {
         let row = self.shape[1] * self.shape[2];
         let rows = x.len() / row;
@@ -193,7 +197,7 @@ impl<'a, T: PoissonScalar> TransformSolver<T> {
         ]
     }
 
-    /// Transforms the rows between the halves: the outer two of three together.
+    /// Transform the middle rows. The outer two of three rows form a pair.
     pub(super) fn each_inner(&self, x: &mut [T], rhs: Option<&RightHandSide<'_, T>>, scratch: &mut [T], inverse: bool) {
         let [_, inner, _] = self.halves(x);
         if let Some(mirrored) = inner.mirrored(2) {
@@ -213,15 +217,15 @@ mod tests {
     use crate::verify::{Question, Verification};
     use bandsolve::dyn_stack::{PodBuffer, PodStack};
 
-    /// The residual of a problem whose shift is larger by 1 is −u, which is largest in the row where f is: so each row counts once.
+    /// Residuals with the shift increased by 1 are −u. u is largest in the row where f is large, so that each row determines the maximum once.
     #[test]
-    fn every_row_is_measured_as_in_a_pass_of_its_own() {
+    fn fused_passes_measure_every_row() {
         let few = (1..14).map(|rows| [rows, 1, 40]).chain([[5, 1, 3], [7, 1, 1], [9, 4, 21], [70, 1, 5]]);
         for (shape, dense, threads) in few
             .flat_map(|shape| [(shape, false, 1), (shape, true, 1)])
             .chain([([130, 1, 127], false, 2), ([20, 30, 31], false, 2)])
         {
-            let axes = shape.map(|n| AxisOperator::new(n, &AxisSpec::default()).unwrap());
+            let axes = shape.map(|n| AxisOperator::new(0, n, &AxisSpec::default()).unwrap());
             let [problem, other] = [50.0, 51.0].map(|shift| SeparableProblem { axes: axes.clone(), shift });
             let solver = TransformSolver::<f64>::new(&problem, dense, threads).unwrap();
             let operator = ResidualOperator::new(&other).unwrap();

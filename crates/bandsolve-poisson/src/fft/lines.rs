@@ -1,9 +1,11 @@
-//! Lines as lanes, and back: number k of lane l is the real (`part` 0) or the imaginary part of vector k.
+//! Copies between lines in memory and vector lanes.
+//!
+//! Element k of line l goes to lane l of complex vector k: to its real part if `part` is 0, to its imaginary part if `part` is 1.
 
 use crate::scalar::PoissonScalar;
 use bandsolve_kernel::Lanes;
 
-/// As many lines as there are lanes, of n numbers and `stride` apart; zeros if there are none.
+/// Load one line of n elements per lane. The lines are `stride` elements apart. If `from` is empty, load zeros.
 #[inline(always)]
 pub(super) fn load_lines<T: PoissonScalar, V: Lanes<Real = T>>(
     from: &[T],
@@ -21,7 +23,7 @@ pub(super) fn load_lines<T: PoissonScalar, V: Lanes<Real = T>>(
     let from = &from[..(V::W - 1) * stride + n];
     let whole = n / 4 * 4;
     for k in (0..whole).step_by(4) {
-        // SAFETY: four numbers of every line, which ends at n or later, and four vectors.
+        // SAFETY: k + 4 ≤ n, so that the reads stay within `from`, and the writes to four vectors within `z`.
         unsafe {
             let columns = V::load_columns(from.as_ptr().add(k), stride);
             for (c, column) in columns.into_iter().enumerate() {
@@ -36,7 +38,7 @@ pub(super) fn load_lines<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// The way back.
+/// Store lines: the inverse of [`load_lines`].
 #[inline(always)]
 pub(super) fn store_lines<T: PoissonScalar, V: Lanes<Real = T>>(
     z: &[T],
@@ -60,7 +62,7 @@ pub(super) fn store_lines<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// One line, `z` beginning with its lane and vectors being `apart`.
+/// Load one line into one lane. `z` starts at this lane, and consecutive vectors are `apart` elements apart.
 #[inline(always)]
 pub(super) fn load_line<T: PoissonScalar>(from: &[T], z: &mut [T], apart: usize) {
     for (z, x) in z.iter_mut().step_by(apart).zip(from) {
@@ -68,7 +70,7 @@ pub(super) fn load_line<T: PoissonScalar>(from: &[T], z: &mut [T], apart: usize)
     }
 }
 
-/// The way back.
+/// Store one line: the inverse of [`load_line`].
 #[inline(always)]
 pub(super) fn store_line<T: PoissonScalar>(z: &[T], apart: usize, to: &mut [T]) {
     for (z, x) in z.iter().step_by(apart).zip(to) {
@@ -76,7 +78,7 @@ pub(super) fn store_line<T: PoissonScalar>(z: &[T], apart: usize, to: &mut [T]) 
     }
 }
 
-/// Columns of `lines` numbers, `width` of them next to each other, lines being `stride` apart.
+/// Load `width` adjacent columns of `lines` elements. Consecutive elements of a column are `stride` elements apart.
 #[inline(always)]
 pub(super) fn load_columns<T: PoissonScalar, V: Lanes<Real = T>>(
     from: &[T],
@@ -86,7 +88,7 @@ pub(super) fn load_columns<T: PoissonScalar, V: Lanes<Real = T>>(
 ) {
     let (from, z) = (&from[..(lines - 1) * stride + width], &mut z[..2 * V::W * lines]);
     for j in 0..lines {
-        // SAFETY: `width` ≤ W numbers of every line, and a vector.
+        // SAFETY: `width` ≤ W elements of line j are within `from`, and vector j is within `z`.
         unsafe {
             let from = from.as_ptr().add(j * stride);
             let v = if width == V::W { V::load(from) } else { V::load_first(from, width) };
@@ -95,7 +97,7 @@ pub(super) fn load_columns<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// The way back.
+/// Store columns: the inverse of [`load_columns`].
 #[inline(always)]
 pub(super) fn store_columns<T: PoissonScalar, V: Lanes<Real = T>>(
     z: &[T],

@@ -1,4 +1,4 @@
-//! Pairs of rows, transformed along all axes but the first.
+//! Transforms of pairs of rows along all axes except the first.
 
 use super::axes::AxisTransform;
 use super::lines::{load_columns, load_line, load_lines, store_columns, store_line, store_lines};
@@ -12,19 +12,20 @@ use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes};
 use core::ops::Range;
 
-/// Rows that are multiplied by eigenvectors together.
+/// Number of pairs of rows that one matrix product covers.
 const TOGETHER: usize = 16;
 
-/// Transforms of rows along all axes but the first.
+/// Transforms along the second and the third axis.
 pub(crate) struct RowTransforms<T: PoissonScalar> {
     pub shape: [usize; 3],
+    /// Whether the first axis is folded.
     pub folded: bool,
     pub middle: AxisTransform<T>,
     pub last: AxisTransform<T>,
     pub simd: Simd,
 }
 
-/// Transforms of some pairs of rows.
+/// Transforms some pairs of rows.
 pub(crate) struct RowJob<'a, 'x, 'r, T: PoissonScalar> {
     pub transforms: &'a RowTransforms<T>,
     pub rhs: Option<&'a RightHandSide<'a, T>>,
@@ -53,7 +54,7 @@ impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, '_, T> {
     }
 }
 
-/// Scratch of a piece.
+/// Scratch of one task.
 pub(crate) struct Room<'a, T> {
     pub z: &'a mut [T],
     out: &'a mut [T],
@@ -62,6 +63,7 @@ pub(crate) struct Room<'a, T> {
 }
 
 impl<'a, T> Room<'a, T> {
+    /// Divide `scratch` into its parts, whose sizes are [`RowTransforms::words`].
     pub fn new(scratch: &'a mut [T], [lines, fft, _]: [usize; 3]) -> Self {
         let (z, scratch) = scratch.split_at_mut(lines);
         let (out, scratch) = scratch.split_at_mut(lines);
@@ -76,7 +78,7 @@ impl<'a, T> Room<'a, T> {
 }
 
 impl<T: PoissonScalar> RowTransforms<T> {
-    /// `dense`: products also along axes with one spacing.
+    /// Set up the transforms. `dense` selects matrices of eigenvectors also for axes with constant spacing.
     pub fn new(problem: &SeparableProblem, dense: bool) -> Result<Self> {
         let [first, middle, last] = &problem.axes;
         Ok(Self {
@@ -88,7 +90,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
         })
     }
 
-    /// Sums of the eigenvalues of both axes and the shift, in the order of the coefficients.
+    /// The sums λ₂ + λ₃ + shift, in the order of the coefficients.
     pub fn eigenvalues(&self, problem: &SeparableProblem) -> Result<Vec<f64>> {
         let [_, middle, last] = &problem.axes;
         let (a, b) = (self.middle.eigenvalues(middle)?, self.last.eigenvalues(last)?);
@@ -97,12 +99,12 @@ impl<T: PoissonScalar> RowTransforms<T> {
         Ok(sums)
     }
 
-    /// Bytes of matrices.
+    /// Memory of the matrices, in bytes.
     pub fn bytes(&self) -> usize {
         self.middle.bytes() + self.last.bytes()
     }
 
-    /// Pairs of rows that are taken together.
+    /// Number of pairs of rows that are transformed at a time.
     pub fn together(&self) -> usize {
         match (self.shape[1], self.last.is_dense()) {
             (1, true) => TOGETHER,
@@ -111,24 +113,24 @@ impl<T: PoissonScalar> RowTransforms<T> {
         }
     }
 
-    /// Numbers of scratch of a piece: lines (twice), what transforms need, and slabs.
+    /// Number of scratch elements per task: for lines (needed twice), for the transforms, and for slabs.
     pub fn words(&self) -> [usize; 3] {
         let [_, lines, n] = self.shape;
         let axes = [&self.middle, &self.last].map(|axis| axis.words(self.simd));
         let whole = |numbers: usize| numbers.next_multiple_of(ALIGNED / size_of::<T>());
         let dense = self.middle.is_dense() || self.last.is_dense();
         let slabs = if dense { 4 * self.together() * lines * n } else { 0 };
-        // Two lines for what residuals need.
+        // Residuals need two lines.
         [whole(axes[0][0].max(axes[1][0]).max(2 * n)), axes[0][1].max(axes[1][1]), whole(slabs)]
     }
 
-    /// Numbers of scratch of a piece.
+    /// Number of scratch elements per task.
     pub fn scratch(&self) -> usize {
         let [lines, fft, slabs] = self.words();
         2 * lines + fft + slabs
     }
 
-    /// The last axis of some pairs.
+    /// Transform some pairs along the last axis.
     #[inline(always)]
     fn last_of<V: Lanes<Real = T>>(
         &self,
@@ -153,7 +155,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
         }
     }
 
-    /// Lines of one pair, or one line of several pairs: as many as there are lanes, or fewer.
+    /// Transform up to one line per lane: lines of one pair, or one line of each of several pairs.
     #[inline(always)]
     fn group<V: Lanes<Real = T>>(
         &self,
@@ -164,14 +166,14 @@ impl<T: PoissonScalar> RowTransforms<T> {
     ) {
         let [_, all, n] = self.shape;
         let (row, count) = (all * n, pairs.len() * lines.len());
-        // Rows with a mirror, which only the last pair may lack.
+        // The number of pairs with two rows. Only the last pair can have a single row.
         let pair = |l: usize| pairs.start + if all == 1 { l } else { 0 };
         let folded = if self.folded { (0..count).filter(|l| part.indices(pair(*l)).1.is_some()).count() } else { 0 };
         let whole = count == V::W;
         let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
         let plain = rhs.is_none_or(RightHandSide::has_plain_lines);
         let place = |l: usize| if all == 1 { (l, 0) } else { (0, lines.start + l) };
-        // Where the numbers are.
+        // Load the lines. The first two cases load whole vectors.
         if let (Some((x, first, [a, b])), true) = (&spaced, plain) {
             let (x, stride, first) = match rhs {
                 Some(rhs) => (rhs.f, rhs.strides[0], *first),
@@ -245,7 +247,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
         }
     }
 
-    /// Products by eigenvectors along the last axis.
+    /// Multiply some pairs by the matrix of eigenvectors of the last axis.
     fn last_dense(
         &self,
         (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
@@ -296,7 +298,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
         }
     }
 
-    /// The middle axis of some pairs.
+    /// Transform some pairs along the middle axis.
     #[inline(always)]
     fn middle_of<V: Lanes<Real = T>>(
         &self,
@@ -339,7 +341,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
     }
 }
 
-/// Real and imaginary parts of the first lanes as `factor` times their sum and their difference.
+/// Replace the real part a and the imaginary part b of the first `lanes` lanes by `factor·(a + b)` and `factor·(a − b)`.
 #[inline(always)]
 fn fold<T: PoissonScalar, V: Lanes<Real = T>>(z: &mut [T], lanes: usize, factor: T) {
     for pair in z.chunks_exact_mut(2 * V::W) {

@@ -1,20 +1,29 @@
 //! `bcr2`, `bcr4`: block cyclic reduction of radix 2 and 4 by partial fractions.
 //!
-//! The matrix is s·tridiag(−1, 2, −1) ⊗ I + I ⊗ R. Block rows 0 and n + 1 are the boundary, where u is 0. On level r the multiples of
-//! q^r are left, q the radix. Between two of them lies a node of ℓ − 1 block rows, ℓ = q^r, and what it adds to the two follows from
+//! The matrix is s·tridiag(−1, 2, −1) ⊗ I + I ⊗ R. Block rows 0 and n + 1 are the boundary, where u is 0.
 //!
-//! λ_j = 4 sin²(jπ/2ℓ), w_j(i) = (2/ℓ)^½ sin(ijπ/ℓ), j = 1 … ℓ − 1,
+//! Let q be the radix. On level r, the block rows that are multiples of ℓ = q^r remain. A *node* is the ℓ − 1 block rows between two of
+//! them. Reduction adds the contribution of each node to the two block rows next to the node. Substitution computes the block rows of each
+//! node. Both use the eigenvalues and eigenvectors of tridiag(−1, 2, −1),
 //!
-//! eigenvalues and eigenvectors of tridiag(−1, 2, −1). The last node may be shorter: that is all that other sizes than 2^k − 1 change.
+//! ```text
+//! λ_j = 4 sin²(jπ/2ℓ),  w_j(i) = (2/ℓ)^½ sin(ijπ/ℓ),  j = 1 … ℓ − 1
+//! ```
 //!
-//! Where the axis is periodic, block row 0 is the last one, n. Row n is left alone at the end: it gets what the node of all other rows
-//! gives at both of its ends, and what remains for it is the entry (n, n) of the inverse of the whole,
+//! If n + 1 is not a power of q, the last node is shorter.
 //!
-//! u_n = (1/n) Σ_j (R + 4 s sin²(jπ/n))⁻¹ f_n, j = 0 … n − 1,
+//! On a periodic axis, block row 0 is the last block row, n. It is the last one to be solved. The node of all other rows adds its
+//! contributions of both ends to row n. Then
 //!
-//! the eigenvectors of a ring having the same modulus at all places. Roots j and n − j are the same.
+//! ```text
+//! u_n = (1/n) Σ_j (R + 4 s sin²(jπ/n))⁻¹ f_n,  j = 0 … n − 1
+//! ```
 //!
-//! Source: Myllykoski, Rossi, Toivanen, (3) to (7), (11) to (16), both sums of (11) merged.
+//! This is the entry (n, n) of the inverse: all components of an eigenvector of a periodic axis have the same modulus. The roots j and
+//! n − j are equal.
+//!
+//! # Source
+//! M. Myllykoski, T. Rossi, J. Toivanen, PARA 2012, (3) to (7) and (11) to (16), with both sums of (11) merged.
 
 use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::sine;
@@ -22,16 +31,17 @@ use bandsolve::Result;
 use bandsolve::memory::{collected, reserved};
 use bandsolve_kernel::{RealScalar, Simd};
 
-/// Block rows that are all coupled by −`scale` to the next.
+/// Block rows with the same coupling −`scale` between all neighbors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvenRows {
+    /// Number of block rows.
     pub rows: usize,
     pub scale: f64,
-    /// The last one is coupled to the first.
+    /// Whether the last block row is coupled to the first.
     pub ring: bool,
 }
 
-/// A plan of radix 2 or 4.
+/// Set up block cyclic reduction of radix 2 or 4.
 pub(crate) fn plan<R: RealScalar>(
     radix: usize,
     rows: EvenRows,
@@ -42,7 +52,7 @@ pub(crate) fn plan<R: RealScalar>(
     Ok(if rows.ring { plan.in_a_ring() } else { plan })
 }
 
-/// Reductions, then substitutions.
+/// The stages of all reductions, followed by those of all substitutions.
 fn stages(radix: usize, of: EvenRows) -> Result<Vec<Vec<NodeGroup>>> {
     let EvenRows { rows, scale, ring } = of;
     if rows == 0 {
@@ -60,7 +70,7 @@ fn stages(radix: usize, of: EvenRows) -> Result<Vec<Vec<NodeGroup>>> {
     Ok(stages)
 }
 
-/// What is left of a ring: its last row gets what the node of all others gives, and is solved for.
+/// The last reduction of a periodic axis, and the solve for its last row.
 fn last_of_ring(inner: usize, end: usize, scale: f64) -> Result<Vec<Vec<NodeGroup>>> {
     let (node, row) = (SineNode { length: end, inner, scale }, vec![end as isize]);
     let group = |ins: Vec<isize>, roots: Vec<FractionRoot>, keep: bool| {
@@ -69,7 +79,7 @@ fn last_of_ring(inner: usize, end: usize, scale: f64) -> Result<Vec<Vec<NodeGrou
     };
     let both = |j: usize| vec![scale * (node.component(j, 1) + node.component(j, end - 1))];
     let given = collected((1..end).map(|j| node.root(j, node.values(j), both(j))))?;
-    // Every root twice but the first and, of an even number of rows, the last.
+    // Each root occurs twice, except the first one and, if the number of rows is even, the last one.
     let share = |j: usize| if j == 0 || 2 * j == end { 1.0 } else { 2.0 } / end as f64;
     let whole = (0..=end / 2).map(|j| {
         let half = sine(j, end);
@@ -79,12 +89,12 @@ fn last_of_ring(inner: usize, end: usize, scale: f64) -> Result<Vec<Vec<NodeGrou
     Ok(vec![of_others.into_iter().collect(), vec![group(row.clone(), collected(whole)?, false)]])
 }
 
-/// Every multiple of `step` gets what the nodes to its sides give; of a ring its last row, too.
+/// Add the contributions of the nodes on both sides to each multiple of `step`, and on a periodic axis also to the last row.
 fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. }: EvenRows) -> Result<Vec<NodeGroup>> {
     let (kept, whole) = ((end - 1) / step, end / step);
     let right = |length: usize| SineNode { length, inner, scale };
     let mut groups = Vec::new();
-    // Both nodes have the same roots: one solve for the two.
+    // If both nodes have length `step`, their roots are equal, and one solve is enough for both.
     let both = whole - 1 + usize::from(ring && end.is_multiple_of(step));
     if both > 0 {
         let mut roots = reserved(step)?;
@@ -97,7 +107,7 @@ fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. 
         let pieces = vec![FractionPiece { ins, roots }];
         groups.push(NodeGroup { base: step, stride: step, count: both, pieces, targets: vec![0], keep: true });
     }
-    // The last node is shorter.
+    // Rows next to the last node, which can be shorter
     let uneven = |base: usize, [left, own]: [usize; 2]| {
         let piece = |node: SineNode, from: isize, at: usize| {
             let weight = |j: usize| vec![scale * node.component(j, at)];
@@ -116,7 +126,7 @@ fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. 
     Ok(groups)
 }
 
-/// Every multiple of `inner` between two of `step`, from those two.
+/// Compute each multiple of `inner` between two multiples of `step` from these two.
 fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Result<Vec<NodeGroup>> {
     let whole = end / step;
     let group = |base: usize, length: usize, count: usize| {
@@ -138,7 +148,7 @@ fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Result<Vec<N
     of_whole.into_iter().chain(of_last).collect()
 }
 
-/// `length` − 1 block rows, of which the multiples of `inner` matter.
+/// A node of `length` − 1 block rows, of which the stage uses the multiples of `inner`.
 #[derive(Debug, Clone, Copy)]
 struct SineNode {
     length: usize,
@@ -147,7 +157,7 @@ struct SineNode {
 }
 
 impl SineNode {
-    /// Rows that matter, counted from where the node begins.
+    /// The rows that the stage uses, for a node that starts at row `from`.
     fn points(&self, from: isize) -> Vec<isize> {
         (self.inner..self.length).step_by(self.inner).map(|i| from + i as isize).collect()
     }
@@ -157,15 +167,17 @@ impl SineNode {
         (2.0 / self.length as f64).sqrt() * sine(i * j, self.length)
     }
 
+    /// w_j at the rows that the stage uses.
     fn values(&self, j: usize) -> Vec<f64> {
         (self.inner..self.length).step_by(self.inner).map(|i| self.component(j, i)).collect()
     }
 
-    /// Those of the node before, times w_j(ℓ − 1) / w_j(1) = (−1)^(j−1).
+    /// [`values`](Self::values) for the node on the left: times w_j(ℓ − 1) / w_j(1) = (−1)^(j−1).
     fn mirrored(&self, j: usize) -> Vec<f64> {
         self.values(j).into_iter().map(|v| if j % 2 == 1 { v } else { -v }).collect()
     }
 
+    /// The partial fraction of λ_j.
     fn root(&self, j: usize, coefficients: Vec<f64>, weights: Vec<f64>) -> FractionRoot {
         let half = sine(j, 2 * self.length);
         FractionRoot { class: j % 2, root: self.scale * (4.0 * half * half), coefficients, weights }

@@ -1,4 +1,4 @@
-//! Fast direct methods, one a file.
+//! Fast direct methods, one per file.
 
 pub(crate) mod block_cyclic;
 pub(crate) mod partial_fractions;

@@ -1,14 +1,18 @@
-//! Cyclic reduction of blocks by partial fractions: what `bcr2`, `bcr4` and `pscr` share.
+//! Block cyclic reduction by partial fractions, the common part of `bcr2`, `bcr4` and `pscr`.
 //!
-//! The matrix is B ⊗ I + I ⊗ R, B tridiagonal along the first axis, R that of the other axes. Every step of a reduction is, for some
-//! nodes (intervals of block rows), a sum of solves with shifts of R,
+//! The matrix is B ⊗ I + I ⊗ R, where B is tridiagonal along the first axis, and R is the matrix of the other axes. Each stage of a
+//! reduction computes, for several nodes (intervals of block rows), a sum of solves with shifted R:
 //!
-//! out_o = Σ_j weight_{o,j} (R + λ_j)⁻¹ Σ_s coefficient_{s,j} in_s,
+//! ```text
+//! out_o = Σ_j weight_{o,j} (R + λ_j)⁻¹ Σ_s coefficient_{s,j} in_s
+//! ```
 //!
-//! where in_s are block rows or sums of them, and block rows are what outputs are added to or replace. Nodes of a stage have nothing
-//! to do with one another. Their solves go to threads in pieces that do not depend on how many there are, and sums go in a tree.
+//! The inputs in_s are block rows or sums of block rows. The outputs are added to block rows, or replace them. The nodes of a stage are
+//! independent of each other. Threads share the solves in units whose size does not depend on the number of threads, so that results do
+//! not depend on it either.
 //!
-//! Source: M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
+//! # Source
+//! M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
 
 mod solve;
 mod stages;
@@ -20,48 +24,51 @@ use bandsolve_kernel::shifted::ShiftedSweep;
 use bandsolve_kernel::{RealScalar, Simd, tuning};
 use stages::{NodeStage, RootChunking};
 
-/// A root of a node: where it stands among those that are alike, and what it takes part with.
+/// One partial fraction of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct FractionRoot {
-    /// Roots of one class have coefficients and weights that are equal, or opposite, in the same places.
+    /// In one class, coefficients and weights are equal or opposite at the same indices for all roots.
     pub class: usize,
+    /// λ_j
     pub root: f64,
-    /// For each input of the piece.
+    /// One coefficient per input of the piece.
     pub coefficients: Vec<f64>,
-    /// For each target of the group.
+    /// One weight per target of the group.
     pub weights: Vec<f64>,
 }
 
-/// Fractions with the same inputs.
+/// Partial fractions with the same inputs.
 #[derive(Debug, Clone)]
 pub(crate) struct FractionPiece {
-    /// Block rows, counted from the base of the node.
+    /// Input block rows, relative to the base of the node.
     pub ins: Vec<isize>,
     pub roots: Vec<FractionRoot>,
 }
 
-/// Nodes with the same fractions: their bases are `stride` block rows apart.
+/// Nodes with the same partial fractions. Their bases are `stride` block rows apart.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeGroup {
     pub base: usize,
     pub stride: usize,
     pub count: usize,
     pub pieces: Vec<FractionPiece>,
-    /// Block rows, counted from the base of the node.
+    /// Output block rows, relative to the base of the node.
     pub targets: Vec<isize>,
-    /// Targets are added to, not replaced.
+    /// Whether outputs are added to their targets. Otherwise, they replace the targets.
     pub keep: bool,
 }
 
-/// What is below the first axis.
+/// The solver for R + λ.
 #[derive(Debug, Clone)]
 pub(crate) enum BelowAxis<R> {
+    /// R is tridiagonal.
     Line(ShiftedLine<R>),
+    /// R has several axes. Another plan solves its systems.
     Block(Box<PartialFractions<R>>),
 }
 
 impl<R: RealScalar> BelowAxis<R> {
-    /// Unknowns.
+    /// Number of unknowns of R.
     pub fn len(&self) -> usize {
         match self {
             BelowAxis::Line(line) => line.n(),
@@ -70,31 +77,31 @@ impl<R: RealScalar> BelowAxis<R> {
     }
 }
 
-/// Unknowns from which on vectors are as wide as the machine has them.
+/// Minimum number of unknowns for the widest vectors of the machine.
 const WIDE: usize = 1 << 17;
 
 /// A plan for B ⊗ I + I ⊗ R + shift: stages of partial fractions.
 #[derive(Debug, Clone)]
 pub(crate) struct PartialFractions<R> {
-    /// Block rows.
+    /// Number of block rows.
     rows: usize,
-    /// Whether the block rows are a ring: row 0 is the last one.
+    /// Whether the axis is periodic. Row 0 is then the last row.
     ring: bool,
-    /// Unknowns of a block row.
+    /// Number of unknowns of a block row.
     len: usize,
     stages: Vec<NodeStage<R>>,
     below: BelowAxis<R>,
     simd: Simd,
-    /// Rows that wait to be summed at most.
+    /// Maximum number of partial sums that a stage stores, in block rows.
     slots: usize,
-    /// Numbers that one thread needs.
+    /// Number of scratch elements per thread.
     own: usize,
 }
 
 impl<R: RealScalar> PartialFractions<R> {
-    /// A plan for so many block rows.
+    /// A plan for `rows` block rows.
     pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Result<Self> {
-        // The widest vectors pad roots, and take memory that a small box does not have.
+        // The widest vectors need padded roots, and more scratch than a small problem justifies.
         let simd = if rows * below.len() < WIDE { simd.min(Simd::Avx2) } else { simd };
         let chunking = RootChunking::of(&below, simd);
         let mut planned = reserved(stages.len())?;
@@ -114,12 +121,12 @@ impl<R: RealScalar> PartialFractions<R> {
         Ok(Self { rows, ring: false, len, stages, below, simd, slots, own })
     }
 
-    /// The same for block rows in a ring: what is said of row 0 is said of the last one, and of row n + i of row i.
+    /// The same plan for a periodic axis: row 0 means the last row n, and row n + i means row i.
     pub fn in_a_ring(self) -> Self {
         Self { ring: true, ..self }
     }
 
-    /// A plan for R alone: one block row, one solve.
+    /// A plan for R alone, with one block row and one solve.
     pub fn line(line: ShiftedLine<R>, simd: Simd) -> Result<Self> {
         let root = FractionRoot { class: 0, root: 0.0, coefficients: vec![1.0], weights: vec![1.0] };
         let pieces = vec![FractionPiece { ins: vec![1], roots: vec![root] }];
@@ -127,17 +134,17 @@ impl<R: RealScalar> PartialFractions<R> {
         Self::new(1, &[vec![group]], BelowAxis::Line(line), simd)
     }
 
-    /// Unknowns.
+    /// Number of unknowns.
     pub fn unknowns(&self) -> usize {
         self.rows * self.len
     }
 
-    /// Numbers of scratch for so many threads.
+    /// Number of scratch elements for a number of threads.
     pub fn scratch(&self, threads: usize) -> usize {
         (1 + self.slots) * self.len + self.tasks(threads) * self.own
     }
 
-    /// Bytes of roots, coefficients and weights.
+    /// Memory of the roots, coefficients and weights, in bytes.
     pub fn bytes(&self) -> usize {
         let groups = self.stages.iter().flat_map(|stage| &stage.groups);
         let terms = groups.flat_map(|group| &group.terms);
@@ -146,11 +153,12 @@ impl<R: RealScalar> PartialFractions<R> {
         words * size_of::<R>() + below
     }
 
+    /// Number of tasks for a number of threads.
     fn tasks(&self, threads: usize) -> usize {
         tuning::tasks(threads, self.rows * self.len)
     }
 
-    /// Systems that a solve solves, by axis: those of all axes but the first, of all but the first two, …
+    /// Number of systems per solve: with the matrix of all axes except the first, then of all axes except the first two, and so on.
     pub fn counts(&self) -> Vec<usize> {
         let groups = self.stages.iter().flat_map(|stage| &stage.groups);
         let own = groups.map(|group| group.count * group.terms.iter().map(|term| term.count).sum::<usize>()).sum();

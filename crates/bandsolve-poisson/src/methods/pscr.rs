@@ -1,21 +1,30 @@
-//! `pscr`: partial-solution variant of cyclic reduction, for any tridiagonal B with positive couplings and any number of block rows.
+//! `pscr`: the partial-solution variant of cyclic reduction.
 //!
-//! The matrix is B ⊗ I + I ⊗ R; row i of B = M⁻¹A is −sub_i, sub_i + sup_i + gap_i, −sup_i with a symmetric A and a diagonal M > 0.
-//! Block rows 0 and n + 1 are the boundary, where u is 0. Marks of level r are ⌊k (n + 1) / 4^(levels − r)⌋: all rows on level 0, and
-//! those of a level are among those of the level below. Between two marks a and b lies a node, rows a + 1 … b − 1 of B. With its
-//! eigenpairs, X = M^−½ Q and Y = M^½ Q, of which only the rows at the ends and at the marks in between are needed, v = (B_node ⊗ I +
-//! I ⊗ R)⁻¹ g is
+//! B can be any tridiagonal matrix with positive couplings, with any number of block rows.
 //!
-//! v_i = Σ_j X_ij (R + λ_j)⁻¹ Σ_s Y_sj g_s.
+//! The matrix is B ⊗ I + I ⊗ R. Row i of B = M⁻¹A is −sub_i, sub_i + sup_i + gap_i, −sup_i, where A is symmetric, and M is diagonal and
+//! positive. Block rows 0 and n + 1 are the boundary, where u is 0.
 //!
-//! Reduce: f_a += sup_a v_(a+1), f_b += sub_b v_(b−1), g being f at the marks in between. Substitute: u_s = v_s, g with sub_(a+1) u_a
-//! and sup_(b−1) u_b added to its ends.
+//! The marks of level r are the rows ⌊k (n + 1) / 4^(levels − r)⌋. On level 0, all rows are marks, and each mark is also a mark of the
+//! level below. A *node* is the rows a + 1 … b − 1 of B between two marks a and b.
 //!
-//! Where the axis is periodic, block row 0 is the last one, n. It is left alone at the end, and solved for by the entry (n, n) of the
-//! inverse of the whole, Σ_j q_nj² (R + μ_j)⁻¹ with the eigenvalues μ_j and the eigenvectors q_j of the ring M^½ B M^−½.
+//! Let Q be the eigenvectors of the symmetric matrix M^½ B_node M^−½, X = M^−½ Q and Y = M^½ Q. Then v = (B_node ⊗ I + I ⊗ R)⁻¹ g is
 //!
-//! Source: T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary
-//! dimension*, SIAM J. Sci. Comput. 20 (1999); derived anew, with nodes of any size.
+//! ```text
+//! v_i = Σ_j X_ij (R + λ_j)⁻¹ Σ_s Y_sj g_s
+//! ```
+//!
+//! Only the rows of X and Y at the ends of the node and at the marks of the level below are needed. The two steps are:
+//!
+//! - Reduction, where g is f at the marks within the node: f_a += sup_a v_{a+1}, f_b += sub_b v_{b−1}.
+//! - Substitution, after adding sub_{a+1} u_a to g_{a+1} and sup_{b−1} u_b to g_{b−1}: u_s = v_s.
+//!
+//! On a periodic axis, block row 0 is the last block row, n. It is the last one to be solved, by the entry (n, n) of the inverse,
+//! Σ_j q_nj² (R + μ_j)⁻¹. Here μ_j and q_j are the eigenvalues and eigenvectors of the periodic matrix M^½ B M^−½.
+//!
+//! # Source
+//! T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary dimension*,
+//! SIAM J. Sci. Comput. 20 (1999). The formulas here also hold for nodes of any size.
 
 use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::{PartialSpectrum, PencilRows};
@@ -23,17 +32,19 @@ use bandsolve::Result;
 use bandsolve::memory::{allocate, collected, reserved};
 use bandsolve_kernel::{RealScalar, Simd};
 
-/// Nodes are cut in so many.
+/// Number of nodes of one level within a node of the level above.
 const RADIX: usize = 4;
 
-/// The eigenvalues of a ring, and the squares of the last components of its eigenvectors.
+/// The eigenvalues of a periodic axis, and the squares of the last components of its eigenvectors.
 #[derive(Debug, Clone)]
 pub(crate) struct RingSpectrum {
     pub eigenvalues: Vec<f64>,
     pub squares: Vec<f64>,
 }
 
-/// A plan for the rows of B, of a ring with its spectrum; `None` where eigenvalues could not be found, as of numbers that are not finite.
+/// Set up `pscr` for the rows of B, and for the spectrum `ring` if the axis is periodic.
+///
+/// Returns `None` if the eigenvalue iteration fails, for example because an entry is not finite.
 pub(crate) fn plan<R: RealScalar>(
     rows: PencilRows,
     ring: Option<&RingSpectrum>,
@@ -45,7 +56,7 @@ pub(crate) fn plan<R: RealScalar>(
     Ok(Some(if ring.is_some() { plan.in_a_ring() } else { plan }))
 }
 
-/// Reductions, then substitutions.
+/// The stages of all reductions, followed by those of all substitutions.
 fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Result<Option<Vec<Vec<NodeGroup>>>> {
     if rows.gap.is_empty() {
         return Ok(Some(Vec::new()));
@@ -66,7 +77,7 @@ fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Result<Option<Vec<Ve
                 None => return Ok(None),
             }
         }
-        // Two nodes that are neighbours add to the same row; the last and the first of a ring may be.
+        // Adjacent nodes add to the same row, so they are in different stages. On a periodic axis, the last node is adjacent to the first.
         let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at.is_multiple_of(2);
         for turn in 0..3 {
             let own = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
@@ -88,7 +99,7 @@ fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Result<Option<Vec<Ve
     Ok(Some(stages.filter(|stage: &Vec<NodeGroup>| !stage.is_empty()).collect()))
 }
 
-/// The last row of a ring of n from what is left.
+/// The solve for the last row of a periodic axis with n rows.
 fn last_of_ring(n: usize, ring: &RingSpectrum) -> Result<NodeGroup> {
     let roots = ring.eigenvalues.iter().zip(&ring.squares).map(|(root, square)| FractionRoot {
         class: 0,
@@ -100,7 +111,7 @@ fn last_of_ring(n: usize, ring: &RingSpectrum) -> Result<NodeGroup> {
     Ok(NodeGroup { base: 0, stride: n, count: 1, pieces, targets: vec![n as isize], keep: false })
 }
 
-/// Marks of a level, ascending.
+/// The marks of a level, in ascending order.
 fn marks(end: usize, levels: u32, level: u32) -> Result<Vec<usize>> {
     let pieces = RADIX.pow(levels - level);
     let mut marks: Vec<usize> = reserved(pieces.saturating_add(1))?;
@@ -109,21 +120,24 @@ fn marks(end: usize, levels: u32, level: u32) -> Result<Vec<usize>> {
     Ok(marks)
 }
 
-/// Rows a + 1 … b − 1, those that are marks, and the eigenpairs.
+/// The rows a + 1 … b − 1, the marks among them, and the eigenpairs.
 struct PencilNode {
+    /// The marks a and b.
     ends: (usize, usize),
     ring: bool,
     marks: Vec<usize>,
     eigenvalues: Vec<f64>,
-    /// X and Y of the first row, of the last, and of the marks; by row, then by j.
+    /// X of the first row, of the last row and of the marks: one vector over j per row.
     x: Vec<Vec<f64>>,
+    /// Y of the same rows.
     y: Vec<Vec<f64>>,
 }
 
 impl PencilNode {
+    /// The node between the marks a and b, or `None` if the eigenvalue iteration fails.
     fn new((rows, ring): (PencilRows, bool), (a, b): (usize, usize), inner: &[usize]) -> Result<Option<Self>> {
         let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
-        // Row i of B, counted from 1, has index i − 1.
+        // Row i of B, counted from 1, has the index i − 1.
         let own = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
         let asked: Vec<usize> = [0, b - a - 2].into_iter().chain(marks.iter().map(|mark| mark - a - 1)).collect();
         let Some(spectrum) = PartialSpectrum::of(own, &asked)? else { return Ok(None) };
@@ -136,6 +150,7 @@ impl PencilNode {
         Ok(Some(Self { ends: (a, b), ring, marks, eigenvalues: spectrum.eigenvalues, x, y }))
     }
 
+    /// A group of this node alone. `of` returns the coefficients and the weights of root j.
     fn group(
         &self,
         ins: Vec<isize>,
@@ -151,20 +166,21 @@ impl PencilNode {
         Ok(NodeGroup { base: self.ends.0, stride: 1, count: 1, pieces, targets, keep })
     }
 
+    /// The marks, relative to a.
     fn points(&self) -> Vec<isize> {
         self.marks.iter().map(|mark| (mark - self.ends.0) as isize).collect()
     }
 
-    /// Whether there are rows before and after it.
+    /// Whether a row before the node and a row after it exist.
     fn sides(&self, n: usize) -> [bool; 2] {
         [self.ring || self.ends.0 > 0, self.ring || self.ends.1 <= n]
     }
 
-    /// What the node adds to the rows beside it.
+    /// The reduction: the contributions of the node to the rows a and b.
     fn reduce(&self, rows: PencilRows) -> Result<Option<NodeGroup>> {
         let ((a, b), n) = (self.ends, rows.gap.len());
         let [before, after] = self.sides(n);
-        // The row, what couples it to the node, and the end of the node.
+        // The row, its coupling to the node, and the index of the end of the node in X and Y
         let left = before.then(|| (0, rows.sup[if a > 0 { a - 1 } else { n - 1 }], 0));
         let right = after.then(|| ((b - a) as isize, rows.sub[b - 1], 1));
         let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
@@ -172,7 +188,7 @@ impl PencilNode {
             return Ok(None);
         }
         if self.ring && b - a == n {
-            // Both are the same row.
+            // a and b are the same row.
             let of = |j: usize| {
                 let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
                 [coefficients, vec![beside.iter().map(|(_, by, at)| by * self.x[*at][j]).sum()]]
@@ -186,7 +202,7 @@ impl PencilNode {
         self.group(self.points(), beside.iter().map(|row| row.0).collect(), true, &of).map(Some)
     }
 
-    /// The marks of the node from the rows beside it.
+    /// The substitution: the marks of the node from the rows a and b.
     fn substitute(&self, rows: PencilRows) -> Result<NodeGroup> {
         let ((a, b), n) = (self.ends, rows.gap.len());
         let [before, after] = self.sides(n);
@@ -203,8 +219,9 @@ impl PencilNode {
     }
 }
 
-/// The square roots of the masses of rows, up to a common factor: sub_(k+1) m_(k+1) = sup_k m_k. Scaled to a geometric mean of 1, so
-/// that none is near the end of the range sooner than it must be.
+/// The square roots of the diagonal entries m_k of M, up to a common factor: sub_{k+1} m_{k+1} = sup_k m_k.
+///
+/// Their geometric mean is 1, which keeps overflow and underflow as far away as possible.
 fn root_masses(rows: PencilRows) -> Result<Vec<f64>> {
     let mut logarithms: Vec<f64> = reserved(rows.gap.len())?;
     logarithms.push(0.0);
@@ -215,7 +232,7 @@ fn root_masses(rows: PencilRows) -> Result<Vec<f64>> {
     if logarithms.iter().all(|v| *v == 0.0) {
         return allocate(logarithms.len(), 1.0);
     }
-    // Products, not exponentials of sums: each step adds a rounding error of its own and no more.
+    // Products are more accurate than exponentials of sums: each step adds only its own relative rounding error.
     let mut masses = reserved(rows.gap.len())?;
     masses.push((-mean).exp());
     for k in 1..rows.gap.len() {

@@ -1,15 +1,16 @@
 //! Eigenvalues of a symmetric tridiagonal matrix, and a few components of every eigenvector.
 //!
-//! The matrix is known by its couplings and by what rows have on the diagonal beyond them (gaps), none negative. Its Cholesky factor
-//! follows from these without a subtraction, so that all its entries are good to a few ε, and QR steps on it that need no shift where
-//! a shift would cost digits give all singular values to a few ε of *themselves*, and vectors that are orthogonal.
+//! The matrix is given by its couplings and by the row sums (gaps). If no gap is negative, the Cholesky factor needs no subtraction, so that
+//! all its entries have a relative error of a few ε. The QR iteration on this bidiagonal factor uses no shift where a shift would lose
+//! accuracy. All singular values then have a relative error of a few ε, and the eigenvectors are orthogonal.
 //!
-//! Source: J. Demmel, W. Kahan, *Accurate singular values of bidiagonal matrices*, SIAM J. Sci. Stat. Comput. 11 (1990).
+//! # Source
+//! J. Demmel, W. Kahan, *Accurate singular values of bidiagonal matrices*, SIAM J. Sci. Stat. Comput. 11 (1990).
 
 use bandsolve::Result;
 use bandsolve::memory::{allocate, collected, reserved};
 
-/// Rows of a tridiagonal matrix M⁻¹A, A symmetric and M diagonal: −sub_k, sub_k + sup_k + gap_k, −sup_k.
+/// Rows −sub_k, sub_k + sup_k + gap_k, −sup_k of a tridiagonal matrix M⁻¹A, where A is symmetric and M is diagonal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PencilRows<'a> {
     pub sub: &'a [f64],
@@ -17,54 +18,58 @@ pub(crate) struct PencilRows<'a> {
     pub gap: &'a [f64],
 }
 
-/// Eigenvalues λ_j, ascending, and for each of the rows asked for its components of all orthonormal eigenvectors q_j of
-/// M^½ (M⁻¹A) M^−½.
+/// The eigenvalues λ_j of M^½ (M⁻¹A) M^−½ in ascending order, and the requested components of its orthonormal eigenvectors q_j.
 #[derive(Debug, Clone)]
 pub(crate) struct PartialSpectrum {
     pub eigenvalues: Vec<f64>,
-    /// By row asked for, then by j.
+    /// For each requested row, the components of all q_j.
     pub components: Vec<Vec<f64>>,
 }
 
-/// Off-diagonals up to this part of what stands beside them are dropped.
+/// Maximum size of a negligible off-diagonal entry, relative to its neighbors.
 const NEGLIGIBLE: f64 = 0.5 * f64::EPSILON;
-/// Shifts are taken where singular values differ by no more than this: a shift changes all of them by ε of the largest.
+/// Maximum ratio of singular values for a shift. A shift changes all singular values by ε times the largest one.
 const SHIFTED_RANGE: f64 = 32.0;
-/// QR sweeps for each row, on average, before it is given up.
+/// Maximum number of QR sweeps per row, on average.
 const SWEEPS: usize = 40;
 
 impl PartialSpectrum {
-    /// `None` where the iteration does not end, as for numbers that are not finite.
+    /// Compute the eigenvalues, and the components of the eigenvectors in the rows `requested`.
+    ///
+    /// Returns `None` if the iteration does not converge, for example because an entry is not finite.
     ///
     /// # Cost
-    /// About 3 n² rotations of two rows of as many numbers as rows are asked for; nothing beside sines where all rows are the same.
-    pub fn of(rows: PencilRows, asked: &[usize]) -> Result<Option<Self>> {
+    /// Approximately 3n² rotations of two vectors, whose length is the number of requested rows. For a multiple of tridiag(−1, 2, −1), n sines
+    /// per requested row.
+    pub fn of(rows: PencilRows, requested: &[usize]) -> Result<Option<Self>> {
         let scale = rows.sub[0];
         let is_scale = |v: &f64| *v == scale;
         if rows.sub.iter().all(is_scale) && rows.sup.iter().all(is_scale) && rows.gap.iter().all(|gap| *gap == 0.0) {
-            return scale.is_finite().then(|| Self::of_sines(scale, rows.gap.len(), asked)).transpose();
+            return scale.is_finite().then(|| Self::of_sines(scale, rows.gap.len(), requested)).transpose();
         }
-        Self::by_rotations(rows, asked)
+        Self::by_rotations(rows, requested)
     }
 
-    /// That of scale·tridiag(−1, 2, −1): 4 scale sin²(jπ/2(n + 1)) and (2/(n + 1))^½ sin(ijπ/(n + 1)).
-    fn of_sines(scale: f64, n: usize, asked: &[usize]) -> Result<Self> {
+    /// The spectrum of s·tridiag(−1, 2, −1): λ_j = 4s sin²(jπ/2(n + 1)), q_j(i) = (2/(n + 1))^½ sin(ijπ/(n + 1)).
+    fn of_sines(scale: f64, n: usize, requested: &[usize]) -> Result<Self> {
         let (end, norm) = (n + 1, (2.0 / (n + 1) as f64).sqrt());
         let eigenvalues = (1..end).map(|j| {
             let half = sine(j, 2 * end);
             scale * (4.0 * half * half)
         });
-        let components = asked.iter().map(|row| collected((1..end).map(|j| norm * sine((row + 1) * j, end))));
+        let components = requested.iter().map(|row| collected((1..end).map(|j| norm * sine((row + 1) * j, end))));
         Ok(Self { eigenvalues: collected(eigenvalues)?, components: components.collect::<Result<_>>()? })
     }
 
-    fn by_rotations(rows: PencilRows, asked: &[usize]) -> Result<Option<Self>> {
+    /// The spectrum of any rows, by the QR iteration.
+    fn by_rotations(rows: PencilRows, requested: &[usize]) -> Result<Option<Self>> {
         let n = rows.gap.len();
-        // A negative gap is lifted, and the lift taken off the eigenvalues again: then they are good to ε of the largest.
+        // If a gap is negative, add a shift that makes all gaps positive, and subtract it from the eigenvalues. Their error is then ε times
+        // the largest eigenvalue.
         let lowest = rows.gap.iter().fold(0.0, |least: f64, gap| least.min(*gap));
         let lift = -2.0 * lowest;
-        let vectors = allocate(n.saturating_mul(asked.len()), 0.0)?;
-        let mut factor = Bidiagonal { diag: reserved(n)?, sup: reserved(n)?, vectors, columns: asked.len() };
+        let vectors = allocate(n.saturating_mul(requested.len()), 0.0)?;
+        let mut factor = Bidiagonal { diag: reserved(n)?, sup: reserved(n)?, vectors, columns: requested.len() };
         let mut share = 1.0;
         for k in 0..n {
             let t = rows.gap[k] + lift + rows.sub[k] * share;
@@ -75,21 +80,21 @@ impl PartialSpectrum {
                 factor.sup.push(-(rows.sup[k] * rows.sub[k + 1] / pivot).sqrt());
             }
         }
-        for (column, row) in asked.iter().enumerate() {
-            factor.vectors[row * asked.len() + column] = 1.0;
+        for (column, row) in requested.iter().enumerate() {
+            factor.vectors[row * requested.len() + column] = 1.0;
         }
-        if factor.diagonalise().is_none() {
+        if factor.diagonalize().is_none() {
             return Ok(None);
         }
         let mut order: Vec<usize> = collected(0..n)?;
         order.sort_unstable_by(|i, j| factor.diag[*i].abs().total_cmp(&factor.diag[*j].abs()));
         let eigenvalues = collected(order.iter().map(|j| factor.diag[*j] * factor.diag[*j] - lift))?;
-        let of_row = |column: usize| collected(order.iter().map(|j| factor.vectors[j * asked.len() + column]));
-        Ok(Some(Self { eigenvalues, components: (0..asked.len()).map(of_row).collect::<Result<_>>()? }))
+        let of_row = |column: usize| collected(order.iter().map(|j| factor.vectors[j * requested.len() + column]));
+        Ok(Some(Self { eigenvalues, components: (0..requested.len()).map(of_row).collect::<Result<_>>()? }))
     }
 }
 
-/// An upper bidiagonal matrix, and columns of the transposed right singular vectors.
+/// An upper bidiagonal matrix, and the requested components of its right singular vectors.
 struct Bidiagonal {
     diag: Vec<f64>,
     sup: Vec<f64>,
@@ -98,7 +103,8 @@ struct Bidiagonal {
 }
 
 impl Bidiagonal {
-    fn diagonalise(&mut self) -> Option<()> {
+    /// Compute the singular values in `diag`. Returns `None` if the iteration does not converge.
+    fn diagonalize(&mut self) -> Option<()> {
         let n = self.diag.len();
         if self.diag.iter().chain(&self.sup).any(|v| !v.is_finite()) {
             return None;
@@ -123,7 +129,7 @@ impl Bidiagonal {
         Some(())
     }
 
-    /// The first row of the block that ends with row `end`; `None` if that row stands alone.
+    /// The first row of the unreduced block that ends with row `end`, or `None` if the block is that row alone.
     fn block(&mut self, end: usize) -> Option<usize> {
         for k in (0..end).rev() {
             let beside = self.diag[k].abs() + self.diag[k + 1].abs();
@@ -135,7 +141,9 @@ impl Bidiagonal {
         Some(0)
     }
 
-    /// A lower bound of the least singular value of a block, up to a factor of about n; `None` if an off-diagonal was dropped.
+    /// An estimate of the smallest singular value of a block, or `None` if an off-diagonal entry has been set to 0.
+    ///
+    /// The estimate is a lower bound up to a factor of approximately n.
     fn least(&mut self, start: usize, end: usize, down: bool) -> Option<f64> {
         let at = |k: usize| if down { k } else { start + end - k };
         let mut bound = self.diag[at(start)].abs();
@@ -158,7 +166,8 @@ impl Bidiagonal {
         Some(least)
     }
 
-    /// The shift of a sweep: the lesser singular value of the block's last rows; 0 where it would cost digits of the least ones.
+    /// The shift of a sweep: the smaller singular value of the last 2 × 2 block. The shift is 0 if it would make the smallest singular values
+    /// inaccurate.
     fn shift(&self, (start, end): (usize, usize), least: f64, down: bool) -> f64 {
         let entries = || self.diag[start..=end].iter().chain(&self.sup[start..end]);
         let largest = entries().fold(0.0, |most: f64, v| most.max(v.abs()));
@@ -171,6 +180,7 @@ impl Bidiagonal {
         if part * part < f64::EPSILON { 0.0 } else { shift }
     }
 
+    /// A sweep without shift, downwards.
     fn plain_down(&mut self, start: usize, end: usize) {
         let (mut c, mut old) = (1.0, (1.0, 0.0));
         for k in start..end {
@@ -187,6 +197,7 @@ impl Bidiagonal {
         (self.diag[end], self.sup[end - 1]) = (h * old.0, h * old.1);
     }
 
+    /// A sweep without shift, upwards.
     fn plain_up(&mut self, start: usize, end: usize) {
         let (mut c, mut old) = (1.0, (1.0, 0.0));
         for k in (start + 1..=end).rev() {
@@ -203,6 +214,7 @@ impl Bidiagonal {
         (self.diag[start], self.sup[start]) = (h * old.0, h * old.1);
     }
 
+    /// A sweep with shift, downwards.
     fn shifted_down(&mut self, start: usize, end: usize, shift: f64) {
         let (d, e) = (&mut self.diag, &mut self.sup);
         let mut f = (d[start].abs() - shift) * (1f64.copysign(d[start]) + shift / d[start]);
@@ -230,6 +242,7 @@ impl Bidiagonal {
         self.sup[end - 1] = f;
     }
 
+    /// A sweep with shift, upwards.
     fn shifted_up(&mut self, start: usize, end: usize, shift: f64) {
         let (d, e) = (&mut self.diag, &mut self.sup);
         let mut f = (d[end].abs() - shift) * (1f64.copysign(d[end]) + shift / d[end]);
@@ -257,7 +270,7 @@ impl Bidiagonal {
         self.sup[start] = f;
     }
 
-    /// Rotates rows k and k + 1 of the vectors.
+    /// Rotate rows k and k + 1 of the vectors.
     fn rotate(&mut self, k: usize, c: f64, s: f64) {
         let (first, second) = self.vectors[k * self.columns..(k + 2) * self.columns].split_at_mut(self.columns);
         for (a, b) in first.iter_mut().zip(second) {
@@ -266,7 +279,7 @@ impl Bidiagonal {
     }
 }
 
-/// sin(π a / b): exactly 0 where it is, exactly the same, or the opposite, for angles that mirror each other.
+/// sin(πa/b). The result is exact where the sine is 0, and exactly symmetric for mirrored angles.
 pub(crate) fn sine(a: usize, b: usize) -> f64 {
     let turn = a % (2 * b);
     let (half, sign) = if turn > b { (turn - b, -1.0) } else { (turn, 1.0) };
@@ -277,7 +290,7 @@ pub(crate) fn sine(a: usize, b: usize) -> f64 {
     sign * value
 }
 
-/// (c, s, r) with c f + s g = r and c g − s f = 0.
+/// The rotation (c, s, r) with c f + s g = r and c g − s f = 0.
 fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     if g == 0.0 {
         return (1.0, 0.0, f);
@@ -286,7 +299,7 @@ fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     (f / r, g / r, r)
 }
 
-/// Of \[f g; 0 h\].
+/// The smaller singular value of the matrix \[f g; 0 h\].
 fn lesser_singular_value(f: f64, g: f64, h: f64) -> f64 {
     let (f, g, h) = (f.abs(), g.abs(), h.abs());
     let (small, large) = (f.min(h), f.max(h));
@@ -310,9 +323,9 @@ fn lesser_singular_value(f: f64, g: f64, h: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// All of a matrix by all its components: QᵀQ = I, QΛQᵀ = A.
+    /// All components of all eigenvectors: QQᵀ = I, QΛQᵀ = A.
     #[test]
-    fn eigenvectors_are_orthonormal_and_eigenvalues_are_theirs() {
+    fn eigenvectors_are_orthonormal() {
         for n in 1..60usize {
             let mut x = n as f64;
             let mut random = || {
@@ -342,9 +355,9 @@ mod tests {
         }
     }
 
-    /// 4 sin²(jπ/2(n + 1)) to a few ε of itself, also the first, which is 10⁵ times less than the last.
+    /// λ_j = 4 sin²(jπ/2(n + 1)) has a relative error of a few ε, also for j = 1, where λ_j is 10⁵ times smaller than the largest.
     #[test]
-    fn eigenvalues_are_good_to_their_own_digits() {
+    fn eigenvalues_have_a_small_relative_error() {
         for n in [1usize, 2, 3, 10, 100, 511] {
             let (one, none) = (vec![1.0; n], vec![0.0; n]);
             let found =
@@ -355,7 +368,7 @@ mod tests {
                 assert!((got - expected).abs() < 40.0 * f64::EPSILON * expected, "{n} {j}: {got} {expected}");
                 let vector =
                     (2.0 / (n + 1) as f64).sqrt() * (std::f64::consts::PI * (j + 1) as f64 / (n + 1) as f64).sin();
-                // An eigenvector turns towards its neighbours by the error over what it is apart from them.
+                // The error of an eigenvector is the error of the matrix divided by the distance to the next eigenvalue.
                 let apart = |k: usize| found.eigenvalues.get(k).map_or(1.0, |other| (other / got - 1.0).abs());
                 let bound = 40.0 * f64::EPSILON / apart(j.wrapping_sub(1)).min(apart(j + 1));
                 assert!((first - vector).abs() < bound * vector, "{n} {j}: {first} {vector}");

@@ -1,4 +1,4 @@
-//! The methods beside golden numbers and independent solvers.
+//! The methods, compared with reference values and with independent solvers.
 
 use super::block_cyclic::{self, EvenRows};
 use super::partial_fractions::{BelowAxis, PartialFractions};
@@ -17,20 +17,20 @@ fn solved<R: RealScalar>(plan: &PartialFractions<R>, f: &[R], threads: usize) ->
     u
 }
 
-/// f − (−Δ + shift)(u + v), in twice the precision.
+/// f + Δ(u + v) with unit spacing, in twice the working precision.
 fn residual(shape: &[usize], f: &[f64], (u, v): (&[f64], &[f64])) -> Vec<f64> {
     let at = |i: usize| {
         let mut sum = Sum::new(f[i]);
         let mut step = 1;
-        let mut neighbours = vec![];
+        let mut neighbors = vec![];
         for n in shape.iter().rev() {
             let k = i / step % n;
-            neighbours.extend((k > 0).then(|| i - step).into_iter().chain((k + 1 < *n).then_some(i + step)));
+            neighbors.extend((k > 0).then(|| i - step).into_iter().chain((k + 1 < *n).then_some(i + step)));
             step *= n;
         }
         for part in [u, v] {
             sum.add_product::<true>(-2.0 * shape.len() as f64, part[i]);
-            neighbours.iter().for_each(|other| sum.add_product::<true>(1.0, part[*other]));
+            neighbors.iter().for_each(|other| sum.add_product::<true>(1.0, part[*other]));
         }
         sum.value()
     };
@@ -41,7 +41,8 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |most, v| if v.abs() > most || v.is_nan() { v.abs() } else { most })
 }
 
-/// ‖u − exact‖∞ / ‖exact‖∞, ‖f − A u‖∞ / (‖A‖ ‖u‖ + ‖f‖); the exact solution by refinement in twice the precision.
+/// The forward error ‖u − exact‖∞ / ‖exact‖∞, and the backward error ‖f − A u‖∞ / (‖A‖ ‖u‖ + ‖f‖). Iterative refinement in twice the working
+/// precision gives the exact solution.
 fn errors(plan: &PartialFractions<f64>, shape: &[usize], f: &[f64], u: &[f64]) -> (f64, f64) {
     let (mut high, mut low) = (u.to_vec(), vec![0.0; u.len()]);
     for _ in 0..3 {
@@ -57,7 +58,7 @@ fn errors(plan: &PartialFractions<f64>, shape: &[usize], f: &[f64], u: &[f64]) -
     (largest(&difference) / largest(&high), left / (4.0 * shape.len() as f64 * largest(u) + largest(f)))
 }
 
-/// The right-hand side of the golden numbers; those of poisson.json begin with x = 1.
+/// The right-hand side of the reference values. The generator of poisson.json starts with x = 1.
 fn lcg(n: usize) -> Vec<f64> {
     let mut x = 1u64;
     let next = |_| {
@@ -91,7 +92,7 @@ fn golden_numbers() {
     }
 }
 
-/// `radix`: 0 for partial solutions.
+/// Check one case. `radix` is 0 for `pscr`.
 fn golden_case((case, shape, f): (&serde_json::Value, &[usize], &[f64]), plan: &PartialFractions<f64>, radix: usize) {
     let u = solved(plan, f, 1);
     let (forward, backward) = errors(plan, shape, f, &u);
@@ -109,7 +110,7 @@ fn golden_case((case, shape, f): (&serde_json::Value, &[usize], &[f64]), plan: &
     close("u_mid", u[middle], largest);
 }
 
-/// Rows of a second difference along an axis.
+/// Second differences along an axis, as sub, sup and gap.
 struct OracleAxis([Vec<f64>; 3]);
 
 impl OracleAxis {
@@ -117,7 +118,7 @@ impl OracleAxis {
         Self([vec![scale; n], vec![scale; n], vec![0.0; n]])
     }
 
-    /// Random spacings between 0.2 and 1.2; `open`: nothing couples the ends to the outside.
+    /// Random spacings between 0.2 and 1.2. If `open`, the first and the last row have no coupling to the outside.
     fn stretched(n: usize, seed: usize, open: bool) -> Self {
         let spacings: Vec<f64> = lcg(n + 1 + seed)[seed..].iter().map(|v| 0.7 + 0.5 * v).collect();
         let coupling = |i: usize, beside: usize| 2.0 / (spacings[beside] * (spacings[i] + spacings[i + 1]));
@@ -138,7 +139,7 @@ impl OracleAxis {
     }
 }
 
-/// `pscr` along all axes but the last.
+/// `pscr` along all axes except the last.
 fn partial_solutions<R: RealScalar>(axes: &[OracleAxis]) -> PartialFractions<R> {
     let (last, rest) = axes.split_last().unwrap();
     let PencilRows { sub, sup, gap } = last.rows();
@@ -151,7 +152,7 @@ fn partial_solutions<R: RealScalar>(axes: &[OracleAxis]) -> PartialFractions<R> 
     all.unwrap_or_else(|| PartialFractions::line(line.clone(), Simd::detect()).unwrap())
 }
 
-/// Banded LU of the same, independent of all here.
+/// Banded LU of the same matrix. It shares no code with the methods.
 fn banded_lu(axes: &[OracleAxis], shift: f64, f: &[f64]) -> Vec<f64> {
     let strides: Vec<usize> = (0..axes.len()).map(|k| axes[k + 1..].iter().map(OracleAxis::n).product()).collect();
     let (n, band) = (f.len(), strides[0]);
@@ -181,13 +182,13 @@ fn solved_with(plan: &PartialFractions<f64>, f: &[f64], shift: f64) -> Vec<f64> 
     u
 }
 
-/// Largest difference over the largest number.
+/// ‖u − other‖∞ / ‖other‖∞
 fn apart(u: &[f64], other: &[f64]) -> f64 {
     let difference: Vec<f64> = u.iter().zip(other).map(|(u, v)| u - v).collect();
     largest(&difference) / largest(other)
 }
 
-/// Condition numbers here are below 10⁵, and both solvers stable.
+/// Tolerance: condition numbers are below 10⁵ in these tests, and both solvers are stable.
 const CLOSE: f64 = 1e-11;
 
 #[test]

@@ -1,14 +1,14 @@
-//! The tridiagonal matrix along the last axis; and the simplified scalar cyclic reduction of symmetric Toeplitz matrices.
+//! The tridiagonal matrix along the last axis, and scalar cyclic reduction of symmetric Toeplitz matrices.
 //!
-//! Partial fractions solve by elimination ([`bandsolve_kernel::shifted`]), which forms right-hand sides and sums on the way and reads
-//! its pivots only as long as they change. [`LaneSystems`] has both algorithms on the same arrays, to be compared.
+//! Partial fractions use elimination ([`bandsolve_kernel::shifted`]). Elimination computes right-hand sides and sums in the same sweep, and
+//! reads pivots only as long as they change. For comparison, [`LaneSystems`] implements both algorithms on the same arrays.
 
 use bandsolve::Result;
 use bandsolve::memory::collected;
 use bandsolve_kernel::shifted::LineRows;
 use bandsolve_kernel::{Job, Lanes, RealScalar};
 
-/// Rows −sub_k, sub_k + sup_k + gap_k, −sup_k of a tridiagonal matrix, all three given.
+/// A tridiagonal matrix with the rows −sub_k, sub_k + sup_k + gap_k, −sup_k.
 #[derive(Debug, Clone)]
 pub(crate) struct ShiftedLine<R> {
     sub: Vec<R>,
@@ -18,7 +18,7 @@ pub(crate) struct ShiftedLine<R> {
 }
 
 impl<R: RealScalar> ShiftedLine<R> {
-    /// From rows in double precision.
+    /// Round rows in double precision to R.
     pub fn new(sub: &[f64], sup: &[f64], gap: &[f64]) -> Result<Self> {
         let of = |v: &[f64]| collected(v.iter().map(|v| R::from_f64(*v)));
         let same = |v: &[f64]| v.windows(2).all(|pair| pair[0] == pair[1]);
@@ -26,30 +26,32 @@ impl<R: RealScalar> ShiftedLine<R> {
         Ok(Self { sub: of(sub)?, sup: of(sup)?, gap: of(gap)?, uniform })
     }
 
+    /// Number of rows.
     pub fn n(&self) -> usize {
         self.gap.len()
     }
 
+    /// The rows as arguments of the kernel.
     pub fn rows(&self) -> LineRows<'_, R> {
         LineRows { sub: &self.sub, sup: &self.sup, gap: &self.gap, uniform: self.uniform }
     }
 }
 
-/// Systems side by side.
+/// Number of systems that are solved at the same time.
 pub(crate) const LANES: usize = 16;
 
-/// tridiag(−1, 2 + gap, −1) x = d for [`LANES`] gaps, row by row, x in place of d.
+/// Solves tridiag(−1, 2 + gap, −1) x = d for [`LANES`] gaps. x replaces d.
 pub(crate) struct LaneSystems<'a, R> {
     pub gaps: [R; LANES],
-    /// Row k of system s at k·`LANES` + s.
+    /// Row k of system s is at index k·`LANES` + s.
     pub x: &'a mut [R],
-    /// As many numbers, which elimination needs for its pivots.
+    /// Scratch of the same length for the pivots of elimination.
     pub pivots: &'a mut [R],
-    /// Cyclic reduction, else elimination.
+    /// Whether to use cyclic reduction instead of elimination.
     pub reduction: bool,
 }
 
-/// A number for each system.
+/// One value per system.
 type Each<R> = [R; LANES];
 
 impl<R: RealScalar> Job<R> for LaneSystems<'_, R> {
@@ -66,7 +68,7 @@ impl<R: RealScalar> Job<R> for LaneSystems<'_, R> {
     }
 }
 
-/// A level of the reduction: −t, d, −t with d = gap + 2t; the last row has a diagonal of its own, `last` + t.
+/// A level of the reduction, with the rows −t, d, −t, where d = gap + 2t. The diagonal entry of the last row is `last` + t.
 #[derive(Clone, Copy)]
 struct ReductionLevel<R> {
     t: Each<R>,
@@ -75,6 +77,7 @@ struct ReductionLevel<R> {
 }
 
 impl<R: RealScalar> LaneSystems<'_, R> {
+    /// Read row k of all systems.
     #[inline(always)]
     fn row(&self, k: usize) -> Each<R> {
         let mut row = [R::ZERO; LANES];
@@ -82,13 +85,15 @@ impl<R: RealScalar> LaneSystems<'_, R> {
         row
     }
 
+    /// Write row k of all systems.
     #[inline(always)]
     fn put(&mut self, k: usize, row: Each<R>) {
         self.x[k * LANES..(k + 1) * LANES].copy_from_slice(&row);
     }
 
-    /// (22) and (23) of Myllykoski, Rossi, Toivanen, for any n: t' = t²/d, gap' = gap (d + 2t)/d, and what the last row has beyond its
-    /// coupling is a sum of positive numbers, too.
+    /// Solve by cyclic reduction, (22) and (23) of Myllykoski, Rossi, Toivanen, for any n: t' = t²/d, gap' = gap (d + 2t)/d.
+    ///
+    /// `last` is a sum of positive numbers too, so that no cancellation occurs.
     #[inline(always)]
     fn reduce(&mut self, n: usize) {
         let one = [R::ONE; LANES];
@@ -107,7 +112,7 @@ impl<R: RealScalar> LaneSystems<'_, R> {
         }
     }
 
-    /// Rows 2, 4, … of `rows` rows that are `step` apart are left.
+    /// Eliminate the rows 1, 3, … of `rows` rows that are `step` apart, so that the rows 2, 4, … remain.
     #[inline(always)]
     fn reduce_once(&mut self, level: &ReductionLevel<R>, (rows, step): (usize, usize)) -> ReductionLevel<R> {
         let ReductionLevel { t, gap, last } = *level;
@@ -136,7 +141,7 @@ impl<R: RealScalar> LaneSystems<'_, R> {
         next
     }
 
-    /// Rows 1, 3, … from those between them.
+    /// Compute the rows 1, 3, … from the rows 2, 4, ….
     #[inline(always)]
     fn substitute(&mut self, level: &ReductionLevel<R>, (rows, step): (usize, usize)) {
         let ReductionLevel { t, gap, last } = *level;
@@ -165,7 +170,7 @@ impl<R: RealScalar> LaneSystems<'_, R> {
         }
     }
 
-    /// Downwards and upwards, pivots kept.
+    /// Solve by elimination, with stored pivots.
     #[inline(always)]
     fn eliminate(&mut self, n: usize) {
         let (mut t, mut before, mut r) = ([R::ONE; LANES], [R::ZERO; LANES], [R::ZERO; LANES]);
@@ -200,8 +205,8 @@ mod tests {
     use super::*;
     use bandsolve_kernel::{Simd, dispatch};
 
-    /// Both by the closed form of the inverse: x_i = Σ_k sinh(min·a) sinh((n + 1 − max)·a) / (sinh a sinh((n + 1)·a)) d_k,
-    /// gap = 4 sinh²(a/2).
+    /// Compare both algorithms with the closed form of the inverse, for gap = 4 sinh²(a/2), p = min(i, k) and q = max(i, k):
+    /// x_i = Σ_k sinh(pa) sinh((n + 1 − q)a) / (sinh(a) sinh((n + 1)a)) d_k.
     #[test]
     fn reduction_and_elimination_solve() {
         for n in (1..40usize).chain([63, 64, 65, 255]) {

@@ -1,4 +1,4 @@
-//! How far a problem with two matrices an axis is from a singular one: by the systems along the first axis.
+//! `rcond` of a problem with two matrices per axis, from the tridiagonal systems along the first axis.
 
 use super::AxisPencil;
 use super::eigen::is_definite;
@@ -6,20 +6,21 @@ use crate::condition::of_scaled_system;
 use bandsolve::Result;
 use bandsolve::memory::collected;
 
-/// What elimination without exchanges finds of A + μM.
+/// Stability of elimination without row exchanges for A + μM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stability {
     /// Symmetric and positive definite.
     Positive,
     /// Symmetric and negative definite.
     Negative,
-    /// No factor is larger than 1.
+    /// No multiplier is larger than 1 in modulus, and no pivot is 0.
     Bounded,
-    /// Elimination needs exchanges.
+    /// Elimination needs row exchanges.
     Weak,
 }
 
 impl Stability {
+    /// Eliminate A + μM, and classify the pivots and the multipliers.
     pub fn of(axis: &AxisPencil, mu: f64) -> Self {
         let (mut pivot, mut above) = (0.0f64, 0.0);
         let (mut positive, mut negative, mut bounded) = (axis.is_symmetric(), axis.is_symmetric(), true);
@@ -43,19 +44,23 @@ impl Stability {
     }
 }
 
-/// The size of the rows of M⁻¹A: Σ |a_ij| / Σ |m_ij|.
+/// The mean size of A relative to M: Σ |a_ij| / Σ |m_ij|, summed over all entries.
 pub(super) fn size(axis: &AxisPencil) -> f64 {
     let sum = |matrix: &[Vec<f64>; 3]| matrix.iter().flatten().map(|x| x.abs()).sum::<f64>();
     sum(&axis.a) / sum(&axis.m)
 }
 
-/// The least 1/‖B⁻¹‖∞ of A + μM for all μ, each row divided by its size, to which the other axes and the shift contribute `rest` times that of
-/// M. Of the systems that are definite those with the least or the largest μ are the nearest to singular ones; all others are looked at.
+/// The minimum of 1/‖B⁻¹‖∞ over all μ, where B is A + μM with each row i divided by Σ_j |a_ij| + `rest`·Σ_j |m_ij|.
+///
+/// `rest` is the size of the other axes and of the shift, relative to M.
+///
+/// If M is positive definite, two of the definite systems can be the closest to a singular one. These are the positive definite system with
+/// the smallest μ and the negative definite system with the largest μ. The function then skips all other definite systems.
 pub(super) fn rcond(axis: &AxisPencil, (mu, found): (&[f64], &[Stability]), rest: f64) -> Result<f64> {
     if !mu.iter().all(|mu| mu.is_finite()) || !rest.is_finite() {
         return Ok(f64::NAN);
     }
-    // A + μM rises with μ where M is positive definite.
+    // If M is positive definite, the eigenvalues of A + μM increase with μ.
     let ordered = is_definite(&axis.m);
     let (mut least, mut ends) = (1.0f64, [None::<f64>; 2]);
     for (mu, found) in mu.iter().zip(found) {
@@ -71,9 +76,10 @@ pub(super) fn rcond(axis: &AxisPencil, (mu, found): (&[f64], &[Stability]), rest
     Ok(least)
 }
 
+/// 1/‖B⁻¹‖∞ for one μ.
 fn of_system(axis: &AxisPencil, mu: f64, rest: f64) -> Result<f64> {
     let row = |matrix: &[Vec<f64>; 3], i: usize| matrix.iter().map(|x| x[i].abs()).sum::<f64>();
-    // A row of zeros is as large as it is small.
+    // A zero row is not scaled.
     let size = |i: usize| Some(row(&axis.a, i) + rest * row(&axis.m, i)).filter(|size| *size > 0.0).unwrap_or(1.0);
     let diagonal = |q: usize| collected((0..axis.len()).map(|i| (axis.a[q][i] + mu * axis.m[q][i]) / size(i)));
     of_scaled_system([diagonal(0)?, diagonal(1)?, diagonal(2)?], false)

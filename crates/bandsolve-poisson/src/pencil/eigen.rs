@@ -1,17 +1,25 @@
-//! Generalised eigenvectors of two symmetric tridiagonal matrices, the second definite.
+//! Generalized eigenvectors of two symmetric tridiagonal matrices A and M, where M is positive definite.
 //!
-//! M = LLᵀ with two diagonals; C = L⁻¹AL⁻ᵀ is brought to tridiagonal form by reflections, and that to diagonal form by QL; V = L⁻ᵀQ.
+//! The steps are:
+//!
+//! 1. M = LLᵀ, where L is bidiagonal.
+//! 2. C = L⁻¹AL⁻ᵀ.
+//! 3. Householder reflections reduce C to tridiagonal form.
+//! 4. The QL iteration computes C = QΛQᵀ.
+//! 5. V = L⁻ᵀQ.
 //!
 //! # Source
-//! R. S. Martin, J. H. Wilkinson, Numer. Math. 11 (1968), 99–110 and 181–195.
+//! - Steps 1, 2 and 5: R. S. Martin, J. H. Wilkinson, Numer. Math. 11 (1968), 99–110.
+//! - Reflections: R. S. Martin, C. Reinsch, J. H. Wilkinson, Numer. Math. 11 (1968), 181–195.
+//! - QL: the sources of the module `dense`.
 
 use super::AxisPencil;
-use crate::dense::{Pairs, diagonalise};
+use crate::dense::{Pairs, diagonalize};
 use crate::reflections::reflected;
 use bandsolve::Result;
 use bandsolve::memory::{allocate, reserved};
 
-/// The two diagonals of L, `None` where M is not positive definite.
+/// The diagonal and the subdiagonal of L, or `None` if M is not positive definite.
 fn cholesky(m: &[Vec<f64>; 3]) -> Result<Option<[Vec<f64>; 2]>> {
     let n = m[1].len();
     let (mut diag, mut sub) = (reserved(n)?, reserved(n)?);
@@ -25,7 +33,7 @@ fn cholesky(m: &[Vec<f64>; 3]) -> Result<Option<[Vec<f64>; 2]>> {
     Ok(Some([diag, sub]))
 }
 
-/// The squares of the diagonal of L, and the entries to the left of it.
+/// For each row of L, the square of the diagonal entry and the subdiagonal entry.
 fn pivots(m: &[Vec<f64>; 3]) -> impl Iterator<Item = [f64; 2]> + '_ {
     let mut before = 0.0f64;
     (0..m[1].len()).map(move |i| {
@@ -40,15 +48,15 @@ pub(super) fn is_definite(m: &[Vec<f64>; 3]) -> bool {
     pivots(m).all(|[pivot, _]| pivot > 0.0)
 }
 
-/// Whether the axis has eigenvectors that make both matrices diagonal: A symmetric, M positive definite.
+/// Whether generalized eigenvectors make A and M diagonal. The condition is a symmetric A and a symmetric positive definite M.
 pub(super) fn has_eigenvectors(axis: &AxisPencil) -> bool {
     axis.is_symmetric() && is_definite(&axis.m)
 }
 
-/// Eigenvalues, and V with VᵀAV = Λ, VᵀMV = I, one vector after the other.
+/// Eigenvalues, and V with VᵀAV = Λ and VᵀMV = I. V is stored column by column. All values are NaN if M is not positive definite.
 ///
 /// # Cost
-/// About 6n³ flops.
+/// Approximately 6n³ flops.
 pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
     let n = axis.len();
     let entries = n.saturating_mul(n);
@@ -63,7 +71,7 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
             (c[i * n + i - 1], c[(i - 1) * n + i]) = (beside, beside);
         }
     }
-    // L⁻¹ from the left, twice, since C is symmetric.
+    // C = (L⁻¹ (L⁻¹A)ᵀ)ᵀ = L⁻¹AL⁻ᵀ, since A is symmetric.
     for _ in 0..2 {
         for i in 0..n {
             let (above, row) = c.split_at_mut(i * n);
@@ -74,7 +82,8 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
         transpose_square(&mut c, n);
     }
     let (mut d, mut e, mut q) = reflected(c, n)?;
-    diagonalise(&mut d, &mut e, &mut q)?;
+    diagonalize(&mut d, &mut e, &mut q)?;
+    // V = L⁻ᵀQ
     for v in q.chunks_exact_mut(n.max(1)) {
         for i in (0..n).rev() {
             let ahead = if i + 1 < n { sub[i + 1] * v[i + 1] } else { 0.0 };
@@ -85,8 +94,12 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
     Ok((d, q))
 }
 
-/// Eigenvalues again, as vᵀAv with sums of rows and squares of differences: so small ones are known to more digits than QL knows them, and
-/// that of a constant is no more than what its rows sum up to.
+/// Recompute the eigenvalues as Rayleigh quotients:
+///
+/// `vᵀAv = Σ_i (Σ_j a_ij) v_i² − Σ_i a_{i,i+1} (v_i − v_{i+1})²`
+///
+/// Small eigenvalues then have more correct digits than after QL. An example is the eigenvalue of the constant vector if the row sums of A
+/// are close to 0.
 fn refine(axis: &AxisPencil, values: &mut [f64], vectors: &[f64]) {
     let (n, [sub, diag, sup]) = (axis.len(), &axis.a);
     for (value, v) in values.iter_mut().zip(vectors.chunks_exact(n.max(1))) {
@@ -99,6 +112,7 @@ fn refine(axis: &AxisPencil, values: &mut [f64], vectors: &[f64]) {
     }
 }
 
+/// Transpose an n × n matrix in place.
 fn transpose_square(c: &mut [f64], n: usize) {
     for i in 0..n {
         for j in 0..i {

@@ -1,4 +1,4 @@
-//! Diagonal M: M⁻¹A by partial solutions.
+//! `pscr` for axes with a diagonal M: partial solutions with M⁻¹A.
 
 use super::AxisPencil;
 use super::condition::{Stability, rcond, size};
@@ -12,7 +12,7 @@ use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{collected, copied, reserved};
 use bandsolve::{Error, Result};
 
-/// Factors of M⁻¹A, and the diagonals of M.
+/// The solver for M⁻¹A of each axis, and the diagonals of M.
 pub(super) struct LumpedSolver<T: PoissonScalar> {
     inner: Box<dyn SeparableSolver<T>>,
     masses: [Vec<f64>; 3],
@@ -21,6 +21,7 @@ pub(super) struct LumpedSolver<T: PoissonScalar> {
 }
 
 impl<T: PoissonScalar> LumpedSolver<T> {
+    /// Set up the solver, or return `Unsupported` if an axis does not satisfy the conditions of `pscr`.
     pub fn boxed(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<T>>> {
         let problem = SeparableProblem { axes: lumped(axes)?, shift };
         let inner = T::factor(&problem, PoissonMethod::Pscr, threads)?;
@@ -39,6 +40,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for LumpedSolver<T> {
         if let Some(rhs) = request.rhs {
             rhs.copy_to(x, self.threads);
         }
+        // x = (M₁ ⊗ M₂ ⊗ M₃)⁻¹ f
         let [one, two, three] = &self.masses;
         for (line, x) in x.chunks_exact_mut(three.len()).enumerate() {
             let mass = one[line / two.len()] * two[line % two.len()];
@@ -60,7 +62,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for LumpedSolver<T> {
     }
 }
 
-/// The indicator, by the systems along the first axis.
+/// `rcond` from the systems along the first axis.
 fn condition(axes: &[AxisPencil; 3], problem: &SeparableProblem) -> Result<f64> {
     let values = |k: usize| {
         let axis = &problem.axes[k];
@@ -74,7 +76,7 @@ fn condition(axes: &[AxisPencil; 3], problem: &SeparableProblem) -> Result<f64> 
     rcond(&axes[0], (&mu, &found), size(&axes[1]) + size(&axes[2]) + problem.shift.abs())
 }
 
-/// M⁻¹A of axes with diagonal M, as couplings and gaps.
+/// M⁻¹A of each axis as couplings (the negated off-diagonal entries) and gaps (the row sums).
 fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
     let mut made = [const { None }; 3];
     for (made, axis) in made.iter_mut().zip(axes) {
@@ -83,7 +85,7 @@ fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
         let coupled = sub[1..].iter().chain(&sup[..n - 1]).all(|a| *a < 0.0);
         let positive = axis.has_diagonal_mass() && axis.m[1].iter().all(|m| *m > 0.0);
         if !coupled || !positive || !axis.is_symmetric() {
-            let what = "matrices M that are not diagonal and positive, or A that are not symmetric with negative entries beside the diagonal";
+            let what = "problems with an M that is not diagonal and positive, or an A that is not symmetric with negative off-diagonal entries: use gemm";
             return Err(Error::Unsupported { method: "pscr", what });
         }
         let over = |of: &dyn Fn(usize) -> f64| collected((0..n).map(|i| of(i) / axis.m[1][i]));

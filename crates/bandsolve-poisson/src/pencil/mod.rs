@@ -31,7 +31,7 @@ use solver::PencilSolver;
 /// ```
 pub type PencilPlan<T> = PoissonPlan<T>;
 
-/// Generalized eigenvectors of all axes except the first.
+/// The solver that multiplies by generalized eigenvectors along all axes except the first.
 pub(crate) fn products<T: PoissonScalar>(
     axes: &[AxisPencil; 3],
     shift: f64,
@@ -57,8 +57,9 @@ pub(crate) fn products<T: PoissonScalar>(
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisPencil {
-    /// sub, diag, sup
+    /// Diagonals `[sub, diag, sup]` of A.
     a: [Vec<f64>; 3],
+    /// Diagonals `[sub, diag, sup]` of M.
     m: [Vec<f64>; 3],
 }
 
@@ -90,6 +91,7 @@ impl AxisPencil {
         self.len() == 0
     }
 
+    /// Check that the six diagonals have the same length and only finite entries.
     fn check(&self) -> Result<()> {
         let n = self.len();
         for (name, array) in ["a", "m"].into_iter().zip([&self.a, &self.m]) {
@@ -117,7 +119,7 @@ impl AxisPencil {
         Ok(turned)
     }
 
-    /// A copy, or `OutOfMemory`.
+    /// A copy. The error is `OutOfMemory` if the allocation fails.
     fn copied(&self) -> Result<Self> {
         let copy = |[sub, diag, sup]: &[Vec<f64>; 3]| Ok([copied(sub)?, copied(diag)?, copied(sup)?]);
         Ok(Self { a: copy(&self.a)?, m: copy(&self.m)? })
@@ -128,12 +130,13 @@ impl AxisPencil {
         is_symmetric(&self.a) && is_symmetric(&self.m)
     }
 
+    /// Whether all off-diagonal entries of M are 0.
     fn has_diagonal_mass(&self) -> bool {
         self.m[0].iter().chain(&self.m[2]).all(|m| *m == 0.0)
     }
 }
 
-/// Whether sub and sup are equal up to the rounding of entries.
+/// Whether `sub[i + 1]` and `sup[i]` are equal up to the rounding of the entries, for each i.
 fn is_symmetric(matrix: &[Vec<f64>; 3]) -> bool {
     let [sub, _, sup] = matrix;
     let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 4.0 * f64::EPSILON * a.abs().max(b.abs());

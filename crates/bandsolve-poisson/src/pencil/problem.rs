@@ -22,8 +22,13 @@ use bandsolve_kernel::arithmetic::Standard;
 /// (A₁ ⊗ M₂ + M₁ ⊗ A₂ + c·M₁ ⊗ M₂) u = f
 /// ```
 ///
-/// In three dimensions, the matrix is A₁⊗M₂⊗M₃ + M₁⊗A₂⊗M₃ + M₁⊗M₂⊗A₃ + c·M₁⊗M₂⊗M₃. Finite elements on a grid of boxes have this form. A is
-/// then the stiffness matrix of an axis, and M is its mass matrix.
+/// In three dimensions, the matrix is
+///
+/// ```text
+/// A₁ ⊗ M₂ ⊗ M₃ + M₁ ⊗ A₂ ⊗ M₃ + M₁ ⊗ M₂ ⊗ A₃ + c·M₁ ⊗ M₂ ⊗ M₃
+/// ```
+///
+/// Finite elements on a grid of boxes have this form. A is then the stiffness matrix of an axis, and M is its mass matrix.
 ///
 /// Along all axes except one, A must be symmetric, and M must be symmetric and definite. The remaining axis may have any two matrices.
 ///
@@ -45,9 +50,9 @@ use bandsolve_kernel::arithmetic::Standard;
 /// use bandsolve_poisson::{AxisPencil, SeparablePencils};
 /// // Bilinear finite elements on the unit square, with u = 0 at all sides.
 /// let (n, h) = (31, 1.0 / 32.0);
-/// let (beside, diag) = (vec![-1.0 / h; n], vec![2.0 / h; n]);
-/// let (mass_beside, mass) = (vec![h / 6.0; n], vec![2.0 * h / 3.0; n]);
-/// let axis = AxisPencil::new([&beside, &diag, &beside], [&mass_beside, &mass, &mass_beside]);
+/// let (off, diag) = (vec![-1.0 / h; n], vec![2.0 / h; n]);
+/// let (mass_off, mass) = (vec![h / 6.0; n], vec![2.0 * h / 3.0; n]);
+/// let axis = AxisPencil::new([&off, &diag, &off], [&mass_off, &mass, &mass_off]);
 /// let plan = SeparablePencils::new(&[axis.clone(), axis]).plan::<f64>()?;
 /// let u = plan.solve(&vec![h * h; n * n])?;
 /// assert!((u.values[n * n / 2] - 0.0737).abs() < 1e-3);
@@ -88,14 +93,20 @@ impl SeparablePencils {
         self.settings.check(&shape)?;
         self.pencils.iter().try_for_each(AxisPencil::check)?;
         let (method, reason) = match self.settings.method {
-            PoissonMethod::Auto => (PoissonMethod::Gemm, "products by generalised eigenvectors solve every M"),
-            asked @ (PoissonMethod::Gemm | PoissonMethod::Pscr) => (asked, "asked for"),
-            other => return Err(Error::Unsupported { method: other.name(), what: "matrices that are given by axis" }),
+            PoissonMethod::Auto => (PoissonMethod::Gemm, "generalized eigenvectors also work if M is not diagonal"),
+            method @ (PoissonMethod::Gemm | PoissonMethod::Pscr) => (method, "requested by name"),
+            other => {
+                return Err(Error::Unsupported {
+                    method: other.name(),
+                    what: "problems with two matrices per axis: use gemm or pscr",
+                });
+            }
         };
         let core = if shape.contains(&0) { None } else { Some(self.core(method, &shape)?) };
         Ok(PoissonPlan::new(&shape, (method, reason.to_owned()), core))
     }
 
+    /// Everything that a plan of a problem with unknowns needs.
     fn core<T: PoissonScalar>(&self, method: PoissonMethod, shape: &[usize]) -> Result<PlanCore<T>> {
         let (shift, threads) = (self.settings.shift, self.settings.threads());
         let order = AxisOrder::new(self.order(method)?, shape);
@@ -113,7 +124,9 @@ impl SeparablePencils {
         Ok(PlanCore { order, sides, operator, weights: None, condition, solver, threads, simd })
     }
 
-    /// The axes in solving order. The first one is the axis without eigenvectors, or the longest.
+    /// The axes in the order in which the solver uses them.
+    ///
+    /// With `gemm`, the first axis is the one that has no eigenvectors, or else the longest one. With `pscr`, it is axis 0.
     fn order(&self, method: PoissonMethod) -> Result<[Option<usize>; 3]> {
         let count = self.pencils.len();
         let mut others: Vec<usize> = Vec::new();
@@ -128,7 +141,8 @@ impl SeparablePencils {
             [] => longest,
             [alone] => Some(alone),
             _ => {
-                let what = "two axes whose A is not symmetric or whose M is not symmetric and definite";
+                let what = "problems in which more than one axis has an A that is not symmetric, or an M that is not symmetric and definite. \
+                            Only one axis can have such matrices";
                 return Err(Error::Unsupported { method: method.name(), what });
             }
         };

@@ -15,7 +15,7 @@ pub struct PencilOperator {
     pub shift: f64,
 }
 
-/// An answer that is verified.
+/// A problem with its right-hand side, and a solution u to verify.
 pub struct PencilResidual<'a, T> {
     pub operator: &'a PencilOperator,
     pub rhs: RightHandSide<'a, T>,
@@ -24,19 +24,20 @@ pub struct PencilResidual<'a, T> {
     pub simd: Simd,
 }
 
-/// Unknowns from which on more than one thread works.
+/// Minimum number of unknowns for more than one thread.
 const SHARED: usize = 1 << 14;
-/// Rows of a piece.
+/// Number of rows that one task processes.
 const ROWS: usize = 32;
-/// Lines of scratch of a piece.
+/// Number of lines of scratch that one task needs.
 const LINES: usize = 4;
 
 impl PencilOperator {
+    /// The number of unknowns along each axis.
     pub fn shape(&self) -> [usize; 3] {
         self.axes.each_ref().map(AxisPencil::len)
     }
 
-    /// Lines that row (i, j) couples to, with what M and A of the last axis are multiplied by.
+    /// The lines that are coupled to line (i, j): for each one, its index and `[alpha, beta]`. The matrix block is `alpha·M₃ + beta·A₃`.
     fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [f64; 2])> + '_ {
         let [rows, lines, _] = self.shape();
         let [one, two, _] = &self.axes;
@@ -50,14 +51,14 @@ impl PencilOperator {
         })
     }
 
-    /// Σ_j |a_ij| at place k of line (i, j).
+    /// Sum of the absolute values of the matrix row of unknown k in line (i, j).
     fn row_sum(&self, (i, j): (usize, usize), k: usize) -> f64 {
         let [a, m] = [&self.axes[2].a, &self.axes[2].m];
         let of_line = |[alpha, beta]: [f64; 2]| (0..3).map(|q| (alpha * m[q][k] + beta * a[q][k]).abs()).sum::<f64>();
         self.around(i, j).map(|(_, factors)| of_line(factors)).sum()
     }
 
-    /// a_ii of line (i, j): what M and A of the last axis are multiplied by.
+    /// Coefficients `[alpha, beta]` of the diagonal block of line (i, j), `alpha·M₃ + beta·A₃`.
     #[inline(always)]
     fn diagonal(&self, (i, j): (usize, usize)) -> [f64; 2] {
         let [one, two, _] = &self.axes;
@@ -67,12 +68,12 @@ impl PencilOperator {
 }
 
 impl<T: PoissonScalar> PencilResidual<'_, T> {
-    /// Numbers of scratch of [`measure`](Self::measure) and of [`residuals`](Self::residuals).
+    /// Number of scratch elements that [`measure`](Self::measure) and [`residuals`](Self::residuals) need.
     pub fn words(shape: [usize; 3]) -> usize {
         LINES * shape[2] * shape[0].div_ceil(ROWS)
     }
 
-    /// Pieces of rows, and how many of them are enough for a thread.
+    /// The number of tasks, and the minimum number of tasks per thread (0: one thread does all).
     fn pieces(&self) -> (usize, usize) {
         let [rows, lines, n] = self.operator.shape();
         let pieces = rows.div_ceil(ROWS);
@@ -80,12 +81,14 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
         (pieces, if shared { pieces.div_ceil(4 * self.threads).max(1) } else { 0 })
     }
 
-    /// Rows of a piece.
+    /// The rows of one task.
     fn rows(&self, piece: usize) -> Range<usize> {
         piece * ROWS..self.operator.axes[0].len().min((piece + 1) * ROWS)
     }
 
-    /// What the residuals of u show: of a bound the largest |r_i| / |a_ii|.
+    /// Measure the residuals r of u.
+    ///
+    /// The ratio is the maximum of |r_i| / |a_ii| for [`Question::Bound`], and the backward error for [`Question::Exact`].
     pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let n = self.operator.axes[2].len();
         let work = |piece: usize, scratch: RowsOf<'_, T>| {
@@ -96,7 +99,7 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
         chunks(self.pieces(), all, &work, (ResidualMeasure::default(), &ResidualMeasure::join))
     }
 
-    /// The residuals, to `out`.
+    /// Write the residuals of u to `out`.
     pub fn residuals(&self, out: &mut [T], scratch: &mut [T]) {
         let [_, lines, n] = self.operator.shape();
         let all = (RowsOf(out, ROWS * lines * n), RowsOf(scratch, LINES * n));
@@ -107,14 +110,14 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
     }
 }
 
-/// Lines one after the other.
+/// Residuals line by line, with scratch for one line.
 struct PencilLines<'a, 'b, T> {
     residual: &'a PencilResidual<'a, T>,
     scratch: &'b mut [T],
 }
 
 impl<T: PoissonScalar> PencilLines<'_, '_, T> {
-    /// The residual of line (i, j), to the first line of scratch; its right-hand side to the second.
+    /// Write the residual of line (i, j) to the first line of scratch, and its right-hand side to the second line.
     #[inline(always)]
     fn line(&mut self, (i, j): (usize, usize)) {
         let PencilResidual { operator, rhs, u, .. } = self.residual;
@@ -126,6 +129,7 @@ impl<T: PoissonScalar> PencilLines<'_, '_, T> {
         out.copy_from_slice(f);
         s.fill(T::ZERO);
         t.fill(T::ZERO);
+        // s = Σ alpha·u and t = Σ beta·u over the coupled lines; r = f − M₃s − A₃t.
         for (line, [alpha, beta]) in operator.around(i, j) {
             let (alpha, beta, u) = (real::<T>(alpha), real::<T>(beta), &u[line * n..][..n]);
             for k in 0..n {
@@ -142,6 +146,7 @@ impl<T: PoissonScalar> PencilLines<'_, '_, T> {
     }
 }
 
+/// Measures the residuals of some rows.
 struct PencilMeasureJob<'a, 'b, T> {
     lines: PencilLines<'a, 'b, T>,
     rows: Range<usize>,
@@ -178,6 +183,7 @@ impl<T: PoissonScalar> Job<T> for PencilMeasureJob<'_, '_, T> {
     }
 }
 
+/// Writes the residuals of some rows to `out`.
 struct PencilResidualJob<'a, 'b, T> {
     lines: PencilLines<'a, 'b, T>,
     rows: Range<usize>,

@@ -1,7 +1,10 @@
-//! Products by generalised eigenvectors along all axes but the first, tridiagonal systems along it, factored as they are solved.
+//! `gemm` for two matrices per axis: generalized eigenvectors along all axes except the first, and tridiagonal systems along the first.
 //!
-//! With VᵀAV = Λ, VᵀMV = I along the second and the third axis, the coefficients û of u = V û solve (A₁ + μM₁) û = Vᵀf, with
-//! μ = λ₂ + λ₃ + c.
+//! Along the second and the third axis, VᵀAV = Λ and VᵀMV = I. The coefficients û of u = V û solve
+//!
+//! `(A₁ + μM₁) û = Vᵀf`, μ = λ₂ + λ₃ + c.
+//!
+//! The solver keeps no factors of these systems. Each solve eliminates them again.
 
 use super::AxisPencil;
 use super::condition::{Stability, rcond, size};
@@ -20,31 +23,32 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Rows of two dimensions that are multiplied together.
+/// Number of rows that one matrix product covers in two dimensions.
 const TOGETHER: usize = 32;
-/// Unknowns from which on more than one thread works.
+/// Minimum number of unknowns for more than one thread.
 const SHARED: usize = 1 << 14;
 
-/// Eigenvectors, and the first axis.
+/// Eigenvectors of the second and the third axis, and the matrices of the first axis.
 pub(super) struct PencilSolver<T: PoissonScalar> {
     shape: [usize; 3],
     middle: Option<DenseTransform<T>>,
     last: Option<DenseTransform<T>>,
-    /// μ of every system.
+    /// μ of each system.
     mu: Vec<T>,
-    /// sub, diag and sup of A and M of the first axis, row by row.
+    /// For each row of the first axis, the entries `[a, m]` on sub, diag and sup.
     rows: Vec<[[T; 2]; 3]>,
     indefinite: IndefiniteModes<T>,
     condition: Condition,
-    /// Whether f takes the other sign.
+    /// Whether the solver negates f.
     negative: bool,
     threads: usize,
     simd: Simd,
 }
 
 impl<T: PoissonScalar> PencilSolver<T> {
+    /// Compute the eigenvectors, and factor the systems that need pivoting.
     pub fn new(given: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Self> {
-        // A negative definite M: both matrices with the other sign, and f.
+        // If M is negative definite, negate A, M and f.
         let mut negative = false;
         let mut turned = |axis: &AxisPencil| {
             let other = axis.negated()?;
@@ -54,7 +58,7 @@ impl<T: PoissonScalar> PencilSolver<T> {
         };
         let axes: [AxisPencil; 3] = [turned(&given[0])?, turned(&given[1])?, turned(&given[2])?];
         let shape = axes.each_ref().map(AxisPencil::len);
-        // A and M of axes that are not there are 0 and 1.
+        // A missing axis has A = 0 and M = 1.
         let none = |axis: &AxisPencil| axis.len() == 1 && axis.a[1][0] == 0.0 && axis.m[1][0] == 1.0;
         let dense = |axis: &AxisPencil, lines: bool| -> Result<_> {
             if none(axis) {
@@ -78,24 +82,24 @@ impl<T: PoissonScalar> PencilSolver<T> {
         Ok(Self { shape, middle, last, mu, rows, indefinite, condition, negative, threads, simd: Simd::detect() })
     }
 
-    /// Pieces that the work is cut into: as many as threads, and as have scratch of no more than half of the solution.
+    /// The number of tasks: at most one per thread, and so few that their scratch takes at most half the memory of u.
     fn pieces(&self) -> usize {
         let all = self.shape.iter().product::<usize>();
         if all < SHARED { 1 } else { self.threads.min(all / (2 * self.words())).max(1) }
     }
 
-    /// Rows that are multiplied together.
+    /// Number of rows that one matrix product covers.
     fn together(&self) -> usize {
         if self.shape[1] == 1 { TOGETHER.min(self.shape[0]) } else { 1 }
     }
 
-    /// Numbers of scratch of a piece.
+    /// Number of scratch elements per task.
     fn words(&self) -> usize {
         let [rows, lines, n] = self.shape;
         (self.together() * lines * n).max(rows * block_of::<T>(rows))
     }
 
-    /// Vᵀ along all axes but the first, or V.
+    /// Multiply by Vᵀ (or by V if `inverse`) along all axes except the first.
     fn transform(&self, x: &mut [T], scratch: &mut [T], inverse: bool) {
         let (row, together) = (self.shape[1] * self.shape[2], self.together());
         let blocks = self.shape[0].div_ceil(together);
@@ -111,7 +115,7 @@ impl<T: PoissonScalar> PencilSolver<T> {
         });
     }
 
-    /// Some rows, in place.
+    /// Multiply some rows in place. `other` is scratch of the same size.
     fn multiply(&self, x: &mut [T], other: &mut [T], inverse: bool) {
         let n = self.shape[2];
         if let Some(last) = &self.last {
@@ -124,7 +128,7 @@ impl<T: PoissonScalar> PencilSolver<T> {
         }
     }
 
-    /// Solves the tridiagonal systems.
+    /// Solve the tridiagonal systems along the first axis.
     fn sweep(&self, x: &mut [T], scratch: &mut [T]) {
         let (rows, modes) = (self.shape[0], self.mu.len());
         let block = block_of::<T>(rows);
@@ -180,13 +184,13 @@ impl<T: PoissonScalar> SeparableSolver<T> for PencilSolver<T> {
     }
 }
 
-/// A₁ + μM₁ as sub, diag, sup.
+/// Diagonals `[sub, diag, sup]` of A₁ + μM₁.
 fn system<T: PoissonScalar>(axis: &AxisPencil, mu: f64) -> Result<[Vec<T>; 3]> {
     let diagonal = |q: usize| collected(axis.a[q].iter().zip(&axis.m[q]).map(|(a, m)| real(a + mu * m)));
     Ok([diagonal(0)?, diagonal(1)?, diagonal(2)?])
 }
 
-/// Systems of some columns: Thomas' elimination, in lockstep; reciprocals of the pivots go to scratch.
+/// Solves up to [`BLOCK`] systems at the same time with the Thomas algorithm. `inverses` is scratch for the reciprocals of the pivots.
 struct PencilSweepJob<'a, T: PoissonScalar> {
     solver: &'a PencilSolver<T>,
     first: usize,

@@ -1,4 +1,4 @@
-//! The cosine core and its transpose, by a complex transform of the same size.
+//! The cosine core and its transpose, computed by a complex transform of the same size.
 
 use super::fourier::{Fourier, root};
 use super::wide::ComplexLanes;
@@ -8,7 +8,7 @@ use bandsolve::memory::collected;
 use bandsolve_kernel::Lanes;
 use std::f64::consts::PI;
 
-/// Sine and cosine of π·part/of, from angles of at most π/4.
+/// Sine and cosine of π·part/of, computed from an angle of at most π/4.
 pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
     let part = part % (2 * of);
     if part > of {
@@ -20,25 +20,27 @@ pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
         return (sin, -cos);
     }
     if 4 * part > of {
-        // sin x = cos(π/2 − x); (of − 2·part)/(2·of) half turns
+        // sin x = cos(π/2 − x), π/2 − x = π (of − 2·part)/(2·of)
         let (sin, cos) = (PI * (of - 2 * part) as f64 / (2 * of) as f64).sin_cos();
         return (cos, sin);
     }
     (PI * part as f64 / of as f64).sin_cos()
 }
 
-/// The cosine core of M numbers.
+/// The cosine core of M values.
 #[derive(Clone)]
 pub(super) struct Core<T> {
     pub fourier: Fourier<T>,
-    /// ½ω^j for j ≤ M/2, and times `scale`.
+    /// ½ω^j for j ≤ M/2.
     pub before: Vec<[T; 2]>,
+    /// `scale`·½ω^j for j ≤ M/2.
     pub after: Vec<[T; 2]>,
-    /// What the transpose is multiplied by.
+    /// Factor of the transpose.
     pub scale: T,
 }
 
 impl<T: PoissonScalar> Core<T> {
+    /// The core of m values, and its transpose times `scale`.
     pub fn new(m: usize, scale: f64) -> Result<Self> {
         let (half, scale) = (real::<T>(0.5), real::<T>(scale));
         let before: Vec<[T; 2]> = collected((0..=m / 2).map(|j| root::<T>(j, 2 * m).map(|part| part * half)))?;
@@ -46,36 +48,36 @@ impl<T: PoissonScalar> Core<T> {
         Ok(Self { fourier: Fourier::new(m)?, before, after, scale })
     }
 
-    /// The m-th coefficient stands for cos(πj(2m+1)/2M) with the m that this returns for place l.
+    /// The frequency index k of coefficient l, which belongs to cos(πj(2k+1)/2m).
     pub fn order(l: usize, m: usize) -> usize {
         if 2 * l < m { 2 * l } else { 2 * m - 1 - 2 * l }
     }
 
-    /// C_j and C_{M−j} from a_j and a_{M−j}, 0 < j < M; `w` = ½ω^j.
+    /// C_j and C_{M−j} from a_j and a_{M−j}, where 0 < j < M and `w` = ½ω^j.
     #[inline(always)]
     pub fn twist<V: Lanes<Real = T>>(
         w: [T; 2],
         a: ComplexLanes<V>,
         mirrored: ComplexLanes<V>,
     ) -> (ComplexLanes<V>, ComplexLanes<V>) {
-        // ω^{M−j} = i·conj ω^j: C_{M−j} = ½ conj ω^j (a_j + i a_{M−j}).
+        // ω^{M−j} = i·conj(ω^j), so that C_{M−j} = ½ conj(ω^j) (a_j + i a_{M−j})
         let turned = mirrored.turned();
         ((a - turned).times(w), (a + turned).times_conjugate(w))
     }
 
-    /// The transpose: a_j and a_{M−j} from V_j and V_{M−j}.
+    /// The transpose of [`twist`](Self::twist): a_j and a_{M−j} from V_j and V_{M−j}.
     #[inline(always)]
     pub fn untwist<V: Lanes<Real = T>>(
         w: [T; 2],
         v: ComplexLanes<V>,
         mirrored: ComplexLanes<V>,
     ) -> (ComplexLanes<V>, ComplexLanes<V>) {
-        // a_j = ½(ω V_j + conj ω V_{M−j}), a_{M−j} = ½(−i)(ω V_j − conj ω V_{M−j})
+        // a_j = ½(ω^j V_j + conj(ω^j) V_{M−j}), a_{M−j} = −½i (ω^j V_j − conj(ω^j) V_{M−j})
         let (v, mirrored) = (v.times(w), mirrored.times_conjugate(w));
         (v + mirrored, (mirrored - v).turned())
     }
 
-    /// C of a, in place.
+    /// Replace all a by C.
     #[inline(always)]
     pub fn twist_all<V: Lanes<Real = T>>(&self, a: &mut [ComplexLanes<V>]) {
         let m = a.len();
@@ -87,7 +89,7 @@ impl<T: PoissonScalar> Core<T> {
         }
     }
 
-    /// The transpose, in place; without a scale the constant counts half.
+    /// The transpose of [`twist_all`](Self::twist_all), times the scale if `scaled`. Otherwise, the constant is halved.
     #[inline(always)]
     pub fn untwist_all<V: Lanes<Real = T>>(&self, v: &mut [ComplexLanes<V>], scaled: bool) {
         let m = v.len();

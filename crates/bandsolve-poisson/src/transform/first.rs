@@ -1,4 +1,4 @@
-//! sin(πjk/N) for 0 < j, k < N, and cos(πjk/N) for 0 ≤ j, k ≤ N: halved while N is even.
+//! The matrices sin(πjk/N), 0 < j, k < N, and cos(πjk/N), 0 ≤ j, k ≤ N. N is halved as long as it is even.
 
 use super::core::Core;
 use super::fourier::Fourier;
@@ -9,33 +9,35 @@ use bandsolve::memory::reserved;
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::Lanes;
 
-/// N up to which the matrix is used, and up to which it is where N is odd.
+/// Maximum N for a product with the matrix.
 const SMALL: usize = 8;
+/// Maximum odd N for a product with the matrix.
 const SMALL_ODD: usize = 51;
 
-/// The transforms of one N.
+/// The sine or cosine transform for one N.
 ///
-/// Coefficients stand in blocks: those of odd k, N/2 numbers, then of k = 2·odd, N/4 numbers, and so on, and those of the last N.
+/// The coefficients form blocks: N/2 coefficients with odd k, N/4 coefficients with odd k/2, and so on. The last block is the transform for
+/// the last N, after all halvings.
 #[derive(Clone)]
 pub(super) struct First<T> {
     /// N
     parts: usize,
     cosine: bool,
-    /// Of N/2, N/4, …
+    /// The cosine cores of N/2, N/4, … values.
     levels: Vec<Core<T>>,
     rest: Rest<T>,
     scale: T,
 }
 
-/// The last N: small, or odd.
+/// The transform for the last N, which is small or odd.
 #[derive(Clone)]
 enum Rest<T> {
     Small(SmallMatrix<T>),
-    /// Even k by F of N numbers, odd k as N − k with every other number negated.
+    /// For odd N. Even k: F of N values. Odd k: F of N values with alternating signs, which gives N − k.
     Odd(Fourier<T>),
 }
 
-/// Numbers, where the result goes (N of them), and scratch.
+/// The input `z`, which is overwritten, the result `out` and scratch.
 pub(super) struct Buffers<'a, V> {
     pub z: &'a mut [ComplexLanes<V>],
     pub out: &'a mut [ComplexLanes<V>],
@@ -44,8 +46,9 @@ pub(super) struct Buffers<'a, V> {
 }
 
 impl<T: PoissonScalar> First<T> {
+    /// The transform for N = `parts`.
     pub fn new(parts: usize, cosine: bool) -> Result<Self> {
-        // The matrix times itself is N/2.
+        // The square of the matrix is N/2 times the identity.
         let scale = 2.0 / parts as f64;
         let (mut levels, mut left) = (Vec::new(), parts);
         while left % 2 == 0 && left > SMALL {
@@ -59,17 +62,17 @@ impl<T: PoissonScalar> First<T> {
         Ok(Self { parts, cosine, levels, rest, scale: real::<T>(scale) })
     }
 
-    /// Numbers of a line.
+    /// Number of elements of a line.
     fn len(parts: usize, cosine: bool) -> usize {
         if cosine { parts + 1 } else { parts - 1 }
     }
 
-    /// N of the rest.
+    /// The last N, after all halvings.
     fn last(&self) -> usize {
         self.parts >> self.levels.len()
     }
 
-    /// k of every coefficient.
+    /// The k of each coefficient.
     pub fn order(&self) -> Result<Vec<usize>> {
         let mut order = reserved(Self::len(self.parts, self.cosine))?;
         for level in 0..self.levels.len() {
@@ -80,7 +83,7 @@ impl<T: PoissonScalar> First<T> {
         let count = Self::len(last, self.cosine);
         let of_rest = |l: usize| match &self.rest {
             Rest::Small(_) => first + l,
-            // 2, 4, … and N − 2, N − 4, … (from 0 and N for cosines)
+            // sines: 2, 4, …, then N − 2, N − 4, …; cosines: 0, 2, …, then N, N − 2, …
             Rest::Odd(_) if l < count / 2 => 2 * (l + first),
             Rest::Odd(_) => last - 2 * (l - count / 2 + first),
         };
@@ -88,7 +91,7 @@ impl<T: PoissonScalar> First<T> {
         Ok(order)
     }
 
-    /// Vectors of scratch: an array of half the numbers, and what F takes that finds no room elsewhere.
+    /// Number of scratch vectors: half a line, and the scratch of F that does not fit into unused parts of `out`.
     pub fn scratch(&self) -> usize {
         let of_rest = if let Rest::Odd(fourier) = &self.rest { fourier.spare() + self.last() } else { 0 };
         let work = |level: usize| {
@@ -98,17 +101,17 @@ impl<T: PoissonScalar> First<T> {
         self.parts / 2 + 1 + (0..self.levels.len()).map(work).max().unwrap_or(0).max(of_rest)
     }
 
-    /// out = matrix · z; z is overwritten.
+    /// Compute out = matrix · z. z is overwritten.
     #[inline(always)]
     pub fn forward<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
         let Buffers { z, out, scratch, simd } = buffers;
         let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
-        // What is left after a halving goes from one of two arrays to the other.
+        // Each halving reads its values from one of two arrays, and writes the remaining values to the other.
         let (mut from, mut to) = (z, one);
         let mut start = 0;
         for (level, core) in self.levels.iter().enumerate() {
             let m = self.parts >> (level + 1);
-            // F works where later coefficients will stand: as many numbers, with one behind the last.
+            // F uses the space of later coefficients as scratch. It has m elements, including the one after the last coefficient.
             let (block, rest) = out[start..].split_at_mut(m);
             let spare = core.fourier.spare();
             let work = if spare > m { &mut scratch[..spare] } else { &mut rest[..m] };
@@ -138,14 +141,14 @@ impl<T: PoissonScalar> First<T> {
         }
     }
 
-    /// out = matrix · z · 2/N from coefficients, which are overwritten.
+    /// Compute out = 2/N · matrix · z from the coefficients z, which are overwritten.
     #[inline(always)]
     pub fn inverse<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
         let Buffers { z, out, scratch, simd } = buffers;
         let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
         let n = Self::len(self.last(), self.cosine);
         let mut end = self.parts - (self.parts >> self.levels.len());
-        // Numbers go from one of two arrays to the other, and at last to `out`.
+        // The values alternate between two arrays, so that the last step writes to `out`.
         let (mut to, mut from) = if self.levels.len().is_multiple_of(2) { (out, one) } else { (one, out) };
         let rest = &mut z[end..][..n];
         match &self.rest {
@@ -154,7 +157,7 @@ impl<T: PoissonScalar> First<T> {
         }
         for (level, core) in self.levels.iter().enumerate().rev() {
             let m = self.parts >> (level + 1);
-            // F works where coefficients stood that are numbers by now.
+            // F uses the space of coefficients that are no longer needed as scratch.
             let (block, rest) = z[end - m..].split_at_mut(m);
             let spare = core.fourier.spare();
             let work = if spare > m { &mut scratch[..spare] } else { &mut rest[..m] };
@@ -170,7 +173,7 @@ impl<T: PoissonScalar> First<T> {
         }
     }
 
-    /// The coefficients of k = 0 and k = N count half.
+    /// Halve the coefficients with k = 0 and k = N.
     #[inline(always)]
     fn halve_ends<V: Lanes<Real = T>>(&self, out: &mut [ComplexLanes<V>]) {
         let half = real::<T>(0.5);
@@ -182,7 +185,7 @@ impl<T: PoissonScalar> First<T> {
         out[last] = out[last].scaled(half);
     }
 
-    /// Coefficients of an odd N: sums with sines or cosines of 2πjm/N, of numbers as they are and with every other one negated.
+    /// Coefficients for odd N: sums with sines or cosines of 2πjm/N, once of the values and once of the values with alternating signs.
     #[inline(always)]
     fn odd<V: Lanes<Real = T>>(
         &self,
@@ -198,7 +201,7 @@ impl<T: PoissonScalar> First<T> {
             line[0] = ComplexLanes::zero();
             for k in 0..z.len() {
                 let j = k + first;
-                // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N) for even k, cos: (−1)^j
+                // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N), cos(πj(N − k)/N) = (−1)^j cos(πjk/N)
                 let x = if negate && (j + first) % 2 == 1 { ComplexLanes::zero() - z[k] } else { z[k] };
                 if j % n == 0 {
                     line[0] = line[0] + x;
@@ -216,7 +219,7 @@ impl<T: PoissonScalar> First<T> {
         }
     }
 
-    /// The same matrix transposed: coefficients in their order to numbers along the line.
+    /// The transpose of [`odd`](Self::odd): values of the line from coefficients.
     #[inline(always)]
     fn odd_inverse<V: Lanes<Real = T>>(
         &self,
@@ -231,7 +234,7 @@ impl<T: PoissonScalar> First<T> {
         for (negate, coefficients) in [(false, even), (true, odd)] {
             line[0] = ComplexLanes::zero();
             for (k, c) in coefficients.iter().enumerate() {
-                // As sums with e^{2πijm/N}: half of it at m and, for sines negated, at N − m.
+                // cos θ = ½(e^{iθ} + e^{−iθ}), sin θ = −½i(e^{iθ} − e^{−iθ}); element N − m has the factor of e^{−iθ}
                 let (m, c) = (k + first, c.scaled(half));
                 if m == 0 {
                     line[0] = c + c;
@@ -259,7 +262,7 @@ impl<T: PoissonScalar> First<T> {
     }
 }
 
-/// One halving: `block` = C of z_j + z_{N−j}, N = 2M; `rest` = z_j − z_{N−j}, 0 < j < M. z begins with z_1.
+/// Halve a sine transform, N = 2M: `block` = C of z_j + z_{N−j}, and `rest` = z_j − z_{N−j}, 0 < j < M. `z[0]` is z_1.
 #[inline(always)]
 fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
@@ -280,7 +283,7 @@ fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// Its transpose.
+/// The transpose of [`fold_sine`].
 #[inline(always)]
 fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
@@ -301,7 +304,7 @@ fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// One halving: `block` = C of z_j − z_{N−j}; `rest` = z_j + z_{N−j}, j < M, and z_M.
+/// Halve a cosine transform, N = 2M: `block` = C of z_j − z_{N−j}, and `rest` = z_j + z_{N−j} for j < M, followed by z_M.
 #[inline(always)]
 fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
@@ -322,7 +325,7 @@ fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// Its transpose.
+/// The transpose of [`fold_cosine`].
 #[inline(always)]
 fn unfold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,

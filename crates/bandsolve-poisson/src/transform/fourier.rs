@@ -1,8 +1,10 @@
-//! Complex transforms of several lines at once, y_l = Σ_j x_j e^{2πijl/n}: mixed radix without reordering, sums for odd factors, and a
-//! convolution where a prime factor is large. All roots of unity are correct to the last digit or so.
+//! Complex Fourier transforms of several lines at the same time, y_l = Σ_j x_j e^{2πijl/n}.
+//!
+//! The algorithm is the mixed-radix Stockham algorithm, which needs no reordering. Odd factors above 5 use direct sums. If n has a prime
+//! factor above [`DIRECT`], the transform is a convolution (Bluestein). All roots of unity are accurate to approximately one ulp.
 //!
 //! # Source
-//! T. G. Stockham's order; L. I. Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970), 451–455.
+//! The order of T. G. Stockham; L. I. Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970), 451–455.
 
 use super::core::half_turns;
 use super::wide::{ComplexLanes, aligned, flat, wide};
@@ -11,7 +13,7 @@ use bandsolve::memory::{allocate, collected, out_of_memory, reserved};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// The largest prime factor whose sums are formed one by one.
+/// The largest prime factor for direct sums.
 const DIRECT: usize = 127;
 
 /// e^{iπ·part/of}
@@ -28,7 +30,7 @@ pub(crate) struct Fourier<T> {
     chirp: Option<Box<Chirp<T>>>,
 }
 
-/// One factor: n = r·m·s, s being the product of the factors before.
+/// One factor r of n = r·m·s, where s is the product of the factors before.
 #[derive(Clone)]
 struct FourierStep<T> {
     radix: usize,
@@ -36,21 +38,21 @@ struct FourierStep<T> {
     s: usize,
     /// e^{2πipk/(r·m)} for p < m, 0 < k < r.
     twiddles: Vec<[T; 2]>,
-    /// Cosine and sine of 2πjk/r for 0 < j, k ≤ r/2, where r is odd and above 5.
+    /// Cosine and sine of 2πjk/r for 0 < j, k ≤ r/2. Empty unless r is odd and above 5.
     sums: Vec<[T; 2]>,
 }
 
-/// A transform as a convolution.
+/// A transform as a convolution (Bluestein).
 #[derive(Clone)]
 struct Chirp<T> {
     inner: Fourier<T>,
     /// e^{iπj²/n}
     chirp: Vec<[T; 2]>,
-    /// The transform of its conjugate, divided by its length.
+    /// The transform of the conjugate chirp, divided by the length of `inner`.
     kernel: Vec<[T; 2]>,
 }
 
-/// Factors of n: eights, with one or two fours for what is left of the power of two, and odd ones; `None` if one is too large.
+/// The factors of n: first 8, 4 and 2, with as few factors 4 and 2 as possible, then odd primes. `None` if a prime is above [`DIRECT`].
 fn factors(mut n: usize) -> Option<Vec<usize>> {
     let twos = n.trailing_zeros() as usize;
     let fours = if twos == 1 { 0 } else { (3 - twos % 3) % 3 };
@@ -79,6 +81,7 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
 }
 
 impl<T: PoissonScalar> Fourier<T> {
+    /// The transform of n values.
     pub fn new(n: usize) -> Result<Self> {
         let Some(factors) = factors(n.max(1)) else {
             return Ok(Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n)?)) });
@@ -102,12 +105,12 @@ impl<T: PoissonScalar> Fourier<T> {
         self.steps.len() % 2 == 1
     }
 
-    /// Vectors of `other`.
+    /// Number of vectors that `other` must have.
     pub fn spare(&self) -> usize {
         self.chirp.as_ref().map_or(self.n, |chirp| 2 * chirp.inner.n)
     }
 
-    /// Transforms `line`; the result stands in `other` if [`is_moved`](Self::is_moved). Both are overwritten.
+    /// Transform `line`. The result is in `other` if [`is_moved`](Self::is_moved), otherwise in `line`. Both arrays are overwritten.
     #[inline(always)]
     pub fn run<V: Lanes<Real = T>>(&self, simd: Simd, line: &mut [ComplexLanes<V>], other: &mut [ComplexLanes<V>]) {
         self.run_flat(simd, flat(line), flat(other));
@@ -120,7 +123,7 @@ impl<T: PoissonScalar> Fourier<T> {
     }
 }
 
-/// All steps of one transform.
+/// Performs all steps of one transform.
 struct FourierJob<'a, T> {
     fourier: &'a Fourier<T>,
     line: &'a mut [T],
@@ -148,7 +151,7 @@ impl<T: PoissonScalar> Job<T> for FourierJob<'_, T> {
 }
 
 impl<T: PoissonScalar> FourierStep<T> {
-    /// Transforms of R numbers, and twiddles.
+    /// Transform all groups of R values, and multiply by the twiddle factors.
     #[inline(always)]
     fn butterflies<V: Lanes<Real = T>, const R: usize>(
         &self,
@@ -175,7 +178,7 @@ impl<T: PoissonScalar> FourierStep<T> {
         }
     }
 
-    /// The same of an odd number, as sums with cosines and sines; x is overwritten.
+    /// Do the same for an odd factor, with direct sums of cosines and sines. x is overwritten.
     #[inline(always)]
     fn odd<V: Lanes<Real = T>>(&self, x: &mut [ComplexLanes<V>], y: &mut [ComplexLanes<V>]) {
         let Self { radix, m, s, .. } = *self;
@@ -247,7 +250,7 @@ fn four<V: Lanes>([a, b, c, d]: [ComplexLanes<V>; 4]) -> [ComplexLanes<V>; 4] {
 
 #[inline(always)]
 fn five<V: Lanes<Real: PoissonScalar>>([a, b, c, d, e]: [ComplexLanes<V>; 5]) -> [ComplexLanes<V>; 5] {
-    // Cosines and sines of 72° and 144°.
+    // Cosines and sines of 2π/5 and 4π/5
     let cosines = [0.309_016_994_374_947_45, -0.809_016_994_374_947_5].map(|c| V::splat(real(c)));
     let sines = [0.951_056_516_295_153_5, 0.587_785_252_292_473_1].map(|s| V::splat(real(s)));
     let (sum, other_sum, difference, other) = (b + e, c + d, b - e, c - d);
@@ -264,7 +267,7 @@ fn eight<V: Lanes<Real: PoissonScalar>>(a: [ComplexLanes<V>; 8]) -> [ComplexLane
     let even = four([a[0], a[2], a[4], a[6]]);
     let [o, p, q, r] = four([a[1], a[3], a[5], a[7]]);
     let half = real::<V::Real>(0.5f64.sqrt());
-    // Times e^{iπ/4} and its cube.
+    // Multiply by e^{iπ/4} and e^{3iπ/4}.
     let p = (p + p.turned()).scaled(half);
     let r = (r.turned() - r).scaled(half);
     let odd = [o, p, q.turned(), r];
@@ -277,7 +280,7 @@ fn eight<V: Lanes<Real: PoissonScalar>>(a: [ComplexLanes<V>; 8]) -> [ComplexLane
 
 impl<T: PoissonScalar> Chirp<T> {
     fn new(n: usize) -> Result<Self> {
-        // More than can be allocated: the squares below would leave the range.
+        // Such a length cannot be allocated, and j² below would overflow.
         if n >= 1 << (usize::BITS / 2) {
             return Err(out_of_memory::<[T; 2]>(n));
         }
@@ -312,12 +315,12 @@ impl<T: PoissonScalar> Chirp<T> {
     }
 }
 
-/// Numbers that alignment may skip.
+/// Maximum number of elements that alignment skips (f32).
 const ALIGNED_NUMBERS: usize = super::wide::ALIGNED / 4;
 
 #[derive(Clone, Copy)]
 enum ChirpStep {
-    /// work = line times the chirp, and zeros.
+    /// work = line · chirp, padded with zeros
     Spread,
     /// work = conj(kernel · work)
     Multiply,

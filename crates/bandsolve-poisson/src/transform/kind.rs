@@ -1,4 +1,4 @@
-//! The transform that the two sides of an axis ask for, its eigenvalues and its order.
+//! The transform for the sides of an axis, with its eigenvalues in the order of the coefficients.
 
 use super::core::{Core, half_turns};
 use super::first::{Buffers, First};
@@ -9,18 +9,22 @@ use bandsolve::memory::{allocate, collected};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
-/// Boundaries of an axis with one spacing, as the transforms tell them apart.
+/// The sides of an axis with constant spacing, which determine the transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisSides {
-    /// Node, Dirichlet on both sides.
+    /// Nodes, with Dirichlet conditions on both sides.
     NodeDirichlet,
-    /// Node, Neumann on both sides.
+    /// Nodes, with Neumann conditions on both sides.
     NodeNeumann,
-    /// Node, Dirichlet on one side (the lower one if `true`) and Neumann on the other.
+    /// Nodes, with a Dirichlet condition on one side (the lower one if `true`) and a Neumann condition on the other.
     NodeMixed(bool),
+    /// Cells, with Dirichlet conditions on both sides.
     CellDirichlet,
+    /// Cells, with Neumann conditions on both sides.
     CellNeumann,
+    /// Cells, with a Dirichlet condition on one side (the lower one if `true`) and a Neumann condition on the other.
     CellMixed(bool),
+    /// A periodic axis.
     Periodic,
 }
 
@@ -32,19 +36,22 @@ pub(crate) struct Transform<T> {
     how: How<T>,
 }
 
+/// The algorithm of a transform.
 #[derive(Clone)]
 enum How<T> {
-    /// One number.
+    /// The identity, for at most one unknown.
     Nothing,
+    /// Nodes, with the same kind of condition on both sides.
     First(First<T>),
-    /// Cosine core, forwards or (cells) transposed.
+    /// Nodes with mixed sides: the cosine core. Cells with the same kind of condition on both sides: its transpose.
     Core(Core<T>),
-    /// Twiddles ½ω^{(2j+1)/2} and e^{iπl/n}.
+    /// Cells with mixed sides: F, and the twiddle factors ½ω^{(2j+1)/2} (before) and e^{iπl/n} (after).
     Fourth(Fourier<T>, Vec<[T; 2]>, Vec<[T; 2]>),
+    /// A periodic axis: F.
     Periodic(Fourier<T>),
 }
 
-/// Lines, two a lane, where their transform goes, and scratch: aligned numbers, as many as [`Transform::words`] says.
+/// Lines `z` (two per lane), their transform `out`, and scratch. All arrays are aligned, and [`Transform::words`] returns their lengths.
 pub(crate) struct LaneLines<'a, T> {
     pub z: &'a mut [T],
     pub out: &'a mut [T],
@@ -52,6 +59,7 @@ pub(crate) struct LaneLines<'a, T> {
 }
 
 impl<T: PoissonScalar> Transform<T> {
+    /// The transform of n unknowns.
     pub fn new(n: usize, sides: AxisSides) -> Result<Self> {
         let how = match sides {
             AxisSides::NodeNeumann | AxisSides::CellNeumann | AxisSides::Periodic if n <= 1 => How::Nothing,
@@ -67,6 +75,7 @@ impl<T: PoissonScalar> Transform<T> {
         Ok(Self { n, sides, how })
     }
 
+    /// The transform for cells with mixed sides.
     fn fourth(n: usize) -> Result<How<T>> {
         let half = real::<T>(0.5);
         let before = collected((0..n).map(|j| root::<T>(2 * j + 1, 4 * n).map(|part| part * half)))?;
@@ -74,7 +83,7 @@ impl<T: PoissonScalar> Transform<T> {
         Ok(How::Fourth(Fourier::new(n)?, before, after))
     }
 
-    /// Vectors of complex numbers of `z` and `out`, and of scratch.
+    /// Number of complex vectors of `z` and of `out`, and of scratch.
     fn vectors(&self) -> [usize; 2] {
         let scratch = match &self.how {
             How::Nothing => 0,
@@ -84,13 +93,14 @@ impl<T: PoissonScalar> Transform<T> {
         [self.n + 1, scratch]
     }
 
-    /// Numbers of `z` and `out`, and of scratch, each a multiple of what is aligned.
+    /// Number of elements of `z` and of `out`, and of scratch, rounded up to a multiple of the alignment.
     pub fn words(&self, simd: Simd) -> [usize; 2] {
         let whole = ALIGNED / size_of::<T>();
         self.vectors().map(|vectors| (2 * T::lanes(simd) * vectors).next_multiple_of(whole))
     }
 
-    /// Eigenvalues of (−1, 2, −1) with these sides, in the order of the coefficients: 4 sin²(a/2), exactly 0 for the constant.
+    /// Eigenvalues 4 sin²(θ/2) of the second difference (−1, 2, −1) with these sides, in the order of the coefficients. The eigenvalue of the
+    /// constant is exactly 0.
     pub fn eigenvalues(&self) -> Result<Vec<f64>> {
         let n = self.n;
         // 4 sin²(π·part/of)
@@ -104,7 +114,7 @@ impl<T: PoissonScalar> Transform<T> {
             (How::Core(_), AxisSides::NodeMixed(_)) => {
                 collected((0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)))
             }
-            // Sines stand as n − k.
+            // Coefficient k of a sine transform has the frequency n − k.
             (How::Core(_), AxisSides::CellDirichlet) => collected((0..n).map(|k| value(n - k, 2 * n))),
             (How::Core(_), _) => collected((0..n).map(|k| value(k, 2 * n))),
             (How::Fourth(..), _) => collected((0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n))),
@@ -112,7 +122,7 @@ impl<T: PoissonScalar> Transform<T> {
         }
     }
 
-    /// Where the eigenvalue 0 stands, if there is one.
+    /// The index of the eigenvalue 0, if there is one.
     pub fn constant(&self) -> Result<Option<usize>> {
         Ok(match (&self.how, self.sides) {
             (How::Nothing, _) if self.n == 1 => Some(0),
@@ -122,7 +132,7 @@ impl<T: PoissonScalar> Transform<T> {
         })
     }
 
-    /// What one in every place becomes, at [`constant`](Self::constant).
+    /// The coefficient [`constant`](Self::constant) of a vector of ones.
     pub fn of_ones(&self) -> f64 {
         match (&self.how, self.sides) {
             (How::First(_), _) => (self.n - 1) as f64 / 2.0,
@@ -131,12 +141,12 @@ impl<T: PoissonScalar> Transform<T> {
         }
     }
 
-    /// Coefficients of lines, or lines from coefficients; what stands in `z` is overwritten.
+    /// Compute the coefficients of lines or, if `inverse`, the lines from coefficients. `z` is overwritten.
     pub fn run(&self, simd: Simd, lines: LaneLines<'_, T>, inverse: bool) {
         dispatch(simd, TransformJob { transform: self, simd, lines, inverse });
     }
 
-    /// Coefficients of a few lines or, `inverse`, lines from coefficients.
+    /// Transform a few contiguous lines in place. Allocates the buffers itself.
     pub fn each(&self, simd: Simd, lines: &mut [T], inverse: bool) -> Result<()> {
         let (n, lanes, [words, scratch]) = (self.n, T::lanes(simd), self.words(simd));
         let mut room = allocate(2 * words + scratch + ALIGNED, T::ZERO)?;
@@ -152,6 +162,7 @@ impl<T: PoissonScalar> Transform<T> {
         Ok(())
     }
 
+    /// Compute the coefficients of lines.
     #[inline(always)]
     fn forward<V: Lanes<Real = T>>(
         &self,
@@ -214,6 +225,7 @@ impl<T: PoissonScalar> Transform<T> {
         }
     }
 
+    /// Compute the lines from coefficients.
     #[inline(always)]
     fn inverse<V: Lanes<Real = T>>(
         &self,
@@ -276,6 +288,7 @@ impl<T: PoissonScalar> Transform<T> {
     }
 }
 
+/// Transforms the lines of one call.
 struct TransformJob<'a, T> {
     transform: &'a Transform<T>,
     simd: Simd,
@@ -297,7 +310,7 @@ impl<T: PoissonScalar> Job<T> for TransformJob<'_, T> {
     }
 }
 
-/// z_0, z_2, … forwards, z_1, z_3, … backwards and, if asked for, negated.
+/// Copy z_0, z_2, … in ascending order, then the elements with odd index in descending order, negated if `negate`.
 #[inline(always)]
 fn gather_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>], negate: bool) {
     let n = z.len();
@@ -310,7 +323,7 @@ fn gather_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>],
     }
 }
 
-/// The inverse of it.
+/// The inverse of [`gather_even_odd`].
 #[inline(always)]
 fn scatter_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>], negate: bool) {
     let n = z.len();
@@ -339,7 +352,7 @@ mod tests {
         AxisSides::Periodic,
     ];
 
-    /// (−1, 2, −1) with these sides, times x.
+    /// The second difference (−1, 2, −1) of x with these sides.
     fn apply(sides: AxisSides, x: &[f64]) -> Vec<f64> {
         let n = x.len();
         let dirichlet_below = matches!(sides, AxisSides::NodeDirichlet | AxisSides::NodeMixed(true));
@@ -357,7 +370,7 @@ mod tests {
                 }
             }
             _ if lower && dirichlet_below || !lower && dirichlet_above => 0.0,
-            // n = 1: both neighbours are the unknown itself, or the mixed one's Dirichlet value.
+            // For n = 1, a Neumann side mirrors the unknown itself, or the Dirichlet value of the other side.
             _ => x.get(mirror).copied().unwrap_or(if dirichlet_below || dirichlet_above { 0.0 } else { inside }),
         };
         (0..n)
@@ -383,13 +396,13 @@ mod tests {
     }
 
     #[test]
-    fn transforms_are_inverted_and_diagonalise() {
+    fn transforms_are_inverted_and_diagonalize() {
         let sizes =
             (1..=60).chain([64, 100, 101, 102, 127, 128, 129, 130, 250, 251, 255, 256, 257, 262, 263, 509, 526]);
         for n in sizes.chain([1000, 1009, 1023, 1024, 2048]) {
             for sides in ALL {
                 let transform = Transform::<f64>::new(n, sides).unwrap();
-                // The same bits in every lane.
+                // Every lane computes the same result, up to rounding.
                 let z = lines(n);
                 let run = |z: &[f64], inverse: bool| {
                     let found = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
@@ -424,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_where_they_are_said_to_be() {
+    fn the_constant_has_the_documented_coefficient() {
         for n in (1..=40).chain([128, 129, 513]) {
             for sides in ALL {
                 let transform = Transform::<f64>::new(n, sides).unwrap();

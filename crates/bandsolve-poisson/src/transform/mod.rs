@@ -1,22 +1,30 @@
-//! Real transforms of many lines at once: two in every lane of a vector, as real and as imaginary parts of complex numbers.
+//! Fast sine, cosine and Fourier transforms of many real lines at the same time.
 //!
-//! A real transform is a real matrix, and a real matrix takes complex numbers. So two lines cost one complex transform of their
-//! length, or of half of it, and nothing has to be told apart afterwards. Coefficients stay in the order in which the transforms
-//! leave them, each with its eigenvalue at the same place, and with any sign.
+//! Each vector lane holds two lines, as the real and the imaginary parts of complex numbers. A real transform is a real matrix, so it acts
+//! on both parts separately. Two lines thus cost one complex transform of length n or n/2, and need no separation afterwards.
 //!
-//! With ω = e^{iπ/2M}, S = Σ over j, and F the unnormalised transform F(C)_l = S C_j e^{2πijl/M}:
+//! The coefficients stay in the order in which the transforms compute them, and can have either sign. The eigenvalues are in the same
+//! order.
 //!
-//! | sides | matrix | how |
+//! Let ω = e^{iπ/2M}, and let F be the unnormalized transform F(C)_l = Σ_j C_j e^{2πijl/M}:
+//!
+//! | sides | matrix | algorithm |
 //! | --- | --- | --- |
-//! | node, Dirichlet | sin(πjk/N), N = n + 1 | odd k: a cosine core of N/2 numbers z_j + z_{N−j}; even k: the same of half the size, of z_j − z_{N−j} |
-//! | node, Neumann | cos(πjk/N), N = n − 1 | the same with the signs exchanged |
-//! | node, mixed | sin or cos(πj(2m+1)/2n) | a cosine core of n numbers |
-//! | cell, both alike | sin(πk(j+½)/n) or cos | the transpose of a cosine core of n numbers |
-//! | cell, mixed | cos(π(2j+1)(2k+1)/4n) | F with twiddles before and after |
-//! | periodic | cos and sin(2πjk/n) | F, and sums of k and n − k |
+//! | node, Dirichlet | sin(πjk/N), N = n + 1 | odd k: cosine core of the N/2 values z_j + z_{N−j}; even k: same matrix for N/2, of z_j − z_{N−j} |
+//! | node, Neumann | cos(πjk/N), N = n − 1 | as for Dirichlet, with + and − exchanged |
+//! | node, mixed | sin or cos(πj(2m+1)/2n) | cosine core of n values |
+//! | cell, same kind on both sides | sin or cos(πk(j+½)/n) | transposed cosine core of n values |
+//! | cell, mixed | cos(π(2j+1)(2k+1)/4n) | F with twiddle factors before and after |
+//! | periodic | cos and sin(2πjk/n) | F, then sums of the coefficients k and n − k |
 //!
-//! The *cosine core* is y_m = S a_j cos(πj(2m+1)/2M) = F(C) with C_0 = a_0, C_j = ½ω^j(a_j − i a_{M−j}), in the order y_0, y_2, …
-//! forwards and y_1, y_3, … backwards. No sum runs along a line and nothing is divided by a sine, so that errors are those of F.
+//! The *cosine core* is
+//!
+//! ```text
+//! y_m = Σ_j a_j cos(πj(2m+1)/2M) = F(C),  C_0 = a_0,  C_j = ½ω^j (a_j − i a_{M−j})
+//! ```
+//!
+//! Its result is in the order y_0, y_2, … (ascending), then …, y_3, y_1 (descending). No step accumulates sums along a line or divides by
+//! a sine, so the rounding errors are as small as those of F.
 
 mod core;
 mod first;

@@ -1,4 +1,4 @@
-//! Transforms of a few numbers, by the matrix.
+//! Short transforms, as products with the matrix.
 
 use super::core::half_turns;
 use super::wide::ComplexLanes;
@@ -7,13 +7,16 @@ use bandsolve::Result;
 use bandsolve::memory::reserved;
 use bandsolve_kernel::Lanes;
 
-/// sin(πjk/N) or cos(πjk/N) of few numbers: odd and even k have half as many columns, since columns j and N − j differ by a sign.
+/// The matrix sin(πjk/N) or cos(πjk/N) for small N.
+///
+/// Columns j and N − j are equal up to a sign, which depends on whether k is odd. The matrix therefore stores only the columns j ≤ N/2.
 #[derive(Clone)]
 pub(super) struct SmallMatrix<T> {
-    /// The first j and k: 1 or 0.
+    /// The first j and k: 1 for sines, 0 for cosines.
     first: usize,
+    /// N
     parts: usize,
-    /// By rows of k, those of all j ≤ N/2.
+    /// For each k, the entries of all j ≤ N/2.
     entries: Vec<T>,
 }
 
@@ -29,19 +32,19 @@ impl<T: PoissonScalar> SmallMatrix<T> {
         Ok(Self { first, parts, entries })
     }
 
-    /// out = scale · matrix · z; the matrix is symmetric. z is overwritten.
+    /// Compute out = scale · matrix · z, where the matrix is symmetric. z is overwritten.
     #[inline(always)]
     pub fn multiply<V: Lanes<Real = T>>(&self, z: &mut [ComplexLanes<V>], out: &mut [ComplexLanes<V>], scale: T) {
         let Self { first, parts, .. } = *self;
         let count = z.len();
-        // Sums in front, differences behind; a number in the middle is a sum.
+        // z_j + z_{N−j} in the first half, z_j − z_{N−j} in the second half. A middle element counts as a sum.
         for j in first..parts.div_ceil(2) {
             let (below, above) = (j - first, parts - j - first);
             (z[below], z[above]) = (z[below] + z[above], z[below] - z[above]);
         }
         let columns = (parts / 2 + 1).saturating_sub(first);
         let mut row = 0;
-        // Rows of one kind two at a time: k and k + 2.
+        // Rows k and k + 2 use the same sums or differences, so process them together.
         while row < count {
             let k = row + first;
             let pair = row % 4 < 2 && row + 2 < count;
@@ -50,7 +53,7 @@ impl<T: PoissonScalar> SmallMatrix<T> {
                 continue;
             }
             let entries = &self.entries[row * columns..][..columns];
-            // Sines of odd k and cosines of even k take sums.
+            // Sines with odd k and cosines with even k use the sums.
             let sums = k % 2 == first;
             let zero = ComplexLanes::zero();
             let at = |column: usize| if sums { column } else { count - 1 - column };

@@ -1,13 +1,13 @@
-//! Complex numbers of several lines at once: W real parts, then W imaginary parts.
+//! Vectors of W complex numbers: W real parts, then W imaginary parts.
 //!
-//! A lane holds two lines, one as real and one as imaginary parts. So transforms need no shuffles, and what they do to a line is the same in
-//! every lane.
+//! Each lane holds two lines, one as real parts and one as imaginary parts. Transforms therefore need no shuffles, and perform the same
+//! operations in every lane.
 
 use crate::scalar::PoissonScalar;
 use bandsolve_kernel::Lanes;
 use core::ops::{Add, Sub};
 
-/// Bytes to which buffers of such numbers are aligned.
+/// Alignment of buffers of complex vectors, in bytes.
 pub(crate) const ALIGNED: usize = 64;
 
 /// W complex numbers.
@@ -79,24 +79,24 @@ impl<V: Lanes> Sub for ComplexLanes<V> {
     }
 }
 
-/// Numbers as vectors.
+/// View elements as complex vectors.
 #[inline(always)]
 pub(crate) fn wide<T: PoissonScalar, V: Lanes<Real = T>>(numbers: &mut [T]) -> &mut [ComplexLanes<V>] {
     const { assert!(size_of::<ComplexLanes<V>>() == 2 * V::W * size_of::<T>()) }
     let start = numbers.as_mut_ptr().cast::<ComplexLanes<V>>();
-    assert!(start.is_aligned(), "a buffer that is aligned for vectors");
-    // SAFETY: aligned, within the slice, and vectors are nothing but W numbers of any bits.
+    assert!(start.is_aligned(), "the buffer must be aligned for vectors");
+    // SAFETY: the pointer is aligned, the length stays within the slice, and every bit pattern of 2W elements is a valid vector.
     unsafe { core::slice::from_raw_parts_mut(start, numbers.len() / (2 * V::W)) }
 }
 
-/// Vectors as numbers.
+/// View complex vectors as elements.
 #[inline(always)]
 pub(crate) fn flat<T: PoissonScalar, V: Lanes<Real = T>>(vectors: &mut [ComplexLanes<V>]) -> &mut [T] {
     // SAFETY: as in `wide`.
     unsafe { core::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * 2 * V::W) }
 }
 
-/// `numbers` from the first that is aligned on; [`ALIGNED`] bytes more than needed have room for it.
+/// The part of `numbers` that starts at an aligned address. The caller provides [`ALIGNED`] bytes more than it needs.
 pub(crate) fn aligned<T>(numbers: &mut [T]) -> &mut [T] {
     let skipped = numbers.as_ptr().align_offset(ALIGNED);
     &mut numbers[skipped..]

@@ -1,10 +1,10 @@
-//! Problems written out as matrices, row by row from their ghost values, and solved by banded LU: nothing of the solver is used.
+//! Problems as assembled matrices, built row by row from ghost values, and solved by banded LU. They share no code with the solver.
 #![allow(dead_code)]
 
 use bandsolve::Banded;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod};
 
-/// One axis: unknowns, grid, sides, and the points (with those of the boundary) or faces.
+/// One axis. `points` are the coordinates of the nodes, boundary included, or of the cell faces. `None` means the constant spacing h.
 #[derive(Debug, Clone)]
 pub struct Axis {
     pub n: usize,
@@ -14,7 +14,7 @@ pub struct Axis {
     pub points: Option<Vec<f64>>,
 }
 
-/// The nine kinds of an axis, with values at its sides.
+/// The nine kinds of an axis, with non-zero values at Dirichlet and Neumann sides.
 pub fn kinds(n: usize, h: f64) -> Vec<Axis> {
     let (d, q, p) = (BoundaryKind::Dirichlet, BoundaryKind::Neumann, BoundaryKind::Periodic);
     let mut all = Vec::new();
@@ -28,7 +28,7 @@ pub fn kinds(n: usize, h: f64) -> Vec<Axis> {
     all
 }
 
-/// The matrix of an axis, and what the boundaries add to the first and the last unknown.
+/// The matrix of an axis, and the contributions of its sides to f at the first and the last unknown.
 pub fn axis_matrix(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
     if axis.points.is_some() {
         return volumes(axis);
@@ -40,11 +40,11 @@ pub fn axis_matrix(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
         a[i][i] += 2.0 / (h * h);
         for side in 0..2 {
             let inside = if side == 0 { i > 0 } else { i + 1 < n };
-            let neighbour = if side == 0 { i.wrapping_sub(1) } else { i + 1 };
+            let neighbor = if side == 0 { i.wrapping_sub(1) } else { i + 1 };
             let Boundary { kind, value } = axis.sides[side];
-            // The neighbour's value as (unknown, factor) and a constant.
+            // The value of the neighbor is factor · unknown + constant.
             let (unknown, factor, constant) = match (inside, kind, axis.grid) {
-                (true, ..) => (neighbour, 1.0, 0.0),
+                (true, ..) => (neighbor, 1.0, 0.0),
                 (_, BoundaryKind::Periodic, _) => (if side == 0 { n - 1 } else { 0 }, 1.0, 0.0),
                 (_, BoundaryKind::Dirichlet, Grid::Node) => (i, 0.0, value),
                 // (ghost + u)/2 = value, (ghost − u)/h = value
@@ -56,11 +56,11 @@ pub fn axis_matrix(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
                     if mirror < n {
                         (mirror, 1.0, 2.0 * h * value)
                     } else if axis.sides[1 - side].kind == BoundaryKind::Dirichlet {
-                        // The mirror is the other boundary.
+                        // The mirror point is the node on the other side.
                         inflow[1 - side] += axis.sides[1 - side].value / (h * h);
                         (i, 0.0, 2.0 * h * value)
                     } else {
-                        // One unknown that is both sides: a volume of length 1.
+                        // A single unknown lies on both sides. Its volume has length 1.
                         (i, 1.0, h * h * value)
                     }
                 }
@@ -72,13 +72,13 @@ pub fn axis_matrix(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
     (a, inflow)
 }
 
-/// The same by flows out of volumes, for any points.
+/// The same for arbitrary points, from the fluxes out of volumes.
 fn volumes(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
     let (n, p) = (axis.n, axis.points.as_ref().expect("points"));
     let periodic = axis.sides[0].kind == BoundaryKind::Periodic;
     let dirichlet = axis.sides.map(|side| side.kind == BoundaryKind::Dirichlet);
     let period = p[p.len() - 1] - p[0];
-    // Places of the unknowns and of the ends of their volumes.
+    // The coordinates of the unknowns and of the ends of their volumes
     let (place, ends): (Vec<f64>, Vec<f64>) = match axis.grid {
         Grid::Cell => ((0..n).map(|i| 0.5 * (p[i] + p[i + 1])).collect(), p.clone()),
         Grid::Node => {
@@ -129,7 +129,7 @@ fn volumes(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
     (a, inflow)
 }
 
-/// A problem of one to three axes with its matrix by rows and what boundaries add to f.
+/// The assembled matrix of a problem with one to three axes, and the contributions of the sides to f.
 pub struct WrittenOut {
     pub n: usize,
     pub rows: Vec<Vec<(usize, f64)>>,
@@ -160,7 +160,7 @@ impl WrittenOut {
         self.rows.iter().map(|row| row.iter().map(|(j, a)| a * u[*j]).sum()).collect()
     }
 
-    /// u by banded LU.
+    /// Compute u by banded LU.
     pub fn solve(&self, f: &[f64]) -> Vec<f64> {
         let far = |low: bool| {
             let entries = self.rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |(j, _)| (i, *j)));
@@ -176,7 +176,7 @@ impl WrittenOut {
         Banded::new(self.n, lower, upper, &bands).unwrap().solve(&right).unwrap().values
     }
 
-    /// The largest |f + boundary − removed − Au| / (Σ|a| ‖u‖ + |f|).
+    /// The backward error: the maximum of |f + boundary − removed − Au| / (Σ|a| ‖u‖ + |f + boundary|).
     pub fn backward_error(&self, f: &[f64], u: &[f64], removed: f64) -> f64 {
         let largest = u.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let au = self.apply(u);
@@ -195,7 +195,7 @@ impl WrittenOut {
     }
 }
 
-/// The same problem for the solver.
+/// The same problem as input of the solver.
 pub fn problem(axes: &[Axis], shift: f64) -> Poisson {
     let shape: Vec<usize> = axes.iter().map(|axis| axis.n).collect();
     let mut problem = Poisson::new(&shape).shift(shift);
@@ -227,7 +227,7 @@ pub fn distance(u: &[f64], v: &[f64]) -> f64 {
     u.iter().zip(v).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest.max(f64::MIN_POSITIVE)
 }
 
-/// Solves by `method` and compares with LU, or of singular problems with their equations.
+/// Solve with `method` and check the backward error. If the problem is not singular, also compare u with banded LU.
 pub fn check(axes: &[Axis], shift: f64, method: PoissonMethod) {
     let what = format!("{axes:?} shift {shift} {}", method.name());
     let written = write_out(axes, shift);
@@ -235,14 +235,14 @@ pub fn check(axes: &[Axis], shift: f64, method: PoissonMethod) {
     let plan = problem(axes, shift).method(method).removable(f64::INFINITY).plan::<f64>().expect(&what);
     let solution = plan.solve(&f).unwrap_or_else(|error| panic!("{what}: {error}"));
     let (u, report) = (&solution.values, &solution.report);
-    // The residual is rounded, too: by a few ε of Σ|a| ‖u‖.
+    // The residual itself has a rounding error of a few ε Σ|a| ‖u‖.
     let error = written.backward_error(&f, u, report.removed);
     assert!(report.backward_error <= 2e-15 && error <= 4e-15, "{what}: {:e} {error:e}", report.backward_error);
     if is_singular(axes, shift) {
         assert_eq!(report.mean, Some(0.0), "{what}");
         return;
     }
-    // The bound is the distance that two answers with such backward errors may have: the condition number times ε.
+    // Two solutions with such backward errors can differ by ε times the condition number.
     let expected = written.solve(&f);
     let apart = distance(u, &expected);
     let size: f64 = axes.iter().map(|axis| axis.n as f64).fold(1.0, f64::max);
@@ -250,7 +250,7 @@ pub fn check(axes: &[Axis], shift: f64, method: PoissonMethod) {
     assert!(report.removed == 0.0 && report.mean.is_none(), "{what}");
 }
 
-/// The same axis with points that are not equally far apart.
+/// The same axis with variable spacing.
 pub fn stretched(mut axis: Axis) -> Axis {
     let dirichlet = axis.sides.iter().filter(|side| side.kind.name() == "dirichlet").count();
     let node = axis.grid == Grid::Node && axis.sides[0].kind.name() != "periodic";

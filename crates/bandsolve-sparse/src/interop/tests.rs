@@ -1,4 +1,4 @@
-//! Matrices of other libraries with everything that may be odd about them; faer's methods with our operators.
+//! Unusual matrices of other libraries, and the methods of faer with operators of this crate.
 
 use super::faer::FaerOperator;
 use crate::csr::Csr;
@@ -17,7 +17,7 @@ use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::matrix::Index;
 use bandsolve::{Complex64, Error, Inverse, LinearOperator, Plan, Result, Scalar, Tridiagonal};
 
-/// (1 0 2 0), (0 0 0 0), (0 3 0 4): a row without entries, a column without any.
+/// The matrix (1 0 2 0), (0 0 0 0), (0 3 0 4), with a row and a column without entries.
 const POINTERS: [u32; 4] = [0, 2, 2, 4];
 const COLUMNS: [u32; 4] = [0, 2, 1, 3];
 const VALUES: [f64; 4] = [1.0, 2.0, 3.0, 4.0];
@@ -28,7 +28,7 @@ fn entries<I: Index>(a: &Csr<'_, f64, I>) -> Vec<(usize, usize, f64)> {
 
 const ENTRIES: [(usize, usize, f64); 4] = [(0, 0, 1.0), (0, 2, 2.0), (2, 1, 3.0), (2, 3, 4.0)];
 
-/// The same with rows and columns exchanged, in order of rows.
+/// The transpose of the matrix, in order of rows.
 const TRANSPOSED: [(usize, usize, f64); 4] = [(0, 0, 1.0), (1, 2, 3.0), (2, 0, 2.0), (3, 2, 4.0)];
 
 #[test]
@@ -44,7 +44,7 @@ fn rows_of_faer_are_borrowed_and_given_back() {
 
 #[test]
 fn gaps_of_faer_are_closed_by_a_copy() {
-    // Room for three entries a row, and some before the first and behind the last.
+    // The arrays have room for three entries per row, and elements before the first and after the last row.
     let (pointers, counts): ([u64; 4], [u64; 3]) = ([1, 4, 7, 10], [2, 0, 2]);
     let (mut columns, mut values) = ([9; 11], [f64::NAN; 11]);
     for (k, at) in [1, 2, 7, 8].into_iter().enumerate() {
@@ -54,7 +54,7 @@ fn gaps_of_faer_are_closed_by_a_copy() {
     let a = Csr::from_faer(SparseRowMatRef::new(symbolic, &values)).unwrap();
     assert_eq!((a.entries(), entries(&a)), (4, ENTRIES.to_vec()));
 
-    // Room behind the last row alone is no gap.
+    // Elements after the last row are no gap.
     let (columns, values) = ([0_u32, 2, 1, 3, 9, 9], [1.0, 2.0, 3.0, 4.0, f64::NAN, f64::NAN]);
     let symbolic = SymbolicSparseRowMatRef::new_checked(3, 4, &POINTERS, None, &columns);
     let a = Csr::from_faer(SparseRowMatRef::new(symbolic, &values)).unwrap();
@@ -111,13 +111,13 @@ fn what_other_libraries_do_not_know_is_refused() {
     assert!(matches!(signed.as_sprs(), Err(Error::Shape { expected: 0x7fff_ffff, .. })));
 }
 
-/// A grid whose unknowns are coupled strongly along its rows; n of them, and some to one side if it is not `symmetric`.
+/// Create the matrix of a grid with strong couplings along its rows. Without `symmetric`, the couplings to the left and to the right differ.
 fn anisotropic(symmetric: bool) -> Csr<'static, f64, u32> {
     let drift = if symmetric { 0.0 } else { 0.05 };
     nine_point([[0.0, -0.1, 0.0], [-1.0 - drift, 2.25, -1.0 + drift], [0.0, -0.1, 0.0]], (24, 18))
 }
 
-/// ‖rhs − A·x‖ / ‖rhs‖.
+/// Compute ‖rhs − A·x‖ / ‖rhs‖.
 fn residual(a: &Csr<'_, f64, u32>, x: &[f64], rhs: &[f64]) -> f64 {
     let mut r = vec![0.0; rhs.len()];
     a.residual(x, rhs, &mut r, PodStack::new(&mut [])).unwrap();
@@ -125,7 +125,7 @@ fn residual(a: &Csr<'_, f64, u32>, x: &[f64], rhs: &[f64]) -> f64 {
     norm(&r) / norm(rhs)
 }
 
-/// x by our own method, and the right-hand side.
+/// Compute x with the method of this crate, and return it with the right-hand side.
 fn ours(a: &Csr<'_, f64, u32>, m: &dyn LinearOperator<f64>, method: KrylovMethod) -> (Vec<f64>, Vec<f64>) {
     let rhs: Vec<f64> = (0..a.rows()).map(|i| 1.0 + (i % 7) as f64).collect();
     let mut x = vec![0.0; rhs.len()];
@@ -134,7 +134,7 @@ fn ours(a: &Csr<'_, f64, u32>, m: &dyn LinearOperator<f64>, method: KrylovMethod
     (x, rhs)
 }
 
-/// Whether `x` solves A·x = rhs to the tolerance of faer's methods here, and is what ours is.
+/// Check that `x` solves A·x = rhs to the tolerance of the methods of faer, and agrees with x of this crate.
 fn check_answer(a: &Csr<'_, f64, u32>, x: &Mat<f64>, (ours, rhs): (&[f64], &[f64])) {
     let x: Vec<f64> = x.col(0).iter().copied().collect();
     assert!(residual(a, &x, rhs) < 2e-12, "{:.1e}", residual(a, &x, rhs));
@@ -180,7 +180,7 @@ fn bicgstab_of_faer_takes_our_matrix_and_preconditioner() {
     }
 }
 
-/// Applies to an array of two columns, through every layout and door.
+/// Apply an operator to an array of two columns, with every layout and function.
 fn applied<T: Scalar + ::faer::traits::ComplexField>(operator: &dyn LinearOperator<T>, x: &Mat<T>) -> [Mat<T>; 4] {
     let n = x.nrows();
     let ours = FaerOperator::new(operator);
@@ -219,7 +219,7 @@ fn every_layout_is_applied_to_and_conjugates_too() {
     assert_eq!(applied(&inverse, &x), [plain.clone(), plain.clone(), plain, conjugate]);
 }
 
-/// An operator that cannot be applied.
+/// An operator that returns an error from each application.
 #[derive(Debug)]
 struct NeverApplied;
 

@@ -260,7 +260,7 @@ pub struct IterationProgress<'x, T> {
     pub preconditioned_norm: f64,
     /// The upper limit for `residual_norm`.
     pub tolerance: f64,
-    /// The present x. GMRES has no x before a cycle ends: it then calls the callback once more for the last iteration, with x.
+    /// The current x. GMRES has no x before a cycle ends. It then calls the callback once more for the last iteration, with x.
     pub x: Option<&'x [T]>,
 }
 
@@ -294,8 +294,8 @@ pub struct IterationProgress<'x, T> {
 /// 8ε·(s·‖x‖₂ + ‖rhs‖₂). Here s is the largest ‖A·v‖₂/‖v‖₂ that it measured during the iteration.
 ///
 /// # Scaling
-/// If ‖rhs‖₂ is outside the range 2⁻¹²⁸ to 2¹²⁸ (in single precision 2⁻³² to 2³²), the solver multiplies rhs and x by a power of two that brings
-/// ‖rhs‖₂ near 1. x, the report and the callback have the unscaled values.
+/// The solver scales systems with ‖rhs‖₂ outside the range 2⁻¹²⁸ to 2¹²⁸ (in single precision 2⁻³² to 2³²). It multiplies rhs and x by a power of two
+/// that brings ‖rhs‖₂ near 1. x, the report and the callback have the unscaled values.
 #[derive(Clone, Copy)]
 pub struct KrylovSolver<'c> {
     method: KrylovMethod,
@@ -321,13 +321,15 @@ impl KrylovSolver<'static> {
 }
 
 impl<'c> KrylovSolver<'c> {
-    /// Set the tolerance for ‖rhs − A·x‖₂/‖rhs‖₂. Default: 10⁻⁶.
+    /// Set the relative tolerance, for ‖rhs − A·x‖₂/‖rhs‖₂. Default: 10⁻⁶.
     #[must_use]
     pub fn rtol(self, rtol: f64) -> Self {
         Self { rtol, ..self }
     }
 
-    /// Set the tolerance for ‖rhs − A·x‖₂, whatever ‖rhs‖₂ is. The larger of the two tolerances counts. Default: 0.
+    /// Set the absolute tolerance, for ‖rhs − A·x‖₂. Default: 0.
+    ///
+    /// The solver stops if ‖rhs − A·x‖₂ is at most max(rtol·‖rhs‖₂, atol).
     #[must_use]
     pub fn atol(self, atol: f64) -> Self {
         Self { atol, ..self }
@@ -471,7 +473,7 @@ impl<'c> KrylovSolver<'c> {
         T::by_type::<SolveSystem<'_>>(KrylovCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
     }
 
-    /// An error on all processes unless they solve alike: they would wait for each other.
+    /// Return an error on all processes unless their options are the same, because they would wait for each other.
     fn agree_alike(&self, preconditioned: bool) -> Result<()> {
         let Self { method, rtol, atol, max_iterations, side, communicator } = self;
         let options = (method, rtol, atol, max_iterations, side, preconditioned);
@@ -509,7 +511,7 @@ impl<'c> KrylovSolver<'c> {
                 Ending::Breakdown if size <= 0.9 * before => {}
                 ended => return Ok((ended, residual)),
             }
-            // Restarts without progress will not make any. Residuals near their own rounding error go up and down without end. Larger residuals may go
+            // Further restarts would make no progress either. Residuals near their own rounding error go up and down without end. Larger residuals may go
             // up once, and come down again in several restarts.
             let gains = size < least * (1.0 - 1e-5);
             above = if gains { 0 } else { above + 1 };
@@ -708,12 +710,12 @@ impl KrylovMethod {
     }
 }
 
-/// What is known about an x before its residual is computed.
+/// The information about an x before its residual is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// x is 0.
     Zero,
-    /// Nothing.
+    /// No information.
     Nothing,
     /// The residual is small enough according to the method.
     Claimed,
@@ -902,7 +904,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
     /// number of A is at most (‖rhs‖₂ + ‖rhs − A·x‖₂)/(`size`·‖x‖₂).
     fn attention(&mut self, x: &[T], residual: f64) -> Option<String> {
         let rcond = (self.rhs_norm + residual) / (self.size * self.reducer.norm(x));
-        // For rhs = 0 the bound says nothing.
+        // For rhs = 0, the bound gives no information.
         (self.rhs_norm > 0.0).then(|| attention(T::Real::EPSILON.to_f64(), Some(rcond), f64::NAN, None))?
     }
 

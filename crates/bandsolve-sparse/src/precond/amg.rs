@@ -1,7 +1,7 @@
 //! `amg-lines`: aggregation multigrid whose smoother solves along linear forests.
 //!
-//! The forests contain the strong couplings, whatever their direction, and the smoother solves along them exactly. Aggregates can therefore
-//! include all couplings except very weak ones, so that few levels suffice.
+//! The forests contain the strong couplings in any direction, and the smoother solves along them exactly. Aggregates can therefore include all
+//! couplings except very weak ones, so few levels suffice.
 
 use super::aggregates::CoarseningGraph;
 use super::galerkin::galerkin;

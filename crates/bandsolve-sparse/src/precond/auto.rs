@@ -1,8 +1,8 @@
 //! The choice of the preconditioner and the Krylov method for a matrix, with the reason.
 //!
-//! If the diagonal is large, a look at the rows suffices. Otherwise, each candidate runs a few steps on a system with a random right-hand side, cheap
-//! candidates first. From the result, the module predicts the memory traffic to solution, set-up included. The choice depends neither on clocks nor on
-//! the number of threads.
+//! If the diagonal is large, the sums of the rows suffice for the choice. Otherwise, each candidate runs a few steps on a system with a random
+//! right-hand side, cheap candidates first. From the result, the module predicts the memory traffic to solution, set-up included. The choice depends
+//! neither on clocks nor on the number of threads.
 
 use super::diagonal::DiagonalRule;
 use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
@@ -19,7 +19,7 @@ use core::ops::ControlFlow;
 /// Relative residual at which a trial ends, and the maximum number of its steps.
 const LEFT: f64 = 1e-2;
 const STEPS: usize = 12;
-/// Maximum number of steps of a second trial of the two best candidates. The first steps of a long iteration say little about its convergence.
+/// Maximum number of steps of a second trial of the two best candidates. The first steps of a long iteration give little information about its convergence.
 const LONGER: usize = 8 * STEPS;
 /// Relative residual for which the number of iterations is predicted.
 const WANTED: f64 = 1e-8;

@@ -47,7 +47,7 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
         if scratch.numbers.len() < n {
             (scratch.numbers, scratch.marks) = (zeroed(n)?, zeroed(n.div_ceil(LANES))?);
         }
-        // All zeros, and each column leaves them zero.
+        // These numbers are zero, and each column resets them to zero.
         let mut own = take(&mut scratch.numbers);
         // Each slice occurs at most once.
         let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: reserved(n.div_ceil(LANES))? };
@@ -132,7 +132,7 @@ mod tests {
     use crate::multiply::triple_product;
     use crate::nine_point;
 
-    /// Of a matrix that is not symmetric, with rows in slices and others, beside two products.
+    /// Compare with two products, for a matrix that is not symmetric, with rows in slices and other rows.
     #[test]
     fn the_product_of_three() {
         for (columns, rows) in [(3, 2), (40, 9), (61, 30)] {

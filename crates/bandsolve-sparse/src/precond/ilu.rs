@@ -30,11 +30,11 @@ use bandsolve::{Error, LinearOperator, Result, Scalar, interrupt};
 pub struct IncompleteLu<T: Scalar> {
     /// L without its diagonal, and U, in rows sorted by columns.
     factors: Csr<'static, T, u32>,
-    /// The place of the diagonal entry of each row.
+    /// The position of the diagonal entry of each row.
     diagonal: Vec<u32>,
 }
 
-/// If an earlier row is longer than the rest of the present row by this factor, it is searched instead of read.
+/// If an earlier row is longer than the rest of the current row by this factor, it is searched instead of read.
 const FAR_LONGER: usize = 16;
 /// Number of rows between two checks for an interruption.
 const BETWEEN: usize = 1 << 10;
@@ -231,7 +231,7 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<C
     })
 }
 
-/// Number of entries of a row of N above which its system is solved by columns, since a loop over all pairs would take too long.
+/// The systems of rows of N with more entries are solved by columns, because a loop over all pairs would take too long.
 const LONG: usize = 64;
 
 /// Solve the system of one long row by columns: each known element is multiplied with its row of T, and subtracted from the other sums.

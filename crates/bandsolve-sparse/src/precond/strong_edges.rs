@@ -269,7 +269,7 @@ impl<'a> FactorRounds<'a> {
     }
 }
 
-/// The proposal of a vertex: its present edges, and the strongest others to vertices in the state `wanted`, up to two edges. Also returns whether it has
+/// The proposal of a vertex: its current edges, and the strongest others to vertices in the state `wanted`, up to two edges. Also returns whether it has
 /// other edges to vertices that may get edges. It selects values instead of branching, since the processor cannot predict them.
 #[inline(always)]
 fn proposal(ends: &[u32; KEPT], own: [u32; 2], states: &[u8], wanted: u8) -> ([u32; 2], bool) {

@@ -1,18 +1,18 @@
-//! Curves as an SVG file that can be read on light and on dark pages.
+//! Write curves to an SVG file that is readable on light and dark pages.
 
 use std::fmt::Write;
 
 /// One curve: its name and its points.
 pub type Curve = (String, Vec<(f64, f64)>);
 
-/// What is drawn.
+/// A picture with two axes and curves.
 #[derive(Default)]
 pub struct Picture {
-    /// What runs to the right.
+    /// The label of the horizontal axis.
     pub x_label: &'static str,
-    /// What runs upwards.
+    /// The label of the vertical axis.
     pub y_label: &'static str,
-    /// Whether both axes are logarithmic: to base 2 to the right, to base 10 upwards.
+    /// Whether both axes are logarithmic: the horizontal one to base 2, the vertical one to base 10.
     pub logarithmic: bool,
     /// The curves, at most six.
     pub curves: Vec<Curve>,
@@ -23,14 +23,14 @@ const STYLE: &str = "text{font:13px sans-serif;fill:#555}.axis{stroke:#888;fill:
 @media(prefers-color-scheme:dark){text{fill:#bbb}\
 .c0{stroke:#6cb2f0}.c1{stroke:#f0a060}.c2{stroke:#6cc97c}.c3{stroke:#e884b4}.c4{stroke:#b3a0e8}.c5{stroke:#a0a0a0}}";
 
-/// Where the axes stand: left, right, top, bottom.
+/// The left, right, top and bottom ends of the axes.
 const FRAME: [f64; 4] = [72.0, 430.0, 16.0, 300.0];
 
-/// From numbers to places between two ends.
+/// A map from numbers to positions on an axis.
 struct Axis {
     numbers: [f64; 2],
     places: [f64; 2],
-    /// 1: not logarithmic.
+    /// The base of a logarithmic axis; 1 for a linear axis.
     base: f64,
 }
 
@@ -51,7 +51,7 @@ impl Axis {
         first + (self.scaled(v) - low) / (high - low) * (last - first)
     }
 
-    /// Round numbers along the axis, at most eight.
+    /// At most eight round numbers along the axis.
     fn ticks(&self) -> Vec<f64> {
         let [low, high] = self.numbers;
         let least = (high - low) / 7.0;
@@ -72,7 +72,7 @@ impl Axis {
 }
 
 impl Picture {
-    /// The picture as SVG.
+    /// Return the picture as SVG.
     pub fn svg(&self) -> String {
         let [left, right, top, bottom] = FRAME;
         let points = || self.curves.iter().flat_map(|(_, points)| points);
@@ -107,7 +107,7 @@ impl Picture {
         svg + "</svg>\n"
     }
 
-    /// Writes the picture to the file that the first argument of the program names, if there is one.
+    /// Write the picture to the file in the first argument of the program, if there is one.
     pub fn write_if_asked(&self) -> std::io::Result<()> {
         std::env::args().nth(1).map_or(Ok(()), |path| std::fs::write(path, self.svg()))
     }

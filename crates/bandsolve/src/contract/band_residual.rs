@@ -1,4 +1,4 @@
-//! Residuals of banded systems: a few rows at a time, dense where all of them reach.
+//! Residuals of banded systems, in tiles of rows whose common columns form a dense matrix.
 
 use crate::contract::Op;
 use crate::contract::equations::{Equations, Matrix};
@@ -40,7 +40,7 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
         let first_column = first_row.saturating_sub(left);
         let columns = first_column..(end_row + right).min(n);
-        // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
+        // The first and last rows and columns of this rectangle may lie outside the band.
         let (i, j) =
             if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
         let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
@@ -69,11 +69,11 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
     }
 }
 
-/// Rows of a tile: the columns of the band that all of them reach are a dense matrix.
+/// Number of rows per tile.
 const TILE: usize = 32;
 
 impl<T: Scalar> BandRows<'_, '_, T> {
-    /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
+    /// Subtract op(A)·X from R and add Σ|aᵢⱼ| to `sums`, for the rows from `first_row` on. Real numbers only.
     fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: ViewMut<'_, T>, sums: &mut [T]) {
         let (height, columns) = (r.nrows(), r.ncols());
         let plain = self.op == Op::Plain;
@@ -81,12 +81,12 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         let (left, right) = if plain { (lower, upper) } else { (upper, lower) };
         let end_row = first_row + height;
         let reached = first_row.saturating_sub(left)..(end_row + right).min(n);
-        // What all rows reach; nothing if the band is narrower than the tile.
+        // The columns in which all rows have entries; none if the band is narrower than the tile.
         let first = (end_row - 1).saturating_sub(left).max(reached.start);
         let core = first..(first_row + right + 1).min(n).max(first);
         let simd = self.simd;
         let x_rows = |span: &Range<usize>| View::with_stride(&x[span.start..], span.len(), columns, n);
-        // What only some rows reach is copied, with zeros.
+        // Columns in which only some rows have entries are copied and filled up with zeros.
         let mut edge = [T::ZERO; TILE * TILE];
         for span in [reached.start..core.start, core.end..reached.end] {
             for start in span.clone().step_by(TILE) {
@@ -104,7 +104,7 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         let (bands, leading) = self.a.storage();
         let (i, j) = if plain { (first_row, core.start) } else { (core.start, first_row) };
         let bands = &bands[upper + i - j + j * leading..];
-        // Of a single column the stride does not matter.
+        // The stride of a single column is arbitrary.
         let stride = leading - 1;
         let a = if plain {
             let a = View::with_stride(bands, height, core.len(), stride.max(height));
@@ -122,7 +122,7 @@ impl<T: Scalar> BandRows<'_, '_, T> {
 }
 
 impl<T: Scalar> BandRows<'_, '_, T> {
-    /// Copies a part of op(A), column-major, with zeros.
+    /// Copy a rectangle of op(A), column-major, with zeros outside the band.
     fn copy(&self, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
         let plain = self.op == Op::Plain;
         let (across, along) = if plain { (&columns, &rows) } else { (&rows, &columns) };
@@ -138,19 +138,19 @@ impl<T: Scalar> BandRows<'_, '_, T> {
     }
 }
 
-/// Adds the moduli of every row.
+/// Add the row sums of moduli to `sums`.
 fn add_moduli<T: Scalar>(a: View<'_, T>, sums: &mut [T]) {
     for column in columns_of(a) {
         sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
     }
 }
 
-/// The columns of a matrix in which each is contiguous.
+/// The columns of a matrix whose columns are contiguous.
 fn columns_of<'a, T: Scalar>(a: View<'a, T>) -> impl Iterator<Item = &'a [T]> {
     (0..a.ncols()).map(move |c| a.column(c))
 }
 
-/// Σ |a_i| of real numbers, in four partial sums.
+/// Σ |aᵢ| of real numbers, in four independent partial sums.
 fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
     let (a4, rest) = a.as_chunks::<4>();
     let mut sum = [T::ZERO; 4];

@@ -10,7 +10,7 @@ use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 
-/// Rows of a block from which residuals are formed precisely at once.
+/// Block size from which only precise residuals are computed.
 const PRECISE_FROM: usize = 32;
 
 impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
@@ -27,7 +27,7 @@ impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     }
 }
 
-/// The rows of a block tridiagonal matrix, measured with these vectors.
+/// The rows of a block tridiagonal matrix, read with the instruction set `simd`.
 pub(crate) struct BlockEquations<'a, T: Scalar> {
     pub rows: BlockRows<'a, T>,
     pub simd: Simd,
@@ -81,7 +81,7 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
     }
 }
 
-/// Subtracts block·x from `r` and adds the moduli of its rows to `sums`, for the rows `rows` of the block.
+/// Subtract block·x from `r` and add the row sums of moduli to `sums`, for the rows `rows` of the block.
 fn accumulate_block<T: Scalar>(
     matrix: &BlockRows<'_, T>,
     block: &[T],
@@ -114,7 +114,7 @@ mod tests {
     use crate::contract::measure::residual;
     use crate::{BlockTridiagonal, Complex32, Complex64, RealScalar};
 
-    /// Equations that are only read row by row.
+    /// Equations without a fast precise residual.
     struct Slow<'a, T>(BlockRows<'a, T>);
 
     impl<T: Scalar> Equations<T> for Slow<'_, T> {
@@ -136,7 +136,7 @@ mod tests {
         };
         let a = BlockTridiagonal::from_vecs(block, [1, 2, 3].map(array), periodic).unwrap();
         let x: Vec<T> = (0..a.n()).map(|i| T::from_parts(wave(i, 0.3), wave(i, 0.9))).collect();
-        // Nearly the right-hand side of x: what is left is rounding, with few digits in the working precision.
+        // d is nearly A·x, so the residual consists of rounding errors and has few digits in the working precision.
         let d = a.apply(&x).unwrap();
         let rows = a.rows();
         check_rows(rows, (&d, &x));

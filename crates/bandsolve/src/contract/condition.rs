@@ -1,4 +1,4 @@
-//! The condition of a factored matrix, estimated with a few solves.
+//! Estimates of the condition of a factored matrix by a few solves.
 
 use crate::contract::Op;
 use crate::contract::inspect::Probe;
@@ -23,14 +23,14 @@ use dyn_stack::PodStack;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Norm {
-    /// Largest sum of moduli in a column.
+    /// Largest sum of moduli over a column.
     One,
-    /// Largest sum of moduli in a row.
+    /// Largest sum of moduli over a row.
     Infinity,
 }
 
 impl Norm {
-    /// ‖A‖ is the largest sum in a row of this op(A).
+    /// The op for which ‖A‖ is the largest row sum of op(A).
     fn rows_of(self) -> Op {
         match self {
             Norm::One => Op::Transpose,
@@ -39,15 +39,15 @@ impl Norm {
     }
 }
 
-/// ‖A‖.
+/// Return ‖A‖.
 pub(crate) fn norm<T: Scalar>(probe: &dyn Probe<T>, norm: Norm) -> f64 {
     let (value, exponent) = norm_in_range(probe, norm);
     ldexp(value, exponent)
 }
 
-/// ‖A‖ as value·2^exponent; the value is finite if all entries are.
+/// Return ‖A‖ as value·2^exponent. The value is finite if all entries are.
 fn norm_in_range<T: Scalar>(probe: &dyn Probe<T>, norm: Norm) -> (f64, i32) {
-    // Units of 2⁶⁴ where sums of entries near the end of the range, or a complex modulus, overflow.
+    // If a sum or a complex modulus overflows, sum in units of 2⁶⁴.
     let plain = largest_row_sum(probe, norm.rows_of(), 1.0);
     let halfway = T::Real::from_f64(ldexp(1.0, -64));
     if plain.is_finite() { (plain, 0) } else { (largest_row_sum(probe, norm.rows_of(), halfway.to_f64()), 64) }
@@ -64,7 +64,7 @@ fn largest_row_sum<T: Scalar>(probe: &dyn Probe<T>, op: Op, unit: f64) -> f64 {
     largest
 }
 
-/// 1 / (‖A‖·‖A⁻¹‖).
+/// Estimate 1 / (‖A‖·‖A⁻¹‖).
 pub(crate) fn rcond<T: Scalar>(probe: &dyn Probe<T>, norm: Norm) -> Result<f64> {
     let n = probe.shape().rows();
     if n == 0 {
@@ -75,7 +75,7 @@ pub(crate) fn rcond<T: Scalar>(probe: &dyn Probe<T>, norm: Norm) -> Result<f64> 
     if size == 0.0 {
         return Ok(0.0);
     }
-    // Solves start from vectors of the size of A, so that their results are of the size of the condition and stay in range.
+    // With vectors of the size of A, the solutions have the size of the condition and stay within the range of the type.
     let range = exponent(T::Real::MAX.to_f64());
     let by = (exponent(size) + unit).clamp(64 - range, range - 16);
     let scale = T::Real::from_f64(ldexp(1.0, by));
@@ -95,7 +95,7 @@ pub(crate) fn rcond<T: Scalar>(probe: &dyn Probe<T>, norm: Norm) -> Result<f64> 
     }
 }
 
-/// A lower bound of ‖B‖₁ by a few products, [`bandsolve_kernel::estimate`].
+/// Estimate ‖B‖₁ from below by a few products, see [`bandsolve_kernel::estimate`].
 pub(crate) fn estimate_norm_1<T: Scalar>(n: usize, apply: impl FnMut(bool, &mut [T]) -> Result<()>) -> Result<f64> {
     estimate::norm_1([&mut allocate(n, T::ZERO)?, &mut allocate(n, T::ZERO)?], apply)
 }

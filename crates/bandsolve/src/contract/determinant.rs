@@ -1,13 +1,11 @@
-//! Determinants that neither over- nor underflow.
+//! Determinants that neither overflow nor underflow.
 
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::exact::{exponent, ldexp};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 
-/// A determinant,
-///
-/// $$ \det A = \mathtt{phase} \cdot e^{\mathtt{log\_abs}} $$
+/// A determinant as phase and logarithm: det A = `phase` · exp(`log_abs`).
 ///
 /// # Examples
 /// ```
@@ -23,14 +21,14 @@ use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Determinant<T> {
-    /// det A / |det A|: ±1, complex a number of modulus 1; 0 for a singular matrix.
+    /// det A / |det A|: ±1, or a number of modulus 1 if T is complex; 0 for a singular matrix.
     pub phase: T,
-    /// ln |det A|, −∞ for a singular matrix, 0 for n = 0.
+    /// ln |det A|; −∞ for a singular matrix, 0 for n = 0.
     pub log_abs: f64,
 }
 
 impl<T: Scalar> Determinant<T> {
-    /// That of a matrix without rows.
+    /// The determinant of a matrix without rows.
     pub const ONE: Self = Self { phase: T::ONE, log_abs: 0.0 };
 
     /// Whether the matrix is singular.
@@ -38,10 +36,10 @@ impl<T: Scalar> Determinant<T> {
         self.phase == T::ZERO
     }
 
-    /// The number itself; infinite or 0 where it leaves the range of the type.
+    /// The determinant as one number; infinity or 0 if it leaves the range of the type.
     pub fn value(&self) -> T {
         let _mode = Standard::enter();
-        // In two factors: a phase times infinity would have NaN for the part that is 0.
+        // Part by part, because 0 times infinity is NaN.
         let size = T::Real::from_f64(self.log_abs.exp());
         if T::COMPLEX && size == T::Real::INFINITY {
             let part = |v: T::Real| if v == T::Real::ZERO { v } else { v * size };
@@ -50,14 +48,14 @@ impl<T: Scalar> Determinant<T> {
         self.phase.scale(size)
     }
 
-    /// That of two matrices on one diagonal.
+    /// The product of two determinants, which is the determinant of the block diagonal matrix of both.
     pub fn times(&self, other: &Self) -> Self {
         let _mode = Standard::enter();
         Self { phase: self.phase * other.phase, log_abs: self.log_abs + other.log_abs }
     }
 }
 
-/// A product of many numbers: (re + i·im)·2^exponent with the larger part in [½, 1), or zero.
+/// A product of many numbers: (re + i·im)·2^exponent with the larger of |re| and |im| in [½, 1), or zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ScaledProduct {
     parts: [f64; 2],
@@ -68,7 +66,7 @@ impl ScaledProduct {
     pub const ONE: Self = Self { parts: [0.5, 0.0], exponent: 1 };
     pub const ZERO: Self = Self { parts: [0.0, 0.0], exponent: 0 };
 
-    /// det A where P·S·A = L·U: from 1/u_jj, the powers of two on the diagonal of S, and the number of exchanges in P.
+    /// Return det A of P·S·A = L·U from the numbers 1/u_jj, the powers of two on the diagonal of S, and the number of exchanges in P.
     pub fn of_factors<T: Scalar>(inverse: impl Iterator<Item = T>, scale: &[T::Real], exchanges: usize) -> Self {
         let mut product = Self::ONE;
         inverse.for_each(|v| product.multiply(v));
@@ -79,7 +77,7 @@ impl ScaledProduct {
     }
 
     pub fn multiply<T: Scalar>(&mut self, v: T) {
-        // Exact: the larger part of v comes to at most 2²⁴.
+        // Scaling by a power of two is exact.
         let (re, im) = (v.re().to_f64(), if T::COMPLEX { v.im().to_f64() } else { 0.0 });
         let by = exponent(re.abs().max(im.abs()));
         let [re, im] = [ldexp(re, -by), ldexp(im, -by)];
@@ -95,7 +93,7 @@ impl ScaledProduct {
         self.invert();
     }
 
-    /// Replaces the product by its reciprocal.
+    /// Replace the product by its reciprocal.
     pub fn invert(&mut self) {
         let [a, b] = self.parts;
         self.parts = if b == 0.0 {
@@ -131,7 +129,7 @@ impl ScaledProduct {
             return Determinant { phase: T::ZERO, log_abs: f64::NEG_INFINITY };
         }
         let phase = T::from_parts(T::Real::from_f64(re / modulus), T::Real::from_f64(im / modulus));
-        // Both terms are small where the determinant is near 1.
+        // Near 1, both terms of the logarithm must be small to keep its digits.
         let half = modulus < FRAC_1_SQRT_2;
         let (modulus, exponent) = if half { (2.0 * modulus, self.exponent - 1) } else { (modulus, self.exponent) };
         Determinant { phase, log_abs: modulus.ln() + exponent as f64 * LN_2 }

@@ -1,4 +1,4 @@
-//! Matrices as the accuracy contract needs them: their rows, and whether these are finite.
+//! The traits through which the accuracy contract reads matrices.
 
 use crate::contract::Op;
 use crate::contract::measure::{ROWS_TOGETHER, measure_rows, residual};
@@ -9,23 +9,23 @@ use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::fmt::Debug;
 
-/// The equations of one system, row by row: all that measuring an answer needs.
+/// The rows of op(A), from which residuals and backward errors are computed.
 pub trait Equations<T: Scalar>: Sync {
-    /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
+    /// Call `visit(j, a_ij)` for the entries of row `i`, once for each column.
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
-    /// About so many entries stand in a row.
+    /// Approximate number of entries per row.
     fn entries_in_row(&self) -> usize {
         3
     }
 
-    /// Whether the precise residual is about as cheap as the plain one, and rows so long that the rounding of a good solve
-    /// exceeds the half of what is accepted of the plain one: then it is not looked at.
+    /// Whether to skip the residual in working precision. This pays off if the precise one costs about as much, and rows are so long that
+    /// the rounding of a good solve exceeds half of the limit.
     fn prefers_precise(&self) -> bool {
         false
     }
 
-    /// The precise residual of the rows from `first_row` on, if there is a faster way to it than row by row; returns their
-    /// largest η.
+    /// Compute the precise residual of the rows from `first_row` on and return their largest η, if there is a faster way than row by
+    /// row.
     fn precise_residual(
         &self,
         _first_row: usize,
@@ -35,12 +35,12 @@ pub trait Equations<T: Scalar>: Sync {
         None
     }
 
-    /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
+    /// Whether [`accumulate`](Self::accumulate) may be called. It works for real numbers only.
     const BY_BLOCKS: bool = !T::COMPLEX;
-    /// For the rows i from `first_row` on: subtracts (A·x)_i from `r`, adds Σ|a_ij| to `sums`, which is zero. What
-    /// [`visit_row`](Self::visit_row) could do, but for many rows at a time.
+    /// For the rows i from `first_row` on, subtracts (A·x)ᵢ from `r` and adds Σ|aᵢⱼ| to `sums`, which is zero. This is faster for many
+    /// rows than [`visit_row`](Self::visit_row).
     fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]);
-    /// The same for some columns of X, n numbers each, and those of R, `rows` numbers each.
+    /// Call [`accumulate`](Self::accumulate) for columns of X, n numbers each, and of R, `rows` numbers each.
     fn accumulate_columns(
         &self,
         first_row: usize,
@@ -65,7 +65,7 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
             visit(i, b);
             visit(right, c);
         } else if left == i {
-            visit(i, b + (a + c)); // n = 1; the same rounding for the transpose
+            visit(i, b + (a + c)); // n = 1: this order gives the same rounding for the transpose
         } else {
             visit(i, b); // n = 2: off-diagonal and corner share a column
             visit(left, a + c);
@@ -85,7 +85,7 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
         if from == to {
             return;
         }
-        // The rows between, each with its three neighbours, in slices of one length.
+        // Slices of the same length let the compiler drop bounds checks and use SIMD.
         let m = to - from;
         let (r, sums) = (&mut r[from - first_row..][..m], &mut sums[from - first_row..][..m]);
         let (a, b, c) = (&self.sub[from - 1..][..m], &self.diag[from..][..m], &self.sup[from..][..m]);
@@ -97,7 +97,7 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     }
 }
 
-/// η of one right-hand side of A·x = d, measured in the working precision; what is above half of what is accepted, in twice that.
+/// η of one right-hand side of A·x = d. Rows above half of the limit are measured in twice the working precision.
 pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
     let equations = a.equations(Op::Plain, Simd::detect());
     if equations.prefers_precise() {
@@ -106,25 +106,25 @@ pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
     measure_rows::<T, _, true>(&equations, 0..x.len(), (d, x), &ScaledNorm::of(x), false)
 }
 
-/// The same of all rows but the first and the last, where ‖x‖∞ is `norm`.
+/// η of all rows except the first and the last, for ‖x‖∞ = `norm`. Rows above half of the limit are measured as in [`error_of`].
 pub fn inner_error_of<T: Scalar>(a: &Tridiagonal<'_, T>, (d, x): (&[T], &[T]), norm: f64) -> f64 {
     let (rows, end) = (a.equations(Op::Plain, Simd::detect()), x.len().saturating_sub(1));
     let norm = ScaledNorm::of(&[T::from_real(T::Real::from_f64(norm))]);
     measure_rows::<T, _, true>(&rows, 1..end.max(1), (d, x), &norm, false)
 }
 
-/// The residual d − A·x, formed in twice the working precision, and η measured with it.
+/// Write the residual d − A·x, computed in twice the working precision, and return η.
 pub fn residual_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T]), r: &mut [T]) -> f64 {
     residual(&a.equations(Op::Plain, Simd::detect()), (d, x), r, false)
 }
 
-/// A matrix as the accuracy contract needs it.
+/// A matrix whose solutions the accuracy contract can measure.
 pub trait Matrix<T: Scalar>: Debug + Send + Sync {
-    /// Kind and size.
+    /// The kind and the size of the matrix.
     fn shape(&self) -> Shape;
-    /// Rows of op(A), measured with these vectors.
+    /// The rows of op(A), read with the instruction set `simd`.
     fn equations(&self, op: Op, simd: Simd) -> impl Equations<T>;
-    /// First entry of the matrix that is not finite, as an error.
+    /// Return `Err(NotFinite)` for the first entry that is not finite.
     fn check_finite(&self) -> Result<()>;
 }
 

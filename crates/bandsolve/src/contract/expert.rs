@@ -1,12 +1,15 @@
 //! Expert solves: componentwise backward errors, forward error bounds, condition.
 //!
-//! With r = rhs − A·x the componentwise backward error of x, and a bound of its forward error, are
+//! With r = rhs − A·x and the true solution x_t, the componentwise backward error of x and the bound of its forward error are
 //!
-//! $$ \mathrm{berr} = \max_i \frac{|r|_i}{(|A||x| + |\mathrm{rhs}|)_i}, \qquad \frac{\|x - x_t\|_\infty}{\|x\|_\infty} \le \mathrm{ferr} = \frac{\bigl\| |A^{-1}| \bigl(|r| + n_z\,\varepsilon\,(|A||x| + |\mathrm{rhs}|)\bigr) \bigr\|_\infty}{\|x\|_\infty} $$
+//! ```text
+//! berr = maxᵢ |r|ᵢ / (|A| |x| + |rhs|)ᵢ
+//! ferr = ‖ |A⁻¹| (|r| + n_z ε (|A| |x| + |rhs|)) ‖∞ / ‖x‖∞ ≥ ‖x − x_t‖∞ / ‖x‖∞
+//! ```
 //!
-//! with n_z one more than the entries of a row. The norm is that of A⁻¹·W, W diagonal, and is estimated with a few solves.
-//! These, and those that refine, are of the sequential pivoted method: methods that cut a system into parts lose what is
-//! small beside the largest unknown, and with it, where columns are of very different sizes, the bound.
+//! where n_z is the number of entries of the row plus one. The norm in ferr is that of A⁻¹·W with a diagonal W. A few solves estimate
+//! it. These solves and the refinement use the sequential pivoted method. Methods with partitions are less accurate for unknowns that
+//! are small compared with the largest one. If the columns have very different sizes, their bound would be wrong.
 //!
 //! Source: Arioli, Demmel, Duff, SIAM J. Matrix Anal. 10 (1989) 165; LAPACK Users' Guide, section 4.4. A, b, x → A, rhs, x.
 
@@ -22,7 +25,7 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
 
-/// What an expert solve found out, per right-hand side and about the matrix.
+/// Error bounds of each right-hand side, and the condition and scaling of the matrix.
 ///
 /// # Examples
 /// ```
@@ -37,33 +40,37 @@ use smallvec::SmallVec;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ExpertReport {
-    /// Of the solve before the refinement here.
+    /// The report of the solve before the componentwise refinement.
     pub report: Report,
-    /// Componentwise backward errors (LAPACK: `BERR`): the smallest relative change of single entries of A and rhs that
-    /// makes x exact. 0/0 counts as 0; unknowns below the smallest normal number count as that in the denominator, as no
-    /// arithmetic can tell them better.
+    /// Componentwise backward error of each right-hand side (LAPACK: `BERR`).
+    ///
+    /// It is the smallest relative change of the entries of A and rhs for which x is exact: maxᵢ |r|ᵢ / (|A| |x| + |rhs|)ᵢ with
+    /// r = rhs − A·x. 0/0 counts as 0. In the denominator, unknowns count as the smallest normal number at least.
     pub componentwise_errors: SmallVec<[f64; 4]>,
-    /// Bounds of ‖x − x_t‖∞ / ‖x‖∞ (LAPACK: `FERR`), x_t being the true solution; infinite if the matrix is so close to a
-    /// singular one that nothing can be said.
+    /// Bound of ‖x − x_t‖∞ / ‖x‖∞ for each right-hand side (LAPACK: `FERR`), where x_t is the true solution.
+    ///
+    /// The bound is infinite if the matrix is so close to a singular one that there is no bound.
     pub forward_errors: SmallVec<[f64; 4]>,
-    /// Most steps of componentwise refinement that a right-hand side took.
+    /// Maximum number of steps of componentwise refinement over the right-hand sides.
     pub refinement_steps: usize,
-    /// Reciprocal condition, in the 1-norm for A and the ∞-norm for Aᵀ and Aᴴ, so that it goes with op(A) in the 1-norm.
+    /// Estimate of the reciprocal condition of op(A) in the 1-norm.
     pub rcond: f64,
-    /// Whether `rcond` is below ε: x may have no correct digit.
+    /// Whether `rcond` is below ε. x may then have no correct digit.
     pub singular_to_working_precision: bool,
-    /// Largest entry of the row where that is smallest, relative to the largest of all (LAPACK: `ROWCND`): how badly rows
-    /// are scaled.
+    /// Ratio of the smallest to the largest row, each measured by its largest entry (LAPACK: `ROWCND`).
+    ///
+    /// A small ratio means that the rows are badly scaled.
     pub row_ratio: f64,
-    /// Whether the method multiplies rows by powers of two that bring their largest entries to one size: an equilibration
-    /// without rounding, done in every solve and never seen from outside (LAPACK: `EQUED = 'R'`). Columns are not scaled.
+    /// Whether the method scales rows by powers of two so that their largest entries have similar sizes (LAPACK: `EQUED = 'R'`).
+    ///
+    /// This equilibration has no rounding error and does not change the arrays of the caller. Columns are not scaled.
     pub rows_scaled: bool,
 }
 
-/// Most refinement steps.
+/// Maximum number of refinement steps.
 const MAX_STEPS: usize = 5;
 
-/// Solves op(A)·x = rhs and bounds the errors.
+/// Solve op(A)·x = rhs and bound the errors.
 pub(crate) fn solve<T: Scalar>(probe: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut [T]) -> Result<ExpertReport> {
     let (n, n_rhs) = (probe.shape().rows(), probe.shape().n_rhs("rhs", rhs.len())?);
     check_len("x", rhs.len(), x.len())?;
@@ -84,7 +91,7 @@ pub(crate) fn solve<T: Scalar>(probe: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut 
     let (residual, spare) = (allocate(n, T::ZERO)?, allocate(n, T::ZERO)?);
     let mut refiner = Refiner { probe, op, memory, residual, spare };
     for (rhs, x) in rhs.chunks_exact(n.max(1)).zip(x.chunks_exact_mut(n.max(1))) {
-        let (error, steps) = refiner.settle(rhs, x)?;
+        let (error, steps) = refiner.refine_or_solve_again(rhs, x)?;
         expert.componentwise_errors.push(error);
         expert.refinement_steps = expert.refinement_steps.max(steps);
         expert.forward_errors.push(refiner.forward_error(rhs, x)?);
@@ -92,7 +99,7 @@ pub(crate) fn solve<T: Scalar>(probe: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut 
     Ok(expert)
 }
 
-/// Largest entry of the row where that is smallest, relative to the largest of all.
+/// Ratio of the smallest to the largest row, each measured by its largest entry.
 fn row_ratio<T: Scalar>(probe: &dyn Probe<T>, op: Op) -> f64 {
     let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
     for i in 0..probe.shape().rows() {
@@ -103,7 +110,7 @@ fn row_ratio<T: Scalar>(probe: &dyn Probe<T>, op: Op) -> f64 {
     if smallest <= largest { smallest / largest } else { 1.0 }
 }
 
-/// Componentwise refinement of one right-hand side after the other, by the method of `probe`.
+/// Componentwise refinement, one right-hand side at a time, by the method of `probe`.
 struct Refiner<'a, T: Scalar> {
     probe: &'a dyn Probe<T>,
     op: Op,
@@ -113,13 +120,13 @@ struct Refiner<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Refiner<'_, T> {
-    /// Improves x, or the answer of the method here where x is beyond repair; returns its berr and the steps.
-    fn settle(&mut self, rhs: &[T], x: &mut [T]) -> Result<(f64, usize)> {
+    /// Refine x. If refinement does not suffice, solve again and refine this x. Returns berr of the better x, and the number of steps.
+    fn refine_or_solve_again(&mut self, rhs: &[T], x: &mut [T]) -> Result<(f64, usize)> {
         let (error, steps) = self.refine(rhs, x);
         if error <= good::<T>() {
             return Ok((error, steps));
         }
-        // A component may be so far off that every step takes ε off it and no more.
+        // If an unknown is far too large, each step only reduces its error to about ε times its size.
         let mut anew = allocate(x.len(), T::ZERO)?;
         anew.copy_from_slice(rhs);
         if self.probe.solve_roughly(self.op, &mut anew, PodStack::new(&mut self.memory)).is_err() {
@@ -133,7 +140,7 @@ impl<T: Scalar> Refiner<'_, T> {
         Ok((other, steps + more))
     }
 
-    /// Improves x while berr exceeds ε and is halved by every step; returns it and the steps.
+    /// Refine x while berr exceeds ε and each step halves it. Returns berr and the number of steps.
     fn refine(&mut self, rhs: &[T], x: &mut [T]) -> (f64, usize) {
         let mut best = self.measure(rhs, x);
         let mut steps = 0;
@@ -159,7 +166,7 @@ impl<T: Scalar> Refiner<'_, T> {
         (best, steps)
     }
 
-    /// berr of x; its residual is left in `residual`.
+    /// Return berr of x and write the residual to `residual`.
     fn measure(&mut self, rhs: &[T], x: &[T]) -> f64 {
         let mut worst: f64 = 0.0;
         for (i, r) in self.residual.iter_mut().enumerate() {
@@ -170,7 +177,7 @@ impl<T: Scalar> Refiner<'_, T> {
         worst
     }
 
-    /// ferr of x.
+    /// Return ferr of x.
     fn forward_error(&mut self, rhs: &[T], x: &[T]) -> Result<f64> {
         let epsilon = T::Real::EPSILON.to_f64();
         let size = x.iter().fold(0.0f64, |size, v| size.max(v.re().to_f64().abs()).max(v.im().to_f64().abs()));
@@ -181,13 +188,13 @@ impl<T: Scalar> Refiner<'_, T> {
             (row.residual_modulus() / epsilon + row.terms as f64 * row.size, row.exponent - unit)
         };
         let weights = collected((0..x.len()).map(weight))?;
-        // Down by so much that none overflows.
+        // The shift by which no weight overflows.
         let range = exponent(T::Real::MAX.to_f64()) - 16;
         let shift = weights.iter().map(|(w, e)| exponent(*w) + e - range).fold(0, i32::max);
         let scaled = weights.into_iter().map(|(w, e)| T::Real::from_f64(ldexp(w, (e - shift).max(-2000))));
         let weights = collected(scaled)?;
         let norm = match self.norm_of_inverse(&weights) {
-            // The solve did without the pivot that the method behind it does not find.
+            // The chosen method solved although the pivoted method finds no pivot.
             Err(Error::Singular { .. }) => return Ok(f64::INFINITY),
             found => found?,
         };
@@ -197,7 +204,7 @@ impl<T: Scalar> Refiner<'_, T> {
         Ok(if norm == 0.0 { 0.0 } else { ldexp(norm * epsilon / modulus, shift) })
     }
 
-    /// ‖op(A)⁻¹·W‖∞ = ‖W·op(A)⁻ᴴ‖₁, W = diag(`weights`). (Moduli, and so the norm, are the same for Aᵀ and Aᴴ.)
+    /// Estimate ‖op(A)⁻¹·W‖∞ = ‖W·op(A)⁻ᴴ‖₁ with W = diag(`weights`). Aᵀ and Aᴴ have the same norm.
     fn norm_of_inverse(&mut self, weights: &[T::Real]) -> Result<f64> {
         let (own, adjoint) =
             if self.op == Op::Plain { (Op::Plain, Op::ConjTranspose) } else { (Op::ConjTranspose, Op::Plain) };

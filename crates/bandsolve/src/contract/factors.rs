@@ -1,7 +1,7 @@
-//! Factors of one matrix under the accuracy contract: what every method promises stands here, once.
+//! Factors of one matrix under the accuracy contract, which all methods share.
 //!
-//! A method says how op(A)·x = rhs is solved unchecked ([`Solver`]); here answers are measured, refined, solved again by the
-//! sequential pivoted method where that is not enough, and reported.
+//! A method solves op(A)·x = rhs unchecked ([`Solver`]). [`Factors`] measures x, refines it, falls back to the sequential pivoted method
+//! if refinement does not suffice, and writes the report.
 
 use crate::contract::determinant::{Determinant, ScaledProduct};
 use crate::contract::equations::{Equations, Matrix};
@@ -23,14 +23,14 @@ use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// A method's own factors of a matrix of type `A`: what one method implements. All else is in [`Factors`].
+/// The factors of one method for matrices of type `A`.
 pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
-    /// Systems of fewer unknowns are solved by the sequential pivoted method.
+    /// Smallest number of unknowns for this method. Smaller systems are solved by the sequential pivoted method.
     fn smallest(&self) -> usize {
         0
     }
 
-    /// Makes what solves with A, or Aᵀ, need beside what was made with the factors.
+    /// Compute data for solves with A or Aᵀ that the factorisation did not compute.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -41,20 +41,20 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
     /// Scratch of [`solve`](Self::solve).
     fn scratch(&self, a: &A, n_rhs: usize) -> StackReq;
 
-    /// Replaces right-hand sides, columns of length n, by solutions with A, or Aᵀ, unchecked.
+    /// Replace right-hand sides, columns of length n, by unchecked solutions with A or Aᵀ.
     fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack);
 
-    /// Whether an exactly zero pivot was met: then solutions are not worth looking at. In which row, [`Facts`] may say.
+    /// Whether a pivot was exactly zero, so that solutions are useless. [`Facts`] may name the row.
     fn is_singular(&self, _transposed: bool) -> bool {
         false
     }
 
-    /// det A, if the factors tell it as reliably as pivoted ones.
+    /// Return det A if the factors give it as reliably as pivoted ones.
     fn product(&self, _a: &A) -> Option<ScaledProduct> {
         None
     }
 
-    /// Other factors for solves with op(A), a transpose, where refinement and [`Fallback`] do not help: those of op(A) itself.
+    /// Factors of op(A) itself, for a transpose where refinement fails and there is no [`Fallback`].
     fn factor_transposed(&self, _factors: &Factors<T, A>, _op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
         None
     }
@@ -65,10 +65,10 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         self.scratch(&factors.a, n_rhs).or(refinement.and(self.scratch(&factors.a, 1)))
     }
 
-    /// Solves all columns under the contract. Methods that measure while they write x have their own way.
+    /// Solve all columns under the contract. Methods that measure η while they write x override this function.
     ///
     /// # Errors
-    /// What concerns all columns; of single ones they go to [`Outcome::failures`].
+    /// Errors of the whole solve. Errors of single columns go to [`Outcome::failures`].
     fn solve_all(
         &self,
         factors: &Factors<T, A>,
@@ -79,8 +79,8 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         factors.solve_columns(op, system, outcome)
     }
 
-    /// Whether [`solve_all`](Self::solve_all) looks for x that is so large that the matrix must be singular to working precision, as
-    /// [`Factors::attention`] does.
+    /// Whether [`solve_all`](Self::solve_all) itself checks for an x so large that the matrix must be singular to working precision, like
+    /// [`Factors::attention`].
     fn looks_at_size(&self) -> bool {
         false
     }
@@ -95,20 +95,20 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
     }
 }
 
-/// Right-hand sides and the place of the solutions.
+/// The arrays of right-hand sides and solutions.
 pub(crate) type RhsAndSolution<'a, T> = (&'a [T], &'a mut [T]);
 
-/// What becomes of a solve, and its memory.
+/// The report and the errors that a solve writes, and its scratch memory.
 pub(crate) struct Outcome<'a> {
     pub report: &'a mut Report,
     pub failures: &'a mut Failures,
     pub stack: &'a mut PodStack,
 }
 
-/// A method as a function: factors of a matrix, as decided.
+/// A function that factors a matrix by one method.
 pub(crate) type FactorBy<T, A> = fn(&Decision, Arc<A>) -> Result<Factors<T, A>>;
 
-/// The sequential pivoted method for answers that stay above 8ε, factored when it is first asked.
+/// The sequential pivoted method, for x whose backward error stays above 8ε. It factors the matrix when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Fallback<T: Scalar, A: Matrix<T>> {
     decision: Decision,
@@ -126,12 +126,12 @@ pub(crate) struct Factors<T: Scalar, A: Matrix<T>> {
 }
 
 impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
-    /// Of a method that answers for itself: what is measured above 64ε is an error.
+    /// Factors without a fallback: a backward error above 64ε is an error.
     pub fn new(a: Arc<A>, facts: Facts, own: impl Solver<T, A> + 'static) -> Self {
         Self { a, facts, own: Box::new(own), fallback: None }
     }
 
-    /// With other factors for answers that are not good: those that `factor` makes with scaled partial pivoting.
+    /// Add a fallback: the factors that `factor` computes with scaled partial pivoting.
     pub fn or_else(self, decision: &Decision, factor: FactorBy<T, A>) -> Self {
         let fallback = Fallback { decision: decision.with_best_pivots(), factor, made: Lazy::new() };
         Self { fallback: Some(fallback), ..self }
@@ -142,33 +142,34 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         &self.a
     }
 
-    /// What the plan said and the factorisation found.
+    /// The facts of the plan and of the factorisation.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Whether elimination met an exactly zero pivot.
+    /// Whether a pivot was exactly zero.
     pub fn is_singular(&self, op: Op) -> bool {
         self.facts.singular.is_some() || self.own.is_singular(op != Op::Plain)
     }
 
-    /// The sequential pivoted method; `None` if this is it.
+    /// The sequential pivoted method; `None` if `self` is this method.
     pub fn fallback(&self) -> Option<Result<&Self>> {
         let fallback = self.fallback.as_ref()?;
         let make = || (fallback.factor)(&fallback.decision, self.a.clone()).map(Box::new);
         Some(fallback.made.get(make).map(|made| &**made))
     }
 
-    /// Replaces right-hand sides by solutions of op(A)·x = rhs, unchecked.
+    /// Replace right-hand sides by unchecked solutions of op(A)·x = rhs.
     pub fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
         around_transpose(op, x, |x| self.own.solve(&self.a, op != Op::Plain, x, stack));
     }
 
-    /// Solves all columns together and measures them afterwards: η of each, refined while η > 8ε. What is still above is solved
-    /// again by the [`fallback`](Self::fallback); if there is none, η ≤ 64ε is accepted.
+    /// Solve all columns together, then measure η of each column and refine while η > 8ε.
+    ///
+    /// Columns with a larger η are solved again by the [`fallback`](Self::fallback). If there is none, η ≤ 64ε is accepted.
     ///
     /// # Cost
-    /// Beside the solve one pass over the matrix, rhs and x to measure η; a refinement step is two passes and a solve.
+    /// The solve, and one pass over the matrix, rhs and x to measure η. A refinement step costs two passes and a solve.
     fn solve_columns(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, outcome: &mut Outcome<'_>) -> Result<()> {
         x.copy_from_slice(rhs);
         self.solve_unchecked(op, x, outcome.stack);
@@ -179,23 +180,23 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         let together = !equations.prefers_precise() && !self.is_singular(op);
         let groups = rhs.chunks(RHS_TOGETHER * n).zip(x.chunks_mut(RHS_TOGETHER * n));
         for (g, (rhs, x)) in groups.enumerate() {
-            // Many columns are measured while a part of the matrix is in cache; most need nothing more.
+            // Several columns are measured while a part of the matrix is in cache. Most of them need no refinement.
             let several = together && x.len() > n;
             let measured = several.then(|| measure_together(&equations, n, (rhs, x), self.facts.parallel));
             for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
                 let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>());
                 let column = g * RHS_TOGETHER + k;
-                let settled = match accepted {
+                let result = match accepted {
                     Some(eta) => Ok(eta),
                     None => self.settle(op, (rhs, column * n), x, (outcome.report, outcome.stack)),
                 };
-                outcome.take(column, settled);
+                outcome.take(column, result);
             }
         }
         Ok(())
     }
 
-    /// Solves columns again without verification, by the fallback, which says whether the matrix is singular.
+    /// Solve columns again by the fallback, without verification. The fallback shows whether the matrix is singular.
     pub fn solve_again(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, report: &mut Report) -> Result<()> {
         match (self.fallback(), self.facts.singular) {
             (Some(spare), _) => {
@@ -207,7 +208,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         }
     }
 
-    /// Solves one column, which begins at `offset` of the caller's array, by the method `spare`; returns its backward error.
+    /// Solve one column, which begins at `offset` of the caller's array, by the method `spare`. Returns its backward error.
     fn solve_column_by(
         spare: &dyn Probe<T>,
         op: Op,
@@ -224,12 +225,12 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         Ok(found.backward_error)
     }
 
-    /// Solves one column by the fallback of a method that has one.
+    /// Solve one column by the fallback, which must exist.
     pub fn fall_back(&self, op: Op, rhs: (&[T], usize), x: &mut [T], report: &mut Report) -> Result<f64> {
         Self::solve_column_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x, report)
     }
 
-    /// Improves one column, which begins at `offset` of the caller's array, until it may be handed out; returns its η.
+    /// Refine one column, which begins at `offset` of the caller's array, or solve it again, until it satisfies the contract. Returns η.
     pub fn settle(
         &self,
         op: Op,
@@ -246,7 +247,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         if !singular && found.0 <= good::<T>() {
             return Ok(found.0);
         }
-        // Only now, since it may have to be made.
+        // The fallback comes last, because it may have to factor the matrix first.
         if self.fallback.is_some() {
             return self.fall_back(op, (rhs, offset), x, report);
         }
@@ -259,7 +260,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         }
     }
 
-    /// `Ok` if an answer with backward error η may be handed out, else why not.
+    /// `Ok` if x with this backward error satisfies the contract, otherwise the error to return.
     fn diagnose(&self, (backward_error, refinement_steps): (f64, usize), rhs: &[T], offset: usize) -> Result<()> {
         let singular = self.facts.singular;
         if singular.is_none() && backward_error <= TOLERABLE * T::Real::EPSILON.to_f64() {
@@ -270,10 +271,10 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         Err(singular.map_or(Error::NotConverged { backward_error, refinement_steps }, |row| Error::Singular { row }))
     }
 
-    /// Measures x and improves it while η > 8ε; returns the final η and the number of steps.
+    /// Measure x and refine it while η > 8ε. Returns the final η and the number of steps.
     ///
-    /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
-    /// factors are good to a digit or two.
+    /// The residual is computed in twice the working precision. A step therefore reduces η to a few ε if the factors have one or two
+    /// correct digits.
     fn refine(&self, op: Op, d: &[T], x: &mut [T], stack: &mut PodStack) -> (f64, usize) {
         let (good, equations, parallel) = (good::<T>(), self.a.equations(op, self.facts.simd), self.facts.parallel);
         let precise = equations.prefers_precise();
@@ -300,11 +301,12 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         (best, steps)
     }
 
-    /// What is to be said of x, columns whose moduli are `at_most` (infinite: not known), where one of them is so large that the matrix
-    /// must be singular to working precision ([`rcond_from_size`]).
+    /// A warning if a column of x is so large that the matrix must be singular to working precision ([`rcond_from_size`]).
+    ///
+    /// `at_most` is a bound of ‖x‖∞, infinite if none is known.
     ///
     /// # Cost
-    /// A pass over x, unless `at_most` is known; the rows up to the first that shows that x is not so large, mostly one.
+    /// A pass over x unless `at_most` is known, and the rows up to the first that shows that x is not too large, mostly one row.
     pub fn attention(&self, op: Op, (rhs, x): (&[T], &[T]), (eta, at_most): (f64, f64)) -> Option<Arc<str>> {
         let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
         let size = |v: T| Scalar::abs(v).to_f64();
@@ -322,7 +324,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
-    /// Solves a system that is too small for the method.
+    /// Solve a system that is too small for the method by the fallback.
     fn solve_tiny(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>) -> Result<Report> {
         let found = solve_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x)?;
         let fallback = found.backward_error > good::<T>();
@@ -331,7 +333,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
 }
 
 impl Outcome<'_> {
-    /// Notes η of a column, or why it was not solved.
+    /// Record η or the error of a column.
     pub fn take(&mut self, column: usize, settled: Result<f64>) {
         match settled {
             Ok(eta) => self.report.push(eta),
@@ -340,13 +342,13 @@ impl Outcome<'_> {
     }
 }
 
-/// Solves columns by other factors, in memory of its own.
+/// Solve columns by other factors, in newly allocated scratch memory.
 fn solve_by<T: Scalar>(spare: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut [T]) -> Result<Report> {
     let mut memory = buffer(spare.solve_scratch(spare.shape().n_rhs("rhs", rhs.len())?))?;
     spare.solve_into_with(op, rhs, x, PodStack::new(&mut memory))
 }
 
-/// Runs a solve with A or Aᵀ for `op`: Aᴴ·x = rhs is Aᵀ·conj(x) = conj(rhs).
+/// Run a solve with A or Aᵀ for `op`. For Aᴴ, solve Aᵀ·conj(x) = conj(rhs).
 fn around_transpose<T: Scalar>(op: Op, x: &mut [T], solve: impl FnOnce(&mut [T])) {
     let conj = T::COMPLEX && op == Op::ConjTranspose;
     if conj {
@@ -408,7 +410,7 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
 
     fn known_determinant(&self) -> Result<Determinant<T>> {
         self.a.check_finite()?;
-        // Without the best pivots a zero proves nothing.
+        // Without scaled partial pivoting, a zero pivot does not prove that A is singular.
         let unproven = self.facts.singular.filter(|_| !self.facts.exchanges);
         let known = match (self.facts.singular, unproven) {
             (_, Some(_)) => None,

@@ -1,4 +1,4 @@
-//! What can be asked of factors beside solving: condition, determinant, error bounds.
+//! Condition, determinant and error bounds of a factored matrix.
 
 use crate::contract::condition::Norm;
 use crate::contract::determinant::Determinant;
@@ -11,11 +11,11 @@ use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use dyn_stack::PodStack;
 
-/// Condition, determinant and expert solves, for the factors of every method.
+/// Condition, determinant and expert solves, for the factors of all methods.
 ///
-/// Nothing here is part of a plain solve: each function does its own work when it is called, and allocates.
+/// A plain solve computes none of these. Each function allocates memory and does its own work in each call.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::prelude::*;
 /// let a = Tridiagonal::new(&[-1.0; 4], &[2.0; 5], &[-1.0; 4])?;
@@ -29,11 +29,11 @@ use dyn_stack::PodStack;
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub trait Inspect<T: Scalar>: Factor<T> {
-    /// The factors as all below sees them.
+    /// The factors without the types of matrix and method.
     #[doc(hidden)]
     fn probe(&self) -> &dyn Probe<T>;
 
-    /// ‖A‖ in this norm; NaN if an entry is, infinite where the sum exceeds `f64`.
+    /// Return ‖A‖ in the norm `norm`; NaN if an entry is NaN, infinity if the norm exceeds the range of `f64`.
     ///
     /// # Cost
     /// One pass over the matrix.
@@ -42,21 +42,21 @@ pub trait Inspect<T: Scalar>: Factor<T> {
         condition::norm(self.probe(), norm)
     }
 
-    /// The reciprocal condition, estimated:
+    /// Estimate the reciprocal condition rcond = 1 / (‖A‖ ‖A⁻¹‖) in the norm `norm`.
     ///
-    /// $$ \mathrm{rcond} = \frac{1}{\|A\|\,\|A^{-1}\|} $$
+    /// The estimate is between 0 and 1. It is 0 for a singular matrix, and 1 for n = 0. It is never smaller than the true rcond, up to
+    /// the rounding of the solves, and rarely more than three times larger. If the estimate is below ε, the matrix is singular to
+    /// working precision, and the digits of the estimate mean nothing.
     ///
-    /// Between 0 and 1: 0 for a singular matrix, 1 for n = 0; below ε the matrix is singular to working precision, and the
-    /// number says no more than that. Never smaller than the truth (up to the rounding of the solves) and rarely more than
-    /// three times larger. A batch counts as one matrix with the systems on its diagonal.
+    /// A batch counts as one matrix with the systems on its diagonal.
     ///
     /// # Cost
-    /// Four or five solves with the same factors, at most eleven; two passes over the matrix. The solves are not verified
-    /// where the factors come from pivoted elimination.
+    /// Four or five solves with the same factors, at most eleven, and two passes over the matrix. The solves are not verified if the
+    /// factors come from pivoted elimination.
     ///
     /// # Errors
-    /// [`Error::NotFinite`](crate::Error::NotFinite), [`Error::OutOfMemory`](crate::Error::OutOfMemory). An answer that
-    /// misses the accuracy contract is no error here: it tells the size of the inverse.
+    /// [`Error::NotFinite`](crate::Error::NotFinite) or [`Error::OutOfMemory`](crate::Error::OutOfMemory). An inaccurate solve is no
+    /// error here, because it still shows the size of the inverse.
     ///
     /// # Source
     /// Higham, ACM TOMS 14 (1988) 381, algorithm 4.1; `docs/math/condition.md`.
@@ -65,18 +65,21 @@ pub trait Inspect<T: Scalar>: Factor<T> {
         condition::rcond(self.probe(), norm)
     }
 
-    /// det A as phase and logarithm, which neither over- nor underflow.
+    /// Return det A as phase and logarithm, which neither overflow nor underflow.
     ///
-    /// From the factors of the method if they are those of a stable elimination, else from a pivoted factorisation made
-    /// for it and kept. Exact under row scaling by powers of two. Of a batch: the product over its systems.
+    /// The determinant comes from the factors of the method if its elimination is stable, otherwise from a pivoted factorisation that
+    /// is computed once and kept. Scaling rows by powers of two adds no rounding error. For a batch, the result is the product over its
+    /// systems.
     ///
     /// # Cost
-    /// Two passes, over the matrix and its pivots; at most one sequential factorisation.
+    /// A pass over the matrix and one over its pivots, and at most one sequential factorisation.
     ///
     /// # Errors
-    /// `NotFinite`, `OutOfMemory`; [`Error::Singular`](crate::Error::Singular) only where rows were not to be exchanged, or
-    /// pivots were taken for noise: then a zero pivot proves nothing; [`Error::NotConverged`](crate::Error::NotConverged)
-    /// where pivots leave the range of the type, which takes entries of one row that are that far apart.
+    /// - [`Error::NotFinite`](crate::Error::NotFinite) or [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// - [`Error::Singular`](crate::Error::Singular) if a pivot is zero but the plan allows no row exchanges or has a noise threshold.
+    ///   A zero pivot then does not prove that det A = 0.
+    /// - [`Error::NotConverged`](crate::Error::NotConverged) if pivots leave the range of the type. This happens only if entries of one
+    ///   row differ by that much.
     ///
     /// # Source
     /// `docs/math/condition.md`.
@@ -85,58 +88,62 @@ pub trait Inspect<T: Scalar>: Factor<T> {
         self.probe().known_determinant()
     }
 
-    /// Whether pivoted elimination met an exactly zero pivot. That a matrix is nearly singular, [`rcond`](Self::rcond)
-    /// says.
+    /// Whether pivoted elimination meets a pivot that is exactly zero.
+    ///
+    /// A nearly singular matrix has a small [`rcond`](Self::rcond).
     ///
     /// # Errors
-    /// As [`determinant`](Self::determinant), from which it is read.
+    /// Those of [`determinant`](Self::determinant).
     fn is_singular(&self) -> Result<bool> {
         Ok(self.determinant()?.is_zero())
     }
 
-    /// Solves op(A)·x = rhs, refines until every component of the residual is as small as it can be, and bounds the errors.
+    /// Solve op(A)·x = rhs, refine each component of x, and bound the errors, like the `…svx` drivers of LAPACK.
     ///
     /// # Shapes
     /// `rhs`, `x`: n × n_rhs, column-major.
     ///
     /// # Cost
-    /// A solve; for each right-hand side one solve and two passes over the matrix a refinement step, then about five solves,
-    /// all by the sequential pivoted method, whose factors are made for it and kept; for all of them
-    /// [`rcond`](Self::rcond).
+    /// - One solve and one [`rcond`](Self::rcond) in total.
+    /// - For each right-hand side and refinement step, one solve and two passes over the matrix.
+    /// - For each right-hand side, about five solves for the error bound.
+    ///
+    /// Refinement and error bounds use the sequential pivoted method, whose factors are computed once and kept.
     ///
     /// # Errors
-    /// Those of every solve.
+    /// Those of [`Factor`].
     ///
     /// # Source
-    /// What LAPACK's `…svx` drivers report; `docs/math/condition.md`.
+    /// `docs/math/condition.md`.
     fn solve_expert(&self, op: Op, rhs: &[T], x: &mut [T]) -> Result<ExpertReport> {
         let _mode = Standard::enter();
         expert::solve(self.probe(), op, rhs, x)
     }
 }
 
-/// A factored matrix as [`Inspect`] needs it, without the types of matrix and method.
+/// A factored matrix for [`Inspect`], without the types of matrix and method.
 pub trait Probe<T: Scalar>: Factor<T> {
-    /// Calls `visit(j, a_ij)` for the entries of row `i` of op(A), each column once.
+    /// Call `visit(j, a_ij)` for the entries of row `i` of op(A), once for each column.
     fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T));
 
-    /// First entry of the matrix that is not finite, as an error.
+    /// Return `Err(NotFinite)` for the first entry of the matrix that is not finite.
     fn check_finite(&self) -> Result<()>;
 
-    /// Replaces x by op(A)⁻¹·x, as well as may be: verified only if the method needs it, and whatever comes of that. The
-    /// stack holds [`solve_in_place_scratch`](Factor::solve_in_place_scratch) of one column.
+    /// Replace x by op(A)⁻¹·x, verified only if the method needs it. An inaccurate x is no error.
+    ///
+    /// The stack must hold [`solve_in_place_scratch`](Factor::solve_in_place_scratch) of one column.
     ///
     /// # Errors
-    /// `Singular`, `OutOfMemory`, `NotFinite`.
+    /// `Singular`, `OutOfMemory` or `NotFinite`.
     fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()>;
 
-    /// det A from pivoted factors.
+    /// Return det A from pivoted factors.
     fn known_determinant(&self) -> Result<Determinant<T>>;
 
-    /// Whether rows are multiplied by powers of two before they are eliminated.
+    /// Whether elimination first multiplies the rows by powers of two.
     fn scales_rows(&self) -> bool;
 
-    /// The sequential pivoted method; `None` if this is it, or if there is none for the whole matrix.
+    /// The sequential pivoted method; `None` if `self` is this method, or if there is none for the whole matrix.
     fn sequential(&self) -> Option<Result<&dyn Probe<T>>> {
         None
     }
@@ -147,7 +154,7 @@ pub trait Probe<T: Scalar>: Factor<T> {
     }
 }
 
-/// An answer that missed the accuracy contract still tells the size of the inverse.
+/// Accept an inaccurate x: it still shows the size of the inverse.
 pub(crate) fn solved_roughly(solved: Result<Report>) -> Result<()> {
     match solved {
         Ok(_) | Err(Error::NotConverged { .. }) => Ok(()),

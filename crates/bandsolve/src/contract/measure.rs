@@ -1,4 +1,4 @@
-//! Measuring answers: row-wise and componentwise backward errors, residuals in twice the working precision.
+//! Row-wise and componentwise backward errors, and residuals in twice the working precision.
 
 use crate::contract::Op;
 use crate::contract::equations::Equations;
@@ -14,33 +14,35 @@ use smallvec::SmallVec;
 
 /// The row-wise backward error η of one right-hand side of a tridiagonal system.
 ///
-/// Measured in the working precision, whose rounding perturbs η by at most 2ε. Free of overflow and underflow for all
-/// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0, and ‖x‖∞ as the smallest normal number at least.
+/// η is measured in the working precision, whose rounding changes η by at most 2ε. It does not overflow or underflow for finite inputs,
+/// and is NaN if x or an entry is not finite. 0/0 counts as 0, and ‖x‖∞ as the smallest normal number at least.
 ///
 /// # Cost
-/// One pass over the three diagonals, rhs and x; if `parallel`, on all threads from n = 10⁵. The result is the same.
+/// One pass over the three diagonals, rhs and x. If `parallel`, all threads work from n = 10⁵ on, with the same result.
 pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]), parallel: bool) -> f64 {
     measure(&rows, rhs, x, parallel)
 }
 
-/// Entries from which η is measured in parallel, and those that one task takes.
+/// Number of matrix entries from which η is measured in parallel, and number of entries per task.
 const PARALLEL_FROM: usize = 300_000;
 const PARALLEL_TASK: usize = 1 << 14;
-/// Rows that are measured together.
+/// Number of rows that are measured together.
 const CHUNK: usize = 512;
 
-/// Chunks of so many numbers that one task takes, of `len` numbers with so many `entries` of the matrix each; 0: no tasks.
+/// Number of chunks of `chunk` rows per task, for `len` rows with `entries` matrix entries each; 0 to work on one thread.
 fn task(len: usize, entries: usize, chunk: usize, parallel: bool) -> usize {
     if parallel && len.saturating_mul(entries) >= PARALLEL_FROM { PARALLEL_TASK.div_ceil(entries * chunk) } else { 0 }
 }
 
-/// η of any system.
+/// The row-wise backward error η of one right-hand side of any system.
 pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
     measure_rows::<T, E, false>(equations, 0..x.len(), (d, x), &ScaledNorm::of(x), parallel)
 }
 
-/// The largest error of some rows, where ‖x‖∞ is `norm`. If `TWICE`, rows whose error is above half of what is accepted are measured again,
-/// in twice the working precision: what they say then is not rounding.
+/// The largest error of some rows, for ‖x‖∞ = `norm`.
+///
+/// If `TWICE`, rows whose error exceeds half of the limit are measured again in twice the working precision, so that rounding cannot
+/// exceed the limit.
 pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     rows: Range<usize>,
@@ -73,16 +75,16 @@ pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
     chunks((rows.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
 }
 
-/// What is accepted of a residual in plain arithmetic.
+/// Largest η that is accepted from a residual in working precision.
 fn at_once<T: Scalar>() -> f64 {
     ACCEPTED_AT_ONCE * good::<T>()
 }
 
-/// Right-hand sides that are measured together, and rows.
+/// Number of right-hand sides, and of rows, that are measured together.
 pub(crate) const RHS_TOGETHER: usize = 64;
 pub(crate) const ROWS_TOGETHER: usize = 128;
 
-/// η of up to [`RHS_TOGETHER`] right-hand sides of n numbers; 0 for those that there are not.
+/// η of up to [`RHS_TOGETHER`] right-hand sides of n numbers, followed by zeros.
 pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
     equations: &E,
     n: usize,
@@ -99,7 +101,7 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
     let norms: SmallVec<[ScaledNorm; RHS_TOGETHER]> = x.chunks_exact(n).map(ScaledNorm::of).collect();
     let of_chunk = |c: usize| {
         let rows = c * ROWS_TOGETHER..((c + 1) * ROWS_TOGETHER).min(n);
-        // Room for all columns, of which only those that there are is written.
+        // Sized for the maximum number of columns, so that it needs no heap memory.
         let mut r = SmallVec::<[T; RHS_TOGETHER * ROWS_TOGETHER]>::new();
         d.chunks_exact(n).for_each(|d| r.extend_from_slice(&d[rows.clone()]));
         let mut sums = [T::ZERO; ROWS_TOGETHER];
@@ -126,7 +128,7 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
     etas
 }
 
-/// Largest row error of at most `CHUNK` rows of a real system.
+/// Largest error of at most `CHUNK` rows of a real system.
 fn block_error<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     rows: Range<usize>,
@@ -141,12 +143,12 @@ fn block_error<T: Scalar, E: Equations<T>, const TWICE: bool>(
     row_errors::<T, E, TWICE>(equations, rows.start, (r, sums), (d, x), norm)
 }
 
-/// Rows that are compared with the worst so far at a time.
+/// Number of rows that are compared with the largest error so far at a time.
 const COMPARED: usize = 16;
 
-/// Largest row error, from the residual and Σ|a| of the rows from `first_row` on.
+/// Largest error of the rows from `first_row` on, from their residuals r and sums Σ|a|.
 ///
-/// |r_i| ≤ η·scale_i says of most rows that none is worse than the worst so far, η: quotients are formed of the others.
+/// For most rows, |rᵢ| ≤ η·scaleᵢ shows without a division that the error does not exceed the largest one so far, η.
 fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     first_row: usize,
@@ -154,12 +156,12 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     (d, x): (&[T], &[T]),
     norm: &ScaledNorm,
 ) -> RunningMaximum {
-    // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
+    // Within these limits nothing overflows, and an underflow is far below ε times the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
     let (mut worst, limit) = (RunningMaximum::default(), at_once::<T>());
     let groups = r.chunks(COMPARED).zip(sums.chunks(COMPARED)).zip(d.chunks(COMPARED)).enumerate();
     for (group, ((r, sums), d)) in groups {
-        // Rounding of the product and of quotients is within 4ε.
+        // The rounding of the product and of quotients is at most 4ε.
         let below = worst.value() * (1.0 - 4.0 * f64::EPSILON);
         let scale_of = |sum: T, d: T| sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
         let mut better = true;
@@ -178,7 +180,7 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
             } else {
                 scaled_row::<T, E, TWICE>(equations, i, (*own, x), norm).error()
             };
-            // (Not a number, too.)
+            // `!(error <= limit)` includes NaN.
             worst.add(if TWICE && plain && !(error <= limit) {
                 scaled_row::<T, E, true>(equations, i, (*own, x), norm).error()
             } else {
@@ -189,18 +191,19 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     worst
 }
 
-/// An upper bound of the reciprocal condition of a matrix of n rows where x is so large that the bound is below ε: with Σ_j|a_ij| = s_i,
-/// ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / max_i(|d_i|/s_i). `ratio(i)` is |d_i|/s_i.
+/// An upper bound of the reciprocal condition of a matrix of n rows, if x is so large that this bound is below ε; otherwise `None`.
+///
+/// With sᵢ = Σⱼ|aᵢⱼ|, ‖A⁻¹·diag(s)‖∞ is at least ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ). `ratio(i)` is |dᵢ|/sᵢ. `largest` returns ‖x‖∞, and `at_most` is an
+/// upper bound of ‖x‖∞.
 ///
 /// # Cost
-/// The rows up to the first that shows that x is not so large, mostly one. `largest`, ‖x‖∞, is not called if `at_most`, which is no less,
-/// is not so large either.
+/// The rows up to the first that shows that x is not too large, mostly one row. `largest` is not called if `at_most` shows this already.
 pub(crate) fn rcond_from_size<T: Scalar>(
     n: usize,
     ratio: impl Fn(usize) -> f64,
     (at_most, largest): (f64, impl FnOnce() -> f64),
 ) -> Option<f64> {
-    // The largest ratio, or `None` if one is at least ε times the size of x.
+    // The largest ratio, or `None` if a ratio is at least ε times the size of x.
     let largest_ratio = |size: f64| {
         let (mut most, limit): (f64, f64) = (0.0, T::Real::EPSILON.to_f64() * size);
         for i in 0..n {
@@ -219,7 +222,7 @@ pub(crate) fn rcond_from_size<T: Scalar>(
     (rcond > 0.0).then_some(rcond)
 }
 
-/// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
+/// Write the residual r = d − A·x, computed in twice the working precision, and return η.
 pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     equations: &E,
     (d, x): (&[T], &[T]),
@@ -247,10 +250,10 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         .value()
 }
 
-/// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.
+/// The error |dᵢ − (Ax)ᵢ| / (Σ|aᵢⱼ|·‖x‖∞ + |dᵢ|) of one row of a complex system.
 #[inline(always)]
 fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &ScaledNorm) -> f64 {
-    // Complex moduli in double precision would over- or underflow unscaled.
+    // Complex moduli in double precision can overflow or underflow without scaling.
     if T::Real::EPSILON.to_f64() == f64::EPSILON {
         return scaled_row::<T, E, false>(equations, i, (d, x), norm).error();
     }
@@ -265,7 +268,7 @@ fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[
     if r == [0.0, 0.0] { 0.0 } else { modulus(r) / scale }
 }
 
-/// One row, its residual formed in twice the working precision if `COMPENSATED`.
+/// The residual and the size of one row. If `COMPENSATED`, the residual is computed in twice the working precision.
 fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
     equations: &E,
     i: usize,
@@ -294,21 +297,22 @@ fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
     NormalizedRow { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
 }
 
-/// One row of op(A)·x = d: its residual, formed in twice the working precision, and (|A||x| + |d|), in units of 2^exponent in
-/// which its largest term is near 1. So nothing overflows, and what underflows is nothing beside the largest.
+/// The residual of one row of op(A)·x = d, in twice the working precision, and its size |A||x| + |d|.
+///
+/// Both are in units of 2^exponent, in which the largest term is near 1. Nothing overflows, and an underflow is negligible.
 pub(crate) struct ComponentRow {
     residual: [f64; 2],
     pub size: f64,
-    /// What unknowns below the smallest normal number would add to the size if they were that.
+    /// The increase of the size if unknowns below the smallest normal number are replaced by this number.
     floor: f64,
     pub exponent: i32,
-    /// Terms that were added up.
+    /// Number of terms of the sum.
     pub terms: usize,
 }
 
 impl ComponentRow {
     pub fn new<T: Scalar>(probe: &dyn Probe<T>, (op, i): (Op, usize), d: T, x: &[T]) -> Self {
-        // Unknowns below the smallest normal number are not known to better than a part of that.
+        // Unknowns below the smallest normal number have an absolute error, not a relative one.
         let least = T::Real::MIN_POSITIVE;
         let size_of = |v: T| exponent(peak(v).to_f64());
         let mut largest = if d == T::ZERO { i32::MIN } else { size_of(d) };
@@ -342,7 +346,7 @@ impl ComponentRow {
         Self { residual: sum.map(|s| s.value()), size, floor, exponent, terms }
     }
 
-    /// |r| / (|A||x| + |d|), 0/0 = 0, with all unknowns at least the smallest normal number.
+    /// Return |r| / (|A||x| + |d|) with 0/0 = 0. Unknowns count as the smallest normal number at least.
     pub fn error(&self) -> f64 {
         let error = self.residual_modulus();
         if error == 0.0 { 0.0 } else { error / (self.size + self.floor) }
@@ -352,7 +356,7 @@ impl ComponentRow {
         modulus(self.residual)
     }
 
-    /// r itself.
+    /// Return the residual.
     pub fn residual<T: Scalar>(&self) -> T {
         let back = |v: f64| T::Real::from_f64(ldexp(v, self.exponent));
         T::from_parts(back(self.residual[0]), back(self.residual[1]))
@@ -369,7 +373,7 @@ mod tests {
         (0..n).map(|i| (i as f64 * by + 0.3).sin()).collect()
     }
 
-    /// The same η of every column, but for rounding.
+    /// Check that columns measured together have the same η as single ones, up to rounding.
     fn check(a: &impl Matrix<f64>, columns: usize) {
         let n = a.shape().n();
         let (d, x) = (wave(n * columns, 0.71), wave(n * columns, 1.37));
@@ -390,7 +394,7 @@ mod tests {
             for (n, lower, upper) in
                 [(1, 0, 0), (3, 1, 5), (31, 2, 2), (33, 40, 1), (200, 0, 0), (300, 7, 30), (700, 60, 45)]
             {
-                // What is no part of the matrix must not be read.
+                // Entries outside of the matrix are NaN, because they must not be read.
                 let mut bands = wave(n * (lower + upper + 3), 0.37);
                 for (j, column) in bands.chunks_mut(lower + upper + 3).enumerate() {
                     let inside = |k: usize| k <= lower + upper && (upper..n + upper).contains(&(j + k));
@@ -410,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_worst_row_is_found_wherever_it_is() {
-        // Groups of rows are skipped by a product; of all of them a quotient is formed here.
+        // The solver skips groups of rows by comparing products. The reference computes a quotient for each row.
         for n in [1, 2, 15, 16, 17, 511, 513, 1500] {
             let arrays = [0.37, 0.53, 0.59].map(|by| wave(n, by));
             let [sub, diag, sup] = arrays.each_ref().map(Vec::as_slice);
@@ -438,7 +442,7 @@ mod tests {
         let a = Tridiagonal::from_vecs(wave(n, 0.37), wave(n, 0.53), wave(n, 0.59), false).unwrap();
         let (mut x, equations) = (wave(n, 1.37), a.equations(Op::Plain, Simd::detect()));
         let d = a.apply(&x).unwrap();
-        // An error of some ε in three rows, whose unknowns are at most 1.
+        // Three rows have an error of some ε. All unknowns are at most 1.
         x[300] += 60.0 * f64::EPSILON;
         let mut r = vec![0.0; n];
         let precise = residual(&equations, (&d, &x), &mut r, false);
@@ -447,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_told_of_its_column_alone() {
+    fn only_columns_with_nan_have_a_nan_error() {
         let a = Banded::from_vec(40, 1, 2, wave(160, 0.7)).unwrap();
         let (d, mut x) = (wave(120, 0.71), wave(120, 1.37));
         x[57] = f64::INFINITY;

@@ -1,4 +1,4 @@
-//! What every method promises: solves that are verified, refined and reported, and what else can be asked of factors.
+//! The accuracy contract of all methods: solves are verified, refined and reported. Factors also give condition and determinant.
 
 pub(crate) mod band_residual;
 pub(crate) mod block_residual;
@@ -21,7 +21,7 @@ use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::{BlockRows, Rows};
 use dyn_stack::{PodStack, StackReq};
 
-/// Which of the three systems that share one factorisation is solved.
+/// The system to solve: with A, its transpose or its conjugate transpose. One factorisation serves all three.
 ///
 /// # Examples
 /// ```
@@ -45,7 +45,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The rows of op(A).
+    /// The rows of op(A), where A is tridiagonal.
     pub(crate) fn rows<'a, T: Scalar>(self, a: &'a Tridiagonal<'_, T>) -> Rows<'a, T> {
         match self {
             Op::Plain => a.rows(),
@@ -54,7 +54,7 @@ impl Op {
         }
     }
 
-    /// The block rows of op(A).
+    /// The block rows of op(A), where A is block tridiagonal.
     pub(crate) fn block_rows<'a, T: Scalar>(self, a: &'a BlockTridiagonal<'_, T>) -> BlockRows<'a, T> {
         match self {
             Op::Plain => a.rows(),
@@ -64,16 +64,28 @@ impl Op {
     }
 }
 
-/// Reusable factors of one matrix: what [`Plan::factor`](crate::Plan::factor) returns.
+/// Reusable factors of one matrix, as [`Plan::factor`](crate::Plan::factor) returns them.
 ///
-/// Right-hand sides are column-major, `rows × n_rhs`; their number follows from the length of the array. `…_with`
-/// functions work in the caller's scratch memory and allocate nothing but what hands work to other threads, unless an answer
-/// has to be repaired as a whole (the report says so: `refinement_steps`, `fallback`). What else factors can tell, condition,
-/// determinant and error bounds, is in [`Inspect`](crate::Inspect).
+/// [`Inspect`](crate::Inspect) has the functions for condition, determinant and error bounds.
+///
+/// # Shapes
+/// Right-hand sides are column-major, `rows × n_rhs`. The length of the array determines n_rhs.
+///
+/// # Cost
+/// The `…_with` functions use the scratch memory of the caller. They allocate only to pass work to other threads, or if the solver
+/// must refine x or fall back; `refinement_steps` and `fallback` in the report show this.
 ///
 /// # Errors
-/// Of every solve: [`Error::Shape`](crate::Error::Shape), [`Error::NotFinite`](crate::Error::NotFinite), and, with the best
-/// x in the caller's array, [`Error::Singular`](crate::Error::Singular) or [`Error::NotConverged`](crate::Error::NotConverged).
+/// Each solve returns one of these errors:
+///
+/// - [`Error::Shape`](crate::Error::Shape) if an array has the wrong length.
+/// - [`Error::NotFinite`](crate::Error::NotFinite) if the matrix or a right-hand side has a NaN or an infinity. Solves without
+///   verification do not check this.
+/// - [`Error::Singular`](crate::Error::Singular) or [`Error::NotConverged`](crate::Error::NotConverged) if there is no accurate x. The
+///   array of the caller then holds the best x that the solver found.
+/// - [`Error::Columns`](crate::Error::Columns) if some right-hand sides of several failed.
+/// - [`Error::Scratch`](crate::Error::Scratch) if the scratch memory is too small, [`Error::OutOfMemory`](crate::Error::OutOfMemory)
+///   if there is no memory.
 ///
 /// # Examples
 /// ```
@@ -81,7 +93,7 @@ impl Op {
 /// let a = Tridiagonal::new(&[0.0], &[2.0, 4.0], &[0.0])?;
 /// let lu = Plan::new(a.shape()).factor(&a)?;
 /// assert_eq!(lu.solve(&[2.0, 4.0])?.values, [1.0, 1.0]);
-/// assert_eq!(lu.solve(&[4.0, 4.0])?.values, [2.0, 1.0]); // with the same factors
+/// assert_eq!(lu.solve(&[4.0, 4.0])?.values, [2.0, 1.0]); // uses the same factors
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub trait Factor<T: Scalar>: Send + Sync {
@@ -91,16 +103,16 @@ pub trait Factor<T: Scalar>: Send + Sync {
     /// Scratch for [`solve_into_with`](Self::solve_into_with) with `n_rhs` right-hand sides.
     fn solve_scratch(&self, n_rhs: usize) -> StackReq;
 
-    /// Solves op(A)·x = rhs; `rhs` is kept, `x` is written.
+    /// Solve op(A)·x = rhs and write x to `x`.
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report>;
 
-    /// Scratch for [`solve_in_place_with`](Self::solve_in_place_with): as out of place, and a copy of the right-hand
-    /// sides, which verification and refinement need once x stands in their place.
+    /// Scratch for [`solve_in_place_with`](Self::solve_in_place_with) with `n_rhs` right-hand sides. It has room for a copy of the
+    /// right-hand sides, which verification and refinement need.
     fn solve_in_place_scratch(&self, n_rhs: usize) -> StackReq {
         StackReq::new::<T>(n_rhs.saturating_mul(self.shape().rows())).and(self.solve_scratch(n_rhs))
     }
 
-    /// Solves op(A)·x = rhs; x replaces rhs.
+    /// Solve op(A)·x = rhs and overwrite `rhs` with x.
     fn solve_in_place_with(&self, op: Op, rhs: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let needed = self.solve_in_place_scratch(self.shape().n_rhs("rhs", rhs.len())?);
         verify::check_scratch(needed, stack)?;
@@ -109,7 +121,7 @@ pub trait Factor<T: Scalar>: Send + Sync {
         self.solve_into_with(op, copy, rhs, stack)
     }
 
-    /// Solves A·x = rhs; `rhs` is kept, `x` is written.
+    /// Solve A·x = rhs and write x to `x`.
     fn solve_into(&self, rhs: &[T], x: &mut [T]) -> Result<Report> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
@@ -117,30 +129,30 @@ pub trait Factor<T: Scalar>: Send + Sync {
         self.solve_into_with(Op::Plain, rhs, x, PodStack::new(&mut memory))
     }
 
-    /// Solves A·x = rhs and returns x.
+    /// Solve A·x = rhs and return x.
     fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         let mut values = zeroed(rhs.len())?;
         let report = self.solve_into(rhs, &mut values)?;
         Ok(Solution { values, report })
     }
 
-    /// Solves A·x = rhs; x replaces rhs.
+    /// Solve A·x = rhs and overwrite `rhs` with x.
     fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report> {
         solve_in_place(self, Op::Plain, rhs)
     }
 
-    /// Solves Aᵀ·x = rhs; x replaces rhs.
+    /// Solve Aᵀ·x = rhs and overwrite `rhs` with x.
     fn solve_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report> {
         solve_in_place(self, Op::Transpose, rhs)
     }
 
-    /// Solves Aᴴ·x = rhs; x replaces rhs.
+    /// Solve Aᴴ·x = rhs and overwrite `rhs` with x.
     fn solve_conj_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report> {
         solve_in_place(self, Op::ConjTranspose, rhs)
     }
 }
 
-/// Solves op(A)·x = rhs; x replaces rhs.
+/// Solve op(A)·x = rhs in scratch memory of its own, and overwrite `rhs` with x.
 pub(crate) fn solve_in_place<T: Scalar, F: Factor<T> + ?Sized>(factor: &F, op: Op, rhs: &mut [T]) -> Result<Report> {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
     let mut memory = verify::buffer(factor.solve_in_place_scratch(n_rhs))?;

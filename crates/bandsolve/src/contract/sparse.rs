@@ -1,4 +1,4 @@
-//! Right-hand sides by sparse columns, as methods that know how to skip zeros take them.
+//! The traits of methods that skip zeros of sparse right-hand sides.
 
 use crate::contract::verify::Report;
 use crate::error::Result;
@@ -8,18 +8,18 @@ use core::ops::Range;
 /// The entries (row, value) of a column.
 pub type Entries<T> = Vec<(usize, T)>;
 
-/// Solves for sparse columns.
+/// A solver for sparse columns.
 pub trait SparseSolver<T: Scalar>: Sync {
-    /// Columns of a group.
+    /// Number of columns per group.
     fn together(&self) -> usize;
     /// A worker for one thread.
     fn worker(&self) -> Result<Box<dyn Worker<T> + '_>>;
 }
 
-/// Solves for one group after the other.
+/// The state of one thread, which solves one group of columns after the other.
 pub trait Worker<T: Scalar> {
-    /// Solves for a group of columns; `x` is zero before. What was found is added to the report, column by column.
+    /// Solve for a group of columns and append each column to the report. `x` must be zero before.
     fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()>;
-    /// Where x of a column of the last group may not be zero.
+    /// The rows in which x of a column of the last group may be nonzero.
     fn touched(&self, column: usize) -> &[Range<usize>];
 }

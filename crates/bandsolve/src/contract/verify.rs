@@ -1,4 +1,4 @@
-//! The accuracy contract: what a solve reports, and what is done when the answer is not good enough.
+//! The accuracy contract: the limits of the backward error, and the report of a solve.
 
 pub(crate) use crate::contract::measure::backward_error;
 use crate::decision::{Decision, Pivoting};
@@ -10,15 +10,19 @@ use dyn_stack::{PodBuffer, PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// What a solve did and how good its answer is.
+/// The report of a solve: the method, the backward errors, and what was needed to reach them.
 ///
-/// The backward error of one right-hand side is
+/// The backward error of one right-hand side d is
 ///
-/// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
+/// ```text
+/// η = maxᵢ |dᵢ − (Ax)ᵢ| / ((Σⱼ |aᵢⱼ|) ‖x‖∞ + |dᵢ|)
+/// ```
 ///
-/// with ‖x‖∞ at least the smallest normal number, because what is smaller is not known to ε of itself. It is measured while x
-/// is written, against a lower bound of ‖x‖∞ that is known by then, so that the reported number is never below η. Where it
-/// would exceed 8ε it is measured exactly.
+/// The formula uses the smallest normal number if ‖x‖∞ is less, because smaller numbers have a relative error above ε.
+///
+/// Methods with partitions on SIMD lanes, and batches, measure an upper bound of η while they write x, from a lower bound of ‖x‖∞. If
+/// this upper bound exceeds 8ε, they measure η itself. All other methods measure η after the solve. The reported number is therefore
+/// never less than η, up to rounding.
 ///
 /// # Examples
 /// ```
@@ -32,26 +36,31 @@ use std::sync::{Arc, OnceLock};
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
-    /// The method that produced x.
+    /// The method of the plan, or [`SpikeTruncated`](Method::SpikeTruncated) if `Auto` chose `rpts` and it truncated the coarse system.
+    ///
+    /// `method` names this method even if [`fallback`](Self::fallback) is true. The sequential pivoted solver (`pivoted`) then computed
+    /// x of at least one right-hand side.
     pub method: Method,
-    /// Why this method.
+    /// The reason for the choice of the method.
     pub reason: Arc<str>,
     /// Largest of [`backward_errors`](Self::backward_errors); NaN if verification was turned off.
     pub backward_error: f64,
     /// Row-wise backward error of each right-hand side; empty if verification was turned off.
     pub backward_errors: SmallVec<[f64; 4]>,
-    /// Most refinement steps that a right-hand side took; 1 also where only the rows around bad ones were solved again.
+    /// Maximum number of refinement steps over the right-hand sides. A local repair of x counts as one step.
     pub refinement_steps: usize,
-    /// Whether a right-hand side had to be solved again by the sequential pivoted method.
+    /// Whether the sequential pivoted solver had to solve again for at least one right-hand side.
     pub fallback: bool,
-    /// Largest entry of the factors relative to the largest of the matrix, where the method knows it.
+    /// Largest entry of the factors relative to the largest entry of the matrix, if the method knows this ratio.
     pub pivot_growth: Option<f64>,
-    /// Says in words where x may have no correct digit, see [`attention`].
+    /// A warning in words if x may have no correct digit; `None` otherwise.
     ///
-    /// It is said if x is so large beside the right-hand side that the matrix must be singular to working precision. This costs nothing, but
-    /// does not find every such matrix: [`Inspect::rcond`](crate::Inspect::rcond) and the error bounds of [`ExpertReport`](crate::ExpertReport)
-    /// do, by a few solves. Of several right-hand sides, or systems of a batch, it tells of the first. Without verification, batches and
-    /// methods that cut a system into partitions look only at what was solved again.
+    /// The warning appears if x is so large, compared with the right-hand side, that the matrix must be singular to working precision.
+    /// This check costs nothing but does not find every such matrix. [`Inspect::rcond`](crate::Inspect::rcond) and the error bounds of
+    /// [`ExpertReport`](crate::ExpertReport) are more reliable, at the cost of a few solves.
+    ///
+    /// For several right-hand sides or a batch, the warning is about the first one concerned. Without verification, batches and
+    /// methods with partitions check only systems that were solved again.
     pub attention: Option<Arc<str>>,
 }
 
@@ -70,33 +79,33 @@ pub struct Report {
 pub struct Solution<T> {
     /// x, in the layout of the right-hand side.
     pub values: Vec<T>,
-    /// How it was found and how good it is.
+    /// The method and the backward errors.
     pub report: Report,
 }
 
-/// Accepted without further ado: 8ε.
+/// Largest backward error, in units of ε, that needs no refinement.
 pub(crate) const GOOD: f64 = 8.0;
-/// The backward error that is accepted without further ado: 8ε of the working precision of `T`.
+/// Largest backward error that needs no refinement: 8ε of the working precision of `T`.
 pub fn good<T: Scalar>() -> f64 {
     GOOD * T::Real::EPSILON.to_f64()
 }
 
-/// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
+/// The part of the limit 8ε up to which a residual in working precision suffices. Its rounding error is far less than the other half.
 pub const ACCEPTED_AT_ONCE: f64 = 0.5;
-/// Accepted after refinement and fallback, and said so: 64ε.
+/// Largest backward error, in units of ε, that is accepted after refinement and fallback.
 pub const TOLERABLE: f64 = 64.0;
-/// Refinement steps with the same factors.
+/// Maximum number of refinement steps with the same factors.
 pub const MAX_REFINEMENTS: usize = 3;
 
-/// What a report says in words where x may have no correct digit. Every solver, and every door, takes the words and the limits from here.
+/// The warning of a report if x may have no correct digit. All solvers and interfaces use this function.
 ///
-/// - `rcond`: an estimate of the reciprocal condition of the matrix, where there is one. An error of x, relative to its largest entry,
-///   can be 2η/rcond, where η is the backward error. With the factor 2 by which estimates of the condition are often too small, x may
-///   have no correct digit where rcond < 4η; and where rcond < ε, because then the rounding of the matrix alone changes all digits.
-/// - `forward_error`: the error of x relative to its largest entry, where the solution is known.
+/// - `epsilon`: ε of the number type in which the system was solved.
+/// - `rcond`: an estimate of the reciprocal condition of the matrix, if there is one. The error of x, relative to its largest entry,
+///   can be 2η/rcond, where η is the backward error. Estimates of the condition are often too small by a factor of 2. x may therefore
+///   have no correct digit if rcond < 4η. The same holds if rcond < ε, because rounding the matrix then changes all digits of x.
+/// - `forward_error`: the error of x relative to its largest entry, if the solution is known.
 ///
-/// `epsilon` is that of the number type in which the system was solved.
-///
+/// # Examples
 /// ```
 /// use bandsolve::attention;
 /// assert_eq!(attention(f64::EPSILON, Some(1e-3), 1e-16, None), None);
@@ -104,21 +113,21 @@ pub const MAX_REFINEMENTS: usize = 3;
 /// assert!(attention(f64::EPSILON, None, 1e-16, Some(2.7)).is_some());
 /// ```
 pub fn attention(epsilon: f64, rcond: Option<f64>, backward_error: f64, forward_error: Option<f64>) -> Option<String> {
-    // A backward error that was not measured (NaN) changes nothing.
+    // `max` ignores a backward error that was not measured (NaN).
     let limit = epsilon.max(4.0 * backward_error);
     match (rcond, forward_error) {
         (Some(rcond), _) if rcond < limit => Some(format!(
             "x may have no correct digit: the matrix is singular to working precision (reciprocal condition {rcond:.1e})"
         )),
-        (_, Some(error)) if error > HARDLY_A_DIGIT => {
-            Some(format!("x has hardly a correct digit: its error is {error:.1e} of its largest entry"))
-        }
+        (_, Some(error)) if error > FEW_DIGITS => Some(format!(
+            "x has fewer than two correct digits: its largest error is {error:.1e} times the largest entry"
+        )),
         _ => None,
     }
 }
 
-/// The error of x, relative to its largest entry, above which reports say that x has hardly a correct digit.
-const HARDLY_A_DIGIT: f64 = 1e-2;
+/// The error of x, relative to its largest entry, above which [`attention`] warns.
+const FEW_DIGITS: f64 = 1e-2;
 
 /// `Err(Scratch)` if `stack` cannot hold `needed`.
 pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
@@ -129,14 +138,13 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     }
 }
 
-/// Memory for `needed`, or `Err(OutOfMemory)`.
+/// Scratch memory of the size `needed`, or `Err(OutOfMemory)`.
 pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
 }
 
 impl Report {
-    /// What a solver outside of this crate reports: its method, why this one, and the backward error of each right-hand side
-    /// (`None`: not verified).
+    /// The report of a solver outside of this crate, with the backward error of each right-hand side (`None`: not verified).
     pub fn external(method: Method, reason: &str, errors: Option<&[f64]>) -> Self {
         let mut report = Self {
             method,
@@ -152,12 +160,12 @@ impl Report {
         report
     }
 
-    /// Nothing solved yet, by the method that `plan` chose.
+    /// An empty report for the method that was decided on.
     pub(crate) fn new(decision: &Decision) -> Self {
         Self::of(&Facts::new(decision))
     }
 
-    /// Nothing solved yet.
+    /// An empty report.
     pub(crate) fn of(facts: &Facts) -> Self {
         Self {
             method: facts.method,
@@ -171,26 +179,26 @@ impl Report {
         }
     }
 
-    /// The same with room for `n_rhs` right-hand sides, or `Err(OutOfMemory)`.
+    /// Reserve room for `n_rhs` right-hand sides, or return `Err(OutOfMemory)`.
     pub(crate) fn with_room(mut self, n_rhs: usize) -> Result<Self> {
         self.backward_errors.try_reserve(n_rhs).map_err(|_| out_of_memory::<f64>(n_rhs))?;
         Ok(self)
     }
 
-    /// Takes in what was found of the next right-hand sides.
+    /// Append the report of the next right-hand sides.
     pub fn take(&mut self, next: &Report) {
         self.backward_errors.extend_from_slice(&next.backward_errors);
         self.take_repairs(next);
     }
 
-    /// Takes in what was found of other systems of a batch, with the same number of right-hand sides.
+    /// Merge the report of other systems of the batch, with the same number of right-hand sides.
     pub fn take_systems(&mut self, other: &Report) {
         let errors = self.backward_errors.iter_mut().zip(&other.backward_errors);
         errors.for_each(|(error, other)| *error = error.max_nan(*other));
         self.take_repairs(other);
     }
 
-    /// Takes in all but the backward error of each right-hand side.
+    /// Merge everything except the backward error of each right-hand side.
     fn take_repairs(&mut self, other: &Report) {
         self.backward_error = self.backward_error.max_nan(other.backward_error);
         self.refinement_steps = self.refinement_steps.max(other.refinement_steps);
@@ -198,33 +206,33 @@ impl Report {
         self.attention = self.attention.take().or_else(|| other.attention.clone());
     }
 
-    /// Takes in the backward error of the next right-hand side.
+    /// Append the backward error of the next right-hand side.
     pub(crate) fn push(&mut self, error: f64) {
         self.backward_errors.push(error);
         self.backward_error = self.backward_error.max_nan(error);
     }
 }
 
-/// What a method knows beside its factors.
+/// Everything that a report and the contract need to know about a factorisation.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub method: Method,
     pub verify: bool,
     pub parallel: bool,
     pub simd: Simd,
-    /// Whether rows are multiplied by powers of two first.
+    /// Whether elimination first multiplies the rows by powers of two.
     pub scaled: bool,
-    /// Whether rows may be exchanged and are scaled, so that nothing underflows, and no pivot counts as noise: then a zero pivot
-    /// proves the matrix singular.
+    /// Whether a zero pivot proves the matrix singular: rows are scaled and exchanged, so that nothing underflows, and no pivot
+    /// counts as noise.
     pub exchanges: bool,
     pub reason: Arc<str>,
-    /// First row without a pivot.
+    /// The first row without a pivot.
     pub singular: Option<usize>,
     pub pivot_growth: Option<f64>,
 }
 
 impl Facts {
-    /// Of the method that `plan` chose.
+    /// The facts before the factorisation.
     pub fn new(decision: &Decision) -> Self {
         Self {
             method: decision.method,
@@ -239,16 +247,16 @@ impl Facts {
         }
     }
 
-    /// Of the sequential pivoted method, whatever `plan` chose.
+    /// The facts of the sequential pivoted method, whichever method was decided on.
     pub fn pivoted(decision: &Decision) -> Self {
         Self { method: Method::Pivoted, ..Self::new(decision) }
     }
 }
 
-/// Factors that are made when they are first needed.
+/// Factors that are computed when they are first needed.
 ///
-/// Outside of any lock: while it waits for other threads, a thread may be given another solve with the same factors, which
-/// would wait for the lock for ever.
+/// They are computed without a lock. A thread that waits for other threads may start another solve with the same factors, which
+/// would wait for the lock forever.
 #[derive(Debug)]
 pub(crate) struct Lazy<F>(OnceLock<Result<F>>);
 
@@ -257,11 +265,11 @@ impl<F> Lazy<F> {
         Self(OnceLock::new())
     }
 
-    /// The factors, from `make` if there are none yet. What is wrong with the matrix is kept, too.
+    /// The factors, computed by `make` if there are none yet. An error of the matrix is kept, too.
     pub fn get(&self, make: impl FnOnce() -> Result<F>) -> Result<&F> {
         if self.0.get().is_none() {
             match make() {
-                // There may be memory the next time.
+                // A later call may find enough memory.
                 Err(error @ Error::OutOfMemory { .. }) => return Err(error),
                 made => _ = self.0.set(made),
             }
@@ -269,19 +277,19 @@ impl<F> Lazy<F> {
         self.0.get().expect("set").as_ref().map_err(Clone::clone)
     }
 
-    /// The factors, if they were made.
+    /// The factors, if they have been computed.
     pub fn made(&self) -> Option<&F> {
         self.0.get()?.as_ref().ok()
     }
 }
 
-/// A residual and a spare x for refinement, one right-hand side of `n` unknowns at a time.
+/// Scratch for refinement: a residual and a copy of x, for one right-hand side of `n` unknowns at a time.
 pub(crate) fn refinement_scratch<T: Scalar>(verify: bool, n: usize) -> StackReq {
     let n = if verify { n } else { 0 };
     StackReq::new::<T>(n).and(StackReq::new::<T>(n))
 }
 
-/// Scratch of a verified solve whose own is `words` for a number of right-hand sides.
+/// Scratch of a verified solve. The method itself needs `words(n_rhs)` numbers.
 pub(crate) fn with_refinement<T: Scalar>(
     decision: &Decision,
     n: usize,
@@ -292,7 +300,7 @@ pub(crate) fn with_refinement<T: Scalar>(
     own(n_rhs).or(refinement_scratch::<T>(decision.options.verify, n).and(own(1)))
 }
 
-/// `Err(NotFinite)` for the first entry of `values` that is NaN or infinite; `values` stands at `offset` of `array`.
+/// `Err(NotFinite)` for the first NaN or infinity in `values`, which begins at index `offset` of `array`.
 pub(crate) fn check_finite<T: Scalar>(array: &'static str, values: &[T], offset: usize) -> Result<()> {
     match values.iter().position(|v| !Scalar::is_finite(*v)) {
         Some(index) => Err(Error::NotFinite { array, index: offset + index }),
@@ -305,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_for_want_of_memory_is_made_again() {
+    fn factors_are_computed_again_after_a_lack_of_memory() {
         let (lazy, short) = (Lazy::new(), Error::OutOfMemory { bytes: 8 });
         assert_eq!(lazy.get(|| Err(short.clone())), Err(short));
         assert_eq!(lazy.get(|| Ok(3)), Ok(&3));
@@ -313,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_matrix_is_kept() {
+    fn errors_of_the_matrix_are_kept() {
         let (lazy, singular) = (Lazy::<i32>::new(), Error::Singular { row: 3 });
         assert_eq!(lazy.get(|| Err(singular.clone())), Err(singular.clone()));
         assert_eq!(lazy.get(|| unreachable!("asked already")), Err(singular));

@@ -1,7 +1,7 @@
-//! Columns and matrices of `faer`, owned and as views.
+//! Use columns and matrices of `faer`, owned or views.
 //!
-//! `faer::Mat` leaves gaps between its columns, unless their length fits its alignment: as right-hand sides they are copied. A view
-//! over a slice (`MatRef::from_column_major_slice`, `MatMut::from_column_major_slice_mut`) has none.
+//! `faer::Mat` has gaps between its columns unless their length fits its alignment. Right-hand sides with gaps are copied. A view of a
+//! slice (`MatRef::from_column_major_slice`, `MatMut::from_column_major_slice_mut`) has no gaps.
 //!
 //! ```
 //! use bandsolve::prelude::*;
@@ -14,7 +14,7 @@
 //! let rhs = Mat::<f64>::full(n, 3, 1.0);
 //! let (mut x, report) = lu.solve_array(&rhs)?;
 //! assert!(x.shape() == (n, 3) && report.backward_error <= 8.0 * f64::EPSILON);
-//! // Again with the middle column alone, in place.
+//! // Solve in place for the middle column alone.
 //! lu.solve_array_in_place(Op::Plain, &mut x.col_mut(1))?;
 //! # Ok::<(), Error>(())
 //! ```
@@ -24,22 +24,22 @@ use bandsolve_kernel::Scalar;
 use faer::mat::{AsMatMut, AsMatRef};
 use faer::{Col, Mat, MatMut, MatRef, col, mat};
 
-/// The entries column after column, if they lie so without gaps.
+/// All entries, column by column, if they have no gaps.
 fn columns<T>(array: MatRef<'_, T>) -> Option<&[T]> {
     let gapless = is_gapless(array.shape(), (array.row_stride(), array.col_stride()));
-    // SAFETY: without gaps, so that all entries follow the first.
+    // SAFETY: without gaps, all entries follow the first one.
     gapless.then(|| unsafe { core::slice::from_raw_parts(array.as_ptr(), array.nrows() * array.ncols()) })
 }
 
-/// The same, to be written to.
+/// All entries, column by column, to be written to, if they have no gaps.
 fn columns_mut<T>(array: MatMut<'_, T>) -> Option<&mut [T]> {
     let gapless = is_gapless(array.shape(), (array.row_stride(), array.col_stride()));
     let len = array.nrows() * array.ncols();
-    // SAFETY: without gaps, so that all entries follow the first; borrowed mutably.
+    // SAFETY: without gaps, all entries follow the first one, and they are borrowed mutably.
     gapless.then(|| unsafe { core::slice::from_raw_parts_mut(array.as_ptr_mut(), len) })
 }
 
-/// Implements the traits for a family of arrays, whose owned one is `$owned`, made from `$columns` by `$make`.
+/// Implements the traits for a family of arrays. The expression `$make` creates an owned array of type `$owned` from `$columns`.
 macro_rules! arrays {
     ($generic:ty, $owned:ty, $array:ident, $columns:ident, $make:expr) => {
         impl<T: Scalar, S> AsColumns<T> for $generic

@@ -1,15 +1,15 @@
-//! Vectors and matrices of other libraries as matrices, right-hand sides and solutions.
+//! Use vectors and matrices of `ndarray`, `nalgebra` and `faer` as matrices, right-hand sides and solutions.
 //!
-//! What a feature of this crate brings, each off by default:
+//! Each library has a feature of this crate, which is off by default:
 //!
-//! | feature | arrays | fit as they are |
+//! | feature | arrays | used without a copy |
 //! | --- | --- | --- |
-//! | `ndarray` | `ArrayBase` of one or two dimensions: `Array1`, `ArrayView2`, … | Fortran order (`ShapeBuilder::f`), or one column without stride |
-//! | `nalgebra` | `Matrix`: `DVector`, `DMatrixView`, `SVector`, … | all but views of some rows of a matrix of several columns, and views with strides |
-//! | `faer` | `Col`, `ColRef`, `ColMut`, `Mat`, `MatRef`, `MatMut` | columns; of `Mat` only those whose columns need no padding |
+//! | `ndarray` | `ArrayBase` of one or two dimensions, such as `Array1` and `ArrayView2` | Fortran order (`ShapeBuilder::f`), or one column without stride |
+//! | `nalgebra` | `Matrix`, such as `DVector`, `DMatrixView` and `SVector` | all except views of some rows of several columns, and views with strides |
+//! | `faer` | `Col`, `ColRef`, `ColMut`, `Mat`, `MatRef`, `MatMut` | columns, and matrices without padding between columns |
 //!
-//! Matrices borrow such arrays ([`Tridiagonal::from_arrays`], [`Banded::from_array`]); [`SolveArray`] solves for them. A type that has
-//! [`AsColumns`] can be used in the same way without a feature.
+//! [`Tridiagonal::from_arrays`] and [`Banded::from_array`] borrow these arrays as matrices. [`SolveArray`] solves for them. Implement
+//! [`AsColumns`] to use your own type in the same way; this needs no feature.
 
 #[cfg(feature = "faer")]
 pub mod faer;
@@ -24,7 +24,7 @@ use crate::matrix::{Banded, Tridiagonal};
 use crate::memory::collected;
 use bandsolve_kernel::Scalar;
 
-/// An array of rows and columns, wherever its entries lie; a vector is one column.
+/// An array with rows and columns, in any order in memory. A vector is one column.
 ///
 /// # Examples
 /// ```
@@ -51,19 +51,19 @@ use bandsolve_kernel::Scalar;
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub trait AsColumns<T> {
-    /// A new array of the same kind, which has memory of its own.
+    /// The type of an array of the same kind that owns its memory.
     type Owned;
 
-    /// Rows and columns.
+    /// Number of rows and number of columns.
     fn dimensions(&self) -> (usize, usize);
 
-    /// The entry in this row and column, which the array has.
+    /// The entry in this row and column. The caller must pass a valid row and column.
     fn entry(&self, row: usize, column: usize) -> T;
 
-    /// The entries column after column, if they lie so in memory, without gaps.
+    /// All entries, column by column, if they are in this order in memory without gaps.
     fn as_columns(&self) -> Option<&[T]>;
 
-    /// An array of the same dimensions that holds `columns`, column after column.
+    /// An array of the same dimensions with the entries `columns`, column by column.
     fn with_columns(&self, columns: Vec<T>) -> Self::Owned;
 }
 
@@ -103,25 +103,24 @@ pub trait AsColumns<T> {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub trait AsColumnsMut<T>: AsColumns<T> {
-    /// The entry in this row and column, which the array has.
+    /// The entry in this row and column. The caller must pass a valid row and column.
     fn entry_mut(&mut self, row: usize, column: usize) -> &mut T;
 
-    /// The entries column after column, if they lie so in memory, without gaps.
+    /// All entries, column by column, if they are in this order in memory without gaps.
     fn as_columns_mut(&mut self) -> Option<&mut [T]>;
 }
 
-/// Solves for arrays of other libraries; every [`Factor`] can.
+/// Solves for arrays of other libraries. Each [`Factor`] has these functions.
 ///
 /// # Shapes
-/// Right-hand sides are a vector of `rows` entries or a matrix of `rows` × any number of columns, `rows` being
-/// [`Shape::rows`](crate::Shape::rows).
+/// A right-hand side is a vector of [`Shape::rows`](crate::Shape::rows) entries, or a matrix of as many rows and any number of columns.
 ///
 /// # Cost
-/// That of a solve. Arrays whose columns do not lie one after another without gaps are copied column by column before it, and x back
-/// after it: one more array of their size.
+/// One solve. An array with another order in memory, or with gaps between columns, is copied before the solve, and x is copied back. The
+/// copy needs memory of the size of the array.
 ///
 /// # Errors
-/// Those of [`Factor`]; [`Error::Shape`] unless the columns have `rows` entries.
+/// Those of [`Factor`], and [`Error::Shape`] if the columns have the wrong length.
 ///
 /// # Examples
 /// ```
@@ -149,7 +148,7 @@ pub trait AsColumnsMut<T>: AsColumns<T> {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub trait SolveArray<T: Scalar>: Factor<T> {
-    /// Solves A·x = rhs and returns x, an array of the kind of `rhs`.
+    /// Solve A·x = rhs and return x as an array of the same kind as `rhs`.
     fn solve_array<A: AsColumns<T>>(&self, rhs: &A) -> Result<(A::Owned, Report)> {
         check_rows(self, rhs)?;
         let (values, report) = match rhs.as_columns() {
@@ -163,7 +162,7 @@ pub trait SolveArray<T: Scalar>: Factor<T> {
         Ok((rhs.with_columns(values), report))
     }
 
-    /// Solves op(A)·x = rhs; x replaces rhs.
+    /// Solve op(A)·x = rhs and overwrite `rhs` with x.
     fn solve_array_in_place<A: AsColumnsMut<T>>(&self, op: Op, rhs: &mut A) -> Result<Report> {
         check_rows(self, rhs)?;
         if let Some(columns) = rhs.as_columns_mut() {
@@ -171,7 +170,7 @@ pub trait SolveArray<T: Scalar>: Factor<T> {
         }
         let mut values = gathered(rhs)?;
         let solved = solve_in_place(self, op, &mut values);
-        // Also the best x that was found where none is good.
+        // Copied also after an error, because the caller gets the best x.
         let (rows, columns) = rhs.dimensions();
         for column in 0..columns {
             for row in 0..rows {
@@ -189,7 +188,7 @@ fn check_rows<T: Scalar, F: Factor<T> + ?Sized, A: AsColumns<T>>(factor: &F, rhs
     check_len("a column of rhs", factor.shape().rows(), rhs.dimensions().0)
 }
 
-/// The entries column after column.
+/// A copy of the entries, column by column.
 fn gathered<T: Scalar, A: AsColumns<T>>(array: &A) -> Result<Vec<T>> {
     let (rows, columns) = array.dimensions();
     collected((0..rows * columns).map(|k| array.entry(k % rows, k / rows)))
@@ -201,7 +200,7 @@ fn vector<'a, T, A: AsColumns<T>>(name: &'static str, array: &'a A) -> Result<&'
     columns.ok_or(Error::Layout { array: name, expected: "one column, its entries next to each other" })
 }
 
-/// Whether entries lie column after column without gaps.
+/// Whether the entries are column by column in memory, without gaps.
 #[cfg(any(feature = "faer", feature = "nalgebra"))]
 fn is_gapless((rows, columns): (usize, usize), (row_stride, column_stride): (isize, isize)) -> bool {
     let is_gapless = |len: usize, stride: isize, expected: usize| len == 1 || stride == expected as isize;
@@ -209,11 +208,10 @@ fn is_gapless((rows, columns): (usize, usize), (row_stride, column_stride): (isi
 }
 
 impl<'a, T: Scalar> Tridiagonal<'a, T> {
-    /// Open matrix of three vectors of another library; borrows them.
+    /// An open matrix that borrows three vectors of another library.
     ///
     /// # Errors
-    /// [`Error::Layout`] unless each is one column whose entries are next to each other; [`Error::Shape`] as in
-    /// [`new`](Self::new).
+    /// [`Error::Layout`] unless each array is one column with contiguous entries, and those of [`new`](Self::new).
     pub fn from_arrays(
         sub: &'a impl AsColumns<T>,
         diag: &'a impl AsColumns<T>,
@@ -222,10 +220,10 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Self::new(vector("sub", sub)?, vector("diag", diag)?, vector("sup", sup)?)
     }
 
-    /// Periodic matrix of three vectors of another library; borrows them.
+    /// A periodic matrix that borrows three vectors of another library.
     ///
     /// # Errors
-    /// [`Error::Layout`] as in [`from_arrays`](Self::from_arrays); [`Error::Shape`] as in [`periodic`](Self::periodic).
+    /// [`Error::Layout`] unless each array is one column with contiguous entries, and those of [`periodic`](Self::periodic).
     pub fn periodic_from_arrays(
         sub: &'a impl AsColumns<T>,
         diag: &'a impl AsColumns<T>,
@@ -236,14 +234,14 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
 }
 
 impl<'a, T: Scalar> Banded<'a, T> {
-    /// Band storage in a matrix of another library; borrows it.
+    /// A banded matrix that borrows band storage in a matrix of another library.
     ///
     /// # Shapes
-    /// `bands` has n columns and a row for each diagonal, the topmost first, the main one in row `upper`; rows after the
-    /// lower + upper + 1 that are needed are ignored.
+    /// `bands` has n columns and one row per diagonal, the topmost diagonal first. The main diagonal is in row `upper`. Rows after the
+    /// first lower + upper + 1 are ignored.
     ///
     /// # Errors
-    /// [`Error::Layout`] unless the columns of `bands` lie one after another without gaps; [`Error::Shape`] if it has too few rows.
+    /// [`Error::Layout`] unless `bands` is column-major without gaps, and [`Error::Shape`] if it has too few rows.
     pub fn from_array(lower: usize, upper: usize, bands: &'a impl AsColumns<T>) -> Result<Self> {
         let (leading, n) = bands.dimensions();
         let entries = bands.as_columns();

@@ -1,6 +1,6 @@
-//! Vectors and matrices of `nalgebra`, owned and as views, of sizes known at run time or before.
+//! Use vectors and matrices of `nalgebra`, owned or views, of dynamic or static size.
 //!
-//! Their columns lie one after another; in views of some rows of a matrix with gaps between.
+//! All of them are column-major. Views of some rows of a matrix have gaps between columns and are copied.
 //!
 //! ```
 //! use bandsolve::prelude::*;
@@ -13,7 +13,7 @@
 //! let rhs = DMatrix::<f64>::repeat(n, 3, 1.0);
 //! let (mut x, report) = lu.solve_array(&rhs)?;
 //! assert!(x.shape() == (n, 3) && report.backward_error <= 8.0 * f64::EPSILON);
-//! // Again with the middle column alone, in place.
+//! // Solve in place for the middle column alone.
 //! lu.solve_array_in_place(Op::Plain, &mut x.column_mut(1))?;
 //! # Ok::<(), Error>(())
 //! ```
@@ -23,7 +23,7 @@ use bandsolve_kernel::Scalar;
 use nalgebra::allocator::Allocator;
 use nalgebra::{DefaultAllocator, Dim, Matrix, OMatrix, RawStorage, RawStorageMut};
 
-/// Whether entries lie column after column without gaps.
+/// Whether the entries are column by column in memory, without gaps.
 fn has_columns<T, R: Dim, C: Dim, S: RawStorage<T, R, C>>(array: &Matrix<T, R, C, S>) -> bool {
     let (row_stride, column_stride) = array.strides();
     is_gapless(array.shape(), (row_stride as isize, column_stride as isize))
@@ -44,7 +44,7 @@ where
     }
 
     fn as_columns(&self) -> Option<&[T]> {
-        // SAFETY: without gaps, so that all entries follow the first.
+        // SAFETY: without gaps, all entries follow the first one.
         has_columns(self).then(|| unsafe { core::slice::from_raw_parts(self.as_ptr(), self.len()) })
     }
 
@@ -64,7 +64,7 @@ where
 
     fn as_columns_mut(&mut self) -> Option<&mut [T]> {
         let len = self.len();
-        // SAFETY: without gaps, so that all entries follow the first; borrowed mutably.
+        // SAFETY: without gaps, all entries follow the first one, and they are borrowed mutably.
         has_columns(self).then(|| unsafe { core::slice::from_raw_parts_mut(self.as_mut_ptr(), len) })
     }
 }

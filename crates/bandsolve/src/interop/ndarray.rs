@@ -1,6 +1,6 @@
-//! Arrays of `ndarray`, of one and of two dimensions.
+//! Use arrays of `ndarray` with one or two dimensions.
 //!
-//! Their columns lie one after another in Fortran order (`ShapeBuilder::f`); so do those of one column in any order.
+//! Arrays in Fortran order (`ShapeBuilder::f`) and arrays with one column are used without a copy.
 //!
 //! ```
 //! use bandsolve::prelude::*;
@@ -13,7 +13,7 @@
 //! let rhs = Array2::<f64>::ones((n, 3).f());
 //! let (mut x, report) = lu.solve_array(&rhs)?;
 //! assert!(x.dim() == (n, 3) && report.backward_error <= 8.0 * f64::EPSILON);
-//! // Again with the middle column alone, in place.
+//! // Solve in place for the middle column alone.
 //! lu.solve_array_in_place(Op::Plain, &mut x.column_mut(1))?;
 //! # Ok::<(), Error>(())
 //! ```

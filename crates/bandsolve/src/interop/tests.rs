@@ -1,4 +1,4 @@
-//! Every kind of array, with gaps and without, in two number types.
+//! All kinds of arrays, with and without gaps, in two number types.
 
 use super::{AsColumns, AsColumnsMut, SolveArray};
 use crate::contract::condition::Norm;
@@ -14,11 +14,11 @@ use ::nalgebra::{DMatrix, DMatrixView, DVector, Matrix3x2, Vector3};
 use ::ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, ShapeBuilder, s};
 use bandsolve_kernel::{Complex64, RealScalar, Scalar};
 
-/// Rows of systems; not what `faer::Mat` has between columns.
+/// Number of rows. It differs from the column stride of `faer::Mat`, so that columns have gaps.
 const N: usize = 21;
 const COLUMNS: usize = 3;
 
-/// A number that is no other's, complex where the type is.
+/// A number that depends on i, with an imaginary part if T is complex.
 fn number<T: Scalar>(i: usize) -> T {
     T::from_parts(T::Real::from_f64(1.0 + (i % 13) as f64), T::Real::from_f64((i % 7) as f64))
 }
@@ -27,13 +27,13 @@ fn numbers<T: Scalar>(n: usize) -> Vec<T> {
     (0..n).map(number).collect()
 }
 
-/// Off-diagonals and a diagonal, dominant.
+/// The three arrays of a diagonally dominant matrix.
 fn system<T: Scalar>() -> [Vec<T>; 3] {
     let diag = (0..N).map(|i| number::<T>(i) + T::from_real(T::Real::from_f64(40.0))).collect();
     [numbers(N), diag, numbers(N - 1)]
 }
 
-/// Whether x, column after column, is what slices are solved to.
+/// Check that a solve for an array gives the same x as a solve for a slice.
 fn check_solves<T: Scalar, A: AsColumnsMut<T>>(mut rhs: A)
 where
     A::Owned: AsColumns<T>,
@@ -57,7 +57,7 @@ where
     }
 }
 
-/// An array of the numbers in their order, column after column, which has them next to each other or not.
+/// Check an array that holds the numbers in order, column by column. `gapless` is the expected answer of `as_columns`.
 fn check_entries<T: Scalar, A: AsColumns<T>>(array: &A, dimensions: (usize, usize), gapless: bool) {
     let expected = numbers::<T>(dimensions.0 * dimensions.1);
     assert_eq!(array.dimensions(), dimensions);
@@ -89,7 +89,7 @@ fn arrays<T: Scalar>() {
     check! { T:
         DVector::from_vec(numbers[..N].to_vec()), 1, true;
         DMatrix::from_vec(N, COLUMNS, numbers.clone()), 3, true;
-        // Some rows of a larger matrix.
+        // A view of some rows of a larger matrix.
         DMatrix::from_fn(N + 2, COLUMNS, |i, j| numbers[(j * N + i).saturating_sub(1).min(N * COLUMNS - 1)]).rows_mut(1, N), 3, false;
         // Some columns of one.
         DMatrix::from_fn(N, COLUMNS + 2, |i, j| numbers[(j * N + i).saturating_sub(N).min(N * COLUMNS - 1)]).columns_mut(1, COLUMNS), 3, true;
@@ -156,7 +156,7 @@ fn layouts_that_cannot_be_borrowed_are_named() {
     let expected = "diag cannot be used without a copy: expected one column, its entries next to each other. \
                     Copy the entries to such an array first";
     assert_eq!(error.to_string(), expected);
-    // A matrix is no vector, however it lies.
+    // A matrix is not a vector, in any memory order.
     let error = Tridiagonal::from_arrays(&fits, &fits, &DMatrix::<f64>::zeros(3, 2)).unwrap_err();
     assert!(matches!(error, Error::Layout { array: "sup", .. }), "{error}");
 }
@@ -166,12 +166,12 @@ fn columns_of_another_length_are_refused() {
     let [sub, diag, sup] = system::<f64>();
     let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
-    // As many entries as three right-hand sides have.
+    // The transpose of three right-hand sides has the right number of entries, but the wrong shape.
     let mut transposed = Array2::<f64>::zeros((COLUMNS, N));
     let expected = Error::Shape { what: "a column of rhs", expected: N, got: COLUMNS };
     assert_eq!(lu.solve_array(&transposed).err(), Some(expected.clone()));
     assert_eq!(lu.solve_array_in_place(Op::Plain, &mut transposed).err(), Some(expected));
-    // What stands in the array is not changed by an error that comes before the solve.
+    // An error before the solve does not change the array.
     let mut with_nan = Array2::<f64>::ones((N, COLUMNS));
     with_nan[(4, 1)] = f64::NAN;
     let error = lu.solve_array_in_place(Op::Plain, &mut with_nan).unwrap_err();
@@ -202,7 +202,7 @@ fn one_unknown() {
     assert_eq!(lu.solve_array(&Array2::from_elem((1, 4), 6.0)).unwrap().0, Array2::from_elem((1, 4), 3.0));
 }
 
-/// What serde writes as JSON.
+/// The JSON that serde writes.
 fn json(value: impl ::serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap()
 }

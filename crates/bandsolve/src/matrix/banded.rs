@@ -1,4 +1,4 @@
-//! LAPACK band storage.
+//! Banded matrices in LAPACK band storage.
 
 use super::{EntryPlaces, Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
@@ -10,15 +10,16 @@ use std::borrow::Cow;
 /// A square banded matrix in LAPACK band storage, over the caller's array.
 ///
 /// # Shapes
-/// `bands` is column-major with `leading ≥ lower + upper + 1` rows and n columns; column j holds the entries of column
-/// j of A, the diagonal in row `upper`:
+/// `bands` is column-major with `leading ≥ lower + upper + 1` rows and n columns. Its column j holds the entries of column j of A, with
+/// the main diagonal in row `upper`:
 ///
-/// $$ A_{ij} = \mathtt{bands}[\,\mathtt{upper} + i - j + j\cdot\mathtt{leading}\,],\qquad j-\mathtt{upper} \le i \le j+\mathtt{lower} $$
+/// ```text
+/// A[i, j] = bands[upper + i − j + j·leading]   for   j − upper ≤ i ≤ j + lower
+/// ```
 ///
-/// Entries of the array that belong to no row of A are ignored. LAPACK's `gbsv` wants `lower` more rows on top for
-/// fill-in; a view needs none.
+/// Entries of the array outside of A are ignored. Unlike LAPACK's `gbsv`, `Banded` needs no extra rows for fill-in.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Banded;
 /// // [4 1 0]      upper:     *  1  1
@@ -38,13 +39,13 @@ pub struct Banded<'a, T: Scalar> {
     bands: Cow<'a, [T]>,
 }
 
-/// lower + upper + 1, or the largest number there is.
+/// The number of diagonals, or `usize::MAX` if it is larger.
 fn diagonals(lower: usize, upper: usize) -> usize {
     lower.saturating_add(upper).saturating_add(1)
 }
 
 impl<'a, T: Scalar> Banded<'a, T> {
-    /// Borrows `bands` with leading dimension `lower + upper + 1`.
+    /// A matrix that borrows `bands`, with leading dimension `lower + upper + 1`.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
@@ -52,15 +53,15 @@ impl<'a, T: Scalar> Banded<'a, T> {
         Self::build(n, lower, upper, diagonals(lower, upper), Cow::Borrowed(bands))
     }
 
-    /// Borrows `bands` with a leading dimension of its own.
+    /// A matrix that borrows `bands`, with leading dimension `leading`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `leading < lower + upper + 1` or `bands` has not length `n·leading`.
+    /// [`Error::Shape`] if `leading < lower + upper + 1`, or the length of `bands` is not `n·leading`.
     pub fn with_leading(n: usize, lower: usize, upper: usize, leading: usize, bands: &'a [T]) -> Result<Self> {
         Self::build(n, lower, upper, leading, Cow::Borrowed(bands))
     }
 
-    /// Owns its array, with leading dimension `lower + upper + 1`.
+    /// A matrix that owns its array, with leading dimension `lower + upper + 1`.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
@@ -73,10 +74,10 @@ impl<'a, T: Scalar> Banded<'a, T> {
         if leading < least {
             return Err(Error::Shape { what: "leading dimension of bands", expected: least, got: leading });
         }
-        // Also where n = 0, so that no sum of widths overflows.
+        // Checked also for n = 0, so that no later sum of bandwidths overflows.
         if leading > most {
             return Err(Error::Shape {
-                what: "a column of bands, more than can be addressed,",
+                what: "a column of bands, which exceeds the address space,",
                 expected: most,
                 got: leading,
             });
@@ -90,32 +91,32 @@ impl<'a, T: Scalar> Banded<'a, T> {
         self.n
     }
 
-    /// Diagonals below the main one.
+    /// Number of diagonals below the main one.
     pub fn lower(&self) -> usize {
         self.lower
     }
 
-    /// Diagonals above the main one.
+    /// Number of diagonals above the main one.
     pub fn upper(&self) -> usize {
         self.upper
     }
 
-    /// The array, and its leading dimension.
+    /// The array and its leading dimension.
     pub fn storage(&self) -> (&[T], usize) {
         (&self.bands, self.leading)
     }
 
-    /// What a plan is made for.
+    /// The shape that a [`Plan`](crate::Plan) needs.
     pub fn shape(&self) -> Shape {
         Shape::Banded { n: self.n, lower: self.lower, upper: self.upper }
     }
 
-    /// The same matrix over the same memory.
+    /// The same matrix, which borrows the array of `self`.
     pub fn view(&self) -> Banded<'_, T> {
         Banded { bands: Cow::Borrowed(&self.bands), ..*self }
     }
 
-    /// The same matrix with an array of its own.
+    /// The same matrix, which owns its array.
     pub fn into_owned(self) -> Banded<'static, T> {
         Banded {
             n: self.n,
@@ -126,33 +127,33 @@ impl<'a, T: Scalar> Banded<'a, T> {
         }
     }
 
-    /// First row of column `j` that lies in the band, and the entries from there on down.
+    /// The first row of column `j` within the band, and the entries of the column from this row on.
     #[inline]
     pub fn column(&self, j: usize) -> (usize, &[T]) {
         let first = j.saturating_sub(self.upper);
         let end = (j + self.lower + 1).min(self.n);
         let base = j * self.leading + self.upper;
-        // Row i stands at base + i − j, and i − j ≥ −upper.
+        // Row i is at base + i − j, and i − j ≥ −upper.
         (first, &self.bands[base + first - j..base + end - j])
     }
 
-    /// First column of row `i` that lies in the band, and the entries from there on.
+    /// The first column of row `i` within the band, and the entries of the row from this column on.
     #[inline]
     pub(crate) fn row(&self, i: usize) -> (usize, impl Iterator<Item = &T>) {
         let first = i.saturating_sub(self.lower);
         let count = (i + self.upper + 1).min(self.n) - first;
-        // A(i, j) stands at upper + i − j + j·leading.
+        // A(i, j) is at upper + i − j + j·leading.
         let start = self.upper + (i - first) + first * self.leading;
         (first, self.bands[start..].iter().step_by((self.leading - 1).max(1)).take(count))
     }
 
-    /// Entry (i, j); zero outside the band.
+    /// The entry (i, j), zero outside the band.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (first, column) = self.column(j);
         i.checked_sub(first).and_then(|k| column.get(k)).copied().unwrap_or(T::ZERO)
     }
 
-    /// The same matrix, which has at most one diagonal on either side, as three arrays. Errors name places in its own array.
+    /// A matrix with at most one diagonal on each side as three arrays. Errors refer to the band array.
     pub(crate) fn to_tridiagonal(&self) -> Result<Tridiagonal<'static, T>> {
         debug_assert!(self.lower <= 1 && self.upper <= 1);
         let (n, beside) = (self.n, self.n.saturating_sub(1));
@@ -185,7 +186,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
         Ok(y)
     }
 
-    /// Writes the product A·x to y.
+    /// Write the product A·x to y.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `x` and `y` have length n.
@@ -203,7 +204,10 @@ impl<'a, T: Scalar> Banded<'a, T> {
         Ok(())
     }
 
-    /// First entry of the band that is NaN or infinite, as an error.
+    /// Check that all entries of the band are finite.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for the first NaN or infinity.
     pub fn check_finite(&self) -> Result<()> {
         for j in 0..self.n {
             let (first, column) = self.column(j);

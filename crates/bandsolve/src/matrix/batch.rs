@@ -1,4 +1,4 @@
-//! Many tridiagonal systems of one size.
+//! Batches: many tridiagonal systems of the same size.
 
 use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
@@ -6,7 +6,7 @@ use crate::memory::collected;
 use bandsolve_kernel::Scalar;
 use std::borrow::Cow;
 
-/// How the systems of a batch lie in memory.
+/// The order of the systems of a batch in memory.
 ///
 /// # Examples
 /// ```
@@ -17,19 +17,19 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Layout {
-    /// One system after the other: row i of system s at index `s·n + i`.
+    /// One system after the other: row i of system s is at index `s·n + i`.
     Contiguous,
-    /// Row by row: row i of system s at index `i·count + s`. The layout that needs no rearrangement.
+    /// Row by row: row i of system s is at index `i·count + s`. Solves in this layout need not rearrange data.
     Interleaved,
 }
 
 /// `count` open tridiagonal matrices of size n, over the caller's three arrays.
 ///
 /// # Shapes
-/// `sub`, `diag`, `sup` and every right-hand side have length `count · n`, all in the same [`Layout`]; `sub` of the first
-/// and `sup` of the last row of each system are ignored.
+/// `sub`, `diag`, `sup` and each right-hand side have length `count · n`, all in the same [`Layout`]. `sub` of the first row and `sup`
+/// of the last row of each system are ignored.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::TridiagonalBatch;
 /// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
@@ -49,7 +49,7 @@ pub struct TridiagonalBatch<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
-    /// Systems that lie one after the other.
+    /// A batch in layout [`Contiguous`](Layout::Contiguous) that borrows its arrays.
     ///
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
@@ -57,7 +57,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Self::new(count, n, Layout::Contiguous, sub, diag, sup)
     }
 
-    /// Systems whose rows alternate.
+    /// A batch in layout [`Interleaved`](Layout::Interleaved) that borrows its arrays.
     ///
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
@@ -65,7 +65,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Self::new(count, n, Layout::Interleaved, sub, diag, sup)
     }
 
-    /// Systems whose rows alternate, of `[sub, diag, sup]` which the batch keeps.
+    /// A batch in layout [`Interleaved`](Layout::Interleaved) that owns its arrays. `arrays` is `[sub, diag, sup]`.
     ///
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
@@ -76,7 +76,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Ok(TridiagonalBatch { n, count, layout: Layout::Interleaved, sub, diag, sup })
     }
 
-    /// Either layout.
+    /// A batch in the given layout that borrows its arrays.
     ///
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
@@ -89,7 +89,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Ok(Self { n, count, layout, sub, diag, sup })
     }
 
-    /// Unknowns of one system.
+    /// Number of unknowns per system.
     pub fn n(&self) -> usize {
         self.n
     }
@@ -99,22 +99,22 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         self.count
     }
 
-    /// How they lie in memory.
+    /// The order of the systems in memory.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// What a plan is made for.
+    /// The shape that a [`Plan`](crate::Plan) needs.
     pub fn shape(&self) -> Shape {
         Shape::Batch { n: self.n, count: self.count, layout: self.layout }
     }
 
-    /// The arrays sub, diag and sup as they were handed in.
+    /// The arrays `sub`, `diag` and `sup` as the caller passed them.
     pub fn arrays(&self) -> [&[T]; 3] {
         [&self.sub, &self.diag, &self.sup]
     }
 
-    /// The same batch over the same memory.
+    /// The same batch, which borrows the arrays of `self`.
     pub fn view(&self) -> TridiagonalBatch<'_, T> {
         TridiagonalBatch {
             sub: Cow::Borrowed(&self.sub),
@@ -124,7 +124,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         }
     }
 
-    /// The same batch with arrays of its own.
+    /// The same batch, which owns its arrays.
     pub fn into_owned(self) -> TridiagonalBatch<'static, T> {
         TridiagonalBatch {
             n: self.n,
@@ -136,7 +136,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         }
     }
 
-    /// Index of row `i` of system `s` in every array.
+    /// Index of row `i` of system `s` in each array.
     #[inline]
     pub fn index(&self, s: usize, i: usize) -> usize {
         match self.layout {
@@ -148,9 +148,10 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     /// A copy of system `s`.
     ///
     /// # Panics
-    /// If there is no system `s`, or no memory for it.
+    /// If `s` is not less than the number of systems, or there is no memory for the copy.
     pub fn system(&self, s: usize) -> Tridiagonal<'static, T> {
-        self.try_system(s).expect("memory for a system")
+        assert!(s < self.count, "the batch has {} systems, but system {s} was requested", self.count);
+        self.try_system(s).expect("there is memory for a copy of the system")
     }
 
     /// A copy of system `s`, or `Err(OutOfMemory)`.
@@ -159,7 +160,10 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Tridiagonal::from_vecs(pick(&self.sub)?, pick(&self.diag)?, pick(&self.sup)?, false)
     }
 
-    /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
+    /// Check that all entries are finite. Ignored entries may have any value.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for the first NaN or infinity.
     pub fn check_finite(&self) -> Result<()> {
         for s in 0..self.count {
             for i in 0..self.n {

@@ -1,4 +1,4 @@
-//! Three arrays of small dense blocks: the block tridiagonal matrix, open or periodic.
+//! Block tridiagonal matrices, open or periodic, in three arrays of dense blocks.
 
 use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
@@ -16,19 +16,25 @@ use std::sync::Arc;
 
 /// A block tridiagonal matrix, open or periodic, over the caller's three arrays.
 ///
-/// Block row i of A·x = rhs reads
+/// Block row i of A·x = rhs is
 ///
-/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+/// ```text
+/// sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1] = rhs[i]
+/// ```
 ///
-/// with blocks of `block` × `block` entries and x_i, rhs_i of `block` entries each.
+/// with blocks of `block` × `block` entries, and `block` entries in each of `x[i]` and `rhs[i]`.
 ///
 /// # Shapes
-/// Entry (r, c) of block i stands at `i·block² + r + c·block` (column-major). `diag` holds N blocks. `sub` and `sup` hold
-/// N, indexed by block row, with the first block of `sub` and the last of `sup` ignored; or N−1 (`sub` block i then stands
-/// in block row i+1). In a [`periodic`](Self::periodic) matrix both hold N, and those two blocks are the corners. (N = 1: the
-/// three blocks add up; N = 2: corner and off-diagonal add up.) Right-hand sides are column-major with N·`block` rows.
+/// Blocks are column-major: entry (r, c) of block i is at index `i·block² + r + c·block`. N is the number of block rows.
 ///
-/// # Example
+/// - `diag`: N blocks.
+/// - `sub`, `sup`: N blocks, indexed by block row. The first block of `sub` and the last one of `sup` are ignored.
+/// - `sub`, `sup`: N−1 blocks. Block i of `sub` then belongs to block row i+1.
+/// - `sub`, `sup` of a [`periodic`](Self::periodic) matrix: N blocks. The first block of `sub` multiplies `x[N−1]` in block row 0, and the
+///   last one of `sup` multiplies `x[0]` in block row N−1. For N ≤ 2, blocks of the same columns are added.
+/// - Right-hand sides: column-major with N·`block` rows.
+///
+/// # Examples
 /// ```
 /// use bandsolve::BlockTridiagonal;
 /// // Two blocks of two rows each:  [4 1 | 1 0]
@@ -52,27 +58,26 @@ pub struct BlockTridiagonal<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
-    /// Open matrix of `block` × `block` blocks; borrows its arrays.
+    /// An open matrix that borrows its arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `block` is 0, `diag` is not a whole number N of blocks, or an off-diagonal holds neither N nor
-    /// N−1.
+    /// [`Error::Shape`] if `block` is 0, `diag` is not a whole number N of blocks, or `sub` or `sup` holds neither N nor N−1 blocks.
     pub fn new(block: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
         Self::build(block, [sub, diag, sup].map(Cow::Borrowed), false)
     }
 
-    /// Periodic matrix: the first block of `sub` and the last of `sup` are its corners.
+    /// A periodic matrix that borrows its arrays. The first block of `sub` and the last one of `sup` are its corner blocks.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `block` is 0 or the three arrays are not of the same whole number of blocks.
+    /// [`Error::Shape`] if `block` is 0, or the arrays do not hold the same whole number of blocks.
     pub fn periodic(block: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
         Self::build(block, [sub, diag, sup].map(Cow::Borrowed), true)
     }
 
-    /// Open or periodic matrix that owns its arrays, `[sub, diag, sup]`.
+    /// An open or periodic matrix that owns its arrays. `blocks` is `[sub, diag, sup]`.
     ///
     /// # Errors
-    /// [`Error::Shape`] as in [`new`](Self::new) and [`periodic`](Self::periodic).
+    /// Those of [`new`](Self::new) and [`periodic`](Self::periodic).
     pub fn from_vecs(block: usize, blocks: [Vec<T>; 3], periodic: bool) -> Result<BlockTridiagonal<'static, T>> {
         BlockTridiagonal::build(block, blocks.map(Cow::Owned), periodic)
     }
@@ -91,7 +96,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         Ok(Self { block, sub, diag, sup, periodic })
     }
 
-    /// Rows of a block.
+    /// Number of rows per block.
     pub fn block(&self) -> usize {
         self.block
     }
@@ -101,27 +106,27 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         self.diag.len() / (self.block * self.block)
     }
 
-    /// Number of unknowns: block rows · block.
+    /// Number of unknowns.
     pub fn n(&self) -> usize {
         self.diag.len() / self.block
     }
 
-    /// Whether the corner blocks count.
+    /// Whether the matrix is periodic.
     pub fn is_periodic(&self) -> bool {
         self.periodic
     }
 
-    /// What a plan is made for.
+    /// The shape that a [`Plan`](crate::Plan) needs.
     pub fn shape(&self) -> Shape {
         Shape::BlockTridiagonal { block_rows: self.block_rows(), block: self.block, periodic: self.periodic }
     }
 
-    /// The arrays sub, diag and sup as they were handed in.
+    /// The arrays `sub`, `diag` and `sup` as the caller passed them.
     pub fn arrays(&self) -> [&[T]; 3] {
         [&self.sub, &self.diag, &self.sup]
     }
 
-    /// The same matrix over the same memory.
+    /// The same matrix, which borrows the arrays of `self`.
     pub fn view(&self) -> BlockTridiagonal<'_, T> {
         BlockTridiagonal {
             sub: Cow::Borrowed(&self.sub),
@@ -131,7 +136,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         }
     }
 
-    /// The same matrix, whose blocks have one row: over the same memory, unless others share it.
+    /// A matrix with blocks of one row as a tridiagonal matrix. The arrays are copied only if others share them.
     pub(crate) fn into_tridiagonal(this: Arc<Self>) -> Result<Tridiagonal<'a, T>> {
         debug_assert!(this.block == 1);
         match Arc::try_unwrap(this) {
@@ -140,14 +145,15 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         }
     }
 
-    /// The same matrix with arrays of its own.
+    /// The same matrix, which owns its arrays.
     pub fn into_owned(self) -> BlockTridiagonal<'static, T> {
         let blocks = [self.sub, self.diag, self.sup].map(|array| Cow::Owned(array.into_owned()));
         let [sub, diag, sup] = blocks;
         BlockTridiagonal { block: self.block, sub, diag, sup, periodic: self.periodic }
     }
 
-    /// Entry (i, j) of A, by scalar indices; corner blocks that fall on others (N ≤ 2) are added.
+    /// The entry (i, j) of A, counted in rows and columns, not in blocks. For N ≤ 2, corner blocks are added to the blocks that they
+    /// overlap.
     pub fn get(&self, i: usize, j: usize) -> T {
         let mut found = T::ZERO;
         self.rows().visit_row(i, |column, a| found = if column == j { a } else { found });
@@ -164,13 +170,13 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         Ok(y)
     }
 
-    /// Writes the product A·x to y, on all threads where that pays.
+    /// Write the product A·x to y. Large products use all threads.
     ///
     /// # Shapes
     /// `x` and `y`: n × any number of columns, column-major.
     ///
     /// # Cost
-    /// 6·block flops and 3·block words a row and column; with several columns the matrix is read once.
+    /// Per row and column 6·block flops and 3·block words. Several columns share one pass over the matrix.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `x` has n rows and `y` is as long.
@@ -186,7 +192,10 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         Ok(())
     }
 
-    /// First entry that is NaN or infinite, as an error; ignored blocks are not looked at.
+    /// Check that all entries are finite. Ignored blocks may have any values.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for the first NaN or infinity.
     pub fn check_finite(&self) -> Result<()> {
         let square = self.block * self.block;
         let ignored =
@@ -200,7 +209,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
     }
 
-    /// The normal form that the methods work on.
+    /// The block rows in the form that all methods use.
     pub(crate) fn rows(&self) -> BlockRows<'_, T> {
         let (len, square) = (self.diag.len(), self.block * self.block);
         let beside = len.saturating_sub(square);
@@ -215,10 +224,10 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     }
 }
 
-/// Entries of blocks, times columns, that one task of a product takes.
+/// Maximum number of products of entries that one task computes.
 const PRODUCT_TASK: usize = 1 << 16;
 
-/// y = A·x for the block rows `range`, which y holds; halves them among threads. Not of transposed matrices.
+/// Compute y = A·x in the block rows `range`, which y holds. Large ranges are halved among threads. A must not be transposed.
 fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     debug_assert_eq!(a.orientation, Orientation::Plain);
     let b = a.block;
@@ -255,7 +264,7 @@ fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>
     }
 }
 
-/// One block row of [`multiply`], without calls for a few numbers each. Loops of a known length are unrolled.
+/// One block row of [`multiply`] for small blocks: the compiler unrolls loops of constant length.
 fn multiply_small<T: Scalar, const B: usize>(a: &BlockRows<'_, T>, row: usize, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     let blocks = a.blocks(row);
     for s in 0..x.ncols() {
@@ -278,7 +287,7 @@ mod tests {
     use crate::contract::equations::{Equations, Matrix};
     use crate::{Op, Simd};
 
-    /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
+    /// A matrix whose entries encode their position: 1000·(array) + 100·(block row) + 10·r + c.
     fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {
         let array =
             |k: usize| (0..4 * rows).map(|i| (1000 * k + 100 * (i / 4) + 10 * (i % 2) + i / 2 % 2) as f64).collect();
@@ -292,7 +301,7 @@ mod tests {
         assert_eq!((a.get(3, 0), a.get(2, 5), a.get(1, 4), a.get(5, 0)), (1110.0, 3101.0, 1010.0, 3210.0));
         let open = matrix(3, false);
         assert_eq!((open.get(1, 4), open.get(5, 0), open.get(5, 3)), (0.0, 0.0, 1211.0));
-        // Corners of small matrices fall on other blocks.
+        // In small matrices, corner blocks are added to other blocks.
         assert_eq!(matrix(2, true).get(1, 2), 3010.0 + 1010.0);
         assert_eq!(matrix(1, true).get(1, 0), 2010.0 + (1010.0 + 3010.0));
     }
@@ -326,7 +335,7 @@ mod tests {
             let x: Vec<f64> = (0..3 * n).map(|i| (i % 17) as f64 - 8.0).collect();
             let y = a.apply(&x).unwrap();
             for i in (0..3 * n).step_by(if rows > 100 { 997 } else { 1 }) {
-                // Whole numbers: no rounding.
+                // The entries are whole numbers, so there is no rounding.
                 let near = (i % n).saturating_sub(4)..(i % n + 4).min(n);
                 let dot: f64 = near.map(|j| a.get(i % n, j) * x[i / n * n + j]).sum();
                 let corners = rows > 2 && periodic && (i % n < 2 || i % n >= n - 2);

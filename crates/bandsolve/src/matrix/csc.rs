@@ -1,4 +1,4 @@
-//! Sparse columns: right-hand sides most of which are zero, and the largest entries of solutions.
+//! Sparse matrices by columns, for sparse right-hand sides and the largest entries of solutions.
 
 use crate::error::{Error, Result, check_len};
 use crate::memory::{collected, reserved};
@@ -13,22 +13,22 @@ use core::ops::Range;
 /// assert_eq!((-1_i32).to_usize(), None);
 /// ```
 pub trait Index: Copy + Send + Sync + 'static {
-    /// As an index; `None` where it is negative or too large.
+    /// The number as an index; `None` if it is negative or too large.
     fn to_usize(self) -> Option<usize>;
-    /// An index that is known to fit; wraps where it does not.
+    /// An index as this type. An index that does not fit wraps around.
     fn from_usize(index: usize) -> Self;
-    /// The same bits as unsigned integers, so that there are two kinds of loops over indices, not five.
+    /// The same bits as unsigned integers, so that two versions of a loop serve all five index types.
     #[doc(hidden)]
     fn words(indices: &[Self]) -> IndexWords<'_>;
 }
 
-/// Indices that are known not to be negative.
+/// Nonnegative indices.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum IndexWords<'a> {
-    /// Of 32 bits.
+    /// 32 bits each.
     Narrow(&'a [u32]),
-    /// Of 64 bits.
+    /// 64 bits each.
     Wide(&'a [u64]),
 }
 
@@ -52,12 +52,12 @@ macro_rules! index {
 }
 index!(i32, i64, u32, u64, usize);
 
-/// A sparse matrix by compressed columns (CSC), over the caller's arrays.
+/// A sparse matrix in compressed columns (CSC), over the caller's arrays.
 ///
-/// Column j has the entries `column_pointers[j] .. column_pointers[j + 1]` of `row_indices` and `values`, in any order;
-/// entries of one row add up.
+/// Column j has the entries `column_pointers[j] .. column_pointers[j + 1]` of `row_indices` and `values`, in any order. Entries with the
+/// same row are added.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::prelude::*;
 /// // Columns (0, 1, 0, 0, 0) and (2, 0, 0, 0, 3).
@@ -77,12 +77,12 @@ pub struct Csc<'a, T, I = usize> {
 }
 
 impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
-    /// Borrows the arrays.
+    /// A matrix that borrows its arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `column_pointers` is empty or `row_indices` and `values` differ in length,
-    /// [`Error::Structure`] if the pointers do not begin with 0, decrease or do not end with the number of entries, or a row
-    /// index is not below `rows`.
+    /// - [`Error::Shape`] if `column_pointers` is empty, or `row_indices` and `values` differ in length.
+    /// - [`Error::Structure`] if the column pointers do not start with 0, decrease, or do not end with the number of entries.
+    /// - [`Error::Structure`] if a row index is negative or not less than `rows`.
     pub fn new(rows: usize, column_pointers: &'a [I], row_indices: &'a [I], values: &'a [T]) -> Result<Self> {
         check_len("values", row_indices.len(), values.len())?;
         check_pointers(column_pointers, values.len())?;
@@ -93,17 +93,17 @@ impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
         }
     }
 
-    /// Rows of the matrix.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of the matrix.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.column_pointers.len() - 1
     }
 
-    /// Every entry, column after column.
+    /// The values of all entries, column by column.
     pub fn values(&self) -> &'a [T] {
         self.values
     }
@@ -116,7 +116,7 @@ impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
     }
 }
 
-/// Columns whose number of entries is given, to be filled: see [`Csc`].
+/// A sparse matrix like [`Csc`] whose row indices and values a function writes. The number of entries per column is given.
 ///
 /// # Examples
 /// ```
@@ -134,10 +134,10 @@ pub struct CscMut<'a, T, I = usize> {
 }
 
 impl<'a, T, I: Index> CscMut<'a, T, I> {
-    /// Borrows the arrays; only `column_pointers` is read.
+    /// A matrix that borrows its arrays. Only `column_pointers` is read.
     ///
     /// # Errors
-    /// As [`Csc::new`], and [`Error::Structure`] if a column has more entries than `rows`.
+    /// Those of [`Csc::new`] for lengths and column pointers, and [`Error::Structure`] if a column has more than `rows` entries.
     pub fn new(rows: usize, column_pointers: &'a [I], row_indices: &'a mut [I], values: &'a mut [T]) -> Result<Self> {
         check_len("values", row_indices.len(), values.len())?;
         check_pointers(column_pointers, values.len())?;
@@ -147,12 +147,12 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
         }
     }
 
-    /// Columns of the matrix.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.column_pointers.len() - 1
     }
 
-    /// The parts of `row_indices` and `values` that belong to `together` columns at a time, and the number of entries of each.
+    /// Split the matrix into groups of `together` columns.
     pub(crate) fn into_groups(self, together: usize) -> Result<Vec<ColumnGroup<'a, T, I>>> {
         let Self { column_pointers, mut row_indices, mut values } = self;
         let columns = column_pointers.len() - 1;
@@ -170,14 +170,14 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
     }
 }
 
-/// Some columns of a [`CscMut`].
+/// Consecutive columns of a [`CscMut`]: the number of entries per column, and the arrays to fill.
 pub(crate) struct ColumnGroup<'a, T, I> {
     pub counts: Vec<usize>,
     pub row_indices: &'a mut [I],
     pub values: &'a mut [T],
 }
 
-/// The entries of column `j`.
+/// The range of the entries of column `j`.
 fn entries<I: Index>(column_pointers: &[I], j: usize) -> Range<usize> {
     let at = |j: usize| column_pointers[j].to_usize().expect("checked");
     at(j)..at(j + 1)

@@ -15,7 +15,7 @@ pub use csc::{Csc, CscMut, Index, IndexWords};
 use tridiagonal::EntryPlaces;
 pub use tridiagonal::Tridiagonal;
 
-/// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
+/// The kind and the size of a system, from which a [`Plan`](crate::Plan) chooses the method.
 ///
 /// # Examples
 /// ```
@@ -31,42 +31,42 @@ pub use tridiagonal::Tridiagonal;
 pub enum Shape {
     /// One tridiagonal system of `n` unknowns.
     Tridiagonal {
-        /// Unknowns.
+        /// Number of unknowns.
         n: usize,
-        /// Whether the first and the last unknown are neighbours.
+        /// Whether the matrix has corner entries, which couple the first and the last unknown.
         periodic: bool,
     },
     /// One banded system.
     Banded {
-        /// Unknowns.
+        /// Number of unknowns.
         n: usize,
-        /// Diagonals below the main one.
+        /// Number of diagonals below the main one.
         lower: usize,
-        /// Diagonals above the main one.
+        /// Number of diagonals above the main one.
         upper: usize,
     },
     /// One block tridiagonal system.
     BlockTridiagonal {
-        /// Block rows.
+        /// Number of block rows.
         block_rows: usize,
-        /// Rows of a block.
+        /// Number of rows per block.
         block: usize,
-        /// Whether the first and the last block of unknowns are neighbours.
+        /// Whether the matrix has corner blocks, which couple the first and the last block of unknowns.
         periodic: bool,
     },
     /// Many independent tridiagonal systems of one size.
     Batch {
-        /// Unknowns of one system.
+        /// Number of unknowns per system.
         n: usize,
         /// Number of systems.
         count: usize,
-        /// How they lie in memory.
+        /// The order of the systems in memory.
         layout: Layout,
     },
 }
 
 impl Shape {
-    /// Unknowns of one system; as all sizes here `usize::MAX` where it would be more.
+    /// Number of unknowns per system, at most `usize::MAX`.
     pub fn n(&self) -> usize {
         match *self {
             Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
@@ -74,8 +74,7 @@ impl Shape {
         }
     }
 
-    /// The shape of the tridiagonal matrix that it is, too: of bands with at most one diagonal on either side, and blocks of
-    /// one row.
+    /// The equivalent tridiagonal shape, for bands with at most one diagonal on each side and for blocks of one row.
     pub(crate) fn as_tridiagonal(self) -> Option<Shape> {
         match self {
             Shape::Tridiagonal { .. } => Some(self),
@@ -85,7 +84,7 @@ impl Shape {
         }
     }
 
-    /// Rows of one right-hand side: `n`, for a batch `count · n`.
+    /// Number of rows per right-hand side: `n`, or `count · n` for a batch. At most `usize::MAX`.
     pub fn rows(&self) -> usize {
         match *self {
             Shape::Batch { n, count, .. } => n.saturating_mul(count),
@@ -93,10 +92,11 @@ impl Shape {
         }
     }
 
-    /// Number of right-hand sides in an array, called `what`, of `len` scalars (columns of length [`rows`](Self::rows)).
+    /// Number of right-hand sides in an array of `len` numbers. Each has length [`rows`](Self::rows). `what` names the array in the
+    /// error.
     ///
     /// # Errors
-    /// [`Error::Shape`], if it is no whole number of columns.
+    /// [`Error::Shape`] if `len` is not a whole number of right-hand sides.
     pub fn n_rhs(&self, what: &'static str, len: usize) -> Result<usize> {
         let rows = self.rows();
         if rows == 0 {
@@ -111,7 +111,7 @@ impl Shape {
     }
 }
 
-/// Unknowns, lower and upper diagonals of a band.
+/// The numbers of unknowns, lower and upper diagonals of a band.
 pub(crate) type BandSize = (usize, usize, usize);
-/// Block rows, rows of a block, whether a block tridiagonal matrix is periodic.
+/// The numbers of block rows and of rows per block, and whether the matrix is periodic.
 pub(crate) type BlockSize = (usize, usize, bool);

@@ -1,4 +1,4 @@
-//! Three arrays: the tridiagonal matrix, open or periodic.
+//! Tridiagonal matrices, open or periodic, in three arrays.
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
@@ -10,17 +10,20 @@ use std::borrow::Cow;
 
 /// A tridiagonal matrix, open or periodic, over the caller's three arrays.
 ///
-/// Row i of A·x = rhs reads
+/// Row i of A·x = rhs is
 ///
-/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+/// ```text
+/// sub[i]·x[i−1] + diag[i]·x[i] + sup[i]·x[i+1] = rhs[i]
+/// ```
 ///
 /// # Shapes
-/// `diag` has length n. `sub` and `sup` have length n, indexed by row, with `sub[0]` and `sup[n-1]` ignored; or length
-/// n−1, as LAPACK has them (`sub[i]` then stands in row i+1). In a [`periodic`](Self::periodic) matrix both have length
-/// n and `sub[0]`, `sup[n-1]` are the corners: they multiply x_{n-1} in row 0 and x_0 in row n−1. (n = 1: the three
-/// entries add up; n = 2: corner and off-diagonal add up.)
+/// - `diag`: n.
+/// - `sub`, `sup`: n, indexed by row. `sub[0]` and `sup[n-1]` are ignored.
+/// - `sub`, `sup`: n−1, as in LAPACK. `sub[i]` is then the entry of row i+1.
+/// - `sub`, `sup` of a [`periodic`](Self::periodic) matrix: n. `sub[0]` multiplies `x[n−1]` in row 0, and `sup[n-1]` multiplies `x[0]`
+///   in row n−1. For n ≤ 2, entries of the same column are added.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::Tridiagonal;
 /// let a = Tridiagonal::new(&[0.0, -1.0, -1.0], &[2.0, 2.0, 2.0], &[-1.0, -1.0, 0.0])?;
@@ -38,25 +41,25 @@ pub struct Tridiagonal<'a, T: Scalar> {
     place: EntryPlaces,
 }
 
-/// Where the caller has the entries: places in errors are the caller's.
+/// The storage of the entries in the caller's arrays, which errors refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum EntryPlaces {
     /// In the three arrays.
     Arrays,
-    /// In band storage with this leading dimension, the diagonal in row `upper`.
+    /// In band storage with this leading dimension. The main diagonal is in row `upper`.
     Bands { leading: usize, upper: usize },
 }
 
 impl<'a, T: Scalar> Tridiagonal<'a, T> {
-    /// Open matrix; borrows its arrays.
+    /// An open matrix that borrows its arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless each off-diagonal has length n or n−1.
+    /// [`Error::Shape`] unless `sub` and `sup` have length n or n−1.
     pub fn new(sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
         Self::build(Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup), false)
     }
 
-    /// Periodic matrix: `sub[0]` and `sup[n-1]` are its corners.
+    /// A periodic matrix that borrows its arrays. `sub[0]` and `sup[n-1]` are its corner entries.
     ///
     /// # Errors
     /// [`Error::Shape`] unless all three arrays have length n.
@@ -64,10 +67,10 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Self::build(Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup), true)
     }
 
-    /// Open or periodic matrix that owns its arrays.
+    /// An open or periodic matrix that owns its arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] as in [`new`](Self::new) and [`periodic`](Self::periodic).
+    /// Those of [`new`](Self::new) and [`periodic`](Self::periodic).
     pub fn from_vecs(sub: Vec<T>, diag: Vec<T>, sup: Vec<T>, periodic: bool) -> Result<Tridiagonal<'static, T>> {
         Tridiagonal::build(Cow::Owned(sub), Cow::Owned(diag), Cow::Owned(sup), periodic)
     }
@@ -82,7 +85,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Ok(Self { sub, diag, sup, periodic, place: EntryPlaces::Arrays })
     }
 
-    /// The same matrix, whose caller has the entries elsewhere.
+    /// The same matrix, with errors that refer to entries at `place`.
     pub(super) fn at(self, place: EntryPlaces) -> Self {
         Self { place, ..self }
     }
@@ -92,22 +95,22 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         self.diag.len()
     }
 
-    /// Whether the corners count.
+    /// Whether the matrix is periodic.
     pub fn is_periodic(&self) -> bool {
         self.periodic
     }
 
-    /// What a plan is made for.
+    /// The shape that a [`Plan`](crate::Plan) needs.
     pub fn shape(&self) -> Shape {
         Shape::Tridiagonal { n: self.n(), periodic: self.periodic }
     }
 
-    /// The arrays sub, diag and sup as they were handed in.
+    /// The arrays `sub`, `diag` and `sup` as the caller passed them.
     pub fn arrays(&self) -> [&[T]; 3] {
         [&self.sub, &self.diag, &self.sup]
     }
 
-    /// The same matrix over the same memory.
+    /// The same matrix, which borrows the arrays of `self`.
     pub fn view(&self) -> Tridiagonal<'_, T> {
         Tridiagonal {
             sub: Cow::Borrowed(&self.sub),
@@ -117,7 +120,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         }
     }
 
-    /// The same matrix with arrays of its own.
+    /// The same matrix, which owns its arrays.
     pub fn into_owned(self) -> Tridiagonal<'static, T> {
         Tridiagonal {
             sub: Cow::Owned(self.sub.into_owned()),
@@ -128,7 +131,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         }
     }
 
-    /// Entries (sub, diag, sup) of row `i`; zero where the matrix has none.
+    /// The entries (sub, diag, sup) of row `i`, zero outside of the matrix.
     pub fn row(&self, i: usize) -> (T, T, T) {
         self.rows().row(i)
     }
@@ -143,7 +146,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Ok(y)
     }
 
-    /// Writes the product A·x to y.
+    /// Write the product A·x to y.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `x` and `y` have length n.
@@ -156,7 +159,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Ok(())
     }
 
-    /// The transposed matrix, conjugated too if `conj`.
+    /// The transposed matrix, or the conjugate transpose if `conj` is true.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -171,7 +174,10 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Tridiagonal::from_vecs(sub, diag, sup, self.periodic)
     }
 
-    /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
+    /// Check that all entries are finite. Ignored entries may have any value.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for the first NaN or infinity.
     pub fn check_finite(&self) -> Result<()> {
         let n = self.n();
         let skip_first = usize::from(!self.periodic && self.sub.len() == n);
@@ -196,7 +202,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
     }
 
-    /// The normal form that the methods work on.
+    /// The rows in the form that all methods use.
     pub(crate) fn rows(&self) -> Rows<'_, T> {
         let n = self.n();
         let (mut first, mut last) = (T::ZERO, T::ZERO);

@@ -1,30 +1,34 @@
-//! Adaptive cyclic reduction with diagonal pivots: blocks of one or two rows stay and are eliminated in turn, level by level;
-//! which rows form which blocks is chosen at every level by the numbers.
+//! Adaptive cyclic reduction with diagonal pivoting: each level alternates between blocks of one or two rows that it keeps and blocks that
+//! it eliminates. The entries determine the blocks of each level.
 //!
-//! A block D that is eliminated gives, with a its first `sub` and c its last `sup`,
+//! With a the first `sub` and c the last `sup` of an eliminated block D, and u and l the rows that stay next to it,
 //!
-//! $$ x_D = D^{-1} (d_D - a\,x_u e_1 - c\,x_l e_{-1}) $$
+//! ```text
+//! x_D = D⁻¹ (d_D − a x_u e₁ − c x_l e₋₁)
+//! ```
 //!
-//! where u and l are the rows that stay next to it. Inserted into their equations, this leaves a tridiagonal system between
-//! the rows that stay. Two neighbours that stay keep the coefficients between them.
+//! Inserting x_D into rows u and l gives a tridiagonal system of the rows that stay. If two neighbouring rows stay, their coupling does
+//! not change.
 //!
-//! **Structure.** All blocks of a level are eliminated at once, so each must be safe as it stands in the matrix of that
-//! level. The sweep of [`diagonal_pivoting`](crate::methods::diagonal_pivoting) does not tell: it judges the leading entry after the
-//! elimination of all that stands above, and of [1 1 0; 1 1 1; 0 1 1] it takes the last two rows as a pair, a singular one
-//! as they stand. Here, in rows scaled to largest entries in [2, 4), with Nⱼ the largest entry of column j, the price of a
-//! block is its *growth*
+//! **Choice of blocks.** A level eliminates all of its blocks at the same time, so each block of the current matrix must be safe. The rule of
+//! [`diagonal_pivoting`](crate::methods::diagonal_pivoting) does not suffice, because it tests the leading entry after the elimination of
+//! all rows above. For `[1 1 0; 1 1 1; 0 1 1]`, it selects the last two rows as a pair, which is singular in the original matrix. Here the
+//! price of a block is its *growth*. With rows scaled so that their largest entries are in [2, 4), and Nⱼ the largest entry of column j,
 //!
-//! $$ g(D) = \sum_{j \in D} N_j\,\|e_j^T D^{-1}\|_1, $$
+//! ```text
+//! g(D) = Σ_(j in D) Nⱼ ‖eⱼᵀ D⁻¹‖₁
+//! ```
 //!
-//! which is roughly how much larger errors of its solution are when they arrive in some row. It is 1 or 2 for good blocks and does not
-//! change if columns are scaled. Of all ways to tile the rows by blocks that stay and are eliminated in turn, the one with the
-//! smallest sum of g(D) over what is eliminated, and of [`STAY`] for each row that stays, is taken; dynamic programming finds
-//! it in one sweep. If the matrix is regular, one of the products of diagonal entries bᵢ and pairs aᵢ₊₁cᵢ that make up its
-//! determinant is not zero; it gives a tiling by regular blocks, so a structure without zero pivots exists.
+//! g(D) is roughly the factor by which errors of x_D grow when they enter another row. It is 1 or 2 for good blocks, and scaling columns does
+//! not change it. The method takes the division into alternating blocks with the smallest total price. The total price is the sum of g(D)
+//! over all eliminated blocks and of [`STAY`] over all rows that stay. Dynamic programming finds the division in one sweep.
 //!
-//! What remains is a Schur complement S of the matrix: ‖S⁻¹‖ ≤ ‖A⁻¹‖, so that small growth is all that is needed.
+//! The determinant is a sum of products of diagonal entries bᵢ and pairs aᵢ₊₁cᵢ. If the matrix is regular, one of these products is not
+//! zero, and gives a division into regular blocks. A division without zero pivots therefore exists.
 //!
-//! Source: Chang, thesis, chapter 5; the choice of structure is new. a, b, c, d → sub, diag, sup, rhs.
+//! The next level is a Schur complement S of the matrix with ‖S⁻¹‖ ≤ ‖A⁻¹‖. Small growth is therefore sufficient for accuracy.
+//!
+//! Source: Chang, thesis, chapter 5. The choice of blocks is new. a, b, c, d → sub, diag, sup, rhs.
 
 use crate::decision::Options;
 use crate::error::Result;
@@ -38,10 +42,10 @@ use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors of an open system: 7½ to 8 words a row for most matrices, never more than 9.
+/// Factors of an open system: 7½ to 8 words per row for most matrices, at most 9.
 ///
 /// # Cost
-/// Factor: about 60 flops and 3 divisions a row and level. Solve: 11 flops a row and right-hand side, all levels together.
+/// Factor: about 60 flops and 3 divisions per row and level. Solve: 11 flops per row and right-hand side in total.
 #[derive(Debug)]
 pub(crate) struct AdaptiveCr<T: Scalar> {
     n: usize,
@@ -49,46 +53,46 @@ pub(crate) struct AdaptiveCr<T: Scalar> {
     singular: bool,
 }
 
-/// What becomes of a row at one level.
+/// The role of a row at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Goes on to the next level.
+    /// Belongs to the next level.
     Stays,
     /// Is eliminated alone.
     Alone,
-    /// Is eliminated together with the next row,
+    /// Is eliminated together with the next row.
     First,
-    /// with the row before.
+    /// Is eliminated together with the previous row.
     Second,
 }
 
-/// A row that is eliminated, in a block D of one or two rows.
+/// An eliminated row of a block D of one or two rows.
 #[derive(Debug, Clone, Copy)]
 struct EliminatedRow<T> {
-    /// Its row of D⁻¹; of a block of one row the first entry only.
+    /// Its row of D⁻¹. A block of one row uses the first entry only.
     inverse: [T; 2],
-    /// Its coefficients of the rows that stay above and below the block.
+    /// Its coefficients of the unknowns that stay above and below the block.
     outer: [T; 2],
-    /// What those rows take from its right-hand side.
+    /// The factors by which its right-hand side is subtracted from those of the rows that stay above and below.
     taken: [T; 2],
 }
 
-/// Factors of one level. Rows and right-hand sides are scaled first.
+/// Factors of one level. Rows and right-hand sides are scaled before the elimination.
 #[derive(Debug)]
 struct AdaptiveLevel<T: Scalar> {
-    /// Powers of two by which rows are multiplied.
+    /// The powers of two that scale the rows.
     scale: Vec<T::Real>,
     roles: Vec<Role>,
-    /// Rows that are eliminated, in order.
+    /// The eliminated rows, in order.
     eliminated: Vec<EliminatedRow<T>>,
 }
 
-/// Price of a row that stays: what a level leaves to the next one. From 1 to 16 errors differ little; from 2 on levels are few.
+/// Price of a row that stays. Between 1 and 16, the accuracy depends little on it. From 2 on, there are few levels.
 const STAY: f64 = 4.0;
-/// Price of a block that cannot be eliminated: above all others, but finite, so that the rest is still chosen well.
+/// Price of a block that cannot be eliminated. It exceeds all others, but is finite, so that all other blocks are still chosen well.
 const NEVER: f64 = 1e30;
 
-/// Prices of eliminating row i alone, and rows i−1 and i together.
+/// The prices of eliminating row i alone, and rows i−1 and i together.
 fn prices<T: Scalar>(rows: &[[T; 3]], i: usize) -> [f64; 2] {
     let size = |v: T| peak(v).to_f64();
     let column = |j: usize| {
@@ -105,12 +109,12 @@ fn prices<T: Scalar>(rows: &[[T; 3]], i: usize) -> [f64; 2] {
     [alone.min(NEVER), (sum / size(b0 * b1 - a1 * c0)).min(NEVER)]
 }
 
-/// The cheapest alternation of blocks that stay and blocks that are eliminated.
+/// Find the cheapest alternation of blocks that stay and blocks that are eliminated.
 fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
     let n = rows.len();
-    // Whether the block that ends with row i has two rows, if it is eliminated and if it stays.
+    // Whether the best block that ends with row i has two rows, for an eliminated block and for one that stays.
     let mut pairs = allocate(n, [false; 2])?;
-    // Lowest prices of all rows before the last one or two, where the last block is eliminated or stays.
+    // The lowest prices of all rows except the last two, and except the last one, if the last block is eliminated or stays.
     let (mut before, mut last) = ([NEVER * NEVER; 2], [0.0; 2]);
     for (i, pair) in pairs.iter_mut().enumerate() {
         let [alone, together] = prices(rows, i);
@@ -118,7 +122,7 @@ fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
         let double = [before[1] + together, before[0] + 2.0 * STAY];
         *pair = [double[0] < single[0], double[1] < single[1]];
         let next = [single[0].min(double[0]), single[1].min(double[1])];
-        // Only differences count, and small numbers keep them exact.
+        // Only differences matter, and they stay exact for small numbers.
         let least = next[0].min(next[1]);
         (before, last) = (last.map(|v| v - least), next.map(|v| v - least));
     }
@@ -137,7 +141,7 @@ fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
 }
 
 impl<T: Scalar> AdaptiveLevel<T> {
-    /// Chooses blocks and eliminates them; also returns the rows of the next level.
+    /// Choose and eliminate blocks, and return the rows of the next level, too.
     fn new(rows: &Rows<'_, T>) -> Result<(Self, Tridiagonal<'static, T>)> {
         let n = rows.n();
         let (mut scale, mut matrix) = (allocate(n, T::Real::ONE)?, allocate(n, [T::ZERO; 3])?);
@@ -154,7 +158,7 @@ impl<T: Scalar> AdaptiveLevel<T> {
         Ok((level, coarse))
     }
 
-    /// Fills `eliminated`.
+    /// Fill `eliminated`.
     fn eliminate(&mut self, rows: &[[T; 3]]) {
         let mut rest = &mut self.eliminated[..];
         for (i, role) in self.roles.iter().enumerate() {
@@ -181,12 +185,12 @@ impl<T: Scalar> AdaptiveLevel<T> {
         }
     }
 
-    /// The rows of the next level.
+    /// Compute the rows of the next level.
     fn coarse_rows(&self, rows: &[[T; 3]]) -> Result<Tridiagonal<'static, T>> {
         let m = self.coarse_n();
         let (mut sub, mut diag, mut sup) = (allocate(m, T::ZERO)?, allocate(m, T::ZERO)?, allocate(m, T::ZERO)?);
         let (mut k, mut eliminated) = (0, self.eliminated.iter());
-        // What the next row that stays has as a and takes from b.
+        // The `sub` of the next row that stays, and the number to subtract from its `diag`.
         let mut from_above = [T::ZERO; 2];
         for (i, role) in self.roles.iter().enumerate() {
             if *role == Role::Stays {
@@ -209,7 +213,7 @@ impl<T: Scalar> AdaptiveLevel<T> {
         Tridiagonal::from_vecs(sub, diag, sup, false)
     }
 
-    /// Rows of the next level.
+    /// Number of rows of the next level.
     fn coarse_n(&self) -> usize {
         self.roles.len() - self.eliminated.len()
     }
@@ -218,7 +222,7 @@ impl<T: Scalar> AdaptiveLevel<T> {
         self.eliminated.iter().any(|row| row.inverse == [T::ZERO; 2])
     }
 
-    /// The right-hand side of the next level; scales that of this one.
+    /// Compute the right-hand side of the next level, and scale the one of this level.
     fn reduce(&self, d: &mut [T], coarse: &mut [T]) {
         let (mut k, mut eliminated) = (0, self.eliminated.iter());
         let mut from_above = T::ZERO;
@@ -237,7 +241,7 @@ impl<T: Scalar> AdaptiveLevel<T> {
         }
     }
 
-    /// x from the scaled d, and from the x of the next level.
+    /// Compute x from the scaled d and from x of the next level.
     fn substitute(&self, coarse: &[T], x: &mut [T]) {
         let (mut k, mut rest) = (0, &self.eliminated[..]);
         for i in 0..x.len() {
@@ -262,12 +266,12 @@ impl<T: Scalar> AdaptiveLevel<T> {
     }
 }
 
-/// Most rows of the level after one of n rows: two stay, one goes, two stay, …; at the end of two rows at least one goes.
+/// Maximum number of rows of the level after one of n rows, which keeps two of three rows. Of two rows, it keeps at most one.
 fn most_that_stay(n: usize) -> usize {
     if n > 2 { 2 * (n + 1) / 3 } else { n.saturating_sub(1) }
 }
 
-/// Solves a system whose levels are `levels`.
+/// Solve a system with the levels `levels`.
 fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], stack: &mut PodStack) {
     let Some((level, coarser)) = levels.split_first() else { return };
     let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
@@ -295,7 +299,7 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
         self.singular
     }
 
-    /// The right-hand sides of the coarser levels, one column at a time, for whatever structure.
+    /// Scratch for the right-hand sides of the coarser levels, one column at a time, for any choice of blocks.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
         let sizes = core::iter::successors(Some(most_that_stay(self.n)), |n| (*n > 0).then(|| most_that_stay(*n)));
         sizes.fold(StackReq::EMPTY, |all, n| all.and(StackReq::new::<T>(n)))
@@ -318,19 +322,19 @@ mod tests {
 
     #[test]
     fn blocks_follow_the_numbers() {
-        // Every pair is singular: rows go alone.
+        // All pairs are singular, so rows are eliminated alone.
         assert_eq!(roles(&[1.0, 1.0, 1.0]), [Alone, Stays, Alone]);
-        // Every row alone is singular, or nearly so: pairs go.
+        // All single rows are singular or nearly singular, so pairs are eliminated.
         assert_eq!(roles(&[0.0, 0.0, 5.0, 0.0, 0.0]), [First, Second, Stays, First, Second]);
         assert_eq!(roles(&[1e-9, 1e-9, 5.0, -1e-9, 0.0]), [First, Second, Stays, First, Second]);
-        // Few rows stay where all blocks are good.
+        // If all blocks are good, few rows stay.
         assert_eq!(roles(&[9.0; 5]), [First, Second, Stays, First, Second]);
         assert_eq!(roles(&[4.0]), [Alone]);
     }
 
     #[test]
     fn one_level_by_hand() {
-        // D = [0 1; 1 0] in the middle: x₁ and x₂ change places, and their neighbours meet.
+        // D = [0 1; 1 0] in the middle exchanges x₁ and x₂ and couples their neighbours.
         let mut level = AdaptiveLevel::<f64> {
             scale: vec![1.0; 4],
             roles: vec![Stays, First, Second, Stays],

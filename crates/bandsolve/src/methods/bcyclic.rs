@@ -1,19 +1,19 @@
-//! BCYCLIC: block cyclic reduction. Every other block row is eliminated, level by level.
+//! BCYCLIC: block cyclic reduction. Each level eliminates every other block row.
 //!
-//! With D_e the diagonal block of an eliminated row e, whose neighbours l and r stay, and A, C the blocks left and right of
-//! diagonal blocks,
+//! Row e is eliminated, its neighbours stay, and A, D and C are the blocks of a row left of, on and right of the diagonal:
 //!
-//! $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
+//! ```text
+//! Âₑ = Dₑ⁻¹ Aₑ,   Ĉₑ = Dₑ⁻¹ Cₑ
+//! Aₖ′ = −Aₖ Âₖ₋₁,   Dₖ′ = Dₖ − Aₖ Ĉₖ₋₁ − Cₖ Âₖ₊₁,   Cₖ′ = −Cₖ Ĉₖ₊₁
+//! ```
 //!
-//! $$ A'_k = -A_k \hat A_{k-1}, \qquad D'_k = D_k - A_k \hat C_{k-1} - C_k \hat A_{k+1}, \qquad C'_k = -C_k \hat C_{k+1} $$
+//! Each level keeps the rows of even index, counted from zero. In a periodic system (a ring) with an odd number of rows, the last and the
+//! first row both stay and remain neighbours. A ring of two rows is a chain whose couplings are added.
 //!
-//! The rows that stay are those of even index, counted from zero, at every level; in a ring of an odd number of rows the
-//! last and the first of them both stay and remain neighbours. A ring of two rows is a chain whose couplings add up.
+//! Right-hand sides are in the order of elimination: the rows of the first level, those of the next level, …, the last row. The same factors
+//! solve transposed systems.
 //!
-//! Right-hand sides stand in the order of elimination: the rows eliminated first, those of the next level, …, the last row.
-//! Transposed systems are solved with the same factors.
-//!
-//! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (7a)–(7c), Algorithms 1 and 2; the ring is our own.
+//! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (7a)–(7c), Algorithms 1 and 2. Rings are an extension.
 //! B_i → diag, ℓ → block rows, k → block.
 
 use crate::decision::Options;
@@ -33,24 +33,23 @@ use dyn_stack::{PodStack, StackReq};
 /// Factors of a chain or a ring of block rows.
 ///
 /// # Cost
-/// 12⅔ block³ flops a block row to factor (14 with inverses), 10 block² a block row and right-hand side to solve; 5 block² words
-/// a block row.
+/// Per block row: 12⅔ block³ flops to factor (14 block³ with inverses), 10 block² flops per right-hand side to solve, and 5 block² words.
 #[derive(Debug)]
 pub(crate) struct Bcyclic<T> {
     team: Team,
-    /// Block rows.
+    /// Number of block rows.
     count: usize,
     levels: Vec<BlockLevel<T>>,
-    /// The row that is left; `None` if there are no rows.
+    /// The last row; `None` if there are no rows.
     last: Option<DiagonalBlock<T>>,
-    /// The block row at each position of the order of elimination.
+    /// The block row at each place of the order of elimination.
     order: Vec<usize>,
-    /// Its inverse.
+    /// The place of each block row in the order of elimination.
     place: Vec<usize>,
     singular: bool,
 }
 
-/// One step of reduction.
+/// The factors of one level.
 #[derive(Debug)]
 struct BlockLevel<T> {
     /// Rows 1, 3, 5, … of the level.
@@ -66,14 +65,14 @@ struct EliminatedBlockRow<T> {
     hats: [Coupling<T>; 2],
 }
 
-/// What a row that stays held of the eliminated rows on its left and on its right.
+/// The couplings of a row that stays to the eliminated rows on its left and on its right.
 #[derive(Debug)]
 struct Kept<T> {
     links: [Coupling<T>; 2],
 }
 
 impl<T: Scalar> Bcyclic<T> {
-    /// Factors a chain of rows; in a ring the first and the last are neighbours.
+    /// Factor a chain of rows, or a ring in which the first and the last row are neighbours.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -106,7 +105,7 @@ impl<T: Scalar> Bcyclic<T> {
         Ok(Self { team, count, levels, last, order, place, singular })
     }
 
-    /// Rows of the level, and the position of the first that it eliminates.
+    /// The number of rows of the level, and the place of the first row that it eliminates.
     fn extent(&self, level: usize) -> (usize, usize) {
         let (mut rows, mut first) = (self.count, 0);
         for _ in 0..level {
@@ -116,7 +115,7 @@ impl<T: Scalar> Bcyclic<T> {
         (rows, first)
     }
 
-    /// Eliminates the rows of a level from right-hand sides.
+    /// Eliminate the rows of a level from right-hand sides.
     fn down(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (rows, first) = self.extent(level);
@@ -133,7 +132,7 @@ impl<T: Scalar> Bcyclic<T> {
                 let k = self.order[p] >> level;
                 for (side, e) in neighbours(k, rows).into_iter().enumerate() {
                     let Some(e) = e else { continue };
-                    // On the other side of the row that is gone stands this one.
+                    // Seen from the eliminated row, this row is on the opposite side.
                     let hat = &eliminated[e].hats[1 - side];
                     let block = if transposed { hat } else { &kept[k / 2].links[side] };
                     subtract_from(z, block.as_deref(), transposed, &gone[e * chunk..][..chunk], self.team);
@@ -142,7 +141,7 @@ impl<T: Scalar> Bcyclic<T> {
         });
     }
 
-    /// Solves for the rows of a level.
+    /// Solve for the rows of a level.
     fn up(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (_, first) = self.extent(level);
@@ -166,7 +165,7 @@ impl<T: Scalar> Bcyclic<T> {
         }
     }
 
-    /// Divides the rows of a level by their pivots.
+    /// Divide the rows of a level by their pivots.
     fn divide(&self, level: usize, transposed: bool, gone: &mut [T], spare: &mut [T]) {
         let eliminated = &self.levels[level].eliminated;
         let chunk = gone.len() / eliminated.len();
@@ -179,7 +178,7 @@ impl<T: Scalar> Bcyclic<T> {
         });
     }
 
-    /// Replaces right-hand sides by solutions; both in the order of elimination, columns of a block row together.
+    /// Replace right-hand sides by solutions in the order of elimination. All columns of a block row are stored together.
     pub fn solve_ordered(&self, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let Some(last) = &self.last else { return };
         let chunk = z.len() / self.count;
@@ -192,13 +191,13 @@ impl<T: Scalar> Bcyclic<T> {
         }
     }
 
-    /// Block rows' worth of spare memory for [`solve_ordered`](Self::solve_ordered).
+    /// Block rows of spare memory for [`solve_ordered`](Self::solve_ordered).
     pub fn spare_rows(&self) -> usize {
         spare_rows(self.count)
     }
 }
 
-/// The same for `count` block rows.
+/// Block rows of spare memory for a solve of `count` block rows.
 pub(crate) fn spare_rows(count: usize) -> usize {
     (count / 2).max(1)
 }
@@ -238,7 +237,7 @@ impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
     }
 }
 
-/// Adds a coupling to another that stands in the same place.
+/// Add a coupling to another one with the same row and column.
 fn add<T: Scalar>(to: &mut Coupling<T>, from: Coupling<T>) {
     match (to, from) {
         (Some(to), Some(from)) => to.iter_mut().zip(from).for_each(|(a, b)| *a += b),
@@ -247,7 +246,7 @@ fn add<T: Scalar>(to: &mut Coupling<T>, from: Coupling<T>) {
     }
 }
 
-/// Rows in the order of elimination: those of odd index, then those of odd index among the others, …
+/// The rows in the order of elimination: those of odd index, then those of odd index among the others, …
 fn order(count: usize) -> Result<Vec<usize>> {
     let mut order = reserved(count)?;
     let mut step = 1;
@@ -259,8 +258,8 @@ fn order(count: usize) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// The eliminated rows left and right of row k, which stays, of a level of so many rows, as if it were a ring: in a chain
-/// the couplings between the first row and the last are zero.
+/// The eliminated rows left and right of row k, which stays, in a ring of `rows` rows. In a chain, the couplings between the first and
+/// the last row are zero.
 fn neighbours(k: usize, rows: usize) -> [Option<usize>; 2] {
     let last = rows.is_multiple_of(2).then_some(rows / 2).and_then(|count| count.checked_sub(1));
     let left = if k > 0 { Some(k / 2 - 1) } else { last };
@@ -268,7 +267,7 @@ fn neighbours(k: usize, rows: usize) -> [Option<usize>; 2] {
 }
 
 impl<T: Scalar> BlockLevel<T> {
-    /// Eliminates every other row; also returns what is left.
+    /// Eliminate every other row, and return the rows of the next level, too.
     fn reduce(rows: Vec<ChainRow<T>>, ring: bool, team: Team) -> Result<(Self, Vec<ChainRow<T>>)> {
         let (count, flops) = (rows.len(), 6 * team.block.pow(3));
         let (mut even, mut odd) = (reserved(count.div_ceil(2))?, reserved(count / 2)?);
@@ -310,7 +309,7 @@ impl<T: Scalar> EliminatedBlockRow<T> {
 }
 
 impl<T: Scalar> Kept<T> {
-    /// Eliminates the rows beside from `row`; couplings to rows that stay remain as they are.
+    /// Eliminate the neighbours `beside` from `row`. Couplings to rows that stay do not change.
     fn absorb(row: &mut ChainRow<T>, beside: [Option<&EliminatedBlockRow<T>>; 2], team: Team) -> Result<Self> {
         let mut links = [None, None];
         for (side, coupling) in [&mut row.left, &mut row.right].into_iter().enumerate() {

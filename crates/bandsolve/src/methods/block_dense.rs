@@ -1,8 +1,7 @@
-//! What block cyclic reduction and block SPIKE are made of: blocks of a scaled matrix, and diagonal blocks to divide by.
+//! Blocks of a scaled matrix, for block cyclic reduction and block SPIKE.
 //!
-//! Rows are scaled by powers of two so that the largest entry of each is in [2, 4). A coupling between block rows that comes
-//! out of elimination is dropped where its entries are at most ε / (8·block): it stands where A has zeros, so leaving it out
-//! is a change of A itself, of at most ε/16 of each row.
+//! Rows are scaled by powers of two so that the largest entry of each row is in [2, 4). The elimination creates couplings where A has
+//! zeros. A coupling whose entries are at most ε / (8·block) is dropped, which changes A by at most ε/16 of each row.
 
 use crate::error::Result;
 use crate::memory::{allocate, copied};
@@ -13,27 +12,27 @@ use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use std::sync::OnceLock;
 
-/// A block, or `None` for zeros.
+/// A block, or `None` for a zero block.
 pub type Coupling<T> = Option<Vec<T>>;
 
-/// A diagonal block, ready to be divided by.
+/// A factored diagonal block.
 #[derive(Debug)]
 pub enum DiagonalBlock<T> {
-    /// Its triangles.
+    /// The LU factors.
     Lu(DenseLu<T>),
-    /// Its inverse.
+    /// The inverse.
     Inverse {
-        /// How it is multiplied by.
+        /// The block size and resources for products.
         team: Team,
-        /// Its entries, column by column.
+        /// The entries of the inverse, column by column.
         elements: Vec<T>,
-        /// Whether a pivot was zero or not finite.
+        /// Whether a pivot is zero or not finite.
         singular: bool,
     },
 }
 
 impl<T: Scalar> DiagonalBlock<T> {
-    /// Factors a diagonal block, and inverts it if it is to be.
+    /// Factor a diagonal block, and invert it if `team.invert`.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -50,7 +49,7 @@ impl<T: Scalar> DiagonalBlock<T> {
         Ok(Self::Inverse { team, elements, singular: lu.is_singular() })
     }
 
-    /// Whether a pivot was zero or not finite.
+    /// Whether a pivot is zero or not finite.
     pub fn is_singular(&self) -> bool {
         match self {
             Self::Lu(lu) => lu.is_singular(),
@@ -58,7 +57,7 @@ impl<T: Scalar> DiagonalBlock<T> {
         }
     }
 
-    /// D⁻¹·x, or D⁻ᵀ·x, in the place of x, with as much spare memory.
+    /// Replace x by D⁻¹·x or D⁻ᵀ·x. `spare` has the size of x.
     pub fn solve(&self, transposed: bool, x: &mut [T], spare: &mut [T]) {
         match (self, transposed) {
             (Self::Lu(lu), false) => lu.solve(x, spare),
@@ -73,7 +72,7 @@ impl<T: Scalar> DiagonalBlock<T> {
         x.copy_from_slice(spare);
     }
 
-    /// D⁻¹·C, where there is a C.
+    /// Return D⁻¹·C, or `None` if C is zero.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -98,7 +97,7 @@ impl<T: Scalar> DiagonalBlock<T> {
     }
 }
 
-/// C ← C − A·B of whole blocks; nothing where A or B is zero.
+/// Compute C ← C − A·B for whole blocks, unless A or B is zero.
 pub fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Option<&[T]>, team: Team) {
     let (Some(left), Some(right)) = (a, b) else { return };
     team.by_columns(team.block, c, |first, c| {
@@ -108,7 +107,7 @@ pub fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Option<&[T]>
     });
 }
 
-/// −A·B, unless it is zero or as good as that.
+/// Return −A·B, or `None` if it is zero or negligible.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -121,13 +120,13 @@ pub fn fill_in<T: Scalar>(a: Option<&[T]>, b: Option<&[T]>, team: Team) -> Resul
     Ok(Some(fill).filter(|fill| !is_negligible(fill, team.block)))
 }
 
-/// Whether a block of scaled rows can be left out.
+/// Whether a block of scaled rows can be dropped.
 fn is_negligible<T: Scalar>(block: &[T], rows: usize) -> bool {
     let limit = T::Real::EPSILON.to_f64() / (8 * rows) as f64;
     block.iter().all(|v| v.abs1().to_f64() <= limit)
 }
 
-/// y ← y − M·x, or Mᵀ·x, for the columns of x; nothing where M is zero.
+/// Compute y ← y − M·x or y − Mᵀ·x for the columns of x, unless M is zero.
 pub fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bool, x: &[T], team: Team) {
     let Some(block) = block else { return };
     let block = view(block, team.block);
@@ -135,31 +134,31 @@ pub fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bo
     T::dense_product(team.simd, Product::subtract(view_mut(y, team.block), block, view(x, team.block)));
 }
 
-/// A block tridiagonal matrix whose rows are scaled as they are read.
+/// A block tridiagonal matrix whose rows are scaled when they are read.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaledBlocks<'a, T: Scalar> {
     rows: &'a BlockRows<'a, T>,
     scale: &'a [T::Real],
 }
 
-/// A block row of a chain: what it holds of its left neighbour, of itself and of its right neighbour.
+/// A block row of a chain or a ring.
 #[derive(Debug)]
 pub struct ChainRow<T> {
-    /// Left of the diagonal.
+    /// The coupling to the left neighbour.
     pub left: Coupling<T>,
-    /// On the diagonal.
+    /// The diagonal block.
     pub diag: Vec<T>,
-    /// Right of the diagonal.
+    /// The coupling to the right neighbour.
     pub right: Coupling<T>,
 }
 
 impl<'a, T: Scalar> ScaledBlocks<'a, T> {
-    /// `scale` of each row is what [`scales`] found.
+    /// A matrix with the row scales `scale`, as computed by [`scales`].
     pub fn new(rows: &'a BlockRows<'a, T>, scale: &'a [T::Real]) -> Self {
         Self { rows, scale }
     }
 
-    /// Block row `i`.
+    /// Return the scaled block row `i`.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -182,7 +181,7 @@ impl<'a, T: Scalar> ScaledBlocks<'a, T> {
     }
 }
 
-/// Powers of two that bring the largest entry of each row into [2, 4).
+/// Compute the powers of two that scale the largest entry of each row into [2, 4).
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -206,7 +205,7 @@ mod tests {
     use bandsolve_kernel::Simd;
 
     #[test]
-    fn what_is_left_out_is_below_rounding() {
+    fn dropped_blocks_are_below_rounding() {
         let limit = f64::EPSILON / 16.0;
         assert!(is_negligible(&[limit, 0.0, -limit, 0.0], 2) && !is_negligible(&[0.0, 0.0, 0.0, 2.0 * limit], 2));
         assert!(!is_negligible(&[f64::NAN, 0.0, 0.0, 0.0], 2));

@@ -1,24 +1,26 @@
-//! Block SPIKE: partitions of block rows are eliminated by threads, a separating block row between each two is left.
+//! Block SPIKE: threads eliminate partitions of block rows. A separator, which is one block row, remains between two partitions.
 //!
-//! A partition p lies between the separators s and t. Its block rows are eliminated one after the other, away from s, by block
-//! LU. With D, A, C the blocks of its row k, W_k what row k holds of separator s, V_k what the separator holds of row k,
+//! Partition p is between the separators s and t. Block LU eliminates its block rows one by one, starting next to s. D, A and C are the
+//! blocks of row k on the diagonal, to the previous row and to the next row. W_k is the coupling of row k to separator s, and V_k the coupling of
+//! separator s to row k:
 //!
-//! $$ \hat C_k = D_k^{-1} C_k, \qquad \hat W_k = D_k^{-1} W_k $$
+//! ```text
+//! Ĉ_k = D_k⁻¹ C_k,   Ŵ_k = D_k⁻¹ W_k
+//! D_(k+1) ← D_(k+1) − A_(k+1) Ĉ_k,   W_(k+1) = −A_(k+1) Ŵ_k
+//! V_(k+1) = −V_k Ĉ_k,   D_s ← D_s − V_k Ŵ_k
+//! ```
 //!
-//! $$ D_{k+1} \leftarrow D_{k+1} - A_{k+1} \hat C_k, \quad W_{k+1} = -A_{k+1} \hat W_k, \quad
-//!    V_{k+1} = -V_k \hat C_k, \quad D_s \leftarrow D_s - V_k \hat W_k $$
+//! The row after the last one is separator t. W and V are the spikes. If the entries of W or V are below ε / (8·block) relative to their
+//! row, they are dropped. The rest of the partition then costs no more than block LU. This is truncated SPIKE, applied only to rows where
+//! truncation is below rounding.
 //!
-//! and row k + 1 after the last one is separator t. W and V are the spikes, as they come out of elimination. They are *measured*
-//! as they grow: once the entries of W or V are below ε / (8·block) of their row they are dropped for good, and the partition
-//! costs no more than block LU. This is the reduced, or truncated, SPIKE where it is proved to do no harm, row by row. The
-//! first and the last partition of a chain are eliminated from the ends of the chain and have no spikes at all, so that two
-//! partitions, a chain's usual number, are block LU from both ends at once.
+//! In an open system, the first and the last partition are eliminated from the ends and have no spikes. With the usual two partitions, the
+//! method is block LU from both ends.
 //!
-//! The separators are the reduced system, a chain or a ring a block row each, solved by BCYCLIC.
+//! The separators form the coarse system, open or periodic, which BCYCLIC solves.
 //!
-//! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), section 3.2 and Algorithms 4 and 5. There partitions touch and
-//! the reduced system has two block rows for each; here a row between them makes it half as large, and partitions need not
-//! be factored from both ends.
+//! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), section 3.2 and Algorithms 4 and 5. Their partitions touch, and
+//! the coarse system has two block rows per partition. Separators make it half as large, and partitions are factored from one end only.
 
 use crate::decision::Options;
 use crate::error::Result;
@@ -37,34 +39,33 @@ use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::threads::join;
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors of a chain or a ring of block rows.
+/// Factors of an open system (a chain of block rows) or a periodic one (a ring).
 ///
 /// # Cost
-/// Where there are no spikes 4⅔ block³ flops a block row to factor, 6 block² a block row and right-hand side to solve, and 3 block²
-/// words a block row; with spikes 12⅔, 10 and 5.
+/// Per block row without spikes: 4⅔ block³ flops to factor, 6 block² flops per right-hand side to solve, and 3 block² words. With spikes:
+/// 12⅔ block³ flops, 10 block² flops and 5 block² words.
 #[derive(Debug)]
 pub(crate) struct BlockSpike<T> {
     team: Team,
     cut: ChainCut,
     partitions: Vec<Vec<EliminatedBlock<T>>>,
-    /// The separators.
+    /// Factors of the coarse system of the separators.
     coarse: Bcyclic<T>,
     place: Vec<usize>,
     singular: bool,
 }
 
-/// An eliminated block row. Of the two neighbours it had then, the first is the next row, the second the separator where the
-/// partition starts.
+/// An eliminated block row. Its first neighbour is the next row, its second one the separator at which the partition starts.
 #[derive(Debug)]
 struct EliminatedBlock<T> {
     pivot: DiagonalBlock<T>,
     /// Ĉ and Ŵ.
     hats: [Coupling<T>; 2],
-    /// What the neighbours hold of this row: A of the next one, V.
+    /// The couplings of the neighbours to this row: A of the next row, and V.
     links: [Coupling<T>; 2],
 }
 
-/// How a chain or a ring is cut: as many separators as boundaries between partitions.
+/// The partitions of a chain or a ring, with one separator at each boundary between two of them.
 #[derive(Debug, Clone, Copy)]
 struct ChainCut {
     count: usize,
@@ -74,10 +75,10 @@ struct ChainCut {
 
 impl ChainCut {
     fn new(count: usize, ring: bool, rows: Option<usize>) -> Self {
-        // A row in every partition, and one between them.
+        // Each partition and each separator needs a row.
         let most = if ring { count / 2 } else { count.div_ceil(2) };
         let wish = rows.map_or(tuning::BLOCK_PARTITIONS, |rows| count.div_ceil(rows + 1));
-        // Nothing to win by cutting up three rows.
+        // Dividing a system of three rows or fewer does not pay off.
         let partitions = if count < 4 { 0 } else { wish.clamp(2, most) };
         Self { count, partitions, ring }
     }
@@ -89,30 +90,30 @@ impl ChainCut {
         }
     }
 
-    /// Block rows' worth of spare memory for a solve: three for each partition, or what the separators need.
+    /// Block rows of spare memory for a solve: three per partition, or the memory that the separators need.
     fn spare_rows(&self) -> usize {
         (3 * self.partitions).max(bcyclic::spare_rows(self.separators()))
     }
 
-    /// First row of partition `p`; one partition further, it is the row after the last separator.
+    /// The first row of partition `p`. For p = `partitions`, this is the row after the last separator.
     fn start(&self, p: usize) -> usize {
         let inside = self.count - self.separators();
         let (each, more) = (inside / self.partitions, inside % self.partitions);
         p * (each + 1) + p.min(more)
     }
 
-    /// Rows of partition `p`, which separator p follows.
+    /// Number of rows of partition `p`, which separator p follows.
     fn len(&self, p: usize) -> usize {
         let inside = self.count - self.separators();
         inside / self.partitions + usize::from(p < inside % self.partitions)
     }
 
-    /// Whether partition `p` is eliminated upwards: the last one of a chain.
+    /// Whether partition `p` is eliminated upwards, as the last one of a chain.
     fn is_upward(&self, p: usize) -> bool {
         !self.ring && p + 1 == self.partitions
     }
 
-    /// Row k of partition `p` in the order of elimination.
+    /// The row that is number k of partition `p` in the order of elimination.
     fn row(&self, p: usize, k: usize) -> usize {
         self.start(p) + if self.is_upward(p) { self.len(p) - 1 - k } else { k }
     }
@@ -122,7 +123,7 @@ impl ChainCut {
         if self.partitions == 0 { s } else { self.start(s) + self.len(s) }
     }
 
-    /// The separators where elimination of partition `p` starts, if there is one, and where it ends.
+    /// The separator at which the elimination of partition `p` starts, if there is one, and the separator at which it ends.
     fn ends(&self, p: usize) -> (Option<usize>, usize) {
         if self.ring {
             return (Some((p + self.partitions - 1) % self.partitions), p);
@@ -130,14 +131,13 @@ impl ChainCut {
         if self.is_upward(p) { (None, p - 1) } else { (p.checked_sub(1), p) }
     }
 
-    /// Position of the first row of partition `p` in the order of elimination.
+    /// The position of the first row of partition `p` in the order of elimination.
     fn position(&self, p: usize) -> usize {
         self.start(p) - p
     }
 }
 
-/// What the elimination of a partition adds to the separators: to the blocks (end, end), (end, start), (start, end) and
-/// (start, start) of the reduced system.
+/// The contributions of a partition to the blocks (end, end), (end, start), (start, end) and (start, start) of the coarse system.
 #[derive(Debug)]
 struct Schur<T> {
     end: Vec<T>,
@@ -146,20 +146,20 @@ struct Schur<T> {
     start: Vec<T>,
 }
 
-/// Elimination of one partition: the row at hand, and what its neighbours are to become.
+/// The state of the elimination of one partition: the current row and the couplings that it changes.
 struct Front<T> {
     diag: Vec<T>,
     ahead: Coupling<T>,
-    /// W
+    /// W of the current row.
     spike: Coupling<T>,
-    /// V
+    /// V of the current row.
     held: Coupling<T>,
-    /// Sum of −V Ŵ
+    /// The sum of −V Ŵ so far.
     start: Vec<T>,
 }
 
 impl<T: Scalar> Front<T> {
-    /// Eliminates the row at hand; `next` is the one after it, `back` what that holds of this one.
+    /// Eliminate the current row. `next` is the next row, and `back` its coupling to the current one.
     fn step(&mut self, next: (Vec<T>, Coupling<T>), back: Coupling<T>, team: Team) -> Result<EliminatedBlock<T>> {
         let pivot = DiagonalBlock::new(core::mem::take(&mut self.diag), team)?;
         let hats = [pivot.divide(self.ahead.as_deref(), team)?, pivot.divide(self.spike.as_deref(), team)?];
@@ -174,16 +174,15 @@ impl<T: Scalar> Front<T> {
     }
 }
 
-/// A row as the direction of elimination sees it: what it holds of the row before, itself, what it holds of the row after.
+/// The blocks of a row in the direction of elimination: the coupling to the previous row, the diagonal, the coupling to the next row.
 fn turned<T>(row: ChainRow<T>, upward: bool) -> (Coupling<T>, Vec<T>, Coupling<T>) {
     if upward { (row.right, row.diag, row.left) } else { (row.left, row.diag, row.right) }
 }
 
-/// A partition's factors and what it adds to the reduced system.
+/// The factors of a partition and its contributions to the coarse system.
 type PartitionFactors<T> = (Vec<EliminatedBlock<T>>, Schur<T>);
 
-/// Eliminates partition `p`. What stands in the blocks of the separators is left to the caller, but for what they hold of the
-/// partition.
+/// Eliminate partition `p`. From the separators, it reads only their couplings to the partition.
 fn eliminate<T: Scalar>(
     source: &ScaledBlocks<'_, T>,
     cut: ChainCut,
@@ -213,7 +212,7 @@ fn eliminate<T: Scalar>(
     Ok((steps, Schur { end: front.diag, to_start: front.spike, from_start: front.held, start: front.start }))
 }
 
-/// The reduced system: the separators, with what the partitions add.
+/// Build the coarse system from the separators and the contributions of the partitions.
 fn reduced<T: Scalar>(source: &ScaledBlocks<'_, T>, cut: ChainCut, parts: Vec<Schur<T>>) -> Result<Vec<ChainRow<T>>> {
     let rows = (0..cut.separators()).map(|s| source.row(cut.separator(s)));
     let mut rows = filled(rows.map(Some))?;
@@ -235,7 +234,7 @@ fn reduced<T: Scalar>(source: &ScaledBlocks<'_, T>, cut: ChainCut, parts: Vec<Sc
     Ok(rows)
 }
 
-/// Block rows' worth of spare memory for a solve of `count` block rows.
+/// Block rows of spare memory for a solve of `count` block rows.
 fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
     ChainCut::new(count, ring, options.partition_rows).spare_rows()
 }
@@ -245,7 +244,7 @@ impl<T: Scalar> BlockSpike<T> {
         self.cut.spare_rows()
     }
 
-    /// One direction of elimination in the rows z of partition p, whose neighbours are the next row, `end` and `start`.
+    /// Eliminate the rows z of partition p from right-hand sides. The contributions to its separators go to `ends`.
     fn down(&self, p: usize, transposed: bool, z: &mut [T], (ends, spare): (&mut [T], &mut [T])) {
         let chunk = spare.len();
         let (end, start) = ends.split_at_mut(chunk);
@@ -261,7 +260,7 @@ impl<T: Scalar> BlockSpike<T> {
         }
     }
 
-    /// Solves for the rows of partition p, from the separators `end` and `start`.
+    /// Solve for the rows of partition p, from the separators `end` and `start`.
     fn up(&self, p: usize, transposed: bool, z: &mut [T], ((end, start), spare): ((&[T], &[T]), &mut [T])) {
         let chunk = spare.len();
         for (k, step) in self.partitions[p].iter().enumerate().rev() {
@@ -276,12 +275,12 @@ impl<T: Scalar> BlockSpike<T> {
         }
     }
 
-    /// Calls `work` for every partition, with its rows of z and its three block rows of spare memory.
+    /// Call `work` for each partition, with its rows of z and its three block rows of spare memory.
     fn each(&self, z: &mut [T], spare: &mut [T], chunk: usize, work: &(impl Fn(usize, &mut [T], &mut [T]) + Sync)) {
         let cut = self.cut;
         let flops = z.len().saturating_mul(6 * self.team.block) / cut.partitions;
         let (tasks, _) = self.team.share(cut.partitions, flops);
-        // Partitions differ in length by a row: the longer ones come first.
+        // The lengths of partitions differ by at most one row. The longer partitions come first.
         let long = (cut.count - cut.separators()) % cut.partitions;
         let (first, second) = z.split_at_mut(cut.position(long) * chunk);
         let (spare_first, spare_second) = spare.split_at_mut(long * 3 * chunk);

@@ -1,5 +1,4 @@
-//! Methods that keep factors of a block tridiagonal matrix: what they share. Each says how block rows are eliminated; here
-//! stand scaling, the order of the right-hand sides and the accuracy contract.
+//! The common part of methods that store factors of a block tridiagonal matrix: scaling, order of the right-hand sides, verification.
 
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::{Facts, with_refinement};
@@ -14,28 +13,28 @@ use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// One method's factors of a chain or a ring of block rows.
+/// The factors of one method for a chain or a ring of block rows.
 pub(crate) trait BlockElimination<T: Scalar>: Sized + Send + Sync + Debug {
-    /// Factors the matrix with each row multiplied by its `scale`; never fails on numbers.
+    /// Factor the matrix with each row multiplied by its `scale`. A singular matrix is no error.
     ///
     /// # Errors
     /// `OutOfMemory`.
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self>;
 
-    /// Block rows that [`scratch`](Self::scratch) has room for.
+    /// Number of block rows in [`scratch`](Self::scratch).
     fn spare_rows(block_rows: usize, periodic: bool, options: &Options) -> usize;
 
-    /// Whether a diagonal block was singular: then there is nothing to solve with.
+    /// Whether a diagonal block is singular, so that the factors are useless.
     fn is_singular(&self) -> bool;
 
-    /// Where block row `row` stands in the order of elimination.
+    /// The place of block row `row` in the order of elimination.
     fn place(&self, row: usize) -> usize;
 
     /// Scratch of [`solve`](Self::solve).
     fn scratch(&self, n_rhs: usize) -> StackReq;
 
-    /// Replaces right-hand sides by solutions with the scaled matrix or its transpose. Block rows are in the order of
-    /// elimination, the columns of each together.
+    /// Replace right-hand sides by solutions with the scaled matrix or its transpose. Block rows are in the order of elimination. All
+    /// columns of a block row are stored together.
     fn solve(&self, transposed: bool, z: &mut [T], stack: &mut PodStack);
 }
 
@@ -46,7 +45,7 @@ struct StoredBlocks<T: Scalar, E> {
     inner: E,
 }
 
-/// Factors `a` by `E`.
+/// Factor `a` by `E`.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -60,7 +59,7 @@ pub(crate) fn factor<'m, T: Scalar, E: BlockElimination<T> + 'static>(
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, block_band::factor))
 }
 
-/// Scratch of verified solves, from the plan alone: a copy of the right-hand sides with some block rows more.
+/// Scratch of solves, from the plan alone: a copy of the right-hand sides and some additional block rows.
 pub(crate) fn scratch<T: Scalar, E: BlockElimination<T>>(
     decision: &Decision,
     (block_rows, block, periodic): BlockSize,
@@ -72,7 +71,7 @@ pub(crate) fn scratch<T: Scalar, E: BlockElimination<T>>(
 }
 
 impl<T: Scalar, E: BlockElimination<T>> StoredBlocks<T, E> {
-    /// Copies block rows of `x` into the order of elimination, multiplied by the scales of the rows if so.
+    /// Copy block rows of `x` in the order of elimination. If `scaled`, rows are multiplied by their scales.
     fn gather(&self, block: usize, x: &[T], z: &mut [T], scaled: bool) {
         let n = self.scale.len();
         let chunk = x.len() / n * block;
@@ -85,7 +84,7 @@ impl<T: Scalar, E: BlockElimination<T>> StoredBlocks<T, E> {
         }
     }
 
-    /// The way back.
+    /// Copy block rows back to `x`. If `scaled`, rows are multiplied by their scales.
     fn scatter(&self, block: usize, z: &[T], x: &mut [T], scaled: bool) {
         let n = self.scale.len();
         let chunk = x.len() / n * block;
@@ -106,7 +105,7 @@ impl<'m, T: Scalar, E: BlockElimination<T>> Solver<T, BlockTridiagonal<'m, T>> f
 
     fn solve(&self, a: &BlockTridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
         if self.inner.is_singular() {
-            // Nobody is to take the right-hand side for an answer.
+            // NaN marks that x was not computed.
             return x.fill(T::from_real(T::Real::NAN));
         }
         if x.is_empty() {

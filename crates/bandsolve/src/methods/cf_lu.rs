@@ -1,9 +1,9 @@
-//! CF-LU: LU without pivoting whose pivots, continued fractions, are ratios of leading minors θ, found by a scan.
+//! CF-LU: LU without pivoting, whose pivots are continued fractions. A scan computes them as ratios of leading minors θ.
 //!
-//! The core and the formulas are in `theta.rs`: this is diagonal pivoting that never begins a pivot of two rows. The
-//! factors are those of Thomas, as r, r·a, u. Safe where Thomas' algorithm is; a leading minor that is zero, or small, breaks it.
+//! `theta.rs` has the code and the formulas. CF-LU is diagonal pivoting that never starts a 2 × 2 pivot. The factors are those of the
+//! Thomas algorithm in the form r, r·a, u. CF-LU is safe if the Thomas algorithm is, and inaccurate if a leading minor is zero or small.
 //!
 //! Source: Chang, thesis, sections 2.1.2 and 4.3.1.
 
-/// Factors by CF-LU: 25 bytes a row in double precision.
+/// Factors by CF-LU: 25 bytes per row in double precision.
 pub(crate) type CfLu<T> = crate::methods::theta::Theta<T, false>;

@@ -1,4 +1,4 @@
-//! Cyclic reduction: of every two rows one is eliminated, level by level. The core and the formulas are in `cyclic_reduction.rs`.
+//! Cyclic reduction: each level eliminates every other row. `cyclic_reduction.rs` has the code and the formulas.
 //!
 //! Source: Chang, thesis, section 2.1.3.
 

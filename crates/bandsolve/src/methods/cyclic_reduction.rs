@@ -1,16 +1,21 @@
-//! R-cyclic reduction: every R-th row stays, the R−1 rows between two of them are a block D that is eliminated, level by
-//! level. R = 2 is cyclic reduction, R = 3 tricyclic reduction.
+//! R-cyclic reduction: each level keeps every R-th row and eliminates the block D of R−1 rows between two of them. R = 2 is cyclic
+//! reduction, R = 3 tricyclic reduction.
 //!
-//! With a the first `sub` and c the last `sup` of a block, e₁ and e₋₁ its first and last unit vectors,
+//! With a the first `sub` and c the last `sup` of a block, and e₁ and e₋₁ its first and last unit vectors,
 //!
-//! $$ D w = a e_1, \quad D v = c e_{-1}, \quad D y = d, \qquad x_D = y - w\,x_k - v\,x_{k+1} $$
+//! ```text
+//! D w = a e₁,   D v = c e₋₁,   D y = d,   x_D = y − w xₖ − v xₖ₊₁
+//! ```
 //!
-//! and a row that stays, between the blocks D⁻ and D⁺, becomes row k of the next level:
+//! A row that stays is between the blocks D⁻ and D⁺ and becomes row k of the next level. `[1]` and `[−1]` denote the first and the last entry
+//! of a vector:
 //!
-//! $$ a' = -a w^-_{-1}, \quad b' = b - a v^-_{-1} - c w^+_1, \quad c' = -c v^+_1, \quad d' = d - a y^-_{-1} - c y^+_1 $$
+//! ```text
+//! a′ = −a w⁻[−1],   b′ = b − a v⁻[−1] − c w⁺[1],   c′ = −c v⁺[1],   d′ = d − a y⁻[−1] − c y⁺[1]
+//! ```
 //!
-//! Blocks are not chosen by their numbers: safe where Thomas' algorithm is safe for the matrix and for every block of it, as
-//! for matrices that are diagonally dominant or symmetric positive definite. Both properties are inherited by the levels.
+//! The blocks do not depend on the entries. The method is safe if the Thomas algorithm is safe for the matrix and for each of its blocks.
+//! This holds for diagonally dominant and for symmetric positive definite matrices. All levels inherit both properties.
 //!
 //! Source: Chang, thesis, section 2.1.3. a, b, c, d → sub, diag, sup, rhs.
 
@@ -27,11 +32,11 @@ use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors of an open system; B = R − 1 rows lie between two that stay. 5 words a row.
+/// Factors of an open system, with B = R − 1 rows between two rows that stay: 5 words per row.
 ///
 /// # Cost
-/// All levels together, a row. Factor: 8 flops and 1 division (B = 2: 14 and ½). Solve: 9 flops a right-hand side; reads 5
-/// words of factors and x twice, writes x once, and 1/B words in the coarser levels.
+/// Per row, for all levels in total. Factor: 8 flops and 1 division (B = 2: 14 flops and ½ division). Solve, per right-hand side: 9 flops;
+/// 5 words of factors read, x read twice and written once, and 1/B words in the coarser levels.
 #[derive(Debug)]
 pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
     levels: Vec<CyclicLevel<T, B>>,
@@ -42,21 +47,21 @@ pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
     singular: bool,
 }
 
-/// Factors of one level, one entry a row that stays, for the block that follows it.
+/// Factors of one level: one entry per row that stays, for the block after it.
 #[derive(Debug)]
 struct CyclicLevel<T, const B: usize> {
-    /// D⁻¹
+    /// D⁻¹.
     inverse: Vec<[[T; B]; B]>,
-    /// a and c of the block
+    /// a and c of the block.
     sub: Vec<T>,
     sup: Vec<T>,
-    /// a times the last row of (D⁻)⁻¹: what d' takes from the block above
+    /// a times the last row of (D⁻)⁻¹, by which d′ depends on the block above.
     above: Vec<[T; B]>,
-    /// c times the first row of (D⁺)⁻¹: what d' takes from the block below
+    /// c times the first row of (D⁺)⁻¹, by which d′ depends on the block below.
     below: Vec<[T; B]>,
 }
 
-/// D⁻¹ for D = [b₀ c₀; a₁ b₁], zero if D is singular. Rows are scaled by powers of two, so that no product overflows.
+/// D⁻¹ of `D = [b₀ c₀; a₁ b₁]`, or zero if D is singular. Rows are scaled by powers of two so that no product overflows.
 #[inline(always)]
 pub(crate) fn inverse_of_pair<T: Scalar>([b0, c0]: [T; 2], [a1, b1]: [T; 2]) -> [[T; 2]; 2] {
     let scale = |u: T, v: T| if peak(u) > peak(v) { peak(u) } else { peak(v) }.equilibrate();
@@ -90,7 +95,7 @@ fn dot<T: Scalar>(u: &[T], v: &[T]) -> T {
 impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     const R: usize = B + 1;
 
-    /// Eliminates the blocks; also returns the rows of the next level.
+    /// Eliminate the blocks, and return the rows of the next level, too.
     fn new(rows: &Rows<'_, T>, threads: usize) -> Result<(Self, Tridiagonal<'static, T>)> {
         let m = rows.n().div_ceil(Self::R);
         let zeros = || allocate(m, T::ZERO);
@@ -107,7 +112,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         Ok((level, coarse))
     }
 
-    /// D⁻¹, a, c of every block; a block that reaches beyond the matrix is filled up with rows of the identity.
+    /// Compute D⁻¹, a and c of each block. A block that extends beyond the matrix is filled up with rows of the identity.
     fn invert_blocks(&mut self, rows: &Rows<'_, T>, tasks: usize) {
         let row = |i: usize| if i < rows.n() { rows.row(i) } else { (T::ZERO, T::ONE, T::ZERO) };
         let out = (&mut self.inverse[..], &mut self.sub[..], &mut self.sup[..]);
@@ -120,7 +125,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         });
     }
 
-    /// What the rows that stay take from the blocks on either side.
+    /// Compute `above` and `below`.
     fn couple(&mut self, rows: &Rows<'_, T>, tasks: usize) {
         let inverse = &self.inverse;
         let out = (&mut self.above[..], &mut self.below[..]);
@@ -135,7 +140,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         });
     }
 
-    /// The rows of the next level, written into `to`.
+    /// Compute the rows of the next level in the memory of `to`.
     fn coarse_rows(&self, rows: &Rows<'_, T>, to: [Vec<T>; 3], tasks: usize) -> Result<Tridiagonal<'static, T>> {
         let [mut sub, mut diag, mut sup] = to;
         let out = (&mut sub[..], &mut diag[..], &mut sup[..]);
@@ -151,7 +156,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         Tridiagonal::from_vecs(sub, diag, sup, false)
     }
 
-    /// Rows of the next level.
+    /// Number of rows of the next level.
     fn coarse_n(&self) -> usize {
         self.inverse.len()
     }
@@ -160,11 +165,11 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         self.inverse.contains(&[[T::ZERO; B]; B])
     }
 
-    /// The right-hand side of the next level.
+    /// Compute the right-hand side of the next level.
     fn reduce(&self, d: &[T], coarse: &mut [T], tasks: usize) {
         let m = coarse.len();
         spread(tasks, 0..m, coarse, &|range, out| {
-            // Rows with a whole block above and a row that stays below are taken in slices of one length.
+            // Rows with a whole block above and a row that stays below use slices of the same length, which the compiler vectorizes.
             let (from, to) = (range.start.max(1), range.end.min(m - 1));
             for k in range.clone().filter(|k| !(from..to).contains(k)) {
                 out[k - range.start] = self.reduce_row(d, k);
@@ -182,7 +187,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         });
     }
 
-    /// One row of [`reduce`](Self::reduce), anywhere.
+    /// Compute one row of [`reduce`](Self::reduce), also at the ends.
     fn reduce_row(&self, d: &[T], k: usize) -> T {
         let at = |i: usize| d.get(i).copied().unwrap_or(T::ZERO);
         let i = k * Self::R;
@@ -194,7 +199,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         d[i] - (dot(&self.above[k], &before) + dot(&self.below[k], &after))
     }
 
-    /// x from d, and from the x of the next level.
+    /// Compute x from d and from x of the next level.
     fn substitute(&self, coarse: &[T], x: &mut [T], tasks: usize) {
         let m = coarse.len();
         spread(tasks, 0..m, RowsOf(x, Self::R), &|range, RowsOf(x, _)| {
@@ -204,7 +209,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
                 self.substitute_block(k, [coarse[k], coarse[k + 1]], x);
             }
             if range.end == m {
-                // What follows the last row that stays may be a part of a block.
+                // The block after the last row that stays may be incomplete.
                 let rest = &mut x[(to - range.start) * Self::R..];
                 let mut padded = [[T::ZERO; B]; 2];
                 let padded = &mut padded.as_flattened_mut()[..Self::R];
@@ -215,7 +220,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
         });
     }
 
-    /// A row that stays and the block after it; `x` holds their right-hand sides.
+    /// Solve for a row that stays and the block after it, whose right-hand sides are in `x`.
     #[inline(always)]
     fn substitute_block(&self, k: usize, [here, next]: [T; 2], x: &mut [T]) {
         let mut d = [T::ZERO; B];
@@ -228,7 +233,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
 }
 
 impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
-    /// Solves a system whose levels are `levels`.
+    /// Solve a system with the levels `levels`.
     fn solve_from(&self, levels: &[CyclicLevel<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let Some((level, coarser)) = levels.split_first() else {
             let last = self.last.as_ref().map_or(*rows, Tridiagonal::rows);
@@ -264,7 +269,7 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
         self.singular
     }
 
-    /// The right-hand sides of the coarser levels, one column at a time.
+    /// Scratch for the right-hand sides of the coarser levels, one column at a time.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
         self.levels.iter().fold(StackReq::EMPTY, |all, level| all.and(StackReq::new::<T>(level.coarse_n())))
     }
@@ -281,7 +286,7 @@ mod tests {
     use super::*;
     use crate::methods::stored::testing::{check_dominant, matrix};
 
-    /// The rows of the next level and a solved system with x = (1, 2, 3, 4).
+    /// Return the rows of the next level, and check a solve with x = (1, 2, 3, 4).
     fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
         let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), 1).unwrap();
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();

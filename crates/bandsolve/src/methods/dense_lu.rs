@@ -1,14 +1,14 @@
-//! LU of one dense block with partial pivoting, made of matrix products.
+//! LU of one dense block, P·A = L·U with partial pivoting, by matrix products.
 //!
-//! $$ P\,A = L\,U $$
+//! Columns are eliminated in panels. The inverses of the triangles on the diagonal of L and U, one panel wide, are stored. All updates and
+//! the solves with L and U are therefore matrix products:
 //!
-//! Columns are eliminated in panels. The inverses of the triangles on the diagonal of L and U, one panel wide, are kept, so that
-//! the updates and the solves with L and U are products and nothing else:
+//! ```text
+//! U[j, :] = L[j, j]⁻¹ A[j, :],   A[i, :] ← A[i, :] − L[i, j] U[j, :]
+//! ```
 //!
-//! $$ U_{j,\cdot} = L_{jj}^{-1} A_{j,\cdot}, \qquad A_{i,\cdot} \leftarrow A_{i,\cdot} - L_{ij} U_{j,\cdot} $$
-//!
-//! Products run at 50 Gflop/s where triangular solves by substitution reach 5 (blocks of 64). Inverses of narrow triangles are
-//! as harmless as substitution: J. J. Du Croz, N. J. Higham, *Stability of methods for matrix inversion* (1992).
+//! For blocks of 64 rows, products run at 50 Gflop/s, and triangular solves by substitution at 5 Gflop/s. Inverses of narrow triangles are
+//! as stable as substitution: J. J. Du Croz, N. J. Higham, *Stability of methods for matrix inversion* (1992).
 
 use crate::error::Result;
 use crate::memory::{allocate, collected};
@@ -22,42 +22,42 @@ use bandsolve_kernel::{Scalar, Simd};
 /// L and U of a square matrix of n rows.
 ///
 /// # Cost
-/// ⅔n³ flops to factor, 2n² a right-hand side; n² + 2·panel·n words.
+/// ⅔n³ flops to factor, 2n² flops per right-hand side to solve, and n² + 2·panel·n words.
 #[derive(Debug)]
 pub struct DenseLu<T> {
     n: usize,
     panel: usize,
     simd: Simd,
-    /// L below the diagonal, U on and above it; triangles on the diagonal are not read by solves.
+    /// L below the diagonal, U on and above it. Solves do not read the triangles on the diagonal.
     lu: Vec<T>,
     /// Row k of P·A is row `order[k]` of A.
     order: Vec<u32>,
-    /// For each panel L_jj⁻¹ and U_jj⁻¹, as full matrices.
+    /// `L[j, j]⁻¹` and `U[j, j]⁻¹` of each panel as full matrices.
     inverses: Vec<T>,
 }
 
-/// How blocks are worked on.
+/// The block size, and the resources for operations on blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Team {
-    /// Rows of a block.
+    /// Number of rows per block.
     pub block: usize,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
     /// Instruction set.
     pub simd: Simd,
-    /// Whether diagonal blocks are inverted, rather than solved with by their triangles.
+    /// Whether to invert diagonal blocks instead of solving with their triangles.
     pub invert: bool,
 }
 
 impl Team {
-    /// Tasks for `count` things that take `flops` each, and the team that works on one of them.
+    /// The number of tasks for `count` work items of `flops` each, and the team for one task.
     pub fn share(self, count: usize, flops: usize) -> (usize, Team) {
         let worthwhile = (count.saturating_mul(flops) / tuning::BLOCK_TASK_FLOPS).max(1);
         let tasks = self.threads.min(count).min(worthwhile).max(1);
         (tasks, Team { threads: self.threads.div_ceil(tasks), ..self })
     }
 
-    /// Calls `work(first column, columns)` for pieces of a matrix of `rows` rows: of a fixed width, so that the results do not
+    /// Call `work(first column, columns)` for pieces of a matrix of `rows` rows. The width of a piece is fixed, so that the results do not
     /// depend on the number of threads.
     pub fn by_columns<T: Send>(self, rows: usize, to: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
         let width = tuning::BLOCK_COLUMNS;
@@ -74,14 +74,14 @@ pub(crate) fn view<T>(elements: &[T], rows: usize) -> View<'_, T> {
     View::new(elements, rows, elements.len() / rows)
 }
 
-/// The same, to be written.
+/// A column-major matrix of `rows` rows without gaps, to be written.
 pub(crate) fn view_mut<T>(elements: &mut [T], rows: usize) -> ViewMut<'_, T> {
     let columns = elements.len() / rows;
     ViewMut::new(elements, rows, columns)
 }
 
 impl<T: Scalar> DenseLu<T> {
-    /// Factors the column-major matrix `a`.
+    /// Factor the column-major matrix `a`.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -105,12 +105,12 @@ impl<T: Scalar> DenseLu<T> {
         self.lu.iter().step_by(self.n + 1).any(bad)
     }
 
-    /// Columns of the panel that starts at j.
+    /// Number of columns of the panel that starts at column j.
     fn width(&self, j: usize) -> usize {
         self.panel.min(self.n - j)
     }
 
-    /// Eliminates the columns of the panel at j, a few at a time; exchanges whole rows.
+    /// Eliminate the columns of the panel at j, a few at a time, and exchange whole rows.
     fn eliminate(&mut self, j: usize) {
         let (n, simd, end) = (self.n, self.simd, j + self.width(j));
         for k in (j..end).step_by(tuning::DENSE_INNER) {
@@ -137,7 +137,7 @@ impl<T: Scalar> DenseLu<T> {
         }
     }
 
-    /// Inverts the triangles of the panel at j.
+    /// Invert the triangles of the panel at j.
     fn invert(&mut self, j: usize) {
         let w = self.width(j);
         let (lower, upper) = self.inverses[2 * self.panel * j..][..2 * w * w].split_at_mut(w * w);
@@ -145,7 +145,7 @@ impl<T: Scalar> DenseLu<T> {
         T::dense_lu(self.simd, Step::Invert(Invert { lu, n: self.n, w, lower, upper }));
     }
 
-    /// Applies the panel at j to the columns right of it.
+    /// Apply the panel at j to the columns to its right.
     fn update(&mut self, j: usize, team: Team) {
         let (n, w) = (self.n, self.width(j));
         let lower = &self.inverses[2 * self.panel * j..][..w * w];
@@ -163,14 +163,14 @@ impl<T: Scalar> DenseLu<T> {
         });
     }
 
-    /// L_jj⁻¹ and U_jj⁻¹.
+    /// `L[j, j]⁻¹` and `U[j, j]⁻¹`.
     fn triangles(&self, j: usize) -> [View<'_, T>; 2] {
         let w = self.width(j);
         let both = &self.inverses[2 * self.panel * j..];
         [view(&both[..w * w], w), view(&both[w * w..2 * w * w], w)]
     }
 
-    /// Writes A⁻¹·x to `to`; both are column-major with n rows. What stands in x is lost.
+    /// Write A⁻¹·x to `to` and overwrite x. Both are column-major with n rows.
     pub fn solve(&self, x: &mut [T], to: &mut [T]) {
         let n = self.n;
         for (x, to) in x.chunks_exact(n).zip(to.chunks_exact_mut(n)) {
@@ -187,7 +187,7 @@ impl<T: Scalar> DenseLu<T> {
         }
     }
 
-    /// Writes A⁻ᵀ·x to `to`; both are column-major with n rows. What stands in x is lost.
+    /// Write A⁻ᵀ·x to `to` and overwrite x. Both are column-major with n rows.
     pub fn solve_transpose(&self, x: &mut [T], to: &mut [T]) {
         let n = self.n;
         let (lu, simd) = (view(&self.lu, n), self.simd);
@@ -208,7 +208,7 @@ impl<T: Scalar> DenseLu<T> {
     }
 }
 
-/// done_j = T_jj⁻¹ open_j, open_i ← open_i − T_ij done_j for the rows i below; `inverse` is T_jj⁻¹.
+/// Compute `done[j] = T[j, j]⁻¹ open[j]` and `open[i] ← open[i] − T[i, j] done[j]` for the rows i below. `inverse` is `T[j, j]⁻¹`.
 fn down<T: Scalar>(
     simd: Simd,
     [inverse, below]: [View<'_, T>; 2],
@@ -224,7 +224,7 @@ fn down<T: Scalar>(
     }
 }
 
-/// The same with the rows above.
+/// Compute `done[j] = T[j, j]⁻¹ open[j]` and `open[i] ← open[i] − T[i, j] done[j]` for the rows i above. `inverse` is `T[j, j]⁻¹`.
 fn up<T: Scalar>(
     simd: Simd,
     [inverse, above]: [View<'_, T>; 2],
@@ -249,13 +249,13 @@ mod tests {
         Team { block, threads, simd: Simd::detect(), invert: false }
     }
 
-    /// Without a pattern, rows in need of exchanges.
+    /// An irregular matrix that needs row exchanges.
     fn matrix<T: Scalar>(n: usize) -> Vec<T> {
         let wave = |i: usize, by: f64| T::Real::from_f64(((i * i) as f64 * by).sin());
         (0..n * n).map(|i| T::from_parts(wave(i + 1, 1.7), wave(i, 0.9))).collect()
     }
 
-    /// A·x or Aᵀ·x is d, up to n ε (Σ|a||x| + |d|), times the growth that partial pivoting has here.
+    /// Check that A·x or Aᵀ·x is d up to n ε (Σ|a||x| + |d|) times the growth of partial pivoting for this matrix.
     fn check<T: Scalar>(n: usize, transposed: bool) {
         let a = matrix::<T>(n);
         let lu = DenseLu::new(a.clone(), team(n, 1)).unwrap();

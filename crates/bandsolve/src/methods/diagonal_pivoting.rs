@@ -1,21 +1,27 @@
-//! Diagonal pivoting: T = L B Mᵀ with pivots of one or two rows on the diagonal of B, without exchanging rows.
+//! Diagonal pivoting: T = L·B·Mᵀ with 1 × 1 and 2 × 2 pivots on the diagonal of B, without row exchanges.
 //!
-//! With b̂ the leading entry of what is left, a pivot is one row if b̂ is large enough beside what it would be divided into,
+//! b̂ is the leading entry of the remaining matrix. The pivot is 1 × 1 if b̂ is large enough:
 //!
-//! $$ \sigma\,|\hat b_i| \ge \kappa\,|a_{i+1} c_i|, \qquad \sigma = \max(|a_{i+1}|, |a_{i+2}|, |b_{i+1}|, |c_i|, |c_{i+1}|), \quad \kappa = \tfrac{\sqrt5-1}{2} $$
+//! ```text
+//! σ |b̂ᵢ| ≥ κ |aᵢ₊₁ cᵢ|
+//! σ = max(|aᵢ₊₁|, |aᵢ₊₂|, |bᵢ₊₁|, |cᵢ|, |cᵢ₊₁|),   κ = (√5 − 1)/2
+//! ```
 //!
-//! and else two, with Δ = b̂ᵢ bᵢ₊₁ − aᵢ₊₁ cᵢ. Both leave a tridiagonal rest whose leading entry and right-hand side are
+//! Otherwise it is 2 × 2 with determinant Δ = b̂ᵢ bᵢ₊₁ − aᵢ₊₁ cᵢ. The remaining matrix is tridiagonal. Its leading entry and right-hand
+//! side are
 //!
-//! $$ \hat b = b - a u, \qquad \hat d = d - a y $$
+//! ```text
+//! b̂ = b − a u,   d̂ = d − a y
+//! ```
 //!
-//! where (u, y) belong to the row above: x = y − u·(x below) holds for a pivot of one row and for the second of two; the
-//! first of two is given by the unknown after the next one.
+//! where (u, y) belong to the row above. x = y − u·(x below) gives the unknown of a 1 × 1 pivot and the second one of a 2 × 2 pivot. The
+//! first unknown of a 2 × 2 pivot depends on the unknown after the pivot.
 //!
-//! Breaks down only where the whole matrix is singular; growth is bounded. Rows are scaled by powers of two first, so
-//! that scaling them changes nothing.
+//! The method fails only if the whole matrix is singular, and its growth is bounded. Rows are first scaled by powers of two, so that
+//! scaling the matrix does not change x.
 //!
-//! The factors, and the solve with them, are those of `theta.rs` too, which finds them in parallel. There, leading entries are
-//! ratios of leading minors, so pivots are formed from minors; here these are 1, b̂, Δ.
+//! `theta.rs` computes the same factors in parallel and uses the same solve. It computes leading entries as ratios of leading minors, so
+//! pivots are computed from minors. Here the minors are 1, b̂ and Δ.
 //!
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
@@ -31,27 +37,28 @@ use bandsolve_kernel::sweep::KAPPA;
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
-/// What becomes of a row. Downwards v = plus·d − by·(v above) goes from row to row: y where a pivot is complete, d̂ after the
-/// first of two rows; y = own·v − other·(d of the next row) everywhere.
+/// The factors of a row.
+///
+/// The forward sweep passes v = plus·d − by·(v above) from row to row. v is y at the end of a pivot, and d̂ after the first row of a 2 × 2
+/// pivot. In all rows y = own·v − other·(d of the next row).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowPivot<T> {
     plus: T,
     by: T,
     own: T,
     other: T,
-    /// What multiplies the unknown after; in the first of two rows the one after that.
+    /// The coefficient of the next unknown, or in the first row of a 2 × 2 pivot, of the one after.
     next: T,
 }
 
-/// A row multiplied by a power of two, and that power.
+/// A row multiplied by a power of two, and this power.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScaledRow<T: Scalar> {
     pub entries: [T; 3],
     pub scale: T::Real,
 }
 
-/// Determinants of the leading rows and columns: up to some row, up to the one before, and to the one before that, all
-/// multiplied by the same number. The leading entry of that row is last / before.
+/// The leading minors of a row and of the two previous rows, multiplied by a common factor. The leading entry of the row is last / before.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Minors<T> {
     pub last: T,
@@ -60,20 +67,20 @@ pub(crate) struct Minors<T> {
 }
 
 impl<T: Scalar> Minors<T> {
-    /// Those of row `here`, which follows a row with the upper entry `sup`.
+    /// The minors of row `here`, after a row with the entry `sup`.
     #[inline(always)]
     pub fn follow(self, sup: T, here: &ScaledRow<T>) -> Self {
         let [a, b, _] = here.entries;
         Self { last: b * self.last - a * sup * self.before, before: self.last, older: self.before }
     }
 
-    /// All multiplied by a number.
+    /// The minors multiplied by a number.
     #[inline(always)]
     pub fn scale(self, by: T::Real) -> Self {
         Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
     }
 
-    /// Divided by the larger of the newest two, so that equal ratios are equal bits.
+    /// The minors divided by the larger of the last two, so that equal ratios give equal bits.
     #[inline(always)]
     pub fn normalized(self) -> Self {
         let last_is_larger = peak(self.last) > peak(self.before);
@@ -83,7 +90,7 @@ impl<T: Scalar> Minors<T> {
         Self { last, before, older }
     }
 
-    /// Whether a pivot of two rows begins at row `here` with these minors; `next` and `after` follow.
+    /// Whether a 2 × 2 pivot starts at row `here`, which has these minors. `next` and `after` are the next two rows.
     #[inline(always)]
     pub fn begin_pair(self, here: &ScaledRow<T>, next: &ScaledRow<T>, after: &ScaledRow<T>) -> bool {
         let (here, next, after) = (here.entries, next.entries, after.entries);
@@ -98,8 +105,10 @@ impl<T: Scalar> Minors<T> {
 impl<T: Scalar> RowPivot<T> {
     pub const NONE: Self = Self { plus: T::ZERO, by: T::ZERO, own: T::ZERO, other: T::ZERO, next: T::ZERO };
 
-    /// That of row `here`, which `next` follows, and whether there was nothing to divide by. It is the first of two rows if
-    /// `begins`, else it completes a pivot, of two rows if `second`. No branch: which it is, is as random as the matrix.
+    /// The factors of row `here` before row `next`, and whether the pivot is zero.
+    ///
+    /// If `begins`, the row is the first one of a 2 × 2 pivot. Otherwise it completes a pivot, which is 2 × 2 if `second`. The function has
+    /// no branches, because the pivots of random matrices are unpredictable.
     #[inline(always)]
     pub fn new(
         minors: Minors<T>,
@@ -123,17 +132,17 @@ impl<T: Scalar> RowPivot<T> {
     }
 }
 
-/// Factors of an open system: 5 words a row and how many rows each pivot has.
+/// Factors of an open system: 5 words per row, and the sizes of the pivots.
 #[derive(Debug)]
 pub(crate) struct PivotFactors<T> {
     pub pivots: Vec<RowPivot<T>>,
-    /// Whether a pivot of two rows begins here.
+    /// Whether a 2 × 2 pivot starts in a row.
     pub pair: Vec<bool>,
     pub singular: bool,
 }
 
 impl<T: Scalar> PivotFactors<T> {
-    /// Of n rows, to be written.
+    /// Allocate factors of n rows.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -141,8 +150,10 @@ impl<T: Scalar> PivotFactors<T> {
         Ok(Self { pivots: allocate(n, RowPivot::NONE)?, pair: allocate(n, false)?, singular: false })
     }
 
-    /// det A of the matrix with these `rows`: 1/`plus` is a pivot of one row, and sub/(`by`·`plus`), with `sub` and `by` of
-    /// its second row and `plus` of its first, is Δ of a pivot of two. Scales of rows have cancelled out.
+    /// Return det A of the matrix with these `rows`.
+    ///
+    /// 1/`plus` is a 1 × 1 pivot. sub/(`by`·`plus`), with `sub` and `by` of the second row and `plus` of the first, is Δ of a 2 × 2 pivot.
+    /// The scales of the rows cancel.
     pub fn product(&self, rows: &Rows<'_, T>) -> ScaledProduct {
         let mut product = ScaledProduct::ONE;
         for (i, pivot) in self.pivots.iter().enumerate() {
@@ -157,10 +168,10 @@ impl<T: Scalar> PivotFactors<T> {
         product
     }
 
-    /// Replaces right-hand sides by solutions.
+    /// Replace right-hand sides by solutions.
     ///
     /// # Cost
-    /// 8 flops a row and right-hand side one after the other, 22 in parallel; the factors are read twice.
+    /// Per row and right-hand side, 8 flops on one thread and 22 in parallel. The factors are read twice.
     pub fn solve(&self, x: &mut [T], threads: Option<usize>) {
         let (forward, backward) = (Forward { factors: self }, Backward { factors: self });
         for x in x.chunks_exact_mut(self.pivots.len()) {
@@ -178,7 +189,7 @@ impl<T: Scalar> PivotFactors<T> {
     }
 }
 
-/// L and B: from d to y.
+/// The sweep with L and B, from d to y.
 struct Forward<'f, T> {
     factors: &'f PivotFactors<T>,
 }
@@ -199,13 +210,13 @@ impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
     }
 }
 
-/// Mᵀ: from y to x. What goes from row to row is the x of the row where the pivot below begins.
+/// The sweep with Mᵀ, from y to x. Its state is x in the row where the pivot below starts.
 struct Backward<'f, T> {
     factors: &'f PivotFactors<T>,
 }
 
 impl<T: Scalar> Backward<'_, T> {
-    /// Whether row `i` is the second of two.
+    /// Whether row `i` is the second one of a 2 × 2 pivot.
     #[inline(always)]
     fn is_second(&self, i: usize) -> bool {
         i > 0 && self.factors.pair[i - 1]
@@ -228,10 +239,10 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
     }
 }
 
-/// Factors found one row after the other.
+/// Factors that are computed row by row.
 ///
 /// # Cost
-/// Factor: 20 flops and 1 division a row. Solve: 8 flops a row and right-hand side.
+/// Factor: 20 flops and 1 division per row. Solve: 8 flops per row and right-hand side.
 #[derive(Debug)]
 pub(crate) struct DiagonalPivoting<T>(PivotFactors<T>);
 
@@ -250,7 +261,7 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
             (f.pivots[i], singular) = RowPivot::new(minors, &here, &next, f.pair[i], false);
             f.singular |= singular;
             if f.pair[i] {
-                // Of the second row, both minors are those of the pivot: Δ and b̂.
+                // The minors of the second row are those of the pivot, Δ and b̂.
                 let minors = minors.follow(here.entries[2], &next);
                 (f.pivots[i + 1], _) = RowPivot::new(minors, &next, &after, false, true);
                 (here, next, i) = (after, scaled(rows, i + 3), i + 2);
@@ -275,7 +286,7 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     }
 }
 
-/// Row `i` multiplied by the power of two that brings its largest entry into [2, 4); zero beyond the last row.
+/// Row `i` multiplied by the power of two for which its largest entry is in [2, 4), or zero beyond the last row.
 #[inline(always)]
 pub(crate) fn scaled<T: Scalar>(rows: &Rows<'_, T>, i: usize) -> ScaledRow<T> {
     if i >= rows.n() {

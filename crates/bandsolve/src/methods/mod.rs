@@ -1,4 +1,4 @@
-//! The methods, one a file.
+//! The methods, one per file.
 
 pub(crate) mod adaptive_cr;
 pub(crate) mod bcyclic;

@@ -1,8 +1,8 @@
-//! Parallel diagonal pivoting: the factors of `diagonal_pivoting.rs`, found and applied by scans.
+//! Parallel diagonal pivoting: scans compute and apply the factors of `diagonal_pivoting.rs`.
 //!
-//! The core and the formulas are in `theta.rs`; here leading entries decide whether a pivot has one row or two.
+//! `theta.rs` has the code and the formulas. The leading entries determine whether a pivot is 1 × 1 or 2 × 2.
 //!
 //! Source: Chang, thesis, chapter 4.
 
-/// Factors by parallel diagonal pivoting: 25 bytes a row in double precision.
+/// Factors by parallel diagonal pivoting: 25 bytes per row in double precision.
 pub(crate) type ParallelDiagonalPivoting<T> = crate::methods::theta::Theta<T, true>;

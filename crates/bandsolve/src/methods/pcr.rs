@@ -1,15 +1,18 @@
-//! Parallel cyclic reduction: every row is reduced at every level, by its neighbours at distance s = 1, 2, 4, …, until rows
-//! are decoupled.
+//! Parallel cyclic reduction: each level reduces all rows, with their neighbours at distance s = 1, 2, 4, …, until the rows are
+//! decoupled.
 //!
 //! With rows divided by their diagonal entries (b = 1), a level is
 //!
-//! $$ r_i = \frac{1}{1 - a_i c_{i-s} - c_i a_{i+s}}, \qquad a'_i = -r_i a_i a_{i-s}, \quad c'_i = -r_i c_i c_{i+s}, \quad d'_i = r_i (d_i - a_i d_{i-s} - c_i d_{i+s}) $$
+//! ```text
+//! rᵢ  = 1 / (1 − aᵢ cᵢ₋ₛ − cᵢ aᵢ₊ₛ)
+//! aᵢ′ = −rᵢ aᵢ aᵢ₋ₛ,   cᵢ′ = −rᵢ cᵢ cᵢ₊ₛ,   dᵢ′ = rᵢ (dᵢ − aᵢ dᵢ₋ₛ − cᵢ dᵢ₊ₛ)
+//! ```
 //!
-//! What lies beyond the ends counts as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c
-//! have become zero, d is x. The multipliers of all levels would take n log n words, so none are kept: `solve` forms the
-//! levels again, once for all its right-hand sides.
+//! Entries beyond the ends count as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c are zero, d is x.
+//! The multipliers of all levels would need n log n words. They are not stored: `solve` computes the levels again, once for all of its
+//! right-hand sides.
 //!
-//! Safe where cyclic reduction is.
+//! The method is safe if cyclic reduction is.
 //!
 //! Source: Chang, thesis, section 2.1.3; Hockney, Jesshope, Parallel Computers 2 (1988). a, b, c, d → sub, diag, sup, rhs.
 
@@ -25,44 +28,44 @@ use core::mem::swap;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
-/// What is known of an open system before it is solved: 0 words a row.
+/// The number of levels of an open system: 0 words per row.
 ///
 /// # Cost
-/// Factor: 10 flops and 1 division a row and level. Solve: the same, and 5 flops a row, level and right-hand side.
+/// Factor: 10 flops and 1 division per row and level. Solve: the same, and 5 flops per row, level and right-hand side.
 #[derive(Debug)]
 pub(crate) struct ParallelCyclicReduction {
     n: usize,
-    /// Levels until rows are decoupled.
+    /// Number of levels until the rows are decoupled.
     levels: u32,
     threads: usize,
     singular: bool,
 }
 
-/// The matrix of one level, its diagonal being 1, and what its rows were divided by to make it so.
+/// The matrix of one level with a unit diagonal, and the factors by which its rows were multiplied.
 struct PcrLevel<'a, T> {
     sub: &'a mut [T],
     sup: &'a mut [T],
     recip: &'a mut [T],
 }
 
-/// Subtracts coefficient·value, the value from `distance` rows above, from the rows `rows` that `out` holds.
+/// Subtract coefficient·value from the rows `rows` in `out`, where each value is `distance` rows above.
 fn subtract_above<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
     let from = distance.clamp(rows.start, rows.end);
     let terms = coefficients[from..rows.end].iter().zip(&values[from.saturating_sub(distance)..]);
     out[from - rows.start..].iter_mut().zip(terms).for_each(|(out, (a, v))| *out -= *a * *v);
 }
 
-/// As [`subtract_above`], the value from `distance` rows below.
+/// Subtract coefficient·value from the rows `rows` in `out`, where each value is `distance` rows below.
 fn subtract_below<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
     let below = values.get(rows.start + distance..).unwrap_or(&[]);
     let terms = coefficients[rows.clone()].iter().zip(below);
     out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out -= *c * *v);
 }
 
-/// Rows that are reduced together, so that their four passes find them in cache.
+/// Number of rows that are reduced together, so that they stay in cache during the four passes.
 const BLOCK: usize = 512;
 
-/// Calls `work` for blocks of rows.
+/// Call `work` for blocks of rows.
 fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) {
     for start in rows.clone().step_by(BLOCK) {
         let end = (start + BLOCK).min(rows.end);
@@ -71,7 +74,7 @@ fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) 
 }
 
 impl<'a, T: Scalar> PcrLevel<'a, T> {
-    /// Memory for one level.
+    /// Scratch for one level.
     fn scratch(n: usize) -> StackReq {
         StackReq::new::<T>(n).and(StackReq::new::<T>(n)).and(StackReq::new::<T>(n))
     }
@@ -83,7 +86,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
         (Self { sub, sup, recip }, stack)
     }
 
-    /// The matrix itself, divided by its diagonal.
+    /// Set the first level, which is the matrix divided by its diagonal.
     fn set_rows(&mut self, rows: &Rows<'_, T>, tasks: usize) {
         let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
         spread(tasks, 0..rows.n(), out, &|range, (subs, sups, recips)| {
@@ -95,7 +98,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
         });
     }
 
-    /// The level after `fine`.
+    /// Set the level after `fine`.
     fn set_reduced(&mut self, fine: &PcrLevel<'_, T>, distance: usize, tasks: usize) {
         let (a, c) = (&*fine.sub, &*fine.sup);
         let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
@@ -117,7 +120,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
         });
     }
 
-    /// Right-hand sides of this level from those, `d`, of the level `fine` before.
+    /// Compute right-hand sides of this level from the right-hand sides `d` of the previous level `fine`.
     fn reduce(&self, fine: &PcrLevel<'_, T>, distance: usize, d: &[T], out: &mut [T], tasks: usize) {
         spread(tasks, 0..d.len(), out, &|range, out| {
             blocks(range, |rows, here| {
@@ -130,7 +133,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
         });
     }
 
-    /// Whether every row stands alone.
+    /// Whether the matrix is diagonal.
     fn is_diagonal(&self) -> bool {
         self.sub.iter().chain(&*self.sup).all(|v| *v == T::ZERO)
     }
@@ -160,7 +163,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
         self.singular
     }
 
-    /// Two levels of the matrix and one of the right-hand sides.
+    /// Scratch for two levels of the matrix and one level of the right-hand sides.
     fn scratch(&self, n_rhs: usize) -> StackReq {
         PcrLevel::<T>::scratch(self.n)
             .and(PcrLevel::<T>::scratch(self.n))
@@ -186,7 +189,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
             swap(&mut from, &mut to);
         }
         if self.levels % 2 == 1 {
-            // After an odd number of levels x stands in the spare memory, and `to` is the caller's.
+            // After an odd number of levels, x is in the spare memory, and `to` is the array of the caller.
             to.copy_from_slice(from);
         }
     }
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!([2, 3, 4, 5, 9].map(|n| levels(&vec![[1.0, 4.0, 1.0]; n])), [1, 2, 2, 3, 4]);
         assert_eq!(levels(&[[0.0, 4.0, 0.0]; 9]), 0);
         assert_eq!(levels(&[[0.0, 4.0, 1.0], [1.0, 4.0, 0.0], [0.0, 4.0, 1.0], [1.0, 4.0, 0.0]]), 1);
-        // Couplings of 1e-100 have vanished after two levels.
+        // After two levels, couplings of 1e-100 underflow to zero.
         assert_eq!(levels(&[[1e-100, 1.0, 1e-100]; 1000]), 2);
     }
 

@@ -1,7 +1,7 @@
-//! RPTS: recursive partitioned Schur complement, pivots by exchange of rows.
+//! RPTS: recursive partitioned Schur complement with row exchanges.
 //!
-//! Inside a partition the row with the larger coefficient of the unknown, rows being scaled, becomes the pivot row. The coarse
-//! system is solved the same way, unless the plan was free to choose and spikes turn out to decay inside partitions.
+//! Inside a partition, the scaled row with the larger coefficient of the unknown becomes the pivot row. The coarse system is solved in the
+//! same way. With method `Auto`, it is truncated instead if the spikes decay below rounding.
 //!
 //! Source: C. Klein, dissertation, sections 2.5 and 2.6, Algorithms 1 and 2.
 
@@ -17,17 +17,17 @@ use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
 use std::sync::Arc;
 
-/// RPTS under a decision.
+/// The scheme of RPTS for a decision.
 pub(crate) fn scheme(decision: &Decision) -> Scheme {
     let truncation = if decision.is_auto() { Truncation::WhereSafe } else { Truncation::Never };
     Scheme { eliminator: None, fixed: false, truncation }
 }
 
-/// Bands of few diagonals, cut into small blocks: `partition/blocks.rs`.
+/// Narrow bands, which are divided into small blocks (`partition/blocks.rs`).
 pub(crate) mod of_bands {
     use super::*;
 
-    /// Takes a narrow band: by partitions, unless there is one block row.
+    /// Prepare solves with a narrow band by partitions. A band of at most two block rows is factored by the pivoted method.
     pub(crate) fn factor<'m, T: Scalar>(
         decision: &Decision,
         a: Arc<Banded<'m, T>>,
@@ -38,7 +38,7 @@ pub(crate) mod of_bands {
         partitioned::factor(Scheme::BLOCKS, decision, a)
     }
 
-    /// Scratch of verified solves, from the plan alone: at least what factors ask for.
+    /// Scratch of solves, from the plan alone: at least as much as the factors need.
     pub(crate) fn scratch<T: Scalar>(
         decision: &Decision,
         (n, lower, upper): BandSize,
@@ -53,11 +53,11 @@ pub(crate) mod of_bands {
     }
 }
 
-/// Small blocks.
+/// Block tridiagonal matrices with small blocks.
 pub(crate) mod of_blocks {
     use super::*;
 
-    /// Takes small blocks: by partitions, unless there is one block row.
+    /// Prepare solves with small blocks by partitions. A single block row is factored by the pivoted method.
     pub(crate) fn factor<'m, T: Scalar>(
         decision: &Decision,
         a: Arc<BlockTridiagonal<'m, T>>,
@@ -68,7 +68,7 @@ pub(crate) mod of_blocks {
         partitioned::factor(Scheme::BLOCKS, decision, a)
     }
 
-    /// Scratch of verified solves, from the plan alone: at least what factors ask for.
+    /// Scratch of solves, from the plan alone: at least as much as the factors need.
     pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: usize) -> Option<StackReq> {
         let (block_rows, block, _) = size;
         if block_rows <= 1 {

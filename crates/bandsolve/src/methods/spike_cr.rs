@@ -1,20 +1,27 @@
-//! SPIKE: partitions are solved for themselves; what couples them is solved between their tips.
+//! SPIKE with stored spikes: each partition is solved by itself, and the coarse system couples the tips of the spikes.
 //!
-//! With T_p the rows and columns of partition p, a and c what its first and last row have outside,
+//! T_p denotes the rows and columns of partition p. a and c are the entries of its first and last row outside of T_p. f and l are the
+//! first and the last unknown of a partition, e₁ and e₋₁ the first and the last unit vector. Then
 //!
-//! $$ T_p w_p = a\,e_1, \qquad T_p v_p = c\,e_{-1}, \qquad T_p y_p = d_p, \qquad x_p = y_p - w_p\,l_{p-1} - v_p\,f_{p+1} $$
+//! ```text
+//! T_p w_p = a e₁,   T_p v_p = c e₋₁,   T_p y_p = d_p
+//! x_p = y_p − w_p l_(p−1) − v_p f_(p+1)
+//! ```
 //!
-//! where f and l are the first and the last unknown of a partition. The spikes w and v are stored whole. Those rows of the last
-//! equation that belong to l_p and f_{p+1}, the *tips* on either side of a boundary, are the coarse system
+//! The spikes w and v are stored completely. The coarse system consists of the rows of the last equation for l_p and f_(p+1), where
+//! `[1]` and `[−1]` denote the first and the last entry of a vector:
 //!
-//! $$ l_p + w_{p,-1}\,l_{p-1} + v_{p,-1}\,f_{p+1} = y_{p,-1}, \qquad f_{p+1} + w_{p+1,1}\,l_p + v_{p+1,1}\,f_{p+2} = y_{p+1,1} $$
+//! ```text
+//! l_p + w_p[−1] l_(p−1) + v_p[−1] f_(p+1) = y_p[−1]
+//! f_(p+1) + w_(p+1)[1] l_p + v_(p+1)[1] f_(p+2) = y_(p+1)[1]
+//! ```
 //!
-//! In the order l₀, f₁, l₁, f₂, … it has two diagonals below and two above the main one, and is solved by the banded LU with
-//! scaled partial pivoting. Block cyclic reduction, as in the thesis, has 2×2 pivots that can be singular where the
-//! matrix is not; a band of two is so cheap beside the partitions that nothing else pays.
+//! With the unknowns in the order l₀, f₁, l₁, f₂, …, this is a band with two diagonals on each side. Banded LU with scaled partial pivoting
+//! solves it. The block cyclic reduction of the thesis has 2 × 2 pivots that can be singular although the matrix is regular. The
+//! band costs little compared with the partitions.
 //!
-//! Breaks down where a partition T_p is (nearly) singular, whatever solves it. Partitions are the tasks of threads; their
-//! size does not depend on the number of threads.
+//! The method fails if a partition T_p is singular, and is inaccurate if it is nearly singular. Each thread works on whole partitions.
+//! Their size does not depend on the number of threads.
 //!
 //! Source: Chang, thesis, section 3.1 and 3.3.3; Polizzi, Sameh, Parallel Comput. 32 (2006). a, b, c, d → sub, diag, sup,
 //! rhs; h (head), t (tail) → first, last.
@@ -34,26 +41,27 @@ use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors by SPIKE with cyclic reduction inside.
+/// Factors by SPIKE with cyclic reduction inside partitions.
 pub(crate) type SpikeCr<T> = Spikes<T, Cr<T>>;
 
-/// Factors of an open system: those of E and 2 words a row.
+/// Factors of an open system: the factors of E and 2 words per row.
 ///
 /// # Cost
-/// Beside E, and two right-hand sides of it to factor: 4 flops a row and right-hand side; 3 words read, 1 written.
+/// Factor: the cost of E and of two right-hand sides of E. Solve: the cost of E and, per row and right-hand side, 4 flops, 3 words read
+/// and 1 word written.
 #[derive(Debug)]
 pub(crate) struct Spikes<T: Scalar, E> {
     cut: RowCut,
     inner: Vec<E>,
-    /// w and v of each row
+    /// w and v in each row.
     spikes: Vec<[T; 2]>,
-    /// `None` if there is one partition only.
+    /// The factors of the coarse system; `None` if there is only one partition.
     coarse: Option<BandLu<T>>,
     threads: usize,
     singular: bool,
 }
 
-/// How rows are cut into partitions: of one size, the last one up to a row less than twice as long.
+/// The partitions, all of the same size except the last one, which is less than twice as long.
 #[derive(Debug, Clone, Copy)]
 struct RowCut {
     n: usize,
@@ -78,7 +86,7 @@ impl RowCut {
 }
 
 impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
-    /// Factors partitions and finds their spikes.
+    /// Factor the partitions and compute their spikes.
     fn factor(rows: &Rows<'_, T>, options: &Options, cut: RowCut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
         let alone = Options { threads: 1, ..*options };
         let mut inner = places::<E>(cut.count())?;
@@ -93,7 +101,7 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
         Ok((filled(inner)?, spikes))
     }
 
-    /// Factors the partition of the rows `part` and finds its spikes.
+    /// Factor the partition of the rows `part` and compute its spikes.
     fn factor_partition(rows: &Rows<'_, T>, options: &Options, part: Range<usize>, to: &mut [[T; 2]]) -> Result<E> {
         let (section, m) = (rows.section(part.clone()), part.len());
         let inner = E::new(&section, options)?;
@@ -112,7 +120,7 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
         Ok(inner)
     }
 
-    /// Factors the equations between the tips; also returns whether they have no solution.
+    /// Factor the coarse system, and return whether it is singular.
     fn factor_coarse(spikes: &[[T; 2]], cut: RowCut, simd: Simd) -> Result<(BandLu<T>, bool)> {
         let n = 2 * (cut.count() - 1);
         let mut bands = allocate(5 * n, T::ZERO)?;
@@ -135,25 +143,25 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
         BandLu::scaled(&Banded::from_vec(n, 2, 2, bands)?, simd)
     }
 
-    /// Replaces d by y in every partition.
+    /// Replace d by y in each partition.
     fn solve_partitions(&self, rows: &Rows<'_, T>, x: &mut [T], memory: &mut [u8]) {
         let (cut, each) = (self.cut, self.partition_bytes());
         let out = (RowsOf(x, cut.rows), RowsOf(memory, each));
         spread(self.threads, 0..cut.count(), out, &|partitions, (RowsOf(x, _), RowsOf(memory, _))| {
             for p in partitions.clone() {
                 let x = &mut x[cut.rows_from(partitions.start, p)];
-                // The first partition's share serves all of this task, and stays in cache.
+                // All partitions of this task use the same scratch, which stays in cache.
                 self.inner[p].solve(&rows.section(cut.rows(p)), x, PodStack::new(&mut memory[..each]));
             }
         });
     }
 
-    /// Bytes of scratch that a partition is solved in.
+    /// Bytes of scratch for one partition.
     fn partition_bytes(&self) -> usize {
         self.inner.iter().map(|inner| inner.scratch(1).unaligned_bytes_required()).max().unwrap_or(0)
     }
 
-    /// Replaces y by x in every partition, from the tips l₀, f₁, l₁, …
+    /// Replace y by x in each partition, from the coarse unknowns l₀, f₁, l₁, …
     fn substitute(&self, tips: &[T], x: &mut [T]) {
         let cut = self.cut;
         spread(self.threads, 0..cut.count(), RowsOf(x, cut.rows), &|partitions, RowsOf(x, _)| {
@@ -189,7 +197,7 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spikes<T, E> {
         self.singular
     }
 
-    /// The tips, and the scratch of every partition, one column at a time.
+    /// Scratch for the coarse system and for each partition, one column at a time.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
         let tips = StackReq::new::<T>(2 * (self.cut.count() - 1));
         let window = StackReq::new::<T>(self.coarse.as_ref().map_or(0, |coarse| coarse.words(1)));

@@ -1,19 +1,19 @@
 //! SPIKE with diagonal pivoting inside partitions.
 //!
-//! Lanes are partitions. A lane whose pivot has two rows takes them in two steps of one row each, remembering in between that
-//! no choice is left: so lanes never part, and random data run as fast as dominant ones. The source lets threads run ahead of
-//! each other by up to a tile ("dynamic tiling"); here the bound is zero rows.
+//! Each SIMD lane eliminates one partition. A lane eliminates a 2 × 2 pivot in two steps of one row each, and the second step makes no
+//! choice. All lanes therefore stay in the same row, and random data are as fast as dominant data. In the source, threads can be up to a
+//! tile ahead of each other ("dynamic tiling").
 //!
-//! Where a partition ends inside a pivot of two rows, its last inner unknown is taken from the row after: the cut moves by a
-//! row where the pivot says so, and singular partitions are solved.
+//! If a partition ends inside a 2 × 2 pivot, its last inner unknown is eliminated with the next row. Singular partitions therefore cause
+//! no failure.
 //!
-//! Source: Chang, thesis, chapter 3; the rule: [`LanePivots::step`](bandsolve_kernel::sweep::LanePivots::step).
+//! Source: Chang, thesis, chapter 3. [`LanePivots::step`](bandsolve_kernel::sweep::LanePivots::step) has the pivoting rule.
 
 use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-/// The scheme, whatever was decided.
+/// The scheme, which does not depend on the decision.
 pub(crate) fn scheme(_: &Decision) -> Scheme {
     Scheme { eliminator: Some(Eliminator::Diagonal), fixed: false, truncation: Truncation::Never }
 }

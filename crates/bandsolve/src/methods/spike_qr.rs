@@ -1,17 +1,16 @@
-//! SPIKE with Givens rotations inside partitions: no pivot is chosen, none can be bad.
+//! SPIKE with Givens rotations inside partitions, which need no pivoting.
 //!
-//! The row that a rotation leaves is the same as after elimination, up to a factor; what it keeps is the QR factor's row, of
-//! three entries. A partition whose last rotated row is nearly zero takes its last inner unknown from the row after: so
-//! singular partitions are solved.
+//! A rotation gives a row of the QR factor with three entries, and the same remaining row as an elimination up to a factor. If the last
+//! remaining row of a partition is nearly zero, its last inner unknown is eliminated with the next row. Singular partitions therefore cause
+//! no failure.
 //!
-//! Source: Venetis et al., Parallel Comput. 49 (2015), g-Spike; rows of the neighbouring partition instead of its rank-one
-//! corrections.
+//! Source: Venetis et al., Parallel Comput. 49 (2015), g-Spike. Here rows of the neighbouring partition replace the rank-one corrections.
 
 use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-/// The scheme, whatever was decided.
+/// The scheme, which does not depend on the decision.
 pub(crate) fn scheme(_: &Decision) -> Scheme {
     Scheme { eliminator: Some(Eliminator::Rotation), fixed: false, truncation: Truncation::Never }
 }

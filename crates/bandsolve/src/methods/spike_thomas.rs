@@ -1,4 +1,4 @@
-//! SPIKE with Thomas' algorithm inside partitions: no pivoting, for dominant matrices.
+//! SPIKE with the Thomas algorithm inside partitions, without pivoting, for diagonally dominant matrices.
 //!
 //! Source: Chang, thesis, section 3.3.2.
 
@@ -6,7 +6,7 @@ use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-/// The scheme, whatever was decided.
+/// The scheme, which does not depend on the decision.
 pub(crate) fn scheme(_: &Decision) -> Scheme {
     Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Never }
 }

@@ -1,7 +1,7 @@
-//! Truncated SPIKE: Thomas' algorithm inside partitions, couplings across them left out, for strongly dominant matrices.
+//! Truncated SPIKE: the Thomas algorithm inside partitions without couplings across them, for strongly dominant matrices.
 //!
-//! Exact within the precision where spikes decay below ε inside a partition; elsewhere a preconditioner, which refinement makes
-//! good if it can. The plan takes it by itself where `reduce` proves that nothing is lost.
+//! If the spikes decay below ε inside each partition, truncation changes x by less than rounding. Otherwise the solve is a preconditioner
+//! for iterative refinement. With method `Auto`, `rpts` truncates if `reduce` shows that the couplings are below rounding.
 //!
 //! Source: Polizzi, Sameh, Parallel Comput. 32 (2006); Chang, thesis, section 2.1.1.
 
@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-/// The scheme, whatever was decided.
+/// The scheme, which does not depend on the decision.
 pub(crate) fn scheme(_: &Decision) -> Scheme {
     Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Always }
 }

@@ -1,12 +1,13 @@
-//! Methods that keep factors: what they share. Each says how one open system is factored and solved; here stand transposes,
-//! periodic corners, tiny systems and the accuracy contract.
+//! The common part of methods that store factors: transposes, periodic systems, tiny systems and verification.
 //!
-//! A periodic system is bordered: without its last unknown it is open. With T the leading n−1 rows and columns, u and w
-//! what is left of the last column and the last row, and δ its diagonal entry,
+//! A method factors and solves open systems only. A periodic system without its last unknown is open. With T the leading n−1 rows and
+//! columns, u and w the rest of the last column and the last row, and δ the last diagonal entry,
 //!
-//! $$ T z = u, \qquad T y = d, \qquad x_{n-1} = \frac{d_{n-1} - w^T y}{\delta - w^T z}, \qquad x = y - x_{n-1} z $$
+//! ```text
+//! T z = u,   T y = d,   xₙ₋₁ = (dₙ₋₁ − wᵀ y) / (δ − wᵀ z),   x = y − xₙ₋₁ z
+//! ```
 //!
-//! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
+//! T can be singular although the matrix is regular. Verification detects this, like any pivot that is too small.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
@@ -23,18 +24,18 @@ use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// One method's factors of one open system of n ≥ 2 unknowns.
+/// The factors of one method for an open system of n ≥ 2 unknowns.
 pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
-    /// Factors the system; never fails on numbers.
+    /// Factor the system. A singular matrix is no error.
     ///
     /// # Errors
     /// `OutOfMemory`.
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self>;
 
-    /// Whether a pivot was exactly zero: then solutions are not worth looking at.
+    /// Whether a pivot is exactly zero, so that solutions are useless.
     fn is_singular(&self) -> bool;
 
-    /// Whether [`scratch`](Self::scratch) depends on the factors; else there is none.
+    /// Whether [`scratch`](Self::scratch) depends on the factors. Otherwise it is empty.
     const NEEDS_SCRATCH: bool = false;
 
     /// Scratch of [`solve`](Self::solve).
@@ -43,12 +44,12 @@ pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
         StackReq::EMPTY
     }
 
-    /// det A, if the factors tell it as reliably as pivoted ones; asked for only where no pivot was zero.
+    /// Return det A if the factors give it as reliably as pivoted ones. Called only if no pivot is zero.
     fn product(&self, _rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         None
     }
 
-    /// Replaces right-hand sides, columns of length n, by solutions, unchecked. `rows` are those of [`new`](Self::new).
+    /// Replace right-hand sides, columns of length n, by unchecked solutions. `rows` must be those of [`new`](Self::new).
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack);
 }
 
@@ -59,12 +60,12 @@ struct OpenOrPeriodic<T, E> {
     border: Option<Border<T>>,
 }
 
-/// What a periodic system has beside its leading rows and columns.
+/// The border of a periodic system: its last row and column.
 #[derive(Debug)]
 struct Border<T> {
-    /// z
+    /// z.
     column: Vec<T>,
-    /// 1 / (δ − wᵀz)
+    /// 1 / (δ − wᵀz).
     recip: T,
 }
 
@@ -92,7 +93,7 @@ impl<T: Scalar, E: Elimination<T>> OpenOrPeriodic<T, E> {
 
     /// Scratch of [`solve`](Self::solve).
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        // The columns of a periodic system are not neighbours without their last unknowns.
+        // Without their last unknowns, the columns of a periodic system are not contiguous.
         self.inner.scratch(if self.border.is_some() { 1 } else { n_rhs })
     }
 
@@ -110,7 +111,7 @@ impl<T: Scalar, E: Elimination<T>> OpenOrPeriodic<T, E> {
     }
 }
 
-/// Unknowns from which on a method is asked at all.
+/// Smallest number of unknowns for which a method is used.
 const SMALLEST: usize = 3;
 
 /// Factors of a tridiagonal matrix by `E`.
@@ -123,7 +124,7 @@ struct Stored<T, E> {
     transposed: Lazy<OpenOrPeriodic<T, E>>,
 }
 
-/// Factors `a` by `E`.
+/// Factor `a` by `E`.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -137,18 +138,18 @@ pub(crate) fn factor<'m, T: Scalar, E: Elimination<T> + 'static>(
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, tridiagonal::factor))
 }
 
-/// Scratch of verified solves, from the plan alone; `None` where only the factors can tell.
+/// Scratch of solves, from the plan alone; `None` if it depends on the factors.
 pub(crate) fn scratch<T: Scalar, E: Elimination<T>>(decision: &Decision, n: usize, _n_rhs: usize) -> Option<StackReq> {
     (!E::NEEDS_SCRATCH).then(|| refinement_scratch::<T>(decision.options.verify, n))
 }
 
-/// The rows that are factored: those of A or of Aᵀ.
+/// The rows of A or of Aᵀ.
 fn rows<'a, T: Scalar>(a: &'a Tridiagonal<'_, T>, transposed: bool) -> Rows<'a, T> {
     if transposed { a.rows().transposed(false) } else { a.rows() }
 }
 
 impl<T: Scalar, E: Elimination<T>> Stored<T, E> {
-    /// The factors of A or of Aᵀ, if there are any.
+    /// The factors of A or of Aᵀ, if they have been computed.
     fn system(&self, transposed: bool) -> Option<&OpenOrPeriodic<T, E>> {
         if transposed { self.transposed.made() } else { self.plain.as_ref() }
     }
@@ -166,7 +167,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
         Ok(())
     }
 
-    /// The systems of A and Aᵀ are of the same size.
+    /// The factors of A and Aᵀ need the same scratch.
     fn scratch(&self, _a: &Tridiagonal<'m, T>, n_rhs: usize) -> StackReq {
         self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(n_rhs))
     }
@@ -181,7 +182,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
         self.system(transposed).is_some_and(OpenOrPeriodic::is_singular)
     }
 
-    /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
+    /// Return the determinant of open systems only: the leading rows of a regular periodic matrix can be singular.
     fn product(&self, a: &Tridiagonal<'m, T>) -> Option<ScaledProduct> {
         let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;
         system.inner.product(&a.rows())
@@ -194,13 +195,13 @@ pub(crate) mod testing {
     use crate::contract::verify::{backward_error, good};
     use dyn_stack::PodBuffer;
 
-    /// A matrix of 64-bit numbers from its rows (sub, diag, sup), open.
+    /// An open matrix from its rows (sub, diag, sup).
     pub fn matrix(rows: &[[f64; 3]]) -> Tridiagonal<'static, f64> {
         let column = |j: usize| rows.iter().map(|row| row[j]).collect();
         Tridiagonal::from_vecs(column(0), column(1), column(2), false).unwrap()
     }
 
-    /// Diagonally dominant by rows, without a pattern.
+    /// An irregular matrix that is diagonally dominant by rows.
     pub fn dominant(n: usize) -> Tridiagonal<'static, f64> {
         let wave = |i: usize, by: f64| (i as f64 * by).sin();
         matrix(&(0..n).map(|i| [wave(i, 1.1), 2.5 + wave(i, 0.7) / 3.0, wave(i, 1.7)]).collect::<Vec<_>>())
@@ -210,7 +211,7 @@ pub(crate) mod testing {
         Options::new(false)
     }
 
-    /// Solves columns, unchecked, in scratch of just the size asked for.
+    /// Solve unchecked, in scratch of exactly the requested size.
     pub fn solve<E: Elimination<f64>>(a: &Tridiagonal<'_, f64>, options: &Options, d: &[f64]) -> Vec<f64> {
         let (rows, mut x) = (a.rows(), d.to_vec());
         let factors = E::new(&rows, options).unwrap();
@@ -220,8 +221,8 @@ pub(crate) mod testing {
         x
     }
 
-    /// Dominant systems of many sizes: unchecked answers are good, columns solved together or alone, by one thread or
-    /// three, are the same.
+    /// Check dominant systems of many sizes. Unchecked solutions are accurate, and the same for columns together or alone, on one thread
+    /// or three.
     pub fn check_dominant<E: Elimination<f64>>() {
         for n in (2..40).chain([100, 1000, 50_000]) {
             let a = dominant(n);

@@ -1,23 +1,24 @@
-//! The core of parallel diagonal pivoting and of CF-LU: leading minors by a second-order recurrence.
+//! The common part of parallel diagonal pivoting and CF-LU: leading minors by a second-order recurrence.
 //!
-//! $$ \theta_i = b_i\,\theta_{i-1} - a_i c_{i-1}\,\theta_{i-2}, \qquad \theta_{-1} = 1, \quad \theta_{-2} = 0, \qquad \hat b_i = \theta_i / \theta_{i-1} $$
+//! ```text
+//! θᵢ = bᵢ θᵢ₋₁ − aᵢ cᵢ₋₁ θᵢ₋₂,   θ₋₁ = 1,   θ₋₂ = 0,   b̂ᵢ = θᵢ / θᵢ₋₁
+//! ```
 //!
-//! The leading entries b̂ are the same whether the rows before are pivots of one row or of two, so they can be found before
-//! the structure is. Rows are scaled by powers of two first; the minors of a group are multiplied by powers of two as they
-//! are formed, or divided by one of them: that keeps them in range and leaves their ratio. A tile is swept three times
-//! while it is in cache:
+//! The leading entries b̂ do not depend on whether earlier pivots are 1 × 1 or 2 × 2. They are therefore computed before the pivots are
+//! chosen. Rows are scaled by powers of two. The minors of a group are multiplied by a common factor from row to row, which keeps them in
+//! range and does not change their ratios. Three sweeps run over each tile while it is in cache:
 //!
-//! 1. Both columns of the 2×2 transfer of (θᵢ, θᵢ₋₁) of every group. The state runs through them, and on to the next tile.
-//! 2. From the state that enters each group, its minors again: where pivots of two rows would begin, which is a bit for every
-//!    row; whether the row after the group is the second of two, for both answers to that question for the group's first row;
-//!    and the minors that leave. These answers and minors are the second state that goes from tile to tile.
-//! 3. The minors again, from those that *left* the group before in sweep 2, and the factors.
+//! 1. Compute both columns of the 2 × 2 transfer of (θᵢ, θᵢ₋₁) for each group. The state passes through the transfers to the next tile.
+//! 2. Compute the minors of each group from the state before it. For each row, store a bit: whether a 2 × 2 pivot would start there.
+//!    Determine whether the row after the group is the second one of a pivot, for both cases of its first row. The answers and the last
+//!    minors are a second state that passes from tile to tile.
+//! 3. Compute the minors again, starting from those after the previous group in sweep 2, and write the factors.
 //!
-//! A transfer is nearly of rank one, and a state that nearly is in its kernel comes out with few digits. A sweep of rows has no
-//! such trouble, and what leaves it hardly depends on what entered. So the third sweep begins with what the second left.
+//! A transfer nearly has rank one, so a state near its kernel loses digits. A sweep over rows does not lose digits, and its result depends
+//! only weakly on the state before. Sweep 3 therefore starts from the results of sweep 2.
 //!
-//! The factors, written once, serve any number of right-hand sides, and the matrix is not read again. In double precision
-//! factoring reads 24 bytes a row and writes 41. A solve reads 48 forward and 49 backward and writes 8 each time.
+//! A solve reads the factors but not the matrix. In double precision, factoring reads 24 bytes per row and writes 41. A solve reads 48
+//! bytes per row forward and 49 backward, and writes 8 bytes each time.
 //!
 //! Source: Chang, thesis, chapter 4. a, b, c, d → sub, diag, sup, rhs.
 
@@ -34,10 +35,10 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::PodStack;
 
-/// Factors of an open system, with pivots of two rows where they are needed if `PAIRS`.
+/// Factors of an open system. If `PAIRS`, 2 × 2 pivots are used where they are needed.
 ///
 /// # Cost
-/// Factor: 40 flops and 3 divisions a row (36 without pairs). Solve: 17 flops a row and right-hand side.
+/// Factor: 40 flops and 3 divisions per row (36 flops without pairs). Solve: 17 flops per row and right-hand side.
 #[derive(Debug)]
 pub(crate) struct Theta<T, const PAIRS: bool> {
     factors: PivotFactors<T>,
@@ -59,7 +60,7 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
         self.factors.singular
     }
 
-    /// Only where pivots may be of two rows: without, they lose digits unseen.
+    /// Return the determinant only with 2 × 2 pivots, because without them pivots can lose digits.
     fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         PAIRS.then(|| self.factors.product(rows))
     }
@@ -69,12 +70,12 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
     }
 }
 
-/// What crosses from one group to the next when the structure is decided.
+/// The state between two groups of sweep 2.
 #[derive(Debug, Clone, Copy)]
 struct GroupBorder<T> {
-    /// Whether the next row is the second of two.
+    /// Whether the next row is the second one of a 2 × 2 pivot.
     second: bool,
-    /// Of the row before.
+    /// The minors of the previous row.
     minors: Minors<T>,
 }
 
@@ -85,7 +86,7 @@ struct Sweeps<'m, T, const PAIRS: bool> {
     singular: AtomicBool,
 }
 
-/// A row and its place: `step` rows into group `g`.
+/// The position of a row: it is row `step` of group `g`.
 struct RowPlace {
     g: usize,
     step: usize,
@@ -99,13 +100,13 @@ fn larger<T: Scalar>(a: T, b: T) -> T::Real {
 }
 
 impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
-    /// The upper entry of the row before `row`.
+    /// The scaled `sup` entry of the row before `row`.
     fn sup_before(&self, row: usize) -> T {
         if row == 0 { T::ZERO } else { scaled(self.rows, row - 1).entries[2] }
     }
 
-    /// Forms the minors of all rows of groups of `len` rows from `first` on, given those of the row before each; `each`
-    /// sees the place, the minors, and the row with the two after it.
+    /// Compute the minors of groups of `len` rows from row `first` on. `minors` holds those of the row before each group. Calls `each`
+    /// with the position, the minors, and the row and the next two rows.
     #[inline(always)]
     fn sweep<const G: usize>(
         &self,
@@ -131,12 +132,12 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
     }
 }
 
-/// Where pivots of two rows would begin: a byte for each step, a bit for each group.
+/// The rows at which 2 × 2 pivots would start: one byte per step with one bit per group.
 type Begins = [u8; SCAN_TILE_ROWS / GROUPS];
 
 impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [bool])> for Sweeps<'_, T, PAIRS> {
     type State = Minors<T>;
-    /// What (1, 0) and (0, 1) become.
+    /// The images of (1, 0) and (0, 1).
     type Transfer = [[T; 2]; 2];
     const REVERSED: bool = false;
 
@@ -192,7 +193,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
 type PivotOutput<'x, T> = ScanTile<(&'x mut [RowPivot<T>], &'x mut [bool])>;
 
 impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
-    /// The third sweep.
+    /// Do sweep 3.
     fn write<const G: usize>(&self, tile: &mut PivotOutput<'_, T>, begins: &Begins, entering: [GroupBorder<T>; G]) {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut minors, mut second) = (entering.map(|border| border.minors), entering.map(|border| border.second));

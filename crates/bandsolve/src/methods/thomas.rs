@@ -1,9 +1,11 @@
-//! Thomas' algorithm: Gaussian elimination without pivoting.
+//! The Thomas algorithm: Gaussian elimination without pivoting.
 //!
-//! $$ r_i = \frac{1}{b_i - a_i u_{i-1}}, \qquad u_i = r_i c_i, \qquad y_i = r_i (d_i - a_i y_{i-1}), \qquad x_i = y_i - u_i x_{i+1} $$
+//! ```text
+//! rᵢ = 1 / (bᵢ − aᵢ uᵢ₋₁),   uᵢ = rᵢ cᵢ,   yᵢ = rᵢ (dᵢ − aᵢ yᵢ₋₁),   xᵢ = yᵢ − uᵢ xᵢ₊₁
+//! ```
 //!
-//! Safe where the matrix is diagonally dominant by rows or columns, or symmetric positive definite; a pivot that is small
-//! beside its row loses digits, which verification finds.
+//! It is safe if the matrix is diagonally dominant by rows or columns, or symmetric positive definite. A pivot that is small compared with
+//! its row loses digits, which verification detects.
 //!
 //! Paper → here: a, b, c, d → sub, diag, sup, rhs.
 
@@ -17,17 +19,17 @@ use bandsolve_kernel::scalar::reciprocal;
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
-/// |sub·u| beside |diag| up to which a pivot loses nothing that matters to the determinant.
+/// Ratio |sub·u| / |diag| up to which a pivot is accurate enough for the determinant.
 const LARGEST_LOSS: f64 = 8.0;
 
-/// Factors of an open system: 2 words a row.
+/// Factors of an open system: 2 words per row.
 ///
 /// # Cost
-/// Factor: 3 flops and 1 division a row; 3 words read, 2 written. Solve: 5 flops a row and right-hand side; 7 words read, 2
+/// Factor, per row: 3 flops and 1 division; 3 words read, 2 written. Solve, per row and right-hand side: 5 flops; 7 words read, 2
 /// written.
 #[derive(Debug)]
 pub(crate) struct Thomas<T> {
-    /// r, u
+    /// r and u in each row.
     factors: Vec<[T; 2]>,
     singular: bool,
 }
@@ -50,8 +52,7 @@ impl<T: Scalar> Elimination<T> for Thomas<T> {
         self.singular
     }
 
-    /// Only if no pivot is small beside what it is the difference of: then it is the exact one for a diagonal entry changed
-    /// by a few ε.
+    /// Return the determinant only if no pivot loses digits. It is then exact for a matrix whose diagonal entries differ by a few ε.
     fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         let mut product = ScaledProduct::ONE;
         let mut above = T::ZERO;

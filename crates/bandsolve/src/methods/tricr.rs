@@ -1,5 +1,4 @@
-//! Tricyclic reduction: of every three rows two are eliminated, level by level. The core and the formulas are in
-//! `cyclic_reduction.rs`.
+//! Tricyclic reduction: each level eliminates two of three rows. `cyclic_reduction.rs` has the code and the formulas.
 //!
 //! Source: Chang, thesis, section 2.1.3.
 

@@ -1,7 +1,7 @@
-//! Local repair of block systems: where a partition was nearly singular, its rows are corrected inside a small window.
+//! Local repair of x around nearly singular partitions of block systems.
 //!
-//! As `repair.rs` does for scalars: the residual of the rows of a window is formed, the system restricted to the window solved
-//! for a correction by banded LU with scaled partial pivoting, and all rows that this touches are measured again.
+//! The repair works like the one of `repair.rs`, but the window covers a whole partition, and banded LU with scaled partial pivoting
+//! solves its equations.
 //!
 //! Cost: a banded LU of some dozens of block rows for each bad partition, nothing for good ones.
 
@@ -13,7 +13,7 @@ use crate::pivoted::band_lu::BandLu;
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 
-/// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.
+/// Number of block rows on each side of a bad partition, one number per attempt. If one window is nearly singular, another may not be.
 const REACH: [usize; 5] = [4, 8, 16, 32, 64];
 
 /// The rows of a matrix of small blocks.
@@ -34,7 +34,7 @@ impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
     }
 
     fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
-        // The largest x is known better by now than when the rows were judged.
+        // `x_max` is more accurate now than when the rows were first measured.
         let worst = repair.worst(rows.clone());
         if worst <= repair.goal {
             return Some(worst);
@@ -47,7 +47,7 @@ impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
 }
 
 impl<T: Scalar, E: Equations<T>> Repair<'_, T, BlockWindows<E>> {
-    /// Corrects x in the rows of `window`; the largest error of the rows that this touches, if that is good.
+    /// Correct x in the rows of `window`. Returns the largest error of all affected rows, if it reaches the goal.
     fn correct(&mut self, window: Range<usize>) -> Option<f64> {
         let mut dx = collected(window.clone().map(|i| Windows::row(self, i).0)).ok()?;
         let (lu, singular) = BandLu::scaled(&self.restricted(&window)?, self.windows.simd).ok()?;
@@ -58,7 +58,7 @@ impl<T: Scalar, E: Equations<T>> Repair<'_, T, BlockWindows<E>> {
         lu.solve(false, &mut dx, &mut spare);
         let before = copied(&self.x[window.clone()]).ok()?;
         self.x[window.clone()].iter_mut().zip(&dx).for_each(|(x, dx)| *x += *dx);
-        // The block rows beside the window see its unknowns too.
+        // The block rows next to the window contain its unknowns, too.
         let touched =
             window.start.saturating_sub(self.windows.block)..(window.end + self.windows.block).min(self.x.len());
         let worst = self.worst(touched);
@@ -70,14 +70,14 @@ impl<T: Scalar, E: Equations<T>> Repair<'_, T, BlockWindows<E>> {
         Some(worst)
     }
 
-    /// The rows and columns of `window`; `None` if some of them are neighbours round the corner of a periodic matrix.
+    /// The rows and columns of `window`; `None` if a corner block of a periodic matrix couples some of them.
     fn restricted(&self, window: &Range<usize>) -> Option<Banded<'static, T>> {
         let (n, half) = (window.len(), 2 * self.windows.block - 1);
         let leading = 2 * half + 1;
         let (mut bands, mut inside) = (zeroed::<T>(n * leading).ok()?, true);
         for i in window.clone() {
             self.windows.equations.visit_row(i, |j, a| {
-                // A corner of the matrix couples its ends.
+                // Corner blocks couple the two ends of the matrix.
                 let near = i.abs_diff(j) <= half;
                 inside &= near;
                 if near && window.contains(&j) {
@@ -96,7 +96,7 @@ mod tests {
     use crate::{BlockTridiagonal, Op};
 
     #[test]
-    fn a_spoiled_entry_is_mended_and_nothing_far_away_changes() {
+    fn repair_of_one_entry_is_local() {
         let (rows, block) = (200, 3);
         let wave = |i: usize, k: usize| ((i * k) as f64).sin();
         let array = |k: usize, diagonal: f64| {

@@ -1,13 +1,13 @@
-//! RPTS on blocks: block tridiagonal systems of up to 8 rows a block, and banded ones with as many off-diagonals.
+//! RPTS on blocks, for block tridiagonal systems of up to 8 rows per block and bands with up to 8 diagonals on each side.
 //!
-//! What `partitioned.rs` says of scalars holds for them. Elements are b × b blocks, and an elimination step is Gaussian elimination of b unknowns among the 2b equations of two block rows, with pivoting over all of them.
+//! The method is that of `partitioned.rs` with b × b blocks as elements. An elimination step is Gaussian elimination of b unknowns from
+//! the 2b equations of two block rows, with pivoting over all of these equations.
 //!
-//! Cost of a block row with R right-hand sides: about (21·b³ + 6·b²·R) multiplications in `reduce`, 8·b³ in `substitute`;
-//! reads 2·(3·b² + b·R) words, writes b·R; nothing is stored in between.
+//! Cost per block row with R right-hand sides: about 21·b³ + 6·b²·R multiplications in `reduce` and 8·b³ in `substitute`;
+//! 2·(3·b² + b·R) words read and b·R words written. No factors are stored.
 //!
-//! Source: Klein 2.5.3 and 2.6.9 for the reduction of blocks. There one block row or the other is the pivot, whichever block
-//! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
-//! determinants vanish, are nothing special.
+//! Source: Klein 2.5.3 and 2.6.9 for the reduction of blocks. In Klein's method, the block with the larger determinant makes its block row
+//! the pivot. Here each of the 2b rows can be a pivot row, as in banded LU, so that singular blocks need no special treatment.
 
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
@@ -58,15 +58,15 @@ impl<T: Scalar> Partitionable<T> for Banded<'_, T> {
     }
 }
 
-/// Rows of the blocks that a band is cut into.
+/// Size of the blocks of a band as a block tridiagonal matrix.
 pub(crate) fn block_of(lower: usize, upper: usize) -> usize {
     lower.max(upper).max(1)
 }
 
-/// Rows of two blocks.
+/// Maximum number of rows of two blocks.
 const TWO: usize = 2 * tuning::SMALL_BLOCK_MAX;
 
-/// Solves a system of two block rows by elimination with scaled partial pivoting. Returns whether a pivot was next to zero.
+/// Solve a system of two block rows by elimination with scaled partial pivoting. Returns whether a pivot was close to zero.
 pub(crate) fn solve_two<T: Scalar>(
     rows: &BlockRows<'_, T>,
     rhs: Columns<'_, T>,
@@ -115,7 +115,7 @@ mod tests {
     use dyn_stack::PodStack;
     use std::sync::Arc;
 
-    /// Numbers from U(−1, 1), both parts.
+    /// Random numbers whose parts are uniform in (−1, 1).
     fn random<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
         let mut state = seed;
         let mut unit = || {
@@ -138,7 +138,7 @@ mod tests {
         partitioned::factor(Scheme::BLOCKS, &plan.decision, Arc::new(a.clone())).unwrap()
     }
 
-    /// Solves and checks what is reported against η measured anew.
+    /// Solve and compare the reported η with a new measurement.
     fn check<T: Scalar, M: Partitionable<T> + Clone>(a: &M, plan: &Plan, op: Op, rhs: &[T]) -> Vec<T> {
         let factor = by_partitions(a, plan);
         let n_rhs = rhs.len() / a.shape().n();
@@ -147,7 +147,7 @@ mod tests {
         let report = factor.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory)).unwrap();
         assert!(report.backward_error <= good::<T>() && !report.fallback, "{:?} {op:?}: {report:?}", a.shape());
         for (rhs, x) in rhs.chunks(a.shape().n()).zip(x.chunks(a.shape().n())) {
-            // What is reported holds, but for the rounding of measuring it again.
+            // The reported bound holds up to the rounding of the second measurement.
             let eta = measure(&a.equations(op, Simd::detect()), rhs, x, false);
             let rounding = 0.5 * good::<T>();
             assert!(eta <= report.backward_error + rounding, "{:?} {op:?}: {eta:e} {report:?}", a.shape());
@@ -193,7 +193,7 @@ mod tests {
     fn bands_are_cut_into_blocks() {
         for (lower, upper) in [(0, 0), (0, 1), (1, 0), (2, 2), (1, 3), (4, 2), (0, 5), (8, 8)] {
             for n in [17, 18, 64, 100, 509, 2003] {
-                // Rows of the array that are no part of the matrix, as LAPACK has them.
+                // Additional rows of the array outside of the band, as in LAPACK.
                 let leading = lower + upper + 4;
                 let mut bands = random::<f64>(n * leading, 7);
                 bands.iter_mut().skip(upper).step_by(leading).for_each(|v| *v += 2.0);
@@ -217,7 +217,7 @@ mod tests {
         assert!(x.iter().all(|y| *y == x[0]));
     }
 
-    /// Rows and right-hand sides multiplied by powers of two: the same pivots, the same bits of x.
+    /// Multiplying rows and right-hand sides by powers of two changes neither pivots nor bits of x.
     #[test]
     fn row_scaling_changes_nothing() {
         let (rows, block) = (500, 3);
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(solve(&a, &rhs), solve(&b, &scaled));
     }
 
-    /// All diagonal blocks and every other block beside them zero: no block inside a partition is regular.
+    /// All diagonal blocks and every other off-diagonal block are zero, so that no block inside a partition is regular.
     #[test]
     fn decoupled_pairs_need_no_fallback() {
         let (rows, block) = (512, 2);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_solved_is_said() {
+    fn singular_and_infinite_systems_are_errors() {
         let n = 200;
         let blocks = || [1, 2, 3].map(|seed| random::<f64>(4 * n, seed));
         let solve = |blocks: [Vec<f64>; 3], rhs: &[f64]| {

@@ -1,11 +1,11 @@
-//! Where a system is cut into partitions, and its columns between threads.
+//! The division of a system into partitions, and of its columns among threads.
 
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::run::{Columns, ColumnsMut, Span};
 use bandsolve_kernel::sweep::MAX_RHS;
 use core::ops::Range;
 
-/// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).
+/// The partitions of one level: `full` partitions of `m` rows, then one of `tail` rows (0 if there is none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub m: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Cuts `n ≥ 2` rows. No partition has fewer than `least` rows: what is left over joins the last.
+    /// Divide `n ≥ 2` rows. A last partition of fewer than `least` rows is merged with the one before.
     pub fn new(n: usize, m: usize, least: usize) -> Self {
         match (n / m, n % m) {
             (full, 0) => Self { m, full, tail: 0 },
@@ -27,7 +27,7 @@ impl Cut {
         self.full + usize::from(self.tail > 0)
     }
 
-    /// Rows of the coarse system.
+    /// Number of rows of the coarse system.
     pub fn coarse(&self) -> usize {
         2 * self.partitions()
     }
@@ -37,7 +37,7 @@ impl Cut {
         p * self.m
     }
 
-    /// The row after the last of partition `p`.
+    /// The row after the last row of partition `p`.
     pub fn end(&self, p: usize) -> usize {
         if p < self.full { self.start(p + 1) } else { self.rows() }
     }
@@ -46,12 +46,12 @@ impl Cut {
         self.full * self.m + self.tail
     }
 
-    /// Rows of the longest partition.
+    /// Number of rows of the longest partition.
     pub fn longest(&self) -> usize {
         self.tail.max(if self.full > 0 { self.m } else { 0 })
     }
 
-    /// Rows of the longest partition of any level of the recursion that begins with `n` rows.
+    /// Number of rows of the longest partition on all levels of the recursion that starts with `n` rows.
     pub fn longest_of_all(n: usize, cut: impl Fn(usize) -> Self) -> usize {
         let (mut n, mut longest) = (n, 0);
         loop {
@@ -64,8 +64,8 @@ impl Cut {
         }
     }
 
-    /// The longest run of tiles of `lanes` partitions from partition `part` on: full tiles, what is left of full partitions,
-    /// the partition that is shorter or longer than the others.
+    /// The longest run of similar tiles from partition `part` on: full tiles of `lanes` partitions, then the remaining full partitions,
+    /// then the last partition if its length differs.
     pub fn span(&self, part: usize, end: usize, lanes: usize) -> Span {
         let full = end.min(self.full).saturating_sub(part);
         let (first, m) = (self.start(part), self.m);
@@ -99,7 +99,7 @@ pub(crate) fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (C
     (heads, tails)
 }
 
-/// The part of each column that stands in `rows`.
+/// The part of each column in `rows`.
 pub(crate) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
     let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
     for r in 0..n_rhs {
@@ -108,12 +108,12 @@ pub(crate) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs
     cut
 }
 
-/// The same, to be written. Empty columns stay empty.
+/// The part of each column in `rows`, to be written. Empty columns stay empty.
 pub(crate) fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
     columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
 }
 
-/// Where to cut `parts` so that each half gets whole tiles and its share of threads.
+/// The partition at which to halve `parts`, so that each half has whole tiles and its share of threads.
 pub(crate) fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
     let tiles = parts.len().div_ceil(lanes);
     (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)

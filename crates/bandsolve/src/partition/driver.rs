@@ -1,5 +1,5 @@
-//! What all methods that cut a system into partitions do with what they measured: answers are accepted, mended partition by
-//! partition, refined, or left to the sequential pivoted method.
+//! The verification of all methods with partitions: they accept x, repair single partitions, refine x, or fall back to the sequential
+//! pivoted method.
 
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
@@ -13,19 +13,20 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// A method that cuts a system into partitions and measures x while it writes it.
+/// A method with partitions that measures x while it writes x.
 pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
-    /// Right-hand sides that are solved together when there are `n_rhs`.
+    /// Number of right-hand sides that are solved together, of `n_rhs`.
     fn together(&self, a: &A, n_rhs: usize) -> usize;
 
-    /// Most entries of a row.
+    /// Maximum number of entries per row.
     fn entries_in_row(&self, a: &A) -> usize;
 
-    /// Partitions that the system is cut into.
+    /// Number of partitions.
     fn partitions(&self, a: &A) -> usize;
 
-    /// Solves a few columns. Where `gaps` has room for them, writes the gap of every partition, column by column, and returns
-    /// what it found; else that says no more than whether the matrix may be singular.
+    /// Solve for a few columns and write the measured error of each partition to `gaps`, column by column.
+    ///
+    /// If `gaps` is empty, nothing is measured, and the result only shows whether the matrix may be singular.
     fn solve_and_measure(
         &self,
         a: &A,
@@ -35,8 +36,8 @@ pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
         work: (&mut Report, &mut PodStack),
     ) -> [CheckResult; MAX_RHS];
 
-    /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
-    /// steps (1 if something was mended), `None` if the whole system has to be refined.
+    /// Accept x, or repair its bad partitions if they are few. Returns η and the number of refinement steps (1 after a repair), or `None`
+    /// if the whole system must be refined.
     fn mend(
         &self,
         a: &A,
@@ -47,16 +48,16 @@ pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
     ) -> Option<(f64, usize)>;
 }
 
-/// Where a repair has changed x.
+/// The rows of x that a repair has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Changed {
     Nowhere,
-    /// In windows around rows that are not zero.
+    /// Windows around nonzero rows.
     Windows,
     Everywhere,
 }
 
-/// Solves all columns by a method that cuts them into partitions.
+/// Solve for all columns by a method with partitions.
 pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     method: &impl ByPartitions<T, A>,
     factors: &Factors<T, A>,
@@ -75,7 +76,7 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
         let work = (&mut *outcome.report, &mut *stack);
         let found = method.solve_and_measure(factors.matrix(), op, (rhs, &mut *x), gaps, work);
         if partitions == 0 {
-            // Without verification, too, a zero pivot is an error.
+            // A zero pivot is an error also without verification.
             if found[0].suspect
                 && let Err(error) = factors.solve_again(op, (rhs, x), outcome.report)
             {
@@ -97,8 +98,9 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     Ok(())
 }
 
-/// Accepts x, which begins at `offset` of the caller's array, or repairs it; returns η, and where x was changed. Whether x is too large for
-/// an answer the report says.
+/// Accept x, which begins at `offset` of the caller's array, or repair it. Returns η and the changed rows.
+///
+/// If x is so large that the matrix must be singular, the report gets a warning.
 pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
     method: &impl ByPartitions<T, A>,
     factors: &Factors<T, A>,
@@ -122,7 +124,7 @@ pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
     Ok((eta, changed))
 }
 
-/// Accepts or repairs x, as [`settle`] does.
+/// Accept or repair x without a warning.
 fn repair<T: Scalar, A: Matrix<T>>(
     method: &impl ByPartitions<T, A>,
     factors: &Factors<T, A>,
@@ -152,7 +154,7 @@ fn repair<T: Scalar, A: Matrix<T>>(
     eta.map(|eta| (eta, if changed { Changed::Everywhere } else { Changed::Nowhere }))
 }
 
-/// Improves x in memory of its own: where it is rarely needed, nobody is asked for it beforehand.
+/// Refine x in newly allocated memory, because refinement is rare and its scratch is not part of the caller's.
 fn refine_elsewhere<T: Scalar, A: Matrix<T>>(
     factors: &Factors<T, A>,
     op: Op,
@@ -163,18 +165,17 @@ fn refine_elsewhere<T: Scalar, A: Matrix<T>>(
 ) -> Result<f64> {
     match buffer(needed) {
         Ok(mut memory) => factors.settle(op, rhs, x, (report, PodStack::new(&mut memory))),
-        // The fallback says so if there is none for it either.
+        // The fallback reports it if there is no memory for it either.
         Err(_) => factors.fall_back(op, rhs, x, report),
     }
 }
 
-/// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
+/// Whether the right-hand side and x are zero. Such an x is right even if the matrix is singular.
 fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
     rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 
-/// Accepts x if all is good, else lets `mend` mend the partitions that are not, if they are few. Returns the error and the
-/// refinement steps (1 if something was mended).
+/// Accept x, or call `mend` for each bad partition if they are few. Returns η and the number of refinement steps (1 after a repair).
 pub(crate) fn mend_bad<T: Scalar>(
     found: CheckResult,
     gaps: &[T::Real],
@@ -196,7 +197,7 @@ pub(crate) fn mend_bad<T: Scalar>(
     Some((worst, 1))
 }
 
-/// Lower bound of ‖x‖∞ for repairs: a little less than what was found, because mending may change the largest x.
+/// Lower bound of ‖x‖∞ for repairs, slightly less than the measured one, because a repair may change the largest x.
 pub(crate) fn known_size<R: RealScalar>(found: CheckResult) -> R {
     R::from_f64(found.x_max * 0.999)
 }

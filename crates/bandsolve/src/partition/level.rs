@@ -1,5 +1,5 @@
-//! One level of the recursion of all methods that cut a system into partitions: the steps `reduce`, `solve_coarse`, `substitute`
-//! on lanes and threads, for scalars and for small blocks.
+//! One level of the recursion of all methods with partitions: the steps `reduce`, `solve_coarse` and `substitute` on lanes and threads, for
+//! scalars and for small blocks.
 
 use crate::partition::blocks;
 use crate::partition::cut::{
@@ -19,7 +19,7 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::PodStack;
 
-/// The matrix of a level, as the kernels see it.
+/// The matrix of a level in the form that the kernels use.
 #[derive(Clone, Copy)]
 pub(crate) enum LevelMatrix<'a, T: Scalar> {
     Scalars(Rows<'a, T>),
@@ -44,7 +44,7 @@ impl<T: Scalar> LevelMatrix<'_, T> {
     }
 }
 
-/// One level of the recursion: a system and how it is cut.
+/// One level of the recursion: a system and its partitions.
 #[derive(Clone, Copy)]
 pub(crate) struct Level<'a, T: Scalar> {
     pub settings: &'a Settings<'a>,
@@ -58,10 +58,10 @@ pub(crate) fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
     [a, b, c, d]
 }
 
-/// What verification found of each column.
+/// The results of the verification, one per column.
 pub(crate) type CheckResults = [CheckResult; MAX_RHS];
 
-/// The results of checking two parts, as one.
+/// Merge the results of two parts.
 pub(crate) fn merged(mut a: CheckResults, b: CheckResults) -> CheckResults {
     for r in 0..MAX_RHS {
         a[r] = a[r].and(b[r]);
@@ -69,39 +69,39 @@ pub(crate) fn merged(mut a: CheckResults, b: CheckResults) -> CheckResults {
     a
 }
 
-/// One thread's share of a level: partitions `parts`.
+/// The partitions of a level that one thread works on.
 pub(crate) struct Share<'a, T: Scalar> {
     pub level: Level<'a, T>,
-    /// Right-hand sides of the whole level; `None`: they stand in the solution.
+    /// Right-hand sides of the whole level; `None` if they are in the array of the solution.
     pub rhs: Option<Columns<'a, T>>,
     pub parts: Range<usize>,
     pub job: LevelJob<'a, T>,
     pub memory: &'a mut [T::Real],
 }
 
-/// What is done with the partitions of a level.
+/// The work on the partitions of a level.
 pub(crate) enum LevelJob<'a, T: Scalar> {
-    /// Their equations are formed, two rows of the coarse system each.
+    /// Reduce each partition to two rows of the coarse system.
     Reduce(CoarseRows<'a, T>),
-    /// Their unknowns are solved for.
+    /// Solve for the unknowns of each partition.
     Substitute(Unknowns<'a, T>),
 }
 
-/// The unknowns of some partitions, and what they follow from.
+/// The unknowns of some partitions, and the data from which they are computed.
 pub(crate) struct Unknowns<'a, T: Scalar> {
-    /// Solution of the coarse system; of scalars with one unknown more at either end.
+    /// Solution of the coarse system. For scalars, it has one additional unknown at each end.
     pub coarse: Columns<'a, T>,
     /// Lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],
     pub stream: bool,
-    /// Room for the gap of every partition; empty: nothing is verified.
+    /// The measured error of each partition; empty without verification.
     pub gaps: ColumnsMut<'a, T::Real>,
-    /// x at the rows of the partitions.
+    /// x in the rows of the partitions.
     pub x: ColumnsMut<'a, T>,
 }
 
 impl<T: Scalar> LevelJob<'_, T> {
-    /// The first `parts` partitions of m rows each, and the others.
+    /// Split the job into the first `parts` partitions of m rows each, and all others.
     fn split_at(self, parts: usize, m: usize, block: usize) -> (Self, Self) {
         match self {
             LevelJob::Reduce(CoarseRows { sub, diag, sup, rhs }) => {
@@ -123,7 +123,8 @@ impl<T: Scalar> LevelJob<'_, T> {
 }
 
 impl<T: Scalar> Share<'_, T> {
-    /// What was found; of equations no more than whether nothing was left of one: then the matrix may be singular.
+    /// Do the work on `threads` threads. After `Reduce`, the result only shows whether the matrix may be singular, because an equation
+    /// has vanished.
     pub fn parallel(mut self, threads: usize) -> CheckResults {
         let Level { settings, cut, .. } = self.level;
         if threads <= 1 || self.parts.len() <= settings.lanes {
@@ -156,7 +157,7 @@ impl<T: Scalar> Share<'_, T> {
         found
     }
 
-    /// The partitions of a span, the first of which is `part`.
+    /// Work on the partitions of a span, the first of which is `part`.
     fn sweep_scalars(&mut self, rows: &Rows<'_, T>, span: Span, part: usize) -> CheckResults {
         let Level { settings, cut, n_rhs, .. } = self.level;
         let (own, how) = (part - self.parts.start..part - self.parts.start + span.partitions(), settings.how());
@@ -178,7 +179,7 @@ impl<T: Scalar> Share<'_, T> {
         }
     }
 
-    /// The same of blocks.
+    /// Work on the partitions of a span of blocks, the first of which is `part`.
     fn sweep_blocks(&mut self, matrix: BlockMatrix<'_, T>, span: Span, part: usize) -> CheckResults {
         let Level { settings, cut, n_rhs, .. } = self.level;
         let (own, block) = (part - self.parts.start..part - self.parts.start + span.partitions(), matrix.block());
@@ -199,7 +200,7 @@ impl<T: Scalar> Share<'_, T> {
     }
 }
 
-/// The equations of some partitions.
+/// The rows of the coarse system that belong to `parts`.
 fn equations<'a, T>(all: &'a mut CoarseRows<'_, T>, parts: Range<usize>, block: usize) -> CoarseRows<'a, T> {
     let rows = 2 * parts.start * block..2 * parts.end * block;
     let entries = rows.start * block..rows.end * block;
@@ -211,9 +212,11 @@ fn equations<'a, T>(all: &'a mut CoarseRows<'_, T>, parts: Range<usize>, block: 
     }
 }
 
-/// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, of scalars and if that is `None`, in
-/// `x`. Where `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition. Without, what it
-/// found is no more than whether the matrix may be singular. Also returns whether the coarse system was truncated.
+/// Solve the system of one level for `n_rhs` right-hand sides.
+///
+/// For scalars, `rhs` can be `None` if the right-hand sides are in `x`. If `gaps` is not empty, the solve is verified, and the error of
+/// each partition is written to `gaps`. Without verification, the results only show whether the matrix may be singular. Also returns
+/// whether the coarse system was truncated.
 pub(crate) fn solve_level<T: Scalar>(
     settings: &Settings,
     (matrix, n_rhs): (LevelMatrix<'_, T>, usize),
@@ -254,7 +257,7 @@ pub(crate) fn solve_level<T: Scalar>(
 
     let verify = !gaps[0].is_empty();
     let x_max = coarse.map(|column| if verify { size_below(column) } else { T::Real::ZERO });
-    // Kernels of blocks have no stores past the caches.
+    // The kernels of blocks have no stores that bypass the caches.
     let stream = blocks.is_none() && 5 * size_of::<T>() * rows > tuning::STREAM_MIN_BYTES;
     let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x });
     let mut found = Share { level, rhs, parts, job, memory }.parallel(threads);
@@ -265,14 +268,14 @@ pub(crate) fn solve_level<T: Scalar>(
     (found, below.truncated)
 }
 
-/// The coarse matrix, from the arrays that `reduce` fills.
+/// The coarse matrix of scalars, from the arrays that `reduce` fills.
 pub(crate) fn coarse_rows<T: Scalar>([sub, diag, sup]: [&[T]; 3], periodic: bool) -> Rows<'_, T> {
     let n = diag.len();
     let (first, last) = if periodic { (sub[0], sup[n - 1]) } else { (T::ZERO, T::ZERO) };
     Rows { sub: &sub[1..], diag, sup: &sup[..n - 1], first, last, periodic, conj: false }
 }
 
-/// The same of blocks.
+/// The coarse matrix of blocks, from the arrays that `reduce` fills.
 fn block_rows<T: Scalar>([sub, diag, sup]: [&[T]; 3], periodic: bool, block: usize) -> BlockRows<'_, T> {
     let (square, last) = (block * block, sup.len() - block * block);
     let corners = if periodic { (&sub[..square], &sup[last..]) } else { (&[][..], &[][..]) };
@@ -280,7 +283,7 @@ fn block_rows<T: Scalar>([sub, diag, sup]: [&[T]; 3], periodic: bool, block: usi
     BlockRows { block, sub, diag, sup, first: corners.0, last: corners.1, orientation: Orientation::Plain }
 }
 
-/// Fills in the unknowns before the first partition and after the last.
+/// Set the unknowns before the first partition and after the last.
 pub(crate) fn wrap<T: Scalar>(coarse: &mut [&mut [T]], periodic: bool) {
     for column in coarse {
         let n = column.len() - 2;
@@ -288,15 +291,15 @@ pub(crate) fn wrap<T: Scalar>(coarse: &mut [&mut [T]], periodic: bool) {
     }
 }
 
-/// How a coarse system was solved.
+/// The result of solving a coarse system.
 pub(crate) struct SolvedCoarse {
-    /// Couplings across partitions were left out.
+    /// Whether couplings across partitions were dropped.
     pub truncated: bool,
-    /// A pivot was next to zero.
+    /// Whether a pivot was close to zero.
     pub suspect: bool,
 }
 
-/// Solves the coarse system of `level`, of scalars, whose right-hand sides stand in `own`.
+/// Solve the coarse system of `level` for scalars. The right-hand sides are in `own`.
 pub(crate) fn solve_coarse<T: Scalar>(
     level: &Level<'_, T>,
     rows: Rows<'_, T>,
@@ -307,7 +310,7 @@ pub(crate) fn solve_coarse<T: Scalar>(
     let always = settings.scheme.truncation == Truncation::Always;
     let truncated = n > 2 && settings.truncates(fine) && (always || truncation::is_safe(&rows));
     let columns = own.iter_mut().take(n_rhs);
-    // Pivots are those of the matrix, the same for all columns.
+    // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
     let suspect = if truncated {
         let parallel = settings.threads_for(fine) > 1;
         columns.fold(false, |suspect, rhs| suspect | truncation::solve(&rows, rhs, parallel))
@@ -322,7 +325,7 @@ pub(crate) fn solve_coarse<T: Scalar>(
     SolvedCoarse { truncated, suspect }
 }
 
-/// Solves the coarse system of `level`, of blocks; returns whether a pivot was next to zero.
+/// Solve the coarse system of `level` for blocks. Returns whether a pivot was close to zero.
 fn solve_coarse_blocks<T: Scalar>(
     level: &Level<'_, T>,
     rows: BlockRows<'_, T>,

@@ -1,4 +1,4 @@
-//! Systems cut into partitions: reduced to equations between their ends, which are solved first, then solved inside.
+//! Methods with partitions: reduce each partition to equations between its ends, solve these coarse equations, substitute back.
 
 pub(crate) mod block_repair;
 pub(crate) mod blocks;

@@ -1,21 +1,24 @@
-//! One large system by partitions, on SIMD lanes and threads: what RPTS and the SPIKE methods share, for scalars and small blocks.
+//! Large systems by partitions on SIMD lanes and threads: the common part of RPTS and the SPIKE methods, for scalars and small blocks.
 //!
-//! The rows are cut into partitions of m rows. `reduce` eliminates the inside of each from both ends until two equations
-//! between first and last unknowns of neighbouring partitions are left; these are again a tridiagonal system, 2/m as large,
-//! solved the same way (or, where partitions hardly feel each other, cut into systems of two); `substitute` repeats the
-//! elimination, now with known ends, and substitutes back, forming the residual of every row on the way. Nothing of the
-//! elimination is stored between the two: reading the matrix a second time costs less than reading factors would.
+//! The rows are divided into partitions of m rows. A solve has three steps:
 //!
-//! The methods differ in a [`Scheme`]: what eliminates inside a partition in `substitute`, and how the coarse system is
-//! solved. `reduce` is the same for all: it divides nothing and chooses no pivots, because any choice gives the same
-//! equation up to a factor. What is different for blocks: `blocks.rs`.
+//! 1. `reduce` eliminates the inside of each partition from both ends. Two equations remain between the first and last unknowns of
+//!    neighbouring partitions.
+//! 2. These equations are the coarse system, a tridiagonal system with 2/m as many rows. It is solved recursively. If the couplings across
+//!    partitions are below rounding, it is solved as independent pairs instead.
+//! 3. `substitute` repeats the elimination with known ends, substitutes back, and computes the residual of each row.
 //!
-//! Per row and right-hand side: reads 4 + 4 words, writes 1; 1 reciprocal.
+//! No factors are stored between steps 1 and 3, because reading the matrix again costs less than reading factors.
 //!
-//! Beyond the sources: rows are scaled with powers of two as they are staged; spikes cannot decay into subnormal numbers;
-//! small coarse systems are solved row by row, periodic ones recursively down to 2×2. SPIKE keeps the last unknown of a
-//! partition and the first of the next as interface, not spikes in terms of them: equations stay valid where a partition is
-//! singular, and there is nothing to normalise.
+//! The methods differ by their [`Scheme`]: the elimination inside a partition in `substitute`, and the solution of the coarse system.
+//! `reduce` is the same for all methods. It needs no division and no choice of pivots, because each choice gives the same equation up
+//! to a factor. `blocks.rs` has the differences for blocks.
+//!
+//! Cost per row and right-hand side: 8 words read, 1 word written, 1 reciprocal.
+//!
+//! Differences from the sources: rows are scaled by powers of two when they are staged, and spikes cannot decay into subnormal numbers.
+//! Small coarse systems are solved row by row, periodic ones recursively down to 2 × 2. SPIKE uses the last unknown of a partition and the
+//! first of the next as interface, without computing spikes. The equations are therefore valid even if a partition is singular.
 
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
@@ -40,15 +43,15 @@ use bandsolve_kernel::{Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// A matrix that can be cut into partitions.
+/// A matrix that can be divided into partitions.
 pub(crate) trait Partitionable<T: Scalar>: Matrix<T> + Sized {
     /// The sequential pivoted method.
     const SEQUENTIAL: FactorBy<T, Self>;
 
-    /// op(A).
+    /// The matrix op(A) as the first level.
     fn level_matrix(&self, op: Op) -> LevelMatrix<'_, T>;
 
-    /// Its rows, to be solved in small windows where a partition was nearly singular.
+    /// The rows of op(A), for local repair in windows.
     fn windows(&self, op: Op, simd: Simd) -> impl Windows<T>;
 
     /// A solver that skips zeros of sparse right-hand sides, if there is one.
@@ -86,16 +89,16 @@ impl<'m, T: Scalar> Partitionable<T> for Tridiagonal<'m, T> {
     }
 }
 
-/// One of the methods. Holds no factors: they are recomputed in cache.
+/// One of the methods. It stores no factors: each solve recomputes them in cache.
 #[derive(Debug)]
 pub(crate) struct Partitioned {
     options: Options,
     scheme: Scheme,
-    /// The reason given where a plan that was free to choose has the coarse system truncated.
+    /// The reason to report if the coarse system is truncated; `None` if the plan requires a method.
     truncated: Option<Arc<str>>,
 }
 
-/// Scratch of solves of a system of some size.
+/// Scratch of solves of a system of the given size.
 pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelSize, n_rhs: usize) -> StackReq {
     let (settings, rows) = (Settings::new::<T>(options, scheme, size.blocks), size.rows);
     if rows < 2 {
@@ -104,7 +107,7 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelS
     let together = settings.together::<T>(n_rhs);
     let gaps = StackReq::new::<T::Real>(settings.cut(rows).partitions().saturating_mul(together));
     if size.blocks.is_none() {
-        // The columns that are left over are solved one by one, with tiles of another size.
+        // Left-over columns are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(rows, together).max(settings.tile_memory::<T>(rows, 1));
         return StackReq::new_aligned::<T::Real>(memory, ALIGN)
             .and(gaps)
@@ -116,14 +119,14 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelS
     gaps.and(settings.scratch::<T>(rows, together).or(refinement))
 }
 
-/// Takes `a`, to be solved by a scheme; reads no numbers.
+/// Prepare solves with `a` by a scheme. No entry of the matrix is read.
 pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
     scheme: Scheme,
     decision: &Decision,
     a: Arc<A>,
 ) -> Result<Factors<T, A>> {
     let (page, free) = (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
-    let truncated = free.then(|| format!("spikes decay below rounding inside partitions ({page})").into());
+    let truncated = free.then(|| format!("the couplings across partitions are below rounding ({page})").into());
     let own = Partitioned { options: decision.options, scheme, truncated };
     let (settings, size) = own.settings::<T, A>(&a);
     let scaled = size.blocks.is_none() && settings.how::<T::Real>().scaling == Scaling::Rows;
@@ -131,7 +134,7 @@ pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
     Ok(Factors::new(a, facts, own).or_else(decision, A::SEQUENTIAL))
 }
 
-/// The same of scalars, from the plan alone.
+/// Scratch of solves of a tridiagonal system, from the plan alone.
 pub(crate) fn scratch_of_plan<T: Scalar>(
     scheme: Scheme,
     decision: &Decision,
@@ -169,7 +172,7 @@ impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
     fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
         let (settings, LevelSize { n, rows, blocks }) = self.settings(a);
         let matrix = a.level_matrix(if transposed { Op::Transpose } else { Op::Plain });
-        // Scalars are solved for in place, column by column.
+        // Tridiagonal systems are solved in place, column by column.
         let together = if blocks.is_some() { settings.together::<T>(x.len() / n) } else { 1 };
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, together), ALIGN);
         if blocks.is_none() {
@@ -261,7 +264,7 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
         let rows = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(size.n);
         let mended = mend_bad::<T>(found, gaps, |p| Windows::mend(&mut repair, rows(p)))?;
-        // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
+        // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
         (!repair.largest_changed).then_some(mended)
     }
 }
@@ -272,7 +275,7 @@ mod tests {
     use crate::Plan;
     use crate::contract::Factor;
 
-    /// Neither chain nor row holds the unknown that is to be eliminated: all inner blocks of odd size are singular.
+    /// All inner blocks of odd size are singular, so that neither of two rows has the unknown to eliminate.
     #[test]
     fn decoupled_pairs_need_no_fallback() {
         let n = 2048;
@@ -290,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Spikes that never decay, zero pivots at every level: equations must not become smaller from level to level.
+    /// With spikes that never decay and zero pivots on each level, equations must not become smaller from level to level.
     #[test]
     fn four_levels_deep_in_single_precision() {
         let n = 1 << 19;
@@ -305,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A plan that is free to choose truncates strongly dominant systems, and only those; so does no plan that is not.
+    /// A plan with method `Auto` truncates strongly dominant systems only. A plan with method `rpts` never truncates.
     #[test]
     fn truncation_where_it_is_safe() {
         let n = 20_003;

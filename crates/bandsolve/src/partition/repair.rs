@@ -1,10 +1,14 @@
-//! Local repair: where a partition was nearly singular, its rows are corrected inside a small window.
+//! Local repair of x around nearly singular partitions.
 //!
-//! A nearly singular partition weakens the equations it hands to the coarse system: the rows at its ends are then
-//! satisfied less well than all others. The error is local. So the residual of a bad row is formed, the system restricted
-//! to a window of rows around it is solved for a correction (sequential elimination with scaled partial pivoting; the
-//! unknowns outside stay), and all rows that the window touches are measured again. Only where that fails is the whole
-//! system refined.
+//! A nearly singular partition passes inaccurate equations to the coarse system. The rows at its ends then have larger residuals than all
+//! other rows. The repair works in a window of rows around each bad row:
+//!
+//! 1. Compute the residual.
+//! 2. Solve the equations of the window for a correction, by sequential elimination with scaled partial pivoting. Unknowns outside of the
+//!    window do not change.
+//! 3. Measure all rows that contain a changed unknown.
+//!
+//! If the repair fails, the whole system is refined.
 //!
 //! Cost: about 100 rows of sequential elimination for each bad row, nothing for good ones.
 
@@ -12,35 +16,35 @@ use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 
-/// Rows on either side of a bad one: first try, second try.
+/// Number of rows on each side of a bad row, in the first and the second attempt.
 const REACH: [usize; 2] = [24, 100];
-/// Rows of the largest window.
+/// Number of rows of the largest window.
 pub(crate) const LONGEST: usize = 2 * REACH[1] + 1;
 
-/// One right-hand side whose solution is to be mended.
+/// The repair of the solution of one right-hand side.
 pub(crate) struct Repair<'a, T: Scalar, W> {
     pub windows: W,
     pub rhs: &'a [T],
     pub x: &'a mut [T],
     /// Lower bound of ‖x‖∞, close to it.
     pub x_max: T::Real,
-    /// Backward error to reach.
+    /// The backward error to reach.
     pub goal: f64,
-    /// Whether an x of about the size `x_max` was changed: then the errors have to be measured anew.
+    /// Whether an unknown of about the size `x_max` has changed, so that all errors must be measured again.
     pub largest_changed: bool,
 }
 
-/// The rows of a matrix, of which a few can be solved for alone.
+/// The rows of a matrix whose equations can be solved in windows.
 pub(crate) trait Windows<T: Scalar>: Sized {
-    /// d − A·x and Σ|a|·‖x‖∞ + |d| of row `i`.
+    /// Return d − A·x and Σ|a|·‖x‖∞ + |d| of row `i`.
     fn row(repair: &Repair<'_, T, Self>, i: usize) -> (T, T::Real);
 
-    /// Mends the bad rows among some; returns the largest error of these afterwards, `None` if that is not good.
+    /// Repair the bad rows in `rows`. Returns their largest error, or `None` if it still exceeds the goal.
     fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64>;
 }
 
 impl<T: Scalar, W: Windows<T>> Repair<'_, T, W> {
-    /// |d − A·x| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
+    /// The error |d − A·x| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN if the denominator leaves the range of the type.
     pub fn error(&self, i: usize) -> f64 {
         let (residual, scale) = W::row(self, i);
         if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
@@ -49,12 +53,12 @@ impl<T: Scalar, W: Windows<T>> Repair<'_, T, W> {
         Scalar::abs(residual).to_f64() / scale.to_f64()
     }
 
-    /// The largest of some rows; NaN if one is.
+    /// The largest error of `rows`; NaN if one of them is NaN.
     pub fn worst(&self, rows: Range<usize>) -> f64 {
         rows.fold(0.0, |worst: f64, i| worst.max_nan(self.error(i)))
     }
 
-    /// Notes that an unknown is changed: changes in the last digits do not matter.
+    /// Record the change of an unknown. Changes in the last digits are ignored.
     pub fn note(&mut self, x: T, dx: T) {
         let large = self.x_max * T::Real::from_f64(0.5);
         let change = Scalar::abs1(dx) > large * T::Real::from_f64(1e-3);
@@ -74,7 +78,7 @@ impl<T: Scalar> Windows<T> for Rows<'_, T> {
         for i in rows {
             let mut error = repair.error(i);
             if !(error <= repair.goal) {
-                // The rows of the window are measured by `correct`, those that follow by this loop as well.
+                // `correct` measures all rows of the window. This loop measures the later ones again.
                 error = REACH.into_iter().find_map(|reach| repair.correct(i, reach))?;
             }
             worst = worst.max(error);
@@ -84,7 +88,7 @@ impl<T: Scalar> Windows<T> for Rows<'_, T> {
 }
 
 impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
-    /// Corrects x in the rows within `reach` of row `i`; the largest error of the rows that this touches if that is good.
+    /// Correct x in the rows within `reach` of row `i`. Returns the largest error of all affected rows, if it reaches the goal.
     fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
         let n = self.windows.n();
         let window = i.saturating_sub(reach)..(i + reach + 1).min(n);
@@ -98,7 +102,7 @@ impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
             self.note(self.x[i], *dx);
             self.x[i] += *dx;
         }
-        // The rows beside the window see its unknowns too, round the corner if the matrix is periodic.
+        // The rows next to the window contain its unknowns, too. In a periodic matrix, they can be at the other end.
         let (before, _) = self.windows.neighbours(window.start);
         let (_, after) = self.windows.neighbours(window.end - 1);
         let worst = self.worst(window).max_nan(self.error(before)).max_nan(self.error(after));
@@ -106,10 +110,11 @@ impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
     }
 }
 
-/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Returns
-/// whether a pivot was next to zero: the system may be singular.
+/// Solve the equations of a window of rows for its unknowns, where all other unknowns are zero. The solution overwrites `rhs`.
+///
+/// Returns whether a pivot was close to zero, so that the system may be singular.
 pub(crate) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) -> bool {
-    // Pivot rows: 1/pivot, which nothing waits for when it is formed, and the coefficients of the two unknowns after.
+    // Pivot rows: 1/pivot, computed before it is needed, and the coefficients of the next two unknowns.
     let mut pivots = [[T::ZERO; 3]; LONGEST];
     let len = window.len();
     let scaled = |k: usize| {
@@ -124,7 +129,7 @@ pub(crate) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, 
     for k in 1..len {
         let ([a, b, c], scale) = scaled(k);
         let d = rhs[k].scale(scale);
-        // As in the kernel: without pivot, or without an equation to carry on.
+        // As in the kernel: there is no pivot, or no equation remains.
         suspect |= is_nothing(near) && (is_nothing(a) || is_nothing(next));
         if Scalar::abs1(near) >= Scalar::abs1(a) {
             let ratio = if near == T::ZERO { T::ZERO } else { a / near };
@@ -146,7 +151,7 @@ pub(crate) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, 
     suspect
 }
 
-/// Whether a coefficient of rows near 1 in size may be a zero that was rounded.
+/// Whether a coefficient of a row of size 1 may be zero up to rounding.
 pub(crate) fn is_nothing<T: Scalar>(coefficient: T) -> bool {
     !(Scalar::abs1(coefficient) > T::Real::from_f64(T::Real::NO_PIVOT))
 }
@@ -157,7 +162,7 @@ mod tests {
     use crate::Tridiagonal;
 
     #[test]
-    fn a_spoiled_entry_is_mended_and_nothing_far_away_changes() {
+    fn repair_of_one_entry_is_local() {
         let n = 1000;
         let wave = |i: usize, k: usize| ((i * k) as f64).sin();
         let (sub, diag, sup): (Vec<_>, Vec<_>, Vec<_>) =
@@ -175,7 +180,7 @@ mod tests {
             let worst =
                 Windows::mend(&mut repair, i.saturating_sub(1)..(i + 2).min(n)).expect("a dominant window is solved");
             assert!(worst <= goal);
-            // Corner rows lie outside the mended span if the spoiled entry is their neighbour round the corner.
+            // The repair of row 0 or n−1 does not measure the row at the other end, which contains the same unknown.
             if (1..n - 1).contains(&i) {
                 assert!(repair.worst(0..n) <= goal);
             }

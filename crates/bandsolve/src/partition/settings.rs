@@ -1,4 +1,4 @@
-//! What is fixed during a solve by partitions: how systems are cut, threads, memory, what eliminates.
+//! The settings of a solve by partitions: partition sizes, threads, memory and elimination.
 
 use crate::decision::{Options, Pivoting};
 use crate::partition::cut::{ALIGN, Cut};
@@ -10,38 +10,38 @@ use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use dyn_stack::StackReq;
 
-/// When couplings across partitions are left out of the coarse system.
+/// When the couplings across partitions are dropped from the coarse system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Truncation {
     Never,
-    /// Where that changes nothing within the precision.
+    /// If the couplings are below rounding.
     WhereSafe,
     Always,
 }
 
-/// One of the methods.
+/// The properties of one of the methods.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheme {
-    /// What eliminates inside a partition, once its ends are known; `None`: as the plan's pivoting says.
+    /// The elimination inside a partition with known ends; `None` for the pivoting of the plan.
     pub eliminator: Option<Eliminator>,
-    /// No row is exchanged.
+    /// Whether rows are never exchanged.
     pub fixed: bool,
     pub truncation: Truncation,
 }
 
 impl Scheme {
-    /// The only one that there is for blocks.
+    /// The only scheme for blocks.
     pub const BLOCKS: Self = Self { eliminator: None, fixed: false, truncation: Truncation::Never };
 }
 
-/// What of a matrix decides how it is cut and how much memory its solves take.
+/// The sizes of a matrix that determine its partitions and the memory of solves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LevelSize {
-    /// Unknowns.
+    /// Number of unknowns.
     pub n: usize,
-    /// Rows, or block rows.
+    /// Number of rows, or of block rows.
     pub rows: usize,
-    /// [`BlockMatrix::storage`]; `None`: scalars.
+    /// [`BlockMatrix::storage`]; `None` for scalars.
     pub blocks: Option<(usize, usize)>,
 }
 
@@ -50,21 +50,21 @@ impl LevelSize {
         Self { n, rows: n, blocks: None }
     }
 
-    /// Rows of a block.
+    /// Number of rows per block.
     pub fn block(self) -> usize {
         self.blocks.map_or(1, |(block, _)| block)
     }
 }
 
-/// What is fixed during a solve.
+/// The settings of a solve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings<'a> {
     options: &'a Options,
     pub scheme: Scheme,
     pub simd: Simd,
-    /// Of a vector.
+    /// Number of SIMD lanes per vector.
     pub lanes: usize,
-    /// [`LevelSize::blocks`]
+    /// [`LevelSize::blocks`] of the matrix.
     blocks: Option<(usize, usize)>,
 }
 
@@ -74,16 +74,16 @@ impl<'a> Settings<'a> {
         Self { options, scheme, simd, lanes: T::lanes(simd), blocks }
     }
 
-    /// Rows of a block.
+    /// Number of rows per block.
     pub fn block(&self) -> usize {
         self.blocks.map_or(1, |(block, _)| block)
     }
 
-    /// How a level of `n` rows or block rows is cut; small ones are a single partition, which ends the recursion.
+    /// The partitions of a level of `n` rows or block rows. A small level is a single partition, which ends the recursion.
     pub fn cut(&self, n: usize) -> Cut {
         let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n, self.lanes));
         let single = n <= tuning::LAST_LEVEL_MAX_N.max(m);
-        // In a short partition no spike decays.
+        // Spikes do not decay in a short partition.
         let least = if self.truncates(n) { m } else { 2 };
         Cut::new(n, if single { n } else { m }, least)
     }
@@ -97,24 +97,26 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Threads worth waking for `n` rows or block rows: work grows with the square of the block.
+    /// Number of threads that pay off for `n` rows or block rows. Work grows with the square of the block size.
     pub fn threads_for(&self, n: usize) -> usize {
         tuning::tasks(self.options.threads, n.saturating_mul(self.block() * self.block()))
     }
 
-    /// Reals of tile memory for all threads.
+    /// Real numbers of tile memory for all threads.
     pub fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
         let longest = Cut::longest_of_all(n, |n| self.cut(n));
         let of_thread = match self.blocks {
             None => run::memory::<T>(self.simd, longest, n_rhs, 1),
-            // Coarse matrices take less than a band.
+            // The tiles of a band are larger than those of coarse matrices.
             Some(storage) => block_memory::<T>(self.simd, storage, longest, n_rhs),
         };
         of_thread.saturating_mul(self.threads_for(n))
     }
 
-    /// Right-hand sides that are swept together when there are `n_rhs`. Sweeps of scalars take four or one: one by one those that
-    /// know noise, and those of complex numbers that pivot diagonally or rotate, which would take long to compile.
+    /// Number of right-hand sides that are swept together, of `n_rhs`.
+    ///
+    /// Sweeps of scalars take four or one. To save compile time, sweeps with a noise threshold take one, and so do complex sweeps with
+    /// diagonal pivoting or rotations.
     pub fn together<T: Scalar>(&self, n_rhs: usize) -> usize {
         if self.blocks.is_some() {
             return n_rhs.min(MAX_RHS);
@@ -140,8 +142,9 @@ impl<'a> Settings<'a> {
         BlockPivots { exchange, noise: X::from_f64(self.options.noise_threshold) }
     }
 
-    /// Rows or block rows of a coarse right-hand side, and of its solution where it stands apart: scalars are solved for in place, and
-    /// have an unknown before the first partition and one after the last.
+    /// Number of rows or block rows of a coarse right-hand side, and of a separate array for its solution.
+    ///
+    /// Scalars are solved in place, with an additional unknown before the first partition and one after the last.
     pub fn coarse_columns(&self, coarse: usize) -> [usize; 2] {
         if self.blocks.is_some() { [coarse, coarse] } else { [coarse + 2, 0] }
     }

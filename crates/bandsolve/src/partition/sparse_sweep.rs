@@ -1,13 +1,16 @@
-//! Partitioned solves for right-hand sides most of which is zero.
+//! Partitioned solves for sparse right-hand sides.
 //!
-//! The coarse matrices of all levels are computed once and kept. For a right-hand side only tiles (as many partitions as a
-//! vector has lanes) that hold one of its entries are reduced; the coarse system, whose right-hand side is as sparse, is
-//! solved the same way; and only tiles in or beside which something is not zero, entry or coarse unknown, are substituted.
-//! The inverse of a tridiagonal matrix is full, but away from its diagonal it mostly decays: coarse unknowns below ε²·‖x‖∞ count
-//! as zero, which adds as much to the backward error.
+//! The coarse matrices of all levels are computed once and kept. For each right-hand side, the solver works on tiles, which have one
+//! partition per SIMD lane:
 //!
-//! Cost: that of a plain solve for the tiles that are visited; memory for the coarse matrices, 6/m words a row, and, for every
-//! thread, for four right-hand sides.
+//! 1. Reduce the tiles that contain a nonzero entry.
+//! 2. Solve the coarse system, whose right-hand side is sparse, in the same way.
+//! 3. Substitute in the tiles with a nonzero entry or a nonzero coarse unknown in or next to them.
+//!
+//! The inverse of a tridiagonal matrix is full, but it usually decays away from the diagonal. Coarse unknowns below ε²·‖x‖∞ count as zero,
+//! which adds ε² to the backward error.
+//!
+//! Cost: a plain solve for the visited tiles. Memory: 6/m words per row for the coarse matrices, and four right-hand sides per thread.
 
 use crate::contract::Op;
 use crate::contract::factors::Factors;
@@ -37,7 +40,7 @@ use dyn_stack::{PodBuffer, PodStack, StackReq};
 /// Sorted ranges that do not touch.
 type Runs = Vec<Range<usize>>;
 
-/// Adds a range to sorted runs, behind or inside the last.
+/// Append a range to sorted runs. The range must not start before the last run.
 fn push(runs: &mut Runs, range: Range<usize>) -> Result<()> {
     match runs.last_mut() {
         Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
@@ -46,7 +49,7 @@ fn push(runs: &mut Runs, range: Range<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Sorts ranges and joins those that touch.
+/// Sort ranges and merge those that touch.
 fn join(runs: &mut Runs) -> Result<()> {
     runs.sort_unstable_by_key(|range| range.start);
     let mut joined = reserved(runs.len())?;
@@ -55,27 +58,27 @@ fn join(runs: &mut Runs) -> Result<()> {
     Ok(())
 }
 
-/// A level that is swept tile by tile, and the coarse matrix below it.
+/// A level that is swept tile by tile, and its coarse matrix.
 struct Stage<T> {
     cut: Cut,
     coarse: [Vec<T>; 3],
-    /// Nothing was left of an equation: the matrix may be singular.
+    /// Whether an equation has vanished, so that the matrix may be singular.
     suspect: bool,
 }
 
-/// A matrix ready to be solved for sparse right-hand sides.
+/// A matrix prepared for sparse right-hand sides.
 pub(crate) struct SparseSweep<'a, 'm, T: Scalar> {
     factors: &'a Factors<T, Tridiagonal<'m, T>>,
     method: &'a Partitioned,
     op: Op,
     settings: Settings<'a>,
     stages: Vec<Stage<T>>,
-    /// Rows where one entry in the middle makes x not zero.
+    /// Number of rows of x that are nonzero for one entry in the middle of the right-hand side.
     reach: usize,
 }
 
 impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
-    /// Computes the coarse matrices.
+    /// Compute the coarse matrices.
     pub fn new(
         (factors, method): (&'a Factors<T, Tridiagonal<'m, T>>, &'a Partitioned),
         op: Op,
@@ -95,12 +98,12 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         Ok(sweep)
     }
 
-    /// Rows that are visited for one entry in the middle.
+    /// Count the rows that are visited for one entry in the middle of the right-hand side.
     fn probe(&self) -> Result<usize> {
         let n = self.rows(0).n();
         let mut worker = self.new_worker()?;
         let (mut x, mut report) = (zeroed(n)?, Report::of(self.factors.facts()));
-        // Whatever is wrong will be said when it matters.
+        // Later solves report all errors.
         _ = worker.solve_together((&[vec![(n / 2, T::ONE)]], 0), &mut x, &mut report);
         Ok(worker.touched[0].iter().map(Range::len).sum())
     }
@@ -116,7 +119,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
     }
 
-    /// The next level.
+    /// Compute the next level.
     fn reduce(&self, zeros: &[T], memory: &mut [T::Real]) -> Result<Stage<T>> {
         let rows = self.rows(self.stages.len());
         let cut = self.settings.cut(rows.n());
@@ -132,15 +135,16 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         Ok(Stage { cut, coarse, suspect: found.suspect })
     }
 
-    /// The partitions of the tile that row `i` of a level belongs to.
+    /// The partitions of the tile with row `i` of a level.
     fn tile(&self, cut: &Cut, i: usize) -> Range<usize> {
         let (parts, lanes) = (cut.partitions(), self.settings.lanes);
         let first = (i / cut.m).min(parts - 1) / lanes * lanes;
         first..(first + lanes).min(parts)
     }
 
-    /// Solves the systems of level `l`. `runs` says in which partitions right-hand sides are not zero, and afterwards in which
-    /// x may not be.
+    /// Solve the systems of level `l`.
+    ///
+    /// On entry, `runs` lists the partitions in which right-hand sides are nonzero. On return, it lists those in which x may be nonzero.
     fn descend(
         &self,
         l: usize,
@@ -189,7 +193,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
 
         let x_max = drop_small(&mut coarse[..n_rhs], &own.rows);
         level::wrap(&mut coarse[..n_rhs], periodic);
-        // A partition sees its own two coarse unknowns and those of its neighbours beside it.
+        // The unknowns of a partition depend on its own two coarse unknowns and on the adjacent one of each neighbour.
         let parts = cut.partitions();
         for i in own.rows.iter().flat_map(Range::clone) {
             if coarse[..n_rhs].iter().any(|x| x[i + 1] != T::ZERO) {
@@ -231,18 +235,18 @@ fn rows_of(cut: &Cut, runs: &[Range<usize>]) -> impl Iterator<Item = Range<usize
     runs.iter().map(|parts| cut.start(parts.start)..cut.end(parts.end - 1))
 }
 
-/// Sets coarse unknowns to zero that are smaller than ε² times the largest; returns that of every column. Only `rows` may be
-/// other than zero.
+/// Set coarse unknowns below ε² times the largest to zero, and return the largest of each column. The columns must be zero outside of
+/// `rows`.
 fn drop_small<T: Scalar>(coarse: &mut [&mut [T]], rows: &[Range<usize>]) -> [T::Real; MAX_RHS] {
     let mut x_max = [T::Real::ZERO; MAX_RHS];
     for (x_max, column) in x_max.iter_mut().zip(coarse) {
         let largest = rows.iter().map(|rows| size_below(&column[rows.start + 1..rows.end + 1]));
         *x_max = largest.fold(T::Real::ZERO, T::Real::max_nan);
         let small = *x_max * T::Real::EPSILON * T::Real::EPSILON;
-        // Unless finite: then nothing is small beside the largest.
+        // If the largest unknown is not finite, nothing is dropped.
         if small <= *x_max && *x_max <= T::Real::SAFE {
             for i in rows.iter().flat_map(|rows| rows.start + 1..rows.end + 1) {
-                // Not so a NaN.
+                // NaN stays.
                 if Scalar::abs1(column[i]) <= small {
                     column[i] = T::ZERO;
                 }
@@ -252,23 +256,23 @@ fn drop_small<T: Scalar>(coarse: &mut [&mut [T]], rows: &[Range<usize>]) -> [T::
     x_max
 }
 
-/// Tiles that are reduced in one go.
+/// Number of tiles that are reduced at a time.
 const DUMMY_TILES: usize = 16;
 
-/// What is not zero at a level below the first; between solves everything is.
+/// The memory of one thread for the coarse unknowns of a level. All unknowns are zero between solves.
 struct LevelRoom<T> {
-    /// Coarse unknowns, with one more at either end.
+    /// Coarse unknowns, with an additional one at each end.
     columns: Vec<T>,
-    /// Partitions of the next level where they may not be zero.
+    /// Partitions of the next level in which the unknowns may be nonzero.
     runs: Runs,
-    /// The same as rows.
+    /// The rows of these partitions.
     rows: Runs,
 }
 
-/// The memory of one thread for the levels from one on.
+/// The memory of one thread for a level and all coarser ones.
 struct Below<'a, T: Scalar> {
     levels: &'a mut [LevelRoom<T>],
-    /// Coarse matrices that are known already.
+    /// The destination of coarse matrices that are already known.
     dummy: &'a mut [Vec<T>; 3],
     memory: &'a mut [T::Real],
     stack: &'a mut PodStack,
@@ -279,19 +283,19 @@ struct SweepWorker<'w, 'a, 'm, T: Scalar> {
     sweep: &'w SparseSweep<'a, 'm, T>,
     /// Right-hand sides; zero between solves.
     rhs: Vec<T>,
-    /// Gaps of the partitions of the first level; those of no error between solves.
+    /// The measured errors of the partitions of the first level; no error between solves.
     gaps: Vec<T::Real>,
-    /// Partitions of the first level where something is not zero.
+    /// Partitions of the first level with nonzero entries or unknowns.
     runs: Runs,
     levels: Vec<LevelRoom<T>>,
     dummy: [Vec<T>; 3],
     scratch: PodBuffer,
-    /// Rows of every column that may not be zero.
+    /// The rows of each column that may be nonzero.
     touched: [Runs; MAX_RHS],
 }
 
 impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
-    /// Reals of tile memory.
+    /// Real numbers of tile memory.
     fn tile_memory(&self) -> usize {
         let (n, settings) = (self.rows(0).n(), &self.settings);
         settings.tile_memory::<T>(n, MAX_RHS).max(settings.tile_memory::<T>(n, 1))
@@ -326,7 +330,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
 }
 
 impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
-    /// The tiles where right-hand sides have entries.
+    /// The tiles in which right-hand sides have entries.
     fn tiles(&self, columns: &[Entries<T>]) -> Result<Runs> {
         let cut = self.sweep.settings.cut(self.sweep.rows(0).n());
         let mut runs = reserved(columns.iter().map(Vec::len).sum())?;
@@ -335,7 +339,8 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         Ok(runs)
     }
 
-    /// Solves for columns `first ..` of a group, 1 or as many as are swept together; all have entries. `x` is zero before.
+    /// Solve for columns `first ..` of a group, one column or as many as are swept together. Each column must have entries, and `x` must be
+    /// zero.
     fn solve_together(
         &mut self,
         (columns_of_rhs, first): (&[Entries<T>], usize),
@@ -373,7 +378,7 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
             refill(&mut touched[first + r], rows_of(&cut, runs))?;
             let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
             if partitions == 0 && found[r].suspect {
-                // Without verification, too, a zero pivot is an error.
+                // A zero pivot is an error also without verification.
                 let again = sweep.factors.solve_again(sweep.op, (rhs, &mut *x), report);
                 widen(&mut touched[first + r], Changed::Everywhere, n)?;
                 outcome = outcome.and(again);
@@ -397,7 +402,7 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
     }
 }
 
-/// Widens rows by those that a repair may have changed.
+/// Add the rows that a repair may have changed.
 fn widen(rows: &mut Runs, changed: Changed, n: usize) -> Result<()> {
     match changed {
         Changed::Nowhere => Ok(()),
@@ -415,7 +420,7 @@ fn widen(rows: &mut Runs, changed: Changed, n: usize) -> Result<()> {
 impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
     fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()> {
         let n = self.sweep.rows(0).n();
-        // Four columns together take about as long as two.
+        // Four columns together take about as long as two single ones.
         let reach = |runs: &Runs| {
             let tiles: usize = runs.iter().map(Range::len).sum::<usize>() / self.sweep.settings.lanes + 1;
             n.min(tiles * self.sweep.reach)
@@ -433,7 +438,7 @@ impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
         for (k, columns) in group.chunks(step).enumerate() {
             self.touched[k * step].clear();
             if columns[0].is_empty() {
-                // Nothing to solve; unverified, nothing is said of any column.
+                // x = 0 without a solve. Without verification, the report has no backward errors.
                 if !self.gaps.is_empty() {
                     report.push(0.0);
                 }

@@ -1,29 +1,33 @@
-//! Coarse systems of which only pairs are solved: where spikes decay inside partitions, the last unknown of one partition and
-//! the first of the next depend on each other alone.
+//! Truncated coarse systems, which are solved as independent pairs.
 //!
-//! Row 2p of a coarse system is solved for the first unknown of partition p, row 2p+1 for its last one. What they say of each
-//! other are the tips of the spikes, which are left out:
+//! If spikes decay inside partitions, the last unknown of a partition and the first of the next one depend only on each other. Row 2p of
+//! the coarse system belongs to the first unknown of partition p, and row 2p+1 to its last unknown. Dropping the coupling between these
+//! two rows, which is the tip of a spike, leaves the pairs
 //!
-//! $$ \begin{pmatrix} b_{2p+1} & c_{2p+1} \\ a_{2p+2} & b_{2p+2} \end{pmatrix}
-//!    \begin{pmatrix} x_{2p+1} \\ x_{2p+2} \end{pmatrix} = \begin{pmatrix} d_{2p+1} \\ d_{2p+2} \end{pmatrix} $$
+//! ```text
+//! b₂ₚ₊₁ x₂ₚ₊₁ + c₂ₚ₊₁ x₂ₚ₊₂ = d₂ₚ₊₁
+//! a₂ₚ₊₂ x₂ₚ₊₁ + b₂ₚ₊₂ x₂ₚ₊₂ = d₂ₚ₊₂
+//! ```
 
 use crate::partition::repair::is_nothing;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{RowsOf, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
 
-/// Pairs that one task takes.
+/// Number of pairs per task.
 const CHUNK: usize = 1 << 12;
 
-/// Whether nothing is lost within the precision: tips of spikes are at most ε/8 of the diagonal entry beside them, and pairs
-/// are dominated by theirs more than twofold. What is left out then changes x by less than ε/2 of the largest one.
+/// Whether truncation changes x by less than ε/2 times its largest entry.
+///
+/// The tips of spikes must be at most ε/8 times the diagonal entry in their row. The diagonal entries of each pair must be more than twice
+/// as large as its off-diagonal entries.
 pub(crate) fn is_safe<T: Scalar>(rows: &Rows<T>) -> bool {
     let limit = |of: f64| T::Real::from_f64(of);
-    // A fourth below one half, because |re| + |im| is up to √2 times the modulus.
+    // 0.35 = 0.5/√2, because |re| + |im| is up to √2 times the modulus.
     let (tip, pair) = (T::Real::EPSILON * limit(0.125), limit(0.35));
     let small = |off: T, diag: T, limit: T::Real| Scalar::abs1(off) <= Scalar::abs1(diag) * limit;
     let n = rows.n();
-    // Off-diagonals i belong to row i and row i+1: tips where i is even, pairs where it is odd.
+    // Off-diagonals i couple rows i and i+1. They are tips for even i, and belong to pairs for odd i.
     let beside =
         |i: usize, limit| small(rows.sup[i], rows.diag[i], limit) & small(rows.sub[i], rows.diag[i + 1], limit);
     let corners = small(rows.first, rows.diag[0], pair) && small(rows.last, rows.diag[n - 1], pair);
@@ -34,7 +38,7 @@ pub(crate) fn is_safe<T: Scalar>(rows: &Rows<T>) -> bool {
         })
 }
 
-/// Solves all pairs, whose rows are near 1 in size, by Cramer's rule; right-hand sides are replaced. Returns whether a pair is
+/// Solve all pairs by Cramer's rule and overwrite the right-hand sides. The rows must have a size near 1. Returns whether a pair is
 /// singular.
 pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) -> bool {
     let n = rhs.len();
@@ -64,8 +68,7 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
     chunks((count, usize::from(parallel)), RowsOf(inner, 2 * CHUNK), &of_chunk, (singular, &|a, b| a | b))
 }
 
-/// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place. Returns whether
-/// the system is singular.
+/// Solve a periodic system of two unknowns, in which off-diagonal and corner entries are added. Returns whether the system is singular.
 pub(crate) fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) -> bool {
     let ((a0, b0, c0), (a1, b1, c1)) = (rows.row(0), rows.row(1));
     let singular;
@@ -73,8 +76,8 @@ pub(crate) fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) -> bool {
     singular
 }
 
-/// Two equations in two unknowns, by elimination with scaled pivoting, and whether they are singular: then the values are not
-/// finite.
+/// Solve two equations in two unknowns by elimination with scaled pivoting. Also returns whether they are singular; the solution is then
+/// not finite.
 fn pair<T: Scalar>(rows: [[T; 3]; 2]) -> ([T; 2], bool) {
     let [p, q] = rows.map(|row| {
         let scale = Scalar::abs1(row[0]).max_nan(Scalar::abs1(row[1])).equilibrate();

@@ -13,28 +13,25 @@ use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// Factors a [`Banded`] matrix by the sequential pivoted method, whatever was decided.
+/// Factor a [`Banded`] matrix as P·S·A = L·U by the sequential pivoted method, whichever method was decided on.
 ///
-/// $$ P\,S\,A = L\,U $$
-///
-/// with S powers of two that bring the largest entry of each row into \[2, 4) (scaled partial pivoting; 1 otherwise). U
-/// has `lower + upper` superdiagonals. Transposed systems are solved with the same factors. Narrow
-/// bands are eliminated in registers, those of at least 18 diagonals below and above in blocks of columns by dense kernels.
+/// With scaled partial pivoting, S has powers of two on its diagonal so that the largest entry of each row is in \[2, 4); otherwise
+/// S = I. U has `lower + upper` superdiagonals. The same factors solve transposed systems. Narrow bands are eliminated in registers.
+/// Bands with at least 18 diagonals below and above are eliminated in blocks of columns by dense kernels.
 ///
 /// # Shapes
 /// Right-hand sides are n × n_rhs, column-major. `lower` and `upper` may exceed n.
 ///
 /// # Cost
-/// With exchanges at every step 2·lower·(lower + upper) flops a row to factor and 4·lower + 2·upper a row and right-hand
-/// side to solve; 2·lower + upper + 1 words a row are kept (wide bands: 2·block − 2 more).
+/// With an exchange in each step, per row 2·lower·(lower + upper) flops to factor and 4·lower + 2·upper flops per right-hand side to
+/// solve. The factors need 2·lower + upper + 1 words per row, for wide bands 2·block − 2 more.
 ///
 /// # Errors
-/// Factoring: [`OutOfMemory`](crate::Error::OutOfMemory). A matrix that is singular, or not finite, is reported by the
-/// solves, even unverified the singular one.
+/// [`OutOfMemory`](crate::Error::OutOfMemory). The solves report a matrix that is singular or not finite. Without verification, they
+/// only report a singular one.
 ///
 /// # Source
-/// LAPACK `gbtf2`, `gbtrf`, `gbtrs`; here exchanges reach back through the whole block, into padding, so that L is solved
-/// block by block.
+/// LAPACK `gbtf2`, `gbtrf`, `gbtrs`. Here exchanges apply to the whole block and reach into padding, so that L is solved block by block.
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = BandLu::under_plan(decision, &a, &mut facts)?;
@@ -42,26 +39,26 @@ pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) 
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+/// Scratch of solves, from the plan alone: at least as much as the factors need.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
     let [lower, upper] = [lower, upper].map(|width| within(n, width));
     Some(with_refinement::<T>(decision, n, n_rhs, |n_rhs| band_lu::words_at_most(lower, upper, n_rhs)))
 }
 
-/// Diagonals that are within the matrix.
+/// The number of diagonals on one side within a matrix of n rows.
 pub(crate) fn within(n: usize, width: usize) -> usize {
     width.min(n.saturating_sub(1))
 }
 
-/// Factors of a band, of the whole or by parts.
+/// Factors of a band, as a whole or in partitions.
 pub(crate) trait BandFactors<T: Scalar>: Debug + Send + Sync {
-    /// Words of scratch for so many right-hand sides.
+    /// Words of scratch for `n_rhs` right-hand sides.
     fn words(&self, n_rhs: usize) -> usize;
 
-    /// Replaces columns x by solutions with A, or Aᵀ, unchecked.
+    /// Replace columns x by unchecked solutions with A or Aᵀ.
     fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]);
 
-    /// det A, if the factors tell it reliably; asked for only where no pivot was zero.
+    /// Return det A if the factors give it reliably. Called only if no pivot is zero.
     fn product(&self) -> Option<ScaledProduct>;
 }
 
@@ -79,7 +76,7 @@ impl<T: Scalar> BandFactors<T> for BandLu<T> {
     }
 }
 
-/// Factors of a matrix that is a band, however it is stored.
+/// Factors of a matrix that is a band, in any storage.
 #[derive(Debug)]
 pub(crate) struct OfBand<B>(pub B);
 
@@ -124,7 +121,7 @@ mod tests {
         factored(a, Plan::new(a.shape()).pivoting(pivoting))
     }
 
-    /// Random entries in the band, NaN in the corners of the array that are no part of it.
+    /// Random entries in the band, and NaN in the corners of the array outside of it.
     fn random<T: Scalar>(rng: &mut Rng, n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
         build(n, lower, upper, |_, _| rng.scalar())
     }
@@ -205,7 +202,7 @@ mod tests {
             }
         }
 
-        /// Powers of two pass through scaled pivoting unchanged, so x is the same bit for bit.
+        /// With scaled pivoting, multiplying rows by powers of two changes no bit of x.
         pub fn row_scaling_changes_nothing<T: Scalar>() {
             let mut rng = Rng(13);
             let range = if eps::<T>() > 1e-10 { 60 } else { 500 };
@@ -272,7 +269,7 @@ mod tests {
             let x: Vec<f64> = rng.scalars(n);
             let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &a.apply(&x).unwrap());
             assert!(report.unwrap().backward_error <= 8.0 * f64::EPSILON);
-            // Transposed, the sizes belong to the columns; x is of the size that makes all terms alike.
+            // In the transpose, the columns have these sizes. x is chosen so that all terms have the same size.
             let x: Vec<f64> = x.iter().zip(&size).map(|(x, s)| x / s).collect();
             let rhs: Vec<f64> =
                 (0..n).map(|j| a.column(j)).map(|(i, c)| c.iter().zip(&x[i..]).map(|(a, x)| a * x).sum()).collect();
@@ -282,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found() {
+    fn nan_and_infinity_are_errors() {
         for (n, lower, upper) in [(8, 1, 2), (40, 17, 16)] {
             for at in [0, 3, 7, n + 2] {
                 let bad = |i: usize| if i.is_multiple_of(2) { f64::NAN } else { f64::INFINITY };

@@ -1,7 +1,8 @@
-//! Block tridiagonal systems as banded ones: LU with partial pivoting over whole block rows.
+//! Block tridiagonal systems as banded ones, with partial pivoting over whole block rows.
 //!
-//! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
-//! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
+//! An open system of blocks of b rows is a band with 2b − 1 diagonals on each side. A periodic system is folded: its N block rows are
+//! eliminated in the order 0, N−1, 1, N−2, and so on. In this order, coupled block rows are at most two places
+//! apart, so that the band has 3b − 1 diagonals on each side.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
@@ -17,14 +18,14 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// Factors of a block tridiagonal matrix: those of its band.
+/// Factors of a block tridiagonal matrix as a band.
 ///
 /// # Cost
-/// Those of the banded matrix, which stands in memory as a whole while it is factored: 4·b − 1 words a row, folded 6·b − 1.
+/// The cost of the banded matrix. During the factorisation, the band needs 4·b − 1 words per row, or 6·b − 1 if it is folded.
 #[derive(Debug)]
 pub(crate) struct BlockBand<B>(pub B);
 
-/// Factors `a` as a whole by the sequential pivoted method, whatever was decided.
+/// Factor `a` as a whole by the sequential pivoted method, whichever method was decided on.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -38,12 +39,12 @@ pub(crate) fn factor<'m, T: Scalar>(
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+/// Scratch of solves, from the plan alone: at least as much as the factors need.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: usize) -> Option<StackReq> {
     Some(scratch_by::<T>(decision, size, n_rhs, |_, reach, n_rhs| band_lu::words_at_most(reach, reach, n_rhs)))
 }
 
-/// `words`: what sweeps through a band of so many rows and diagonals on either side need for a number of right-hand sides.
+/// Scratch of solves. `words(n, reach, n_rhs)` is the scratch of sweeps through a band of n rows with `reach` diagonals on each side.
 pub(crate) fn scratch_by<T: Scalar>(
     decision: &Decision,
     (_, block, periodic): BlockSize,
@@ -60,7 +61,7 @@ pub(crate) fn scratch_by<T: Scalar>(
     })
 }
 
-/// Places of the unknowns of block row `row` in the order of elimination.
+/// The places of the unknowns of block row `row` in the order of elimination.
 fn place<T: Scalar>(a: &BlockTridiagonal<'_, T>, row: usize) -> core::ops::Range<usize> {
     let place = folded(row, a.block_rows());
     place * a.block()..(place + 1) * a.block()
@@ -76,7 +77,7 @@ fn unfolded(place: usize, n: usize) -> usize {
     if place.is_multiple_of(2) { place / 2 } else { n - 1 - place / 2 }
 }
 
-/// Calls `factor` with the matrix in band storage, folded if it is periodic.
+/// Call `factor` with the matrix in band storage, folded if it is periodic.
 pub(crate) fn with_band<T: Scalar, R>(
     decision: &Decision,
     a: &BlockTridiagonal<'_, T>,
@@ -86,13 +87,13 @@ pub(crate) fn with_band<T: Scalar, R>(
     let half = if periodic { 3 * b } else { 2 * b } - 1;
     let leading = 2 * half + 1;
     let mut bands = array((count * b).saturating_mul(leading), Some(&decision.pool))?;
-    // Blocks of one block column are those of a block row of the transpose.
+    // The blocks of a block column are those of a block row of the transpose.
     let columns = a.rows().transposed(false);
     let place = |row: usize| b * if periodic { folded(row, count) } else { row };
     let fill = |p: usize, RowsOf(to, _): RowsOf<'_, T>| {
         to.fill(T::ZERO);
         let [above, on, below] = columns.blocks(if periodic { unfolded(p, count) } else { p });
-        // Corners first where they fall on other blocks, as the equations add them.
+        // If corner blocks share a column with other blocks, they come first, in the same order of additions as in the equations.
         for (row, block) in [above, below, on].into_iter().flatten() {
             for (c, entries) in block.chunks_exact(b).enumerate() {
                 let to = &mut to[half + place(row) - (p * b + c) + c * leading..][..b];
@@ -105,7 +106,7 @@ pub(crate) fn with_band<T: Scalar, R>(
     factor(&Banded::new(count * b, half, half, &bands)?)
 }
 
-/// Block columns that are worth a task.
+/// Number of block columns from which a task pays off.
 const COLUMNS_TASK: usize = 1 << 10;
 
 impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<B> {
@@ -138,7 +139,7 @@ impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for Bl
         }
     }
 
-    /// A periodic system is folded by a symmetric permutation, which keeps the determinant.
+    /// Folding is a symmetric permutation, which does not change the determinant.
     fn product(&self, _a: &BlockTridiagonal<'m, T>) -> Option<ScaledProduct> {
         self.0.product()
     }

@@ -1,4 +1,4 @@
-//! Sequential elimination with pivoting: the oracle in the library, and the fallback of every other method.
+//! Sequential elimination with pivoting, the fallback of all other methods.
 
 pub(crate) mod band_lu;
 pub(crate) mod banded;
@@ -14,14 +14,14 @@ use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use bytemuck::cast;
 
-/// How candidates become pivots.
+/// The rule that selects pivots.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule<R> {
-    /// Rows are multiplied by a power of two that brings their largest entry into [2, 4).
+    /// Whether rows are multiplied by a power of two so that their largest entry is in [2, 4).
     pub scaled: bool,
-    /// 1 if rows may be exchanged, else 0: challengers are multiplied by it.
+    /// 1 if rows may be exchanged, otherwise 0. The entries of the other row are multiplied by this number.
     pub exchange: R,
-    /// Candidates of at most this modulus count as zero.
+    /// Modulus up to which a candidate counts as zero.
     pub noise: R,
 }
 
@@ -39,20 +39,20 @@ impl<R: RealScalar> Rule<R> {
         self.exchange != R::ZERO
     }
 
-    /// The power of two for a row whose largest entry is `largest`.
+    /// The power of two that scales a row whose largest entry is `largest`.
     #[inline(always)]
     fn row_scale(&self, largest: R) -> R {
         if self.scaled { largest.equilibrate() } else { R::ONE }
     }
 
-    /// The power of two for a row of three entries.
+    /// The power of two that scales a row of three entries.
     #[inline(always)]
     fn scale_of<T: Scalar<Real = R>>(&self, (a, b, c): (T, T, T)) -> R {
         let larger = |a: R, b: R| if a > b { a } else { b };
         self.row_scale(larger(larger(peak(a), peak(b)), peak(c)))
     }
 
-    /// A candidate with noise removed.
+    /// The candidate, or zero if it counts as noise.
     #[inline(always)]
     fn denoise<T: Scalar<Real = R>>(&self, candidate: T) -> T {
         if self.noise > R::ZERO && candidate.abs1() <= self.noise { T::ZERO } else { candidate }
@@ -65,18 +65,18 @@ impl<R: RealScalar> Rule<R> {
     }
 }
 
-/// All ones for yes, all zeros for no.
+/// A Boolean as a mask of all ones or all zeros.
 ///
-/// Exchanges are done on the bits as integers: x86 has no conditional move between floating-point registers, and a
-/// compiler that sees a comparison makes a branch of it, which random data mispredicts half the time.
+/// Exchanges work on the bits as integers. x86 has no conditional move between floating-point registers, so the compiler would turn a
+/// comparison into a branch. For random data, half of these branches are mispredicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BitMask(u64);
 
 impl BitMask {
-    /// Whether a > b, both not negative.
+    /// Whether a > b, for a, b ≥ 0.
     #[inline(always)]
     fn greater<R: RealScalar>(a: R, b: R) -> Self {
-        // The bits of non-negative numbers are ordered like the numbers.
+        // The bits of nonnegative numbers have the same order as the numbers.
         BitMask((bits(b).wrapping_sub(bits(a)) as i64 >> 63) as u64)
     }
 
@@ -90,7 +90,7 @@ impl BitMask {
         self.0 != 0
     }
 
-    /// `(b, a)` if set, else `(a, b)`; without a branch.
+    /// `(b, a)` if the mask is set, otherwise `(a, b)`, without a branch.
     #[inline(always)]
     fn exchange<T: Scalar>(self, a: T, b: T) -> (T, T) {
         let (re_a, re_b) = self.exchange_real(a.re(), b.re());
@@ -109,7 +109,7 @@ impl BitMask {
     }
 }
 
-/// The bits of a number, those of an `f32` in the low half.
+/// The bits of a number. The bits of an `f32` are in the low half.
 #[inline(always)]
 fn bits<R: RealScalar>(v: R) -> u64 {
     if size_of::<R>() == 8 { cast(v) } else { u64::from(cast::<R, u32>(v)) }

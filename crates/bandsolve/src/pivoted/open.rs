@@ -10,11 +10,13 @@ use bandsolve_kernel::scalar::reciprocal;
 
 /// Factors of an open tridiagonal matrix.
 ///
-/// With S the row scales and P_i the exchange of rows i and i+1 (or none), elimination from the top gives
+/// S scales the rows, and Pᵢ exchanges rows i and i+1 or does nothing. Elimination from the top gives
 ///
-/// $$ L_{n-2} P_{n-2} \cdots L_0 P_0\, S A = U $$
+/// ```text
+/// Lₙ₋₂ Pₙ₋₂ ⋯ L₀ P₀ S A = U
+/// ```
 ///
-/// where L_i subtracts `multiplier[i]` times row i from row i+1 and U has two superdiagonals.
+/// where Lᵢ subtracts `multiplier[i]` times row i from row i+1, and U has two superdiagonals.
 ///
 /// # Source
 /// LAPACK `gttrf`, `gttrs`, with rows equilibrated first.
@@ -28,7 +30,7 @@ pub(crate) struct Open<T: Scalar> {
 }
 
 impl<T: Scalar> Open<T> {
-    /// Factors; also returns the first row without a pivot.
+    /// Factor the matrix and return the first row without a pivot, too.
     ///
     /// # Cost
     /// Per row: 1 division, 6 other operations and 2 exchanges of values; 3 words read, 5 written.
@@ -44,7 +46,7 @@ impl<T: Scalar> Open<T> {
         if n == 0 {
             return Ok((f, singular));
         }
-        // The running row: its entries in columns i and i+1.
+        // The entries of the running row in columns i and i+1.
         let (_, mut p0, mut p1) = f.load(&a, 0, rule);
         for i in 0..n - 1 {
             let (c0, c1, c2) = f.load(&a, i + 1, rule);
@@ -72,7 +74,7 @@ impl<T: Scalar> Open<T> {
         Ok((f, singular))
     }
 
-    /// Row `i`, scaled; remembers its scale.
+    /// Return the scaled row `i` and store its scale.
     #[inline(always)]
     fn load(&mut self, a: &Rows<'_, T>, i: usize, rule: Rule<T::Real>) -> (T, T, T) {
         let (sub, diag, sup) = a.row(i);
@@ -81,13 +83,13 @@ impl<T: Scalar> Open<T> {
         (sub.scale(scale), diag.scale(scale), sup.scale(scale))
     }
 
-    /// det A.
+    /// Return det A.
     pub fn product(&self) -> ScaledProduct {
         let exchanges = self.exchange.iter().filter(|exchange| **exchange).count();
         ScaledProduct::of_factors(self.upper.iter().map(|row| row[0]), &self.scale, exchanges)
     }
 
-    /// Solves A·x = x in place.
+    /// Solve A·x = x in place.
     ///
     /// # Cost
     /// Per row: 8 operations; 6 words of factors read, x read and written twice.
@@ -96,13 +98,13 @@ impl<T: Scalar> Open<T> {
         if n == 0 {
             return;
         }
-        // L: the running right-hand side meets the next one.
+        // L: combine the running right-hand side with the next one.
         let mut run = x[0].scale(self.scale[0]);
         let factors = self.multiplier.iter().zip(&self.exchange).zip(&self.scale[1..]);
         for (i, ((&multiplier, &exchange), &scale)) in factors.enumerate() {
             let exchange = BitMask::from_bool(exchange);
             let next = x[i + 1].scale(scale);
-            // other − multiplier·pivot, with the exchange in the coefficients, off the critical path
+            // Exchanging the coefficients of other − multiplier·pivot keeps the exchange off the critical path.
             let (of_run, of_next) = exchange.exchange(-multiplier, T::ONE);
             (x[i], _) = exchange.exchange(run, next);
             run = of_run * run + of_next * next;
@@ -117,16 +119,16 @@ impl<T: Scalar> Open<T> {
         }
     }
 
-    /// Solves Aᵀ·x = x in place.
+    /// Solve Aᵀ·x = x in place.
     ///
     /// # Cost
-    /// As [`solve`](Self::solve).
+    /// That of [`solve`](Self::solve).
     pub fn solve_transpose(&self, x: &mut [T]) {
         let n = self.upper.len();
         if n == 0 {
             return;
         }
-        // Uᵀ: z_i = (x_i − u_i−1,i z_i−1 − u_i−2,i z_i−2) / u_ii; `ahead` is what row i owes to rows i+1 and i+2.
+        // Uᵀ: z_i = (x_i − u_i−1,i z_i−1 − u_i−2,i z_i−2) / u_ii. `ahead` is the contribution of earlier rows to rows i and i+1.
         let mut ahead = [T::ZERO; 2];
         for (x, &[inverse, u1, u2]) in x.iter_mut().zip(&self.upper) {
             let z = (*x - ahead[0]) * inverse;
@@ -140,7 +142,7 @@ impl<T: Scalar> Open<T> {
             let multiplier = self.multiplier[i];
             let (_, lower) = exchange.exchange(x[i] - multiplier * below, below);
             x[i + 1] = lower.scale(self.scale[i + 1]);
-            // What comes out on top, again with the exchange in the coefficients.
+            // The upper of the two results, again with the exchange in the coefficients.
             let (of_below, _) = exchange.exchange(-multiplier, T::ONE);
             let (of_x, _) = exchange.exchange(T::ONE, T::ZERO);
             below = of_below * below + of_x * x[i];

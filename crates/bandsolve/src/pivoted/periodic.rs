@@ -8,28 +8,28 @@ use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 
-/// A row of the reduced matrix: entries in columns j, j+1 and in the last two, n−2 and n−1.
+/// The entries of a running row in columns j, j+1, n−2 and n−1.
 ///
-/// (Entries of columns j+1 and n−2 add up where these are one column.)
+/// If j+1 = n−2, the two entries of this column are added.
 type ReducedRow<T> = [T; 4];
 
-/// What step j leaves behind.
+/// The factors of step j.
 #[derive(Debug, Clone, Copy)]
 struct PeriodicStep<T> {
     /// Row of U: 1/u_jj, u_j,j+1, u_j,j+2, u_j,n−2, u_j,n−1.
     upper: [T; 5],
-    /// Multipliers of the two rows that stay.
+    /// Multipliers of the two other rows.
     multiplier: [T; 2],
-    /// First exchange the two running rows; then the new row and the first of these.
+    /// Whether to exchange the two running rows, and then the new row with the first running row.
     exchange: [bool; 2],
 }
 
 /// Factors of a periodic tridiagonal matrix.
 ///
-/// Two running rows wander down the matrix, P (from row 0) and W (from row n−1). At step j they meet the new row
-/// C = row j+1; the largest of the three entries in column j is the pivot and is eliminated from the other two rows, so
-/// pivoting is partial over *all* rows that have an entry in column j. Only columns n−2 and n−1 fill in. The last three
-/// unknowns (or fewer) are left to dense elimination.
+/// The elimination keeps two running rows, P (at first row 0) and W (at first row n−1). Step j adds the new row C, which is row j+1. The
+/// largest entry of P, W and C in column j is the pivot, with which column j is eliminated from the other two rows. Pivoting is therefore
+/// partial pivoting over all rows with an entry in column j. Only columns n−2 and n−1 fill in. Dense elimination solves for the last
+/// three unknowns.
 ///
 /// # Source
 /// Partial pivoting as in Gaussian elimination (Golub & Van Loan, *Matrix Computations*, §3.4), with rows in the order
@@ -42,7 +42,7 @@ pub(crate) struct Periodic<T: Scalar> {
 }
 
 impl<T: Scalar> Periodic<T> {
-    /// Factors; also returns the first row without a pivot.
+    /// Factor the matrix and return the first row without a pivot, too.
     ///
     /// # Cost
     /// Per row: 1 division, 22 other operations and 10 exchanges of values; 3 words read, 9 written.
@@ -88,18 +88,18 @@ impl<T: Scalar> Periodic<T> {
         Ok((Self { scale, steps, tail }, singular))
     }
 
-    /// det A.
+    /// Return det A.
     pub fn product(&self) -> ScaledProduct {
         let in_steps: usize = self.steps.iter().map(|step| step.exchange.map(usize::from).iter().sum::<usize>()).sum();
         let in_tail = (0..self.tail.size).filter(|k| self.tail.pivot[*k] != *k).count();
-        // Rows n−2 and n−1 come to the tail the other way round.
+        // The tail has rows n−2 and n−1 in reverse order, which counts as an exchange.
         let at_start = usize::from(self.tail.size == 3);
         let pivots = self.steps.iter().map(|step| step.upper[0]);
         let last = (0..self.tail.size).map(|k| self.tail.rows[k][k]);
         ScaledProduct::of_factors(pivots.chain(last), &self.scale, in_steps + in_tail + at_start)
     }
 
-    /// Solves A·x = x in place.
+    /// Solve A·x = x in place.
     ///
     /// # Cost
     /// Per row: 14 operations; 8 words of factors read, x read and written twice.
@@ -132,17 +132,17 @@ impl<T: Scalar> Periodic<T> {
         }
     }
 
-    /// Solves Aᵀ·x = x in place.
+    /// Solve Aᵀ·x = x in place.
     ///
     /// # Cost
-    /// As [`solve`](Self::solve).
+    /// That of [`solve`](Self::solve).
     pub fn solve_transpose(&self, x: &mut [T]) {
         let n = x.len();
         let m = self.steps.len();
         if n == 0 {
             return;
         }
-        // Uᵀ: what the rows so far owe to columns j, j+1, n−2 and n−1.
+        // Uᵀ: the contributions of earlier rows to columns j, j+1, n−2 and n−1.
         let mut owed = [T::ZERO; 4];
         for (x, step) in x.iter_mut().zip(&self.steps) {
             let [inverse, u1, u2, ua, ub] = step.upper;
@@ -180,7 +180,8 @@ impl<T: Scalar> Default for PeriodicStep<T> {
 }
 
 impl<T: Scalar> PeriodicStep<T> {
-    /// Eliminates column j from the running rows and the new row `c` = (column j, j+1, j+2); returns the new running rows.
+    /// Eliminate column j from the running rows and from the new row `c`, whose entries are in columns j, j+1 and j+2. Returns the new
+    /// running rows.
     #[inline(always)]
     fn eliminate(
         &mut self,
@@ -210,7 +211,7 @@ impl<T: Scalar> PeriodicStep<T> {
         )
     }
 
-    /// The same for right-hand sides: (P, W, C) → (pivot, P, W).
+    /// Apply the step to right-hand sides: (P, W, C) → (pivot, P, W).
     #[inline(always)]
     fn forward(&self, (p, w, c): (T, T, T)) -> (T, T, T) {
         let (p, w) = BitMask::from_bool(self.exchange[0]).exchange(p, w);
@@ -228,12 +229,12 @@ impl<T: Scalar> PeriodicStep<T> {
     }
 }
 
-/// Dense LU of the equations that are left, at most three.
+/// Dense LU of the last equations, at most three.
 #[derive(Debug)]
 struct Tail<T> {
     /// L below the diagonal, 1/u_kk on it, U above.
     rows: [[T; 3]; 3],
-    /// Rows k and `pivot[k]` change places in step k.
+    /// Step k exchanges rows k and `pivot[k]`.
     pivot: [usize; 3],
     size: usize,
     singular: Option<usize>,
@@ -270,8 +271,8 @@ impl<T: Scalar> Tail<T> {
 
     fn solve(&self, x: &mut [T; 3]) {
         for k in 0..self.size {
+            // The factorisation exchanged whole rows of L, so all exchanges come first.
             x.swap(k, self.pivot[k]);
-            // Rows of L were exchanged as a whole, so all exchanges come first.
         }
         for i in 0..self.size {
             for j in 0..i {

@@ -4,7 +4,7 @@ use crate::contract::Op;
 use crate::contract::verify::Report;
 use bandsolve_kernel::{Complex64, RealScalar, Scalar};
 
-/// splitmix64
+/// The random generator splitmix64.
 pub(crate) struct Rng(pub u64);
 
 impl Rng {
@@ -75,7 +75,7 @@ fn inverse(mut a: Vec<Vec<Complex64>>) -> Option<Vec<Vec<Complex64>>> {
     Some(b)
 }
 
-/// η by its definition; for entries of moderate size.
+/// η by its definition, for entries of moderate size.
 fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
     let norm = x.iter().map(|v| wide(*v).norm()).fold(0.0, f64::max);
     let of_row = |(row, d): (&Vec<Complex64>, &T)| {
@@ -86,10 +86,10 @@ fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
     a.iter().zip(d).map(of_row).fold(0.0, f64::max)
 }
 
-/// Checks each column of `x` against the dense inverse and the report against the definition.
+/// Check each column of `x` against the dense inverse and the report against the definition.
 ///
 /// |r_i| ≤ η·(s_i‖x‖ + |d_i|) with s_i = Σ|a_ij| and |d_i| ≤ (1+η)·s_i‖x‖·… ≤ 2 s_i‖x‖ give
-/// ‖x − A⁻¹d‖ ≤ 3η·K·‖x‖, K = ‖|A⁻¹|·s‖∞; the oracle itself errs by at most about n·K·ε of double precision.
+/// ‖x − A⁻¹d‖ ≤ 3η·K·‖x‖ with K = ‖|A⁻¹|·s‖∞. The error of the oracle is at most about n·K·ε of double precision.
 pub(crate) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &Report) {
     let n = a.len();
     assert_eq!(report.backward_errors.len(), d.len().checked_div(n).unwrap_or(0));
@@ -98,7 +98,7 @@ pub(crate) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &
     let skeel = inv.iter().map(|row| row.iter().zip(&sums).map(|(v, s)| v.norm() * s).sum()).fold(0.0, f64::max);
     for (k, (d, x)) in d.chunks(n.max(1)).zip(x.chunks(n.max(1))).enumerate() {
         let eta = eta(a, d, x);
-        // Each term of a row is rounded at most n + 1 times, of the sum of which η is a part.
+        // Each term of a row is rounded at most n + 1 times.
         let rounding = (1.0 + n as f64) * eps::<T>() / 2.0 + 1e-15;
         assert!((eta - report.backward_errors[k]).abs() <= rounding, "{eta} but {}", report.backward_errors[k]);
         assert!(report.backward_errors[k] <= 8.0 * eps::<T>(), "eta = {} eps", eta / eps::<T>());
@@ -111,7 +111,7 @@ pub(crate) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &
     }
 }
 
-/// Runs a generic test for all four scalars.
+/// Runs a generic test for all four number types.
 macro_rules! for_all_scalars {
     ($name:ident) => {
         #[test]

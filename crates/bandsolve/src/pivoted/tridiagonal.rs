@@ -15,27 +15,25 @@ use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// Factors of a tridiagonal matrix, row by row.
+/// Factors P·S·A = L·U of a tridiagonal matrix, computed row by row.
 ///
-/// $$ P\,S\,A = L\,U $$
-///
-/// with S powers of two that bring the largest entry of each row into \[2, 4) (scaled partial pivoting; 1 otherwise), so
-/// that neither the choice of pivots nor the result changes, bit for bit, when rows are multiplied by powers of two.
-/// Transposed systems are solved with the same factors. Exchanges are selections of values, never branches.
+/// With scaled partial pivoting, S has powers of two on its diagonal so that the largest entry of each row is in \[2, 4); otherwise
+/// S = I. Multiplying rows by powers of two therefore changes neither the pivots nor any bit of x. The same factors solve transposed
+/// systems. Exchanges select values, without branches.
 ///
 /// # Shapes
 /// Right-hand sides are n × n_rhs, column-major.
 ///
 /// # Cost
-/// Open: 7 flops and 1 division a row to factor, 8 flops a row and right-hand side to solve; 6 words a row are kept.
-/// Periodic: 23, 14 and 8.
+/// Open: per row 7 flops and 1 division to factor, 8 flops per right-hand side to solve, and 6 words in memory. Periodic: 23 flops,
+/// 14 flops and 8 words.
 ///
 /// # Errors
-/// [`OutOfMemory`](crate::Error::OutOfMemory) from [`factor`]; a matrix that is singular, or not finite, is
-/// reported by the solves, even unverified the singular one.
+/// [`OutOfMemory`](crate::Error::OutOfMemory) from [`factor`]. The solves report a matrix that is singular or not finite. Without
+/// verification, they only report a singular one.
 ///
 /// # Source
-/// LAPACK `gttrf`, `gttrs`; the periodic form keeps two running rows.
+/// LAPACK `gttrf`, `gttrs`. The periodic form keeps two running rows.
 #[derive(Debug)]
 struct Lu<T: Scalar> {
     form: Form<T>,
@@ -48,7 +46,7 @@ enum Form<T: Scalar> {
     Periodic(Periodic<T>),
 }
 
-/// Factors `a` by the sequential pivoted method, whatever was decided.
+/// Factor `a` by the sequential pivoted method, whichever method was decided on.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -70,7 +68,7 @@ pub(crate) fn factor<'m, T: Scalar>(
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-/// Scratch of verified solves, from the plan alone.
+/// Scratch of solves, from the plan alone.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, _n_rhs: usize) -> Option<StackReq> {
     Some(refinement_scratch::<T>(decision.options.verify, n))
 }
@@ -98,7 +96,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
         })
     }
 
-    /// Pivots were chosen for the rows of A, which can be bad ones for the rows of Aᵀ.
+    /// Pivots that are good for the rows of A can be bad for the rows of Aᵀ.
     fn factor_transposed(&self, factors: &Factors<T, Tridiagonal<'m, T>>, op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
         if op == Op::Plain {
             return None;
@@ -137,7 +135,7 @@ mod tests {
         Tridiagonal::from_vecs(rng.scalars(n), rng.scalars(n), rng.scalars(n), periodic).unwrap()
     }
 
-    /// Entry (i, j), sums included where periodic neighbours coincide.
+    /// The entry (i, j). Entries of periodic neighbours in the same column are added.
     fn entry<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
         let (sub, diag, sup) = a.row(i);
         let (left, right) = a.rows().neighbours(i);
@@ -147,7 +145,7 @@ mod tests {
 
     #[test]
     fn four_by_four_by_hand() {
-        // [0 1 . .]   needs an exchange at once; x = (1, 2, 3, 4)
+        // [0 1 . .]   needs an exchange in the first step; x = (1, 2, 3, 4)
         // [2 1 1 .]
         // [. 4 0 1]
         // [. . 1 1]
@@ -157,7 +155,7 @@ mod tests {
         // Aᵀ(1, 2, 3, 4) = (4, 1+2+12, 2+4, 3+4)
         let (x, _) = solve(&factor(&a, Pivoting::Partial), Op::Transpose, &[4.0, 15.0, 6.0, 7.0]);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
-        // With corners 5 and 6: row 0 gains 5·x₃, row 3 gains 6·x₀.
+        // The corners 5 and 6 add 5·x₃ to row 0 and 6·x₀ to row 3.
         let a = Tridiagonal::periodic(&[5.0, 2.0, 4.0, 1.0], &[0.0, 1.0, 0.0, 1.0], &[1.0, 1.0, 1.0, 6.0]).unwrap();
         let (x, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &[22.0, 7.0, 12.0, 13.0]);
         assert!(report.unwrap().backward_error <= f64::EPSILON);
@@ -209,7 +207,7 @@ mod tests {
             }
         }
 
-        /// Powers of two pass through scaled pivoting unchanged, so x is the same bit for bit.
+        /// With scaled pivoting, multiplying rows by powers of two changes no bit of x.
         pub fn row_scaling_changes_nothing<T: Scalar>() {
             let mut rng = Rng(3);
             let range = if eps::<T>() > 1e-10 { 60 } else { 500 };
@@ -286,8 +284,7 @@ mod tests {
     for_all_scalars!(entries_near_the_limits_of_the_type);
     for_all_scalars!(a_column_of_zeros_is_singular);
 
-    /// Rows, columns or both of very different size, x of size 1 against the columns: unscaled elimination would have the
-    /// small rows drowned by the large ones.
+    /// Rows, columns or both have very different sizes. Without scaling, large rows would swamp small ones during elimination.
     #[test]
     fn badly_scaled_rows_and_columns() {
         let mut rng = Rng(6);
@@ -313,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found() {
+    fn nan_and_infinity_are_errors() {
         let n = 6;
         for (periodic, bad) in [(false, f64::NAN), (true, f64::NAN), (false, f64::INFINITY), (true, f64::INFINITY)] {
             for at in 0..4 * n {
@@ -332,7 +329,7 @@ mod tests {
         }
     }
 
-    /// Without pivoting the 1 in row 1 is lost against 10²⁰ and x₀ comes out as 0; one step of refinement repairs it.
+    /// Without pivoting, rounding loses the 1 in row 1 against 10²⁰ and x₀ is 0. One step of refinement repairs x₀.
     #[test]
     fn refinement_repairs_a_bad_elimination() {
         let a = Tridiagonal::new(&[0.0, 1.0], &[1e-20, 1.0], &[1.0, 0.0]).unwrap();
@@ -340,7 +337,7 @@ mod tests {
         assert_eq!((x.as_slice(), report.unwrap().refinement_steps), ([1.0, 1.0].as_slice(), 1));
     }
 
-    /// Pivots that are noise: whatever comes of it, the report says what x is worth.
+    /// With pivots that are noise, x can be inaccurate, but the report has the true backward error.
     #[test]
     fn the_report_tells_what_x_is_worth() {
         let n = 60;
@@ -362,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn unverified_solves_measure_nothing() {
+    fn solves_without_verification_measure_nothing() {
         let a = Tridiagonal::new(&[1.0, 1.0], &[4.0, 4.0], &[1.0, 1.0]).unwrap();
         let plan = Plan::new(a.shape()).verify(false);
         let f = factored(&a, plan);

@@ -1,4 +1,4 @@
-//! Factors by whichever method the plan chose, and the methods of each number type.
+//! Factors by the method that the plan chose.
 
 use crate::contract::inspect::{Inspect, Probe};
 use crate::contract::verify::Report;
@@ -13,7 +13,7 @@ use core::fmt::{self, Debug, Formatter};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// Factors of one matrix, by whichever method its [`Plan`](crate::Plan) chose.
+/// Factors of one matrix by the method that its [`Plan`](crate::Plan) chose.
 #[must_use]
 pub struct AnyFactor<'m, T: Scalar> {
     method: Box<dyn Probe<T> + 'm>,
@@ -29,7 +29,7 @@ impl<'m, T: Scalar> AnyFactor<'m, T> {
         &self.decision
     }
 
-    /// By the sequential pivoted method, whatever was decided.
+    /// Factors by the sequential pivoted method, whichever method was decided on.
     pub(crate) fn pivoted(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
         Ok(Self::new(decision, Box::new(tridiagonal::factor(decision, Arc::new(a))?)))
     }

@@ -1,4 +1,4 @@
-//! One banded system: factored under a plan, solved at once.
+//! Factor and solve a banded system.
 
 use crate::contract::Factor;
 use crate::contract::verify::Solution;
@@ -34,10 +34,10 @@ impl<'a, T: Scalar> Factorize for Banded<'a, T> {
 }
 
 impl<T: Scalar> Banded<'_, T> {
-    /// Solves A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
+    /// Solve A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
     ///
     /// # Errors
-    /// As every solve; see [`Factor`].
+    /// Those of [`Factor`].
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::once(self.shape()).factor(self)?.solve(rhs)
     }
@@ -54,7 +54,7 @@ mod tests {
     use crate::method::Method;
     use bandsolve_gallery::{Random, random_vec};
 
-    /// A random band with so many diagonals, what belongs to no row being NaN, and its three arrays.
+    /// A random band with `lower` and `upper` diagonals, and its three arrays. Entries outside of the matrix are NaN.
     fn band(n: usize, lower: usize, upper: usize) -> (Vec<f64>, [Vec<f64>; 3]) {
         let random = &mut Random::new(n as u64);
         let leading = lower + upper + 2;
@@ -77,10 +77,10 @@ mod tests {
         (bands, arrays)
     }
 
-    /// Methods that a shape has beside those of tridiagonal matrices.
+    /// The methods for bands or blocks that do not solve tridiagonal systems.
     const OF_BANDS: [Method; 3] = [Method::Spike, Method::Bcyclic, Method::BlockSpike];
 
-    /// That `a` is solved as `same` is, by every method, to the last bit.
+    /// Check that all methods give the same bits for `a` and the tridiagonal matrix `same`.
     fn check<'a, A, F>(a: &'a A, shape: Shape, same: &Tridiagonal<'_, f64>, factor: F)
     where
         A: Factorize<Scalar = f64>,
@@ -138,7 +138,7 @@ mod tests {
                 }
                 let (mut wrong, index) = (bands.clone(), upper + i - j + j * leading);
                 wrong[index] = f64::INFINITY;
-                // One more, in a later column.
+                // Another invalid entry, in a later column.
                 wrong[upper + (n - 1) * leading] = f64::NAN;
                 let a = Banded::with_leading(n, lower, upper, leading, &wrong).unwrap();
                 let error = Error::NotFinite { array: "bands", index };
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_not_what_is_solved_once() {
+    fn plans_for_one_solve_choose_other_methods() {
         let banded = |n, width| Shape::Banded { n, lower: width, upper: width };
         let blocks = |n, block| Shape::BlockTridiagonal { block_rows: n / block, block, periodic: false };
         let method = |plan: Plan| plan.chosen_method();
@@ -159,14 +159,14 @@ mod tests {
         }
         // Too few rows for two halves.
         assert_eq!(method(Plan::new(banded(5000, 2))), Method::Pivoted);
-        // As many numbers as the factors would have.
+        // Factors would have as many numbers as the matrix.
         assert_eq!(method(Plan::new(blocks(20_000, 2))), Method::Rpts);
         for shape in
             [banded(10_000, 1), banded(10_000, 20), blocks(10_000, 6), Shape::Tridiagonal { n: 500, periodic: true }]
         {
             assert_eq!(method(Plan::once(shape)), method(Plan::new(shape)));
         }
-        // Another shape, the same wish.
+        // Another shape with the same options.
         assert_eq!(method(Plan::once(banded(10, 2)).with_shape(banded(10_000, 2))), Method::Rpts);
     }
 }

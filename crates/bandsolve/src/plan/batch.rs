@@ -1,9 +1,9 @@
-//! Many small tridiagonal systems: one system a SIMD lane, groups of them on every thread.
+//! Many small tridiagonal systems: one system per SIMD lane, and groups of systems on each thread.
 //!
-//! Elimination with scaled partial pivoting runs down all lanes in lockstep, pivots chosen by selection; substitution runs
-//! up and forms the residuals. A system whose backward error is not good is solved again alone, by the sequential method.
+//! All lanes eliminate in lockstep, with scaled partial pivoting by selecting values instead of branching. The substitution also computes
+//! the residuals. A system whose backward error exceeds 8ε is solved again alone, by the sequential method.
 //!
-//! Per row: reads 4 words, writes 1; 1 reciprocal.
+//! Cost per row: 4 words read, 1 word written, 1 reciprocal.
 
 use crate::contract::determinant::Determinant;
 use crate::contract::inspect::{Inspect, Probe, solved_roughly};
@@ -34,7 +34,7 @@ use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A batch ready to be solved. Holds no factors: they are recomputed in cache.
+/// The factors of a batch. No factors are stored: each solve recomputes them in cache.
 #[derive(Debug)]
 #[must_use]
 pub struct BatchFactor<'m, T: Scalar> {
@@ -42,20 +42,20 @@ pub struct BatchFactor<'m, T: Scalar> {
     decision: Decision,
 }
 
-/// The real numbers of a type.
+/// A mutable slice of the real type of T.
 type Reals<'a, T> = &'a mut [<T as Scalar>::Real];
 
-/// Tile memory of one thread; room for the gaps of its systems, and for the sizes of large x.
+/// The memory of one thread: its tiles, and for each of its systems the measured backward error and the size of a large x.
 type Memory<'a, T> = (Reals<'a, T>, [Reals<'a, T>; 2]);
 
-/// What was found of some systems.
+/// The findings about some systems.
 #[derive(Default)]
 struct Findings {
-    /// Systems that were not solved well, or unverified those that may be singular.
+    /// Systems whose backward error exceeds 8ε. Without verification, systems that may be singular.
     bad: Vec<usize>,
-    /// The largest bound of the backward errors of the others.
+    /// The largest bound of the backward errors of all other systems.
     worst: f64,
-    /// The first of the others whose x is too large for an answer, and what is to be said of it.
+    /// The first of the other systems with an x so large that the matrix must be singular, and its warning.
     too_large: Option<(usize, Arc<str>)>,
 }
 
@@ -64,12 +64,13 @@ impl<T: Scalar> BatchFactor<'_, T> {
         T::lanes(self.decision.options.sweep_simd())
     }
 
-    /// Reals of tile memory for one thread.
+    /// Real numbers of tile memory per thread.
     fn memory(&self) -> usize {
         run::memory::<T>(self.decision.options.sweep_simd(), self.a.n(), 1, self.tiles())
     }
 
-    /// Tiles that are staged together: neighbours, where a row of one tile is far from the next.
+    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
+    /// tiles are adjacent.
     fn tiles(&self) -> usize {
         if self.a.layout() == Layout::Interleaved { tuning::TILES_TOGETHER } else { 1 }
     }
@@ -79,7 +80,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         tuning::tasks(self.decision.options.threads.min(tiles), self.a.count() * self.a.n())
     }
 
-    /// Entry of array k in row i of system s of op(A); ignored entries are zero.
+    /// The entry of array k (sub, diag, sup, rhs) in row i of system s of op(A). Ignored entries are zero.
     fn entry(&self, op: Op, rhs: &[T], k: usize, s: usize, i: usize) -> T {
         let (a, n) = (&self.a, self.a.n());
         let transposed = op != Op::Plain;
@@ -94,21 +95,21 @@ impl<T: Scalar> BatchFactor<'_, T> {
         }
     }
 
-    /// Solves the systems of `span`. `gaps` and `sizes`: one for every system of `span`.
+    /// Solve the systems of `span`. `etas` and `sizes` have one element per system.
     fn solve_span(
         &self,
         op: Op,
         rhs: &[T],
         span: Range<usize>,
-        (memory, [gaps, sizes]): Memory<T>,
+        (memory, [etas, sizes]): Memory<T>,
         out: &Out<'_, T>,
     ) -> Result<Findings> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
         let how = (SweepOptions { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
-        // Systems that fill tiles are taken as they lie, others copied.
+        // Systems that fill whole tiles are read in place. The others are copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
-        let (own, mut rest) = split([&mut *gaps, &mut *sizes], whole * lanes);
+        let (own, mut rest) = split([&mut *etas, &mut *sizes], whole * lanes);
         let mut findings = Findings::default();
         if whole > 0 {
             let (first, strides) = match a.layout() {
@@ -117,24 +118,24 @@ impl<T: Scalar> BatchFactor<'_, T> {
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
-            let [gaps, sizes] = own;
-            if work.solve_systems(&systems, how, ([&mut *gaps, &mut *sizes], options.verify), (out.x, first)) {
-                findings.too_large = self.first_too_large(op, rhs, span.start, [gaps, sizes], out);
+            let [etas, sizes] = own;
+            if work.solve_systems(&systems, how, ([&mut *etas, &mut *sizes], options.verify), (out.x, first)) {
+                findings.too_large = self.first_too_large(op, rhs, span.start, [etas, sizes], out);
             }
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
             let count = (span.end - first).min(lanes);
-            let ([gaps, sizes], others) = split(rest, count);
+            let ([etas, sizes], others) = split(rest, count);
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            let (found, put) = ([&mut *gaps, &mut *sizes], |s, i, x| out.put(first + s, i, x));
+            let (found, put) = ([&mut *etas, &mut *sizes], |s, i, x| out.put(first + s, i, x));
             let large = work.solve_few((n, count), at, how, (found, options.verify), put);
             if large && findings.too_large.is_none() {
-                findings.too_large = self.first_too_large(op, rhs, first, [gaps, sizes], out);
+                findings.too_large = self.first_too_large(op, rhs, first, [etas, sizes], out);
             }
         }
-        for (s, gap) in span.zip(&*gaps) {
-            let bound = run::bound::<T>(*gap);
+        for (s, eta) in span.zip(&*etas) {
+            let bound = run::bound::<T>(*eta);
             if bound <= good::<T>() {
                 findings.worst = findings.worst.max(bound);
             } else {
@@ -144,24 +145,24 @@ impl<T: Scalar> BatchFactor<'_, T> {
         Ok(findings)
     }
 
-    /// The first of the systems from `first` on that were solved well, and whose x is too large for an answer, and what is to be said of it.
+    /// The first of the well solved systems from `first` on with an x so large that the matrix must be singular, and its warning.
     fn first_too_large(
         &self,
         op: Op,
         rhs: &[T],
         first: usize,
-        [gaps, sizes]: [&[T::Real]; 2],
+        [etas, sizes]: [&[T::Real]; 2],
         out: &Out<'_, T>,
     ) -> Option<(usize, Arc<str>)> {
-        (first..).zip(gaps.iter().zip(sizes)).find_map(|(s, (gap, size))| {
-            let (bound, at_most) = (run::bound::<T>(*gap), size.to_f64() * COMPLEX_SLACK);
+        (first..).zip(etas.iter().zip(sizes)).find_map(|(s, (eta, size))| {
+            let (bound, at_most) = (run::bound::<T>(*eta), size.to_f64() * COMPLEX_SLACK);
             let looked_at = at_most > 0.0 && bound <= good::<T>();
             let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
             text.map(|text| (s, text))
         })
     }
 
-    /// What is to be said of x of system `s`, which is `at_most` so large, where it is too large for an answer ([`rcond_from_size`]).
+    /// A warning if x of system `s` is so large that the matrix must be singular ([`rcond_from_size`]). `at_most` is a bound of its size.
     fn attention(&self, op: Op, rhs: &[T], s: usize, (eta, at_most): (f64, f64), out: &Out<'_, T>) -> Option<Arc<str>> {
         let size = |v: T| Scalar::abs(v).to_f64();
         let entry = |k: usize, i: usize| self.entry(op, rhs, k, s, i);
@@ -174,7 +175,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
-    /// [`Factor::solve_into_with`], compiled in this crate alone.
+    /// [`Factor::solve_into_with`], compiled once in this crate for each number type.
     fn solve_all(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let _mode = Standard::enter();
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
@@ -186,21 +187,21 @@ impl<T: Scalar> BatchFactor<'_, T> {
             return Ok(outcome);
         }
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
-        let (gaps, stack) = stack.make_raw::<T::Real>(count);
+        let (etas, stack) = stack.make_raw::<T::Real>(count);
         let (sizes, _) = stack.make_raw::<T::Real>(count);
         let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
         let mut failure = None;
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
             let shared = Shared::new(x);
             let out = &Out { x: &shared, n, count, layout };
-            let each = gaps.chunks_mut(share).zip(sizes.chunks_mut(share)).zip((0..count).step_by(share));
-            let parts = memory.chunks_exact_mut(self.memory()).zip(each).map(|(memory, ((gaps, sizes), first))| {
-                (first..(first + share).min(count), (memory, [gaps, sizes]), Ok(Findings::default()))
+            let each = etas.chunks_mut(share).zip(sizes.chunks_mut(share)).zip((0..count).step_by(share));
+            let parts = memory.chunks_exact_mut(self.memory()).zip(each).map(|(memory, ((etas, sizes), first))| {
+                (first..(first + share).min(count), (memory, [etas, sizes]), Ok(Findings::default()))
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
-                for (span, (memory, [gaps, sizes]), found) in parts {
-                    *found = self.solve_span(op, rhs, span.clone(), (memory, [gaps, sizes]), out);
+                for (span, (memory, [etas, sizes]), found) in parts {
+                    *found = self.solve_span(op, rhs, span.clone(), (memory, [etas, sizes]), out);
                 }
             });
             let mut column = Report::new(&self.decision);
@@ -212,8 +213,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
         failure.map_or(Ok(outcome), Err)
     }
 
-    /// Solves systems alone that were not solved well; what was found of all systems goes to the report of a right-hand side. Of errors
-    /// the first is returned.
+    /// Solve bad systems again alone, and write the findings about all systems to the report of a right-hand side. Returns the first
+    /// error.
     fn settle_all(
         &self,
         op: Op,
@@ -245,7 +246,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         outcome
     }
 
-    /// Measures system `s` exactly and solves it alone if it is not good, which the report calls a fallback.
+    /// Measure system `s` exactly. If its backward error exceeds 8ε, solve it again alone, which the report calls a fallback.
     fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<Report> {
         let (a, n) = (&self.a, self.a.n());
         let system = a.try_system(s)?;
@@ -272,30 +273,32 @@ impl<T: Scalar> BatchFactor<'_, T> {
 }
 
 impl<T: Scalar> BatchFactor<'_, T> {
-    /// The factors of system `s` alone, by the sequential pivoted method.
+    /// Factor system `s` alone, by the sequential pivoted method.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     ///
     /// # Panics
-    /// If there is no system `s`.
+    /// If `s` is not less than the number of systems.
     pub fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
-        assert!(s < self.a.count());
+        assert!(s < self.a.count(), "the batch has {} systems, but system {s} was requested", self.a.count());
         let _mode = Standard::enter();
         let (a, wish) = (self.a.try_system(s)?, &self.decision.options);
         let plan = Plan::new(a.shape()).method(Method::Pivoted).pivoting(wish.pivoting).verify(wish.verify).threads(1);
         AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold).decision, a)
     }
 
-    /// What `ask` says of every system, in their order; on all threads, unless the plan is for one.
+    /// Call `ask` with the factors of each system and return the results in the order of the systems.
+    ///
+    /// The systems share all threads, unless the plan has one thread.
     ///
     /// # Cost
-    /// A sequential factorisation a system, and what is asked.
+    /// A sequential factorisation and a call of `ask` per system.
     ///
     /// # Errors
-    /// The first that a system meets; those of [`system`](Self::system).
+    /// The error of the first failed system, from `ask` or [`system`](Self::system).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::prelude::*;
     /// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
@@ -319,7 +322,7 @@ impl<T: Scalar> Inspect<T> for BatchFactor<'_, T> {
     }
 }
 
-/// The systems as one matrix, with them on its diagonal.
+/// The batch as one matrix with the systems on its diagonal.
 impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
         let (a, n) = (&self.a, self.a.n());
@@ -358,13 +361,13 @@ impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     }
 }
 
-/// The first `count` of both, and the rest.
+/// The first `count` elements of both slices, and the rest.
 fn split<R>(both: [&mut [R]; 2], count: usize) -> ([&mut [R]; 2], [&mut [R]; 2]) {
     let [(a, b), (c, d)] = both.map(|all| all.split_at_mut(count));
     ([a, c], [b, d])
 }
 
-/// x of all systems; every thread writes those of its own.
+/// x of all systems. Each thread writes its own systems only.
 struct Out<'a, T> {
     x: &'a Shared<'a, T>,
     n: usize,
@@ -389,7 +392,7 @@ impl<T: Scalar> Out<'_, T> {
     }
 }
 
-/// Solves with a batch: instances for every number type, compiled here and nowhere else.
+/// Instances of the solve for each number type, so that no other place compiles them.
 struct SolveSystems<'f, 'm>(PhantomData<&'f &'m ()>);
 
 macro_rules! solve_systems {
@@ -442,10 +445,10 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
 }
 
 impl<T: Scalar> TridiagonalBatch<'_, T> {
-    /// Solves all systems; the right-hand sides and x have the layout of the batch.
+    /// Solve all systems. The right-hand sides and x have the layout of the batch.
     ///
     /// # Errors
-    /// As every solve; see [`Factor`]. Rows are counted through the systems: row i of system s is s·n + i.
+    /// Those of [`Factor`]. In [`Error::Singular`], row i of system s is counted as s·n + i.
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::new(self.shape()).factor(self)?.solve(rhs)
     }

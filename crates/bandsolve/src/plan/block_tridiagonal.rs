@@ -1,4 +1,4 @@
-//! One block tridiagonal system: factored under a plan, solved at once.
+//! Factor and solve a block tridiagonal system.
 
 use crate::contract::Factor;
 use crate::contract::verify::Solution;
@@ -34,10 +34,10 @@ impl<'a, T: Scalar> Factorize for BlockTridiagonal<'a, T> {
 }
 
 impl<T: Scalar> BlockTridiagonal<'_, T> {
-    /// Solves A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
+    /// Solve A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
     ///
     /// # Errors
-    /// As every solve; see [`Factor`].
+    /// Those of [`Factor`].
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::once(self.shape()).factor(self)?.solve(rhs)
     }

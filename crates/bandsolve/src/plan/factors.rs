@@ -1,4 +1,4 @@
-//! From the table of methods to factors: the functions that it names, and their instances for every number type.
+//! The functions that factor a matrix, generated from the table of methods, and their instances for each number type.
 
 use crate::contract::factors::Factors;
 use crate::contract::inspect::Probe;
@@ -11,10 +11,10 @@ use bandsolve_kernel::{ByType, Complex32, Complex64, Scalar};
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-/// Factors by whichever method, or why there are none.
+/// Factors by any method, or an error.
 type Made<T, A> = Result<Factors<T, A>>;
 
-/// Returns what a function of the table makes of the arguments, if the entry is of one of the kinds, and of the method decided for.
+/// Calls a function of the table and returns its result, if the entry has the right kind and the method that was decided on.
 macro_rules! if_asked {
     (Tridiagonal, Tridiagonal $($rest:tt)*) => { $crate::plan::factors::if_asked!(@call $($rest)*) };
     (Band, Band $($rest:tt)*) => { $crate::plan::factors::if_asked!(@call $($rest)*) };
@@ -30,7 +30,7 @@ macro_rules! if_asked {
 }
 pub(super) use if_asked;
 
-/// The function that makes factors, from what the table says in brackets.
+/// The function that factors a matrix, from the brackets of the table.
 macro_rules! made_by {
     (own $($module:ident)::+) => { $($module)::+::factor };
     (scheme $method:ident) => { |d, a| partition::partitioned::factor(methods::$method::scheme(d), d, a) };
@@ -47,7 +47,7 @@ macro_rules! factor {
             a: Arc<Tridiagonal<'m, T>>,
         ) -> Made<T, Tridiagonal<'m, T>> {
             $($(if_asked!(Tridiagonal, $kind $variant decision (made_by!($($how)+)), a);)*)*
-            Err(decision.unsupported("tridiagonal systems"))
+            Err(decision.unsupported("tridiagonal systems: use `auto` or another method"))
         }
 
         fn banded<'m, T: Scalar>(
@@ -57,7 +57,10 @@ macro_rules! factor {
             if decision.method.solves(a.shape()) {
                 $($(if_asked!(Band, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
-            Err(decision.unsupported("banded systems"))
+            Err(decision.unsupported(match decision.method {
+                Method::Rpts => "bands with more than 8 diagonals on one side: use `auto` or another method",
+                _ => "banded systems: use `auto` or another method",
+            }))
         }
 
         fn block_tridiagonal<'m, T: Scalar>(
@@ -67,13 +70,16 @@ macro_rules! factor {
             if decision.method.solves(a.shape()) {
                 $($(if_asked!(Blocks, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
-            Err(decision.unsupported("block tridiagonal systems"))
+            Err(decision.unsupported(match decision.method {
+                Method::Rpts => "blocks of more than 8 rows: use `auto` or another method",
+                _ => "block tridiagonal systems: use `auto` or another method",
+            }))
         }
     };
 }
 crate::methods!(factor);
 
-/// Instances of the functions above for every number type, compiled here and nowhere else.
+/// Instances of the functions above for each number type, so that no other place compiles them.
 macro_rules! instances {
     ($($name:ident: $matrix:ident by $factor:ident;)*) => {$(
         #[doc = concat!("[`", stringify!($factor), "`]")]

@@ -1,4 +1,4 @@
-//! Shape and options → method, with the reason in words.
+//! The choice of a method from the shape and the options.
 
 pub(crate) mod any;
 mod banded;
@@ -19,12 +19,12 @@ use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::MemoryPool;
 use std::sync::Arc;
 
-/// A decision how to solve systems of one shape; reads no numbers.
+/// The method and the options with which systems of one shape are solved.
 ///
-/// A plan that is used again saves time: it keeps the memory of a banded LU that was dropped for the next one, until the plan
-/// and its clones are dropped themselves.
+/// A plan depends on the shape of the matrix, never on its entries. Use a plan again for matrices of the same shape. If the factors of a
+/// banded LU are dropped, the plan keeps their memory for the next matrix. Dropping the plan and its clones frees this memory.
 ///
-/// # Example
+/// # Examples
 /// ```
 /// use bandsolve::{Factor, Method, Pivoting, Plan, Tridiagonal};
 /// let (sub, diag, sup) = (vec![1.0; 1000], vec![4.0; 1000], vec![1.0; 1000]);
@@ -42,20 +42,20 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plan for one shape: method `Auto`, scaled partial pivoting, all threads, verified.
+    /// A plan with the defaults: method `Auto`, scaled partial pivoting, all threads, verification on.
     ///
-    /// No thread is started yet. A program that configures rayon's pool itself, with another number of threads than rayon would
-    /// take, says that number in [`threads`](Self::threads): before the first parallel solve nobody can ask rayon for it.
+    /// `new` starts no thread. If your program sets the size of rayon's pool itself, pass this size to [`threads`](Self::threads):
+    /// rayon does not tell the size before the first parallel solve.
     pub fn new(shape: Shape) -> Self {
         Self::with_defaults(shape, false)
     }
 
-    /// The same for matrices that are factored for one solve each, of one right-hand side or several.
+    /// A plan with the defaults for matrices that you factor for one solve each, with any number of right-hand sides.
     ///
-    /// For narrow bands and small blocks the plan chooses another method then: `rpts`, which keeps no factors and takes about as
-    /// long for every solve. It is never wrong to solve again, nor to solve once with the factors of [`new`](Self::new): only
-    /// slower.
+    /// For narrow bands and small blocks, this plan chooses `rpts`, which stores no factors and takes about the same time for each
+    /// solve. Both kinds of plan give factors that solve any number of times. The wrong kind only costs time.
     ///
+    /// # Examples
     /// ```
     /// # use bandsolve::{Method, Plan, Shape};
     /// let pentadiagonal = Shape::Banded { n: 100_000, lower: 2, upper: 2 };
@@ -70,81 +70,89 @@ impl Plan {
         Self { decision: Decision::new(shape, Method::Auto, Options::new(once)) }.decide()
     }
 
-    /// Asks for a method by name.
+    /// Set the method, which is otherwise chosen from the shape.
     pub fn method(mut self, method: Method) -> Self {
         self.decision.asked = method;
         self.decide()
     }
 
-    /// Chooses how pivots are selected.
+    /// Set the rule that selects pivot rows.
     pub fn pivoting(mut self, pivoting: Pivoting) -> Self {
         self.decision.options.pivoting = pivoting;
         self
     }
 
-    /// Number of threads, at least 1: with 1 no other is started, nor works. The result is the same, bit for bit, for any
-    /// number.
+    /// Set the number of threads, at least 1. With 1, the calling thread does all the work.
+    ///
+    /// The result is the same, bit for bit, for any number of threads.
     pub fn threads(mut self, threads: usize) -> Self {
         self.decision.options.threads = threads.max(1);
         self.decide()
     }
 
-    /// Turns verification (and with it refinement and the fallback) off or on.
+    /// Turn verification on or off. It is on by default.
+    ///
+    /// Without verification, the solver neither measures nor refines x. It falls back to the pivoted solver only if a pivot is zero.
     pub fn verify(mut self, verify: bool) -> Self {
         self.decision.options.verify = verify;
         self
     }
 
-    /// Pivot candidates of at most this modulus count as zero, for matrices whose small entries are noise. The rows are
-    /// scaled to a largest entry in \[2, 4) first if pivoting is scaled. 0 switches it off.
+    /// Set the modulus up to which a pivot candidate counts as zero, for matrices whose small entries are noise.
+    ///
+    /// The default 0 accepts every nonzero pivot. With scaled pivoting, each row is first scaled so that its largest entry is in \[2, 4).
     pub fn noise_threshold(mut self, threshold: f64) -> Self {
         self.decision.options.noise_threshold = threshold;
         self
     }
 
-    /// Rows of a partition (3 … 256) instead of the tuning table's choice.
+    /// Set the number of rows per partition, from 3 to 256, of methods that use SIMD lanes.
     pub fn partition_rows(mut self, rows: usize) -> Self {
         self.decision.options.partition_rows = Some(rows.clamp(3, 256));
         self.decide()
     }
 
-    /// Partitions of a banded system, two unless asked for more: as many threads work on them.
+    /// Set the number of partitions of a banded system, two by default. Each partition can use a thread.
     ///
-    /// Two cost no more work than one. Inner partitions cost about four times as much a row as the two at the ends (as
-    /// measured on this machine: [`Tuning`](crate::Tuning)), which are therefore larger, so that p partitions on p threads are
-    /// at best (p + 6)/4 times as fast as one: worth it from four threads on.
-    /// The number of partitions decides the result to the last bit and so is never taken from the number of threads.
+    /// Two partitions cost no more operations than one. An inner partition costs about four times as much per row as the two at the
+    /// ends, which are therefore larger. [`Tuning`](crate::Tuning) holds the ratio measured on your machine. With p threads, p partitions
+    /// are at most (p + 6)/4 times as fast as one. More than two pay off from four threads on.
+    ///
+    /// The number of partitions changes the rounding of x. It does not depend on the number of threads.
     pub fn partitions(mut self, partitions: usize) -> Self {
         self.decision.options.partitions = Some(partitions.max(1));
         self.decide()
     }
 
-    /// How many times as much a row of an inner partition of a banded system costs as one of the two at the ends, instead of
-    /// what [`Tuning::current`](crate::Tuning::current) says: for the same answers, bit for bit, on several machines.
+    /// Set the cost per row of an inner partition of a banded system, relative to the two partitions at the ends.
+    ///
+    /// The default is [`Tuning::current`](crate::Tuning::current), which differs between machines. Set the cost to get the same x, bit
+    /// for bit, on several machines with the same instruction set.
     pub fn inner_row_cost(mut self, cost: f64) -> Self {
-        // Not a number: 1.
+        // `else` includes NaN.
         self.decision.options.inner_row_cost = Some(if cost >= 1.0 { cost.min(100.0) } else { 1.0 });
         self
     }
 
-    /// Instruction set instead of the best one that the machine has. One the machine lacks is replaced by the best.
+    /// Set the instruction set. The default, also used if the machine lacks the requested one, is the best one of the machine.
     pub fn simd(mut self, simd: Simd) -> Self {
         self.decision.options.simd = simd.or_best();
         self
     }
 
-    /// What was chosen.
+    /// The options of this plan.
     pub fn options(&self) -> &Options {
         &self.decision.options
     }
 
-    /// The shape planned for.
+    /// The shape of the systems that this plan is for.
     pub fn shape(&self) -> Shape {
         self.decision.shape
     }
 
-    /// The same choices for systems of another shape.
+    /// A plan with the same options for systems of another shape.
     ///
+    /// # Examples
     /// ```
     /// # use bandsolve::{Method, Plan, Shape};
     /// let plan = Plan::new(Shape::Tridiagonal { n: 100, periodic: false }).method(Method::Rpts);
@@ -155,47 +163,50 @@ impl Plan {
         Self { decision: Decision { shape, pool: MemoryPool::default(), ..self.decision.clone() } }.decide()
     }
 
-    /// The method that was asked for.
+    /// The requested method, `Auto` by default.
     pub fn asked_method(&self) -> Method {
         self.decision.asked
     }
 
-    /// The method that will be used; never `Auto`.
+    /// The method that the plan uses, never `Auto`.
     pub fn chosen_method(&self) -> Method {
         self.decision.method
     }
 
-    /// Why, in words.
+    /// The reason for the method, in words.
     pub fn reason(&self) -> &str {
         &self.decision.reason
     }
 
-    /// Whether what is planned for is solved as a tridiagonal matrix.
+    /// Whether the method solves the planned shape as a tridiagonal system.
     pub(crate) fn is_tridiagonal(&self) -> bool {
         matches!(self.decision.method.takes_for(self.decision.shape), Shape::Tridiagonal { .. })
     }
 
-    /// Factors a matrix of the planned shape; the factors borrow it.
+    /// Factor a matrix of the planned shape. The factors borrow the matrix.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if `a` has not the planned shape,
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the method cannot solve it.
+    /// - [`Error::Shape`](crate::Error::Shape) if the shape of `a` differs from the planned one.
+    /// - [`Error::Unsupported`](crate::Error::Unsupported) if the method does not solve systems of this shape.
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory) if there is no memory for the factors.
+    /// - [`Error::NotDefinite`](crate::Error::NotDefinite) or [`Error::NotFinite`](crate::Error::NotFinite) from method `cholesky`. With all
+    ///   other methods, each solve reports a singular matrix, a NaN or an infinity.
     pub fn factor<'m, M: Factorize>(&self, a: &'m M) -> Result<M::Factor<'m>> {
         let _mode = Standard::enter();
         a.factor_with(self)
     }
 
-    /// Factors a matrix of the planned shape; the factors own it, so that both can be kept in one place.
+    /// Factor a matrix of the planned shape. The factors own the matrix, so that a struct can hold them.
     ///
-    /// A matrix that borrows its arrays is borrowed by the factors as [`factor`](Self::factor) would.
+    /// If the matrix borrows its arrays, the factors borrow these arrays, too.
     ///
     /// # Errors
     /// Those of [`factor`](Self::factor).
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::prelude::*;
-    /// /// u ← (1 − τ ∂²)⁻¹ u, step by step.
+    /// /// Each step computes u ← (1 − τ ∂²)⁻¹ u.
     /// struct Diffusion {
     ///     step: AnyFactor<'static, f64>,
     /// }
@@ -204,14 +215,14 @@ impl Plan {
     /// let diffusion = Diffusion { step: Plan::new(a.shape()).factor_owned(a)? };
     /// let mut u = vec![3.0; 50];
     /// diffusion.step.solve_in_place(&mut u)?;
-    /// assert!(u.iter().all(|u| (u - 3.0).abs() < 1e-14)); // what is constant stays so
+    /// assert!(u.iter().all(|u| (u - 3.0).abs() < 1e-14)); // a constant u does not change
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn factor_owned<M: Factorize>(&self, a: M) -> Result<M::OwningFactor> {
         self.factor_shared(Arc::new(a))
     }
 
-    /// Factors a matrix of the planned shape that others use, too.
+    /// Factor a matrix of the planned shape that the caller shares.
     ///
     /// # Errors
     /// Those of [`factor`](Self::factor).
@@ -220,16 +231,18 @@ impl Plan {
         M::factor_shared_with(a, self)
     }
 
-    /// `Err(Shape)` unless `got` is the shape planned for.
+    /// `Err(Shape)` unless `got` is the planned shape.
     pub(crate) fn check_shape(&self, got: Shape) -> Result<()> {
-        if got == self.decision.shape {
+        let planned = self.decision.shape;
+        if got == planned {
             return Ok(());
         }
-        Err(Error::Shape {
-            what: "the matrix, which is not of the planned shape,",
-            expected: self.decision.shape.n(),
-            got: got.n(),
-        })
+        let what = if got.n() == planned.n() {
+            "the matrix, whose shape differs from the plan except for the number of unknowns,"
+        } else {
+            "the diagonal of the matrix"
+        };
+        Err(Error::Shape { what, expected: planned.n(), got: got.n() })
     }
 
     fn decide(mut self) -> Self {
@@ -255,53 +268,54 @@ impl Plan {
 pub trait Factorize: Sized {
     /// The number type.
     type Scalar: bandsolve_kernel::Scalar;
-    /// Its factors; they borrow the matrix.
+    /// The factors that borrow the matrix.
     type Factor<'m>: Inspect<Self::Scalar>
     where
         Self: 'm;
-    /// Its factors; they own the matrix.
+    /// The factors that own the matrix.
     type OwningFactor: Inspect<Self::Scalar>;
-    /// Factors under a plan; called by [`Plan::factor`].
+    /// Factor the matrix. [`Plan::factor`] calls this function.
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>>;
-    /// Factors under a plan; called by [`Plan::factor_owned`] and [`Plan::factor_shared`].
+    /// Factor a shared matrix. [`Plan::factor_owned`] and [`Plan::factor_shared`] call this function.
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<Self::OwningFactor>;
 }
 
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
     let crossover = crate::tuning::RPTS_MIN_N;
     let (once, shape) = (options.once, wish.takes_for(shape));
+    let lanes = "one partition per SIMD lane, pivoting without branches";
+    let threads = match options.threads {
+        1 => "1 thread".to_string(),
+        threads => format!("{threads} threads"),
+    };
     let (method, why) = match (shape, wish) {
-        (Shape::Tridiagonal { n, .. }, Method::Auto) if n < crossover => {
-            (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
-        }
+        (Shape::Tridiagonal { n, .. }, Method::Auto) if n < crossover => (
+            Method::Pivoted,
+            format!("one tridiagonal system of {n} unknowns: below {crossover}, elimination row by row is fastest"),
+        ),
         (Shape::Tridiagonal { n, .. }, Method::Auto) => {
-            let lanes = "partitions on SIMD lanes, pivoted by selection";
-            (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
+            (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {threads}"))
         }
         (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::narrow_pays(n, lower, upper, once) => {
-            let lanes = "partitions on SIMD lanes, pivoted by selection";
-            (Method::Rpts, format!("{lower} lower and {upper} upper diagonals: {lanes}, {} threads", options.threads))
+            (Method::Rpts, format!("{lower} lower and {upper} upper diagonals: {lanes}, {threads}"))
         }
         (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::spike_pays(n, lower, upper) => {
-            let work = "the two halves at a time, rows exchanged in both as in one elimination";
+            let work = "elimination in two halves, with partial pivoting";
             (Method::Spike, format!("{n} unknowns, {lower} lower and {upper} upper diagonals: {work}"))
         }
         (Shape::Banded { lower, upper, .. }, Method::Auto) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
         }
         (Shape::BlockTridiagonal { block, periodic, .. }, Method::Auto) if block > crate::tuning::SMALL_BLOCK_MAX => {
-            let how = if periodic { "block LU along two arcs of the ring" } else { "block LU from both ends" };
-            let why = "fewer flops than banded LU and block cyclic reduction";
-            (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {} threads", options.threads))
+            let how = if periodic { "block LU of two partitions" } else { "block LU from both ends" };
+            let why = "fewer operations than banded LU or block cyclic reduction";
+            (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {threads}"))
         }
         (Shape::BlockTridiagonal { block, block_rows, periodic: false }, Method::Auto)
             if crate::tuning::blocks_pay_as_band(block, block_rows, once) =>
         {
-            let work = "the two halves of their band at a time";
-            (
-                Method::Spike,
-                format!("blocks of {block} rows, of which partitions on lanes need more operations: {work}"),
-            )
+            let work = "a band, eliminated in two halves, is faster than partitions on SIMD lanes";
+            (Method::Spike, format!("blocks of {block} rows: {work}"))
         }
         (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto)
             if block_rows < crate::tuning::block_rpts_min_rows(block, once) =>
@@ -309,11 +323,13 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             (Method::Pivoted, format!("{block_rows} blocks of {block} rows: blocked banded LU"))
         }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
-            let lanes = "partitions on SIMD lanes, pivoted by selection";
-            (Method::Rpts, format!("blocks of {block} rows: {lanes}, {} threads", options.threads))
+            (Method::Rpts, format!("blocks of {block} rows: {lanes}, {threads}"))
         }
-        (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
-        _ => (wish, "asked for by name".into()),
+        // Without the number of systems: callers may solve a batch in parts.
+        (Shape::Batch { n, .. }, _) => {
+            (Method::Pivoted, format!("a batch of tridiagonal systems of {n} unknowns each: one system per SIMD lane"))
+        }
+        _ => (wish, "requested by name".into()),
     };
     (method, format!("{why} ({})", method.page_for(shape)))
 }

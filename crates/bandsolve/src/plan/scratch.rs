@@ -1,4 +1,4 @@
-//! How much scratch solves will take, known from the plan alone.
+//! The scratch size of solves, from the plan alone.
 
 use crate::decision::Decision;
 use crate::matrix::{BandSize, BlockSize, Shape};
@@ -10,19 +10,21 @@ use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
 
 impl Plan {
-    /// Scratch that is enough for [`Factor::solve_in_place_with`](crate::Factor::solve_in_place_with), and so for
-    /// [`Factor::solve_into_with`](crate::Factor::solve_into_with), with any factors made under this plan: for those who want
-    /// the memory before they have the numbers. At least what the factors themselves ask for.
+    /// Scratch for solves with any factors of this plan, known before the matrix is.
     ///
-    /// `None` where only the factors can tell: methods `cr`, `tricr`, `pcr`, `adaptive-cr`, `spike-cr`, batches, a number of
-    /// [`partitions`](Self::partitions) that was asked for; and where the method does not solve the shape. Bands are taken
-    /// to have leading dimension `lower + upper + 1`.
+    /// The scratch suffices for [`Factor::solve_in_place_with`](crate::Factor::solve_in_place_with) and
+    /// [`Factor::solve_into_with`](crate::Factor::solve_into_with). It can be larger than the scratch that the factors themselves need.
+    /// For bands, the leading dimension is assumed to be `lower + upper + 1`.
     ///
-    /// # Example
+    /// Returns `None` if the size depends on the factors, or the method does not solve the shape. The size depends on the factors for
+    /// methods `cr`, `tricr`, `pcr`, `adaptive-cr` and `spike-cr`, for batches, and for plans with a number of
+    /// [`partitions`](Self::partitions).
+    ///
+    /// # Examples
     /// ```
     /// use bandsolve::{Factor, Plan, Shape, Tridiagonal};
     /// let plan = Plan::new(Shape::Tridiagonal { n: 1000, periodic: false });
-    /// let scratch = plan.solve_in_place_scratch::<f64>(1).expect("rpts says it beforehand");
+    /// let scratch = plan.solve_in_place_scratch::<f64>(1).expect("rpts knows its scratch size");
     /// let a = Tridiagonal::from_vecs(vec![1.0; 1000], vec![4.0; 1000], vec![1.0; 1000], false)?;
     /// assert!(scratch.size_bytes() >= plan.factor(&a)?.solve_in_place_scratch(1).size_bytes());
     /// # Ok::<(), bandsolve::Error>(())
@@ -44,7 +46,7 @@ impl Plan {
     }
 }
 
-/// The function that says how much scratch solves take, from what the table says in brackets.
+/// The function that returns the scratch size, from the brackets of the table.
 macro_rules! needed_by {
     (own $($module:ident)::+) => { $($module)::+::scratch::<T> };
     (scheme $method:ident) => {

@@ -1,10 +1,9 @@
-//! Right-hand sides by sparse columns: solutions in full (`csc2dense`), or the largest entries of each (`csc2csc`).
+//! Sparse right-hand sides: dense solutions (`csc2dense`), or the largest entries of each solution (`csc2csc`).
 //!
-//! Columns are taken in groups of a few, which threads fetch one after the other; a group is solved alike whichever thread
-//! takes it. Methods that know how to skip zeros bring a [`SparseSolver`] of their own; for all others the columns are
-//! written out.
+//! Threads take groups of columns one after the other. The result for a group does not depend on the thread. Methods that skip zeros
+//! have a [`SparseSolver`]. For all other methods, the columns are expanded to dense ones.
 //!
-//! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`; there the largest entries are found by histograms.
+//! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`. Klein finds the largest entries by histograms.
 
 use crate::contract::inspect::{Inspect, Probe};
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
@@ -23,10 +22,10 @@ use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
-/// Columns that are written out together.
+/// Number of columns that are expanded together.
 const DENSE_TOGETHER: usize = 16;
 
-/// Writes the columns out.
+/// A sparse solver for any method, which expands the columns to dense ones.
 struct Dense<'a, T: Scalar> {
     factor: &'a dyn Probe<T>,
     op: Op,
@@ -60,7 +59,7 @@ impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
             entries.iter().for_each(|(i, value)| rhs[*i] += *value);
         }
         let Dense { factor, op } = self.solver;
-        // What is needed for fewer columns may be more than for all.
+        // A smaller number of columns may need more scratch.
         let needed = factor.solve_scratch(group.len());
         if !PodStack::new(&mut self.scratch).can_hold(needed) {
             self.scratch = verify::buffer(needed)?;
@@ -77,13 +76,13 @@ impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
 
 /// The largest entries of a column.
 struct LargestEntries {
-    /// Modulus and row.
+    /// Modulus and row of each candidate.
     candidates: Vec<(f64, usize)>,
 }
 
 impl LargestEntries {
-    /// Keeps the `count` largest entries of `x`, of which all but `touched` are zero, by rows; of equal ones those of smaller
-    /// rows.
+    /// Select the `count` largest entries of `x`, in ascending rows. Among equal ones, smaller rows come first. `x` is zero outside of
+    /// `touched`.
     fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> Result<&[(f64, usize)]> {
         let all = &mut self.candidates;
         all.clear();
@@ -96,7 +95,7 @@ impl LargestEntries {
         }
         all.truncate(count);
         all.sort_unstable_by_key(|(_, i)| *i);
-        // Too few: the first zeros.
+        // If there are too few nonzeros, zeros of the first rows fill up.
         let (known, mut next) = (all.len(), 0);
         for i in 0.. {
             if all.len() == count {
@@ -116,20 +115,21 @@ impl LargestEntries {
 }
 
 impl<T: Scalar> AnyFactor<'_, T> {
-    /// Solves op(A)·X = D for the columns of a sparse D.
+    /// Solve op(A)·X = D for a sparse D with a dense X.
     ///
-    /// Tridiagonal systems (`rpts`, `spike-…`): parts of the system where D is zero and where x has decayed to zero cost
-    /// nothing but the zeros that are written. By other methods the columns are written out.
+    /// For tridiagonal systems, the methods `rpts` and `spike-…` skip the rows where D is zero and x has decayed to zero; they only write
+    /// zeros there. Other methods expand the columns to dense ones.
     ///
     /// # Shapes
     /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major.
     ///
     /// # Cost
-    /// Memory for four right-hand sides a thread (16 where they are written out), and for the coarse matrices: 6/m words a row.
+    /// Memory for four right-hand sides per thread (16 if columns are expanded). The coarse matrices need 6/m words per row, where m is the
+    /// number of rows per partition.
     ///
     /// # Errors
-    /// Those of every solve; `NotFinite { array: "values", .. }`. A part of the matrix that no right-hand side reaches is not
-    /// looked at: if it is singular by itself, zero is the right answer there.
+    /// Those of [`Factor`], and `NotFinite { array: "values", .. }`. Parts of the matrix that no right-hand side reaches are not checked:
+    /// x is zero there, even if such a part is singular.
     ///
     /// # Source
     /// Klein, Problem Class ScalarCSC2Dense.
@@ -147,25 +147,25 @@ impl<T: Scalar> AnyFactor<'_, T> {
         )
     }
 
-    /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus.
+    /// Solve op(A)·X = D for a sparse D and return the entries of largest modulus in each column of X.
     ///
-    /// How many, the column pointers of `x` say: column j gets `column_pointers[j + 1] − column_pointers[j]`, in ascending
-    /// rows; of equal ones those of smaller rows. X is never stored as a whole.
+    /// The column pointers of `x` set the number of entries: column j gets `column_pointers[j + 1] − column_pointers[j]` entries, in
+    /// ascending rows. Among equal entries, those in smaller rows are selected. X is never stored as a whole.
     ///
     /// # Shapes
     /// `rhs`, `x`: n × n_rhs.
     ///
     /// # Cost
-    /// As [`solve_sparse_into`](Self::solve_sparse_into), without writing the zeros; selection takes a time proportional to the
-    /// entries that are not zero.
+    /// That of [`solve_sparse_into`](Self::solve_sparse_into) without writing zeros, and a time proportional to the number of nonzeros
+    /// for the selection.
     ///
     /// # Errors
-    /// As [`solve_sparse_into`](Self::solve_sparse_into).
+    /// Those of [`solve_sparse_into`](Self::solve_sparse_into).
     ///
     /// # Source
     /// Klein, Problem Class ScalarCSC2CSC.
     ///
-    /// # Example
+    /// # Examples
     /// ```
     /// use bandsolve::prelude::*;
     /// // The three largest entries of two columns of the inverse.
@@ -182,7 +182,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
     pub fn solve_pruned_into<I: Index>(&self, op: Op, rhs: &Csc<'_, T, I>, x: CscMut<'_, T, I>) -> Result<Report> {
         check_len("column_pointers", rhs.columns() + 1, x.columns() + 1)?;
         let n = self.shape().rows();
-        // A buffer for every thread that is at work.
+        // One buffer per working thread.
         let spare = Mutex::new(Vec::new());
         let groups = |together| Ok(x.into_groups(together)?.into_iter());
         self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
@@ -207,7 +207,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         })
     }
 
-    /// Calls `solve` for every group of columns with what `groups` has for it, on as many threads as the plan allows.
+    /// Call `solve` for each group of columns with its item of `groups`, on as many threads as the plan allows.
     fn for_sparse<'o, I: Index, G: Send, O: Iterator<Item = G> + Send + 'o>(
         &self,
         op: Op,
@@ -229,7 +229,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         let count = rhs.columns().div_ceil(together);
         let tasks = self.decision().options.threads.min(count).max(1);
         let groups = Mutex::new(groups(together)?.enumerate());
-        // A place for every group, and for what keeps a thread from working at all.
+        // Room for the result of each group, and for an error of each thread.
         let done = Mutex::new(reserved(count.saturating_add(tasks))?);
         let work = SharedSolve { solver, rhs, together, decision: self.decision(), groups, done, solve };
         workers(tasks, &|| work.run());
@@ -242,14 +242,14 @@ impl<T: Scalar> AnyFactor<'_, T> {
     }
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct SharedSolve<'a, T: Scalar, I, O, S> {
     solver: &'a dyn SparseSolver<T>,
     rhs: &'a Csc<'a, T, I>,
     together: usize,
     decision: &'a Decision,
     groups: Mutex<O>,
-    /// Groups and what was found of them.
+    /// Finished groups and their results.
     done: Mutex<Vec<(usize, Result<Report>)>>,
     solve: S,
 }
@@ -261,7 +261,7 @@ where
     O: Iterator<Item = (usize, G)>,
     S: Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()>,
 {
-    /// Solves for groups while there are any.
+    /// Take and solve groups until there are none left.
     fn run(&self) {
         let mut worker = match self.solver.worker() {
             Ok(worker) => worker,
@@ -271,7 +271,7 @@ where
             let next = self.groups.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((g, group)) = next else { return };
             let found = self.solve_group(&mut *worker, g, group);
-            // Without memory a worker is left as it was in the middle of a solve.
+            // After a failed allocation, the worker is in the middle of a solve and must not be used again.
             let ends = matches!(found, Err(Error::OutOfMemory { .. }));
             self.settle(g, found);
             if ends {
@@ -280,7 +280,7 @@ where
         }
     }
 
-    /// Solves for group `g`, whose results go to `group`.
+    /// Solve for group `g` and write the results to `group`.
     fn solve_group(&self, worker: &mut dyn Worker<T>, g: usize, group: G) -> Result<Report> {
         let first = g * self.together;
         let mut columns: SmallVec<[Entries<T>; DENSE_TOGETHER]> = SmallVec::new();
@@ -292,7 +292,7 @@ where
         Ok(report)
     }
 
-    /// Keeps what was found of group `g`, in memory that is there already.
+    /// Record the result of group `g`, without allocating.
     fn settle(&self, g: usize, found: Result<Report>) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push((g, found));
     }

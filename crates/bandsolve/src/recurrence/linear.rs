@@ -1,19 +1,21 @@
-//! Recurrences of order K as scans: rows, transfers, and what is done where a transfer overflows.
+//! Linear recurrences of order K as scans.
 
 use super::scan::{Carry, Scan, ScanTile, run};
 use bandsolve_kernel::Scalar;
 use core::array::from_fn;
 
-/// A recurrence of order K over an array: y = Σ by[k]·y₋₁₋ₖ + plus, row by row.
+/// A recurrence of order K over an array: `y = Σ by[k]·y₋₁₋ₖ + plus`, row by row.
 pub(crate) trait Affine<T: Scalar, const K: usize>: Sync {
-    /// Whether rows are taken from the last to the first.
+    /// Whether the recurrence runs from the last row to the first.
     const REVERSED: bool;
 
-    /// (by, plus) of row `i`, where `value` stands in the array.
+    /// Return (by, plus) of row `i`, in which the array has the value `value`.
     fn row(&self, i: usize, value: T) -> ([T; K], T);
 
-    /// What is written in row `i`: y itself, unless said otherwise. `values` are those of the row and, unless reversed, of the
-    /// row after it, before anything was written; `before` is the newest y before this one.
+    /// Return the value to write in row `i`, by default y.
+    ///
+    /// `values` are the values of the array in this row and, unless reversed, in the next row, before any row is written. `before` is the
+    /// previous y.
     #[inline(always)]
     fn output(&self, i: usize, values: [T; 2], before: T, y: T) -> T {
         _ = (i, values, before);
@@ -21,7 +23,7 @@ pub(crate) trait Affine<T: Scalar, const K: usize>: Sync {
     }
 }
 
-/// Coefficients as arrays.
+/// A recurrence whose coefficients are arrays.
 pub(super) struct Plain<'a, T, const K: usize, const REVERSED: bool> {
     pub by: [&'a [T]; K],
     pub plus: &'a [T],
@@ -36,7 +38,7 @@ impl<T: Scalar, const K: usize, const REVERSED: bool> Affine<T, K> for Plain<'_,
     }
 }
 
-/// Solves the recurrence from `start`, the newest value first.
+/// Solve the recurrence from the state `start`, whose newest value comes first.
 pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     recurrence: &A,
     start: [T; K],
@@ -46,7 +48,7 @@ pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     run(&Linear { recurrence, borders: Carry::new(start) }, x, start, threads);
 }
 
-/// The same row after row, on the caller's thread.
+/// Solve the recurrence row by row on the calling thread.
 pub(crate) fn solve_sequentially<T: Scalar, const K: usize, A: Affine<T, K>>(
     recurrence: &A,
     start: [T; K],
@@ -60,7 +62,7 @@ pub(crate) fn solve_sequentially<T: Scalar, const K: usize, A: Affine<T, K>>(
     }
 }
 
-/// One row: the state goes on; returns what is written.
+/// Advance the state by one row and return the value to write.
 #[inline(always)]
 fn advance<T: Scalar, const K: usize>(
     recurrence: &impl Affine<T, K>,
@@ -75,7 +77,7 @@ fn advance<T: Scalar, const K: usize>(
     recurrence.output(i, values, before, y)
 }
 
-/// Σ by[k]·state[k]
+/// The sum `Σ by[k]·state[k]`.
 #[inline(always)]
 fn dot<T: Scalar, const K: usize>(by: [T; K], state: [T; K]) -> T {
     let mut sum = by[0] * state[0];
@@ -95,7 +97,7 @@ fn pushed<T: Scalar, const K: usize>(mut state: [T; K], y: T) -> [T; K] {
     state
 }
 
-/// s′ = constant + Σ s[h]·columns[h]
+/// The affine map `s′ = constant + Σ s[h]·columns[h]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer<T, const K: usize> {
     columns: [[T; K]; K],
@@ -103,7 +105,7 @@ pub(super) struct Transfer<T, const K: usize> {
 }
 
 impl<T: Scalar, const K: usize> Transfer<T, K> {
-    /// Of no rows.
+    /// The transfer of no rows.
     fn identity() -> Self {
         let columns = from_fn(|h| from_fn(|k| if h == k { T::ONE } else { T::ZERO }));
         Self { columns, constant: [T::ZERO; K] }
@@ -123,7 +125,7 @@ impl<T: Scalar, const K: usize> Transfer<T, K> {
 /// A recurrence as a scan.
 struct Linear<'r, T, A, const K: usize> {
     recurrence: &'r A,
-    /// States as rows, not transfers, give them.
+    /// The states at the borders of groups, as the recurrence gives them row by row.
     borders: Carry<[T; K]>,
 }
 
@@ -167,7 +169,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         if finite(&result) || !finite(&state) {
             return result;
         }
-        // Products of coefficients have overflowed; the recurrence itself may not.
+        // Products of coefficients overflow, but the recurrence itself may stay finite.
         for step in 0..tile.group_rows::<G>() {
             let (by, plus) = self.row::<G>(tile, g, step);
             state = pushed(state, dot(by, state) + plus);
@@ -185,7 +187,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
             }
         }
         let Some(mut states) = self.borders.pass::<G>(tile.index, |g, _| leaving[g]) else { return false };
-        // The first row of the next group, before it is written.
+        // Read the first row of each next group before it is overwritten.
         let after: [T; G] = from_fn(|g| {
             let own = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
             own.unwrap_or(T::ZERO)

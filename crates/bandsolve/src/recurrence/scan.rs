@@ -1,4 +1,4 @@
-//! The scan under every recurrence: tiles in order, states handed from tile to tile.
+//! The scan of all recurrences: tiles in a fixed order, with a state that passes from tile to tile.
 
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use bandsolve_kernel::spread::Split;
@@ -6,23 +6,22 @@ use bandsolve_kernel::threads::workers;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Groups of rows in a tile that are swept together.
+/// Number of groups of rows per tile that are swept together.
 pub(crate) const GROUPS: usize = 8;
 
-/// What is scanned: how groups of rows act on a state.
-/// `O` are the arrays that are written.
+/// The map of a group of rows on a state. `O` is the type of the arrays to write.
 pub(crate) trait Scan<O: Output>: Sync {
-    /// What goes from row to row.
+    /// The state between rows.
     type State: Copy + Send;
-    /// What a group does to a state.
+    /// The map of a group from the state before it to the state after it.
     type Transfer: Copy;
-    /// Whether rows are taken from the last to the first.
+    /// Whether the scan runs from the last row to the first.
     const REVERSED: bool;
 
-    /// The transfers of the groups of a tile.
+    /// Compute the transfers of the groups of a tile.
     fn transfers<const G: usize>(&self, tile: &ScanTile<O>) -> [Self::Transfer; G];
 
-    /// The state that leaves group `g`, when `state` enters it.
+    /// Compute the state after group `g` from the state before it.
     fn apply<const G: usize>(
         &self,
         tile: &ScanTile<O>,
@@ -31,21 +30,21 @@ pub(crate) trait Scan<O: Output>: Sync {
         state: Self::State,
     ) -> Self::State;
 
-    /// Writes the tile, given the state that enters each group; returns whether all tiles before it were done.
+    /// Write the tile from the state before each group. Returns whether all earlier tiles were finished.
     fn finish<const G: usize>(&self, tile: &mut ScanTile<O>, entering: [Self::State; G]) -> bool;
 
-    /// Lets tiles that wait for a state of the scan's own know that a tile before them will not be done.
+    /// Tell tiles that wait for a state of this scan that an earlier tile has failed.
     fn give_up(&self);
 }
 
-/// Arrays that tiles are cut from.
+/// Arrays that are divided into tiles.
 pub(crate) trait Output: Split {
-    /// What a neighbouring tile may know of the first row.
+    /// A copy of the first row, for the previous tile.
     type Head: Copy + Send;
 
-    /// Rows.
+    /// Number of rows.
     fn rows(&self) -> usize;
-    /// The first row as it stands, if there is one.
+    /// A copy of the first row, if there is one.
     fn head(&self) -> Option<Self::Head>;
 }
 
@@ -75,23 +74,23 @@ impl<A: Copy + Send, B: Copy + Send> Output for (&mut [A], &mut [B]) {
 
 /// Consecutive rows, in groups of equal length.
 pub(crate) struct ScanTile<O: Output> {
-    /// Number of the tile, in the order in which they are taken.
+    /// The number of the tile in the order of the scan.
     pub index: usize,
-    /// Index of its first row in the whole.
+    /// The index of its first row.
     pub offset: usize,
-    /// Its part of the output.
+    /// The rows of the tile in the output.
     pub output: O,
-    /// The row after the tile as it was before any was written, unless rows are taken from the last to the first.
+    /// The row after the tile before it is overwritten; `None` in a reversed scan.
     pub after: Option<O::Head>,
 }
 
 impl<O: Output> ScanTile<O> {
-    /// Rows of each of G groups.
+    /// Number of rows per group, for G groups.
     pub fn group_rows<const G: usize>(&self) -> usize {
         self.output.rows() / G
     }
 
-    /// Where in the tile the `step`-th row of group `g` stands.
+    /// The index in the tile of row `step` of group `g`.
     #[inline(always)]
     pub fn at<const G: usize>(&self, reversed: bool, g: usize, step: usize) -> usize {
         let forward = g * self.group_rows::<G>() + step;
@@ -99,7 +98,8 @@ impl<O: Output> ScanTile<O> {
     }
 }
 
-/// Rows of the next tile when `left` are left: full tiles, then one of equal groups, then fewer rows than groups.
+/// Number of rows of the next tile if `left` rows remain. Full tiles come first, then one of equal groups, then one of fewer rows than
+/// groups.
 fn tile_rows(left: usize) -> usize {
     match left {
         SCAN_TILE_ROWS.. => SCAN_TILE_ROWS,
@@ -112,7 +112,7 @@ fn tile_rows(left: usize) -> usize {
 struct Queue<O> {
     rest: Option<O>,
     index: usize,
-    /// Row at which the rest begins.
+    /// The first remaining row.
     offset: usize,
 }
 
@@ -138,20 +138,20 @@ impl<O: Output> Queue<O> {
     }
 }
 
-/// A state on its way from tile to tile.
+/// The state that passes from tile to tile.
 ///
-/// Tiles wait for their turn. No wait is for ever: a tile waits only for tiles that were taken before it, each by a thread that
-/// is at work on it and takes no other before it is done; the earliest of them waits for none. A thread that panics gives up.
+/// Each tile waits for its turn. No tile waits forever: it waits only for tiles that other threads have already taken, and a thread
+/// finishes its tile before it takes another one. The first of these tiles waits for none. A thread that panics calls `give_up`.
 pub(crate) struct Carry<S> {
     /// The tile whose turn it is.
     turn: AtomicUsize,
-    /// The state that enters it. The lock is always free: only that tile looks here.
+    /// The state before this tile. The lock is always free, because only this tile uses it.
     state: Mutex<S>,
-    /// A tile will not be done, nor those after it.
+    /// Whether a tile has failed, so that no later tile can finish.
     given_up: AtomicBool,
 }
 
-/// Looks at a flag before the thread lets others run.
+/// Number of times that a thread reads a flag before it yields.
 const PATIENCE: usize = 200;
 
 impl<S: Copy> Carry<S> {
@@ -159,16 +159,16 @@ impl<S: Copy> Carry<S> {
         Self { turn: AtomicUsize::new(0), state: Mutex::new(start), given_up: AtomicBool::new(false) }
     }
 
-    /// Tells all who wait that they wait in vain.
+    /// Tell all waiting tiles that an earlier tile has failed.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the state that enters tile `index`, takes it through its G groups and hands it on; returns what enters each.
-    /// `None` if a tile before it was given up.
+    /// Wait for the state before tile `index`, apply `through` for its G groups and pass the state on. Returns the state before each
+    /// group, or `None` if an earlier tile has failed.
     pub fn pass<const G: usize>(&self, index: usize, mut through: impl FnMut(usize, S) -> S) -> Option<[S; G]> {
         let mut looks = 0;
-        // Acquire: what the tile before wrote is seen.
+        // Acquire makes the writes of the previous tile visible.
         while self.turn.load(Ordering::Acquire) != index {
             if self.given_up.load(Ordering::Relaxed) {
                 return None;
@@ -189,7 +189,7 @@ impl<S: Copy> Carry<S> {
     }
 }
 
-/// What a thread does on its way out by a panic.
+/// Calls a function if the thread panics.
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -198,7 +198,7 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-/// Scans all rows of `output`, from `start`.
+/// Scan all rows of `output` from the state `start`.
 pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, threads: usize) {
     let threads = tasks(threads, output.rows());
     let carry = Carry::new(start);
@@ -218,7 +218,7 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
     });
 }
 
-/// One tile: transfers, the state through them, and the rest. Returns whether all tiles before it were done.
+/// Process one tile. Returns whether all earlier tiles were finished.
 fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut ScanTile<O>) -> bool {
     let transfers = scan.transfers::<G>(tile);
     let entering = carry.pass::<G>(tile.index, |g, state| scan.apply::<G>(tile, g, &transfers[g], state));
@@ -235,7 +235,7 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    /// y = y₋₁/2 + 1, but the `deadly`-th look at row `bad` panics.
+    /// The recurrence y = y₋₁/2 + 1, which panics when row `bad` is read for the `deadly`-th time.
     struct Deadly {
         bad: usize,
         deadly: usize,
@@ -254,11 +254,11 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_tile_ends_the_scan() {
-        // A row is looked at for its transfer, for what leaves its group, and as it is written: before the first state is passed
-        // on, between the two, and after both.
+        // A row is read three times: for the transfer of its group, for the state after its group, and when it is written. The panics
+        // therefore come before the first state is passed on, between the two states, and after both.
         for deadly in [1, 2, 3] {
             let (done, end) = channel();
-            // Threads that wait for ever end with the process.
+            // Threads that wait forever end with the process.
             std::thread::spawn(move || {
                 let recurrence = Deadly { bad: 3 * SCAN_TILE_ROWS + 5, deadly, looks: AtomicUsize::new(0) };
                 let mut y = vec![0.0; 8 * MIN_ROWS_PER_THREAD];

@@ -1,4 +1,4 @@
-//! Random small systems, special values included; what the oracle knows of them, and which errors it expects.
+//! Random small systems, also with special values, and the errors that the oracle expects.
 
 #![allow(dead_code)]
 
@@ -10,25 +10,27 @@ use proptest::test_runner::{TestCaseResult, TestRunner};
 use std::cell::Cell;
 use std::fmt::Debug;
 
-/// Below this row-wise condition number a matrix has to be solved. Elimination with scaled partial pivoting is exact for a
-/// matrix that differs by some ten ε of each row from the given one, so that no pivot vanishes below 1/(10ε) = 4e14.
+/// Systems with a row-wise condition number below this limit must be solved.
+///
+/// Elimination with scaled partial pivoting is exact for a matrix that differs from the given one by some ten ε relative to each row.
+/// Therefore no pivot is zero if the condition is below 1/(10ε) = 4e14.
 const REGULAR: f64 = 1e12;
-/// Elimination may pass through the condition number times x, which has to stay below this.
+/// Largest size of intermediate results, which can be the condition number times x.
 const IN_RANGE: f64 = 1e300;
-/// What double-double arithmetic may leave of a pivot that is zero: 1e-32 times the size and the growth.
+/// Largest value of a zero pivot in double-double arithmetic: 1e-32 times the size and the growth.
 const ZERO: f64 = 1e-27;
-/// What double precision may take for zero: some ten ε, times the size and the growth.
+/// Largest pivot that can be zero in double precision: some ten ε times the size and the growth.
 const NOISE: f64 = 1e-10;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is drawn
+// Random systems
 
-/// Ordinary numbers mostly, and some zeros.
+/// Ordinary numbers and a few zeros.
 fn ordinary() -> impl Strategy<Value = f64> + Clone {
     prop_oneof![24 => -1.0..1.0f64, 1 => Just(0.0)]
 }
 
-/// Now and then an extreme one, or one below the normal range.
+/// Extreme and subnormal numbers among ordinary ones.
 fn extreme() -> impl Strategy<Value = f64> + Clone {
     prop_oneof![
         80 => ordinary(),
@@ -38,7 +40,7 @@ fn extreme() -> impl Strategy<Value = f64> + Clone {
     ]
 }
 
-/// `width` entries of a row and its right-hand side: ordinary, all of one extreme size, or some of them extreme.
+/// `width` entries of a row and its right-hand side. They are ordinary, or all of one extreme size, or some of them are extreme.
 fn row(kind: usize, width: usize) -> BoxedStrategy<Vec<f64>> {
     let plain = proptest::collection::vec(ordinary(), width + 1);
     match kind {
@@ -50,15 +52,15 @@ fn row(kind: usize, width: usize) -> BoxedStrategy<Vec<f64>> {
     }
 }
 
-/// A system with `width` diagonals, of which the last is the right-hand side.
+/// A random system. The last entry of each row is the right-hand side.
 #[derive(Debug, Clone)]
 pub struct Drawn {
     pub rows: Vec<Vec<f64>>,
-    /// Places (row, column of `rows`) that hold a NaN or an infinity; mostly none.
+    /// Positions (row, column of `rows`) of NaN and infinity, mostly none.
     pub spoiled: Vec<(usize, usize)>,
 }
 
-/// One of twelve is spoiled, one of ten may have extreme entries.
+/// Random systems. One of twelve has a NaN or an infinity, and one of ten may have extreme entries.
 pub fn drawn(width: usize) -> impl Strategy<Value = Drawn> {
     let bad = prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(f64::NEG_INFINITY)];
     let place = (0usize..70, 0..width + 1, bad);
@@ -78,14 +80,15 @@ pub fn drawn(width: usize) -> impl Strategy<Value = Drawn> {
 /// The columns of a tridiagonal system.
 pub const ARRAYS: [&str; 4] = ["sub", "diag", "sup", "rhs"];
 
-/// Places that count: not the ends of the off-diagonals of open systems.
+/// Whether a position belongs to the matrix, unlike the ends of the off-diagonals of open systems.
 pub fn counts(n: usize, periodic: bool, (i, k): (usize, usize)) -> bool {
     periodic || !((k == 0 && i == 0) || (k == 2 && i + 1 == n))
 }
 
 impl Drawn {
-    /// The matrix of three columns, the right-hand side, and what is true of them. Open where n < 3: there, corners add up
-    /// with other entries, and the sum is rounded before anything is solved.
+    /// The tridiagonal matrix, the right-hand side, and the truth about them.
+    ///
+    /// The matrix is open if n < 3, because corner entries would be added to other entries, with rounding.
     pub fn tridiagonal(&self, periodic: bool) -> (Tridiagonal<'static, f64>, Vec<f64>, Truth) {
         let n = self.rows.len();
         let periodic = periodic && n > 2;
@@ -102,20 +105,20 @@ impl Drawn {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is true
+// The truth
 
-/// What the oracle knows of a system.
+/// The knowledge of the oracle about a system.
 #[derive(Debug)]
 pub enum Truth {
-    /// Entries that are no numbers: array and index.
+    /// Entries (array, index) that are not finite.
     NotFinite(Vec<(&'static str, usize)>),
-    /// To be solved.
+    /// The system must be solved.
     Regular,
-    /// No pivot is left.
+    /// A pivot is zero.
     Singular,
-    /// x, or what comes before it, leaves the range of numbers.
+    /// x or an intermediate result leaves the range of numbers.
     OutOfRange,
-    /// Nearly singular: it depends on rounding whether there is an answer.
+    /// The matrix is nearly singular, so rounding determines whether there is a solution.
     Close,
 }
 
@@ -137,8 +140,8 @@ pub fn truth(a: &impl MatrixRows<f64>, rhs: &[f64], bad: Vec<(&'static str, usiz
     }
 }
 
-/// How many solves there were, how many gave an answer, and of how many errors the oracle does not know whether they are right:
-/// the matrix is nearly singular, or numbers come near the limits.
+/// The numbers of solves, of solutions, and of errors that the oracle cannot judge, because the matrix is nearly singular or numbers are
+/// near the limits.
 #[derive(Default)]
 pub struct Tally {
     pub all: Cell<u32>,
@@ -147,7 +150,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// An error of one of these systems.
+    /// Count an error of one of these systems.
     pub fn refused<'a>(&self, truths: impl IntoIterator<Item = &'a Truth>) {
         if !truths.into_iter().any(|truth| matches!(truth, Truth::NotFinite(_) | Truth::Singular)) {
             count(&self.vacuous);
@@ -159,7 +162,7 @@ pub fn count(cell: &Cell<u32>) {
     cell.set(cell.get() + 1);
 }
 
-/// Whether `error` may come of a system, in whose matrix `a` the error's row counts.
+/// Check that a system can have this error. The row of the error refers to the matrix `a`.
 pub fn check_error(error: &Error, truth: &Truth, a: &impl MatrixRows<f64>) -> TestCaseResult {
     let refused = !matches!(truth, Truth::Regular | Truth::NotFinite(_));
     match error {
@@ -168,7 +171,7 @@ pub fn check_error(error: &Error, truth: &Truth, a: &impl MatrixRows<f64>) -> Te
             prop_assert!(named, "{error} where {truth:?}");
         }
         Error::Singular { row } => {
-            // Columns 0 … row depend on each other.
+            // Columns 0 … row are linearly dependent.
             let pivots = dense::pivots(a);
             let found = *row < a.n() && pivots.iter().take(row + 1).any(|pivot| *pivot <= NOISE);
             prop_assert!(refused && found, "{error} where {truth:?}, pivots {pivots:?}");
@@ -181,7 +184,7 @@ pub fn check_error(error: &Error, truth: &Truth, a: &impl MatrixRows<f64>) -> Te
     Ok(())
 }
 
-/// Runs a check over what is drawn. Most solves give an answer, and at most one of twenty says nothing.
+/// Run a check for random systems. Most solves must give a solution, and the oracle must judge at least 19 of 20.
 pub fn run<S: Strategy<Value: Debug>>(drawn: S, check: impl Fn(&Tally, S::Value) -> TestCaseResult) {
     let usual = ProptestConfig::default();
     let config = ProptestConfig { failure_persistence: None, cases: usual.cases.max(1000), ..usual };

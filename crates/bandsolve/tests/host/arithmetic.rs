@@ -1,29 +1,29 @@
-//! Callers whose arithmetic is not the standard one: the same bits, and they keep what they had.
+//! Callers with a nonstandard floating-point mode get the same bits, and keep their mode.
 
 use crate::work::{Scale, Task, tasks};
 use core::arch::asm;
 use std::sync::{Mutex, PoisonError};
 
-/// MXCSR without the flags of exceptions.
+/// The register MXCSR without exception flags.
 fn control() -> u32 {
     let mut word = 0_u32;
-    // SAFETY: writes four bytes to `word`.
+    // SAFETY: the instruction writes four bytes to `word`.
     unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word) };
     word & !0x3f
 }
 
 fn set_control(word: u32) {
-    // SAFETY: no reserved bit is set. Until the usual word is back nothing is computed here.
+    // SAFETY: no reserved bit is set. Nothing is computed on this thread until the usual mode is restored.
     unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word) };
 }
 
 /// All exceptions masked, rounding to nearest.
 const USUAL: u32 = 0x1f80;
-/// Flush to zero and denormals are zero; rounding down, up, towards zero; a trap for every division by zero, overflow and invalid
-/// operation.
+/// Other modes: flush to zero and denormals are zero; rounding down, up and towards zero; traps for division by zero, overflow and invalid
+/// operations.
 const OTHERS: [u32; 5] = [USUAL | 0x8040, USUAL | 0x2000, USUAL | 0x4000, USUAL | 0x6000, USUAL & !0x0680];
 
-/// What comes out in this arithmetic of the caller, and of all threads of the pool.
+/// Run a task with this mode in the caller and in all threads of the pool.
 fn run(task: &Task, threads: usize, word: u32) -> Vec<u64> {
     rayon::broadcast(|_| set_control(word));
     set_control(word);

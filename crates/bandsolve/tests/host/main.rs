@@ -1,4 +1,4 @@
-//! What the process is like that asks for a solution: its arithmetic, its threads, and how many it can start.
+//! Solves in processes with unusual floating-point modes, numbers of threads and limits on threads.
 
 #[cfg(target_arch = "x86_64")]
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! How many threads a process has: each test in a process of its own.
+//! Numbers of threads. Each test runs in a separate process.
 
 use crate::work::{Scale, tasks};
 use bandsolve::{Plan, Shape, Tridiagonal};
@@ -6,7 +6,7 @@ use std::panic::UnwindSafe;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs a test of this file, which is told so by a variable, in a process of its own, and says that it passed.
+/// Run a test of this file in a child process and check that it passes. An environment variable tells the child what to do.
 fn alone(test: &str, threads: &str) {
     let name = format!("threads::{test}");
     let mut child = Command::new(std::env::current_exe().unwrap());
@@ -26,7 +26,7 @@ fn count() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
-/// A system that is large enough for many threads.
+/// Solve a system that is large enough for many threads.
 fn solve() {
     let n = 400_000;
     let a = Tridiagonal::from_vecs(vec![1.0; n], vec![4.0; n], vec![1.0; n], false).unwrap();
@@ -68,11 +68,11 @@ fn the_threads_of_the_program_are_used() {
     assert_eq!(Plan::new(Shape::Tridiagonal { n: 9, periodic: false }).options().threads, 2);
 }
 
-/// Bounds the addresses that this process may take beyond those that it has.
+/// Limit the additional address space of this process.
 fn bound(more: Option<u64>) {
     let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap();
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a place for a limit, and one that is not above the largest.
+    // SAFETY: the pointers refer to a valid `rlimit`.
     unsafe {
         assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &mut limit), 0);
         limit.rlim_cur = more.map_or(limit.rlim_max, |more| pages * libc::sysconf(libc::_SC_PAGESIZE) as u64 + more);
@@ -80,7 +80,7 @@ fn bound(more: Option<u64>) {
     }
 }
 
-/// Their stacks would have two gigabytes.
+/// The stacks of the threads would need two gigabytes.
 #[test]
 fn threads_that_cannot_be_started() {
     if !is_child() {
@@ -94,7 +94,7 @@ fn threads_that_cannot_be_started() {
     }
     in_a_child_of_a_fork(before);
     bound(None);
-    // Tried again a second later.
+    // The library tries again after a second.
     let end = Instant::now() + Duration::from_secs(20);
     while count() == before {
         assert!(Instant::now() < end, "no threads although they can be had");
@@ -103,34 +103,35 @@ fn threads_that_cannot_be_started() {
     assert_eq!(count(), before + 1000);
 }
 
-/// There is room for the stacks, and hardly for what else threads take.
+/// There is room for the stacks, but little for the other memory of threads.
 #[test]
-fn threads_that_can_hardly_be_started() {
+fn threads_with_little_memory() {
     if !is_child() {
-        return alone("threads_that_can_hardly_be_started", "100");
+        return alone("threads_with_little_memory", "100");
     }
     bound(Some(230 << 20));
     (0..3).for_each(|_| solve());
 }
 
-/// Does `work` in a forked process, which has one thread and needs a pool of its own; its status, 0 if nothing panicked.
+/// Do `work` in a forked process, which has one thread and needs its own pool. Returns its status, 0 if nothing panics.
 fn in_a_fork(work: impl FnOnce() + UnwindSafe) -> i32 {
-    // SAFETY: the child works and ends, without anything that belongs to the other threads of the parent.
+    // SAFETY: the child uses nothing that belongs to other threads of the parent, and then exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: a child that hangs is ended.
+        // The alarm ends a child that hangs.
+        // SAFETY: `alarm` only sets a timer.
         unsafe { libc::alarm(20) };
         let worked = std::panic::catch_unwind(work);
-        // SAFETY: as above.
+        // SAFETY: `_exit` ends the child without running handlers of the parent.
         unsafe { libc::_exit(i32::from(worked.is_err())) };
     }
     let mut status = -1;
-    // SAFETY: a child of this process and a place for its status.
+    // SAFETY: `child` is a child of this process, and `status` is valid.
     unsafe { libc::waitpid(child, &mut status, 0) };
     status
 }
 
-/// The same in a forked process: a child that gets no threads.
+/// Run in a forked process that cannot start threads.
 fn in_a_child_of_a_fork(threads: usize) {
     let status = in_a_fork(|| {
         solve();

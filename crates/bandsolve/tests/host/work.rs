@@ -1,4 +1,4 @@
-//! Every kind of system by every method, and all that can be asked of factors.
+//! All kinds of systems by all methods, with all functions of factors.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::recurrence::{first_order, first_order_reversed, second_order};
@@ -7,28 +7,28 @@ use bandsolve::{
 };
 use bandsolve_gallery::Random;
 
-/// Something to be computed on so many threads: all bits that come out. What goes in is there before.
+/// A computation on a number of threads that returns the bits of its results. Its input is prepared before.
 pub struct Task {
     pub name: String,
     pub run: Box<dyn Fn(usize) -> Vec<u64>>,
 }
 
-/// Sizes, and of what size right-hand sides are.
+/// The size of the systems, and the size of the right-hand sides.
 #[derive(Clone, Copy)]
 pub struct Scale {
-    /// Rows of a tridiagonal system.
+    /// Number of rows of a tridiagonal system.
     pub n: usize,
     /// Right-hand sides are between −rhs and rhs.
     pub rhs: f64,
 }
 
-/// Numbers between −size and size.
+/// Random numbers between −size and size.
 fn random(len: usize, size: f64, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     (0..len).map(|_| random.uniform(-1.0, 1.0) * size).collect()
 }
 
-/// The same with `on` added.
+/// Random numbers between −1 and 1, with `on` added.
 fn shifted(len: usize, on: f64, seed: u64) -> Vec<f64> {
     random(len, 1.0, seed).into_iter().map(|v| v + on).collect()
 }
@@ -37,7 +37,7 @@ fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> impl Iterator<Item = u
     values.into_iter().map(|v| v.to_bits()).collect::<Vec<_>>().into_iter()
 }
 
-/// Solves for right-hand sides and for the first with the transpose; if `inspected`, asks for everything else, too.
+/// Solve for all right-hand sides, and for the first one with the transpose. If `inspected`, call all other functions of factors, too.
 fn solved<M: Factorize<Scalar = f64>>(plan: &Plan, a: &M, rhs: &[f64], inspected: bool) -> Vec<u64> {
     let n = plan.shape().rows();
     let factor = plan.factor(a).unwrap();
@@ -57,7 +57,7 @@ fn solved<M: Factorize<Scalar = f64>>(plan: &Plan, a: &M, rhs: &[f64], inspected
     found
 }
 
-/// A task for every method that solves the shape.
+/// Add a task for each method that solves the shape.
 fn by_methods<M: Factorize<Scalar = f64> + Clone + 'static>(
     tasks: &mut Vec<Task>,
     (kind, plan, a): (&str, Plan, M),
@@ -73,7 +73,7 @@ fn by_methods<M: Factorize<Scalar = f64> + Clone + 'static>(
     }
 }
 
-/// One of every kind.
+/// One task of each kind.
 pub fn tasks(Scale { n, rhs }: Scale) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (kind, on, periodic) in [("dominant", 4.0, false), ("periodic", 4.0, true), ("random", 0.0, false)] {
@@ -96,7 +96,7 @@ pub fn tasks(Scale { n, rhs }: Scale) -> Vec<Task> {
     tasks
 }
 
-/// Systems of a batch, one of them nearly singular, and all that is asked of each.
+/// A batch with a nearly singular system, and all functions of its factors.
 fn batch(n: usize, size: f64) -> Task {
     let (count, n) = (n / 100, 100);
     let mut arrays = [8, 9, 10].map(|seed| random(count * n, 1.0, seed));
@@ -113,7 +113,7 @@ fn batch(n: usize, size: f64) -> Task {
     Task { name: "batch".into(), run: Box::new(run) }
 }
 
-/// Right-hand sides by sparse columns.
+/// Sparse right-hand sides.
 fn sparse(n: usize, size: f64) -> Task {
     let [sub, diag, sup] = [random(n, 1.0, 1), shifted(n, 4.0, 2), random(n, 1.0, 3)];
     let a = Tridiagonal::from_vecs(sub, diag, sup, false).unwrap();
@@ -145,7 +145,7 @@ fn recurrences(n: usize, size: f64) -> Task {
     Task { name: "recurrences".into(), run: Box::new(run) }
 }
 
-/// A·x, for which no plan says on how many threads: on one it is a small one here.
+/// A product A·x, whose number of threads is not set by a plan.
 fn product(n: usize, size: f64) -> Task {
     let (block, x) = (20, random(n / 400 * 20, size, 15));
     let matrix = |rows: usize| {

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn bandsolvePrecondKind(precond: bandsolve_precond_t) -> *
 
 /// Get the reason for the choice of a preconditioner, in words.
 ///
-/// The text is empty if you asked for this preconditioner by name, and if `precond` is NULL. It is valid until the
+/// The text is empty if you chose this preconditioner by name, and if `precond` is NULL. It is valid until the
 /// preconditioner is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePrecondReason(precond: bandsolve_precond_t) -> *const c_char {

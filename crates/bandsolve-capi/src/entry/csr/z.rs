@@ -6,7 +6,7 @@ use super::*;
 ///
 /// Row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the columns that `col_indices` contains. Columns
 /// are counted from 0 and may come in any order. Entries of the same column are added. `row_ptrs` has length rows + 1; `values`
-/// and `col_indices` have length nnz. Entries behind the last one that `row_ptrs` names are ignored.
+/// and `col_indices` have length nnz. The function ignores entries after the last one that `row_ptrs` names.
 ///
 /// The matrix refers to the arrays. Do not change or free them before you destroy the matrix and everything that you made from
 /// it. The function writes the matrix to `matrix`; free it with `bandsolveCsrDestroy`.

@@ -1,4 +1,4 @@
-//! Every function of a device beside the same of the CPU: the oracle measures both.
+//! Backward errors of all functions of a device, compared with the CPU. The oracle computes both.
 
 use crate::args::Dtype;
 use crate::bench::{RepairCounts, batch};
@@ -13,14 +13,14 @@ use bandsolve_gallery::{Random, oracle, random_vec};
 use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 use serde_json::{Value, json};
 
-/// What is accepted of an answer that was solved again by the sequential method, in units of what else is: 64ε.
+/// Factor on the accepted backward error after a fallback to the sequential method, which makes the limit 64ε.
 const AGAIN: f64 = 8.0;
 
-/// Solves all kinds of systems of about so many rows; lines are printed as they come. Returns them for programs, and how many
-/// answers of the device are not within the contract.
+/// Solve all kinds of systems of approximately `rows` rows, and print each line at once. Returns the lines of the JSON report, and the
+/// number of solutions of the device that violate the accuracy contract.
 ///
 /// # Errors
-/// [`Failure::Other`] if nothing can be printed.
+/// [`Failure::Other`] if a line cannot be printed.
 pub fn run(device: &Device, rows: usize, dtypes: &[Dtype], taken: bool) -> Result<(Vec<Value>, usize), Failure> {
     report::print_beside(&heading(), taken)?;
     let mut bench = AccuracyBench { device, rows, dtype: "", taken, json: Vec::new(), failed: 0 };
@@ -45,7 +45,7 @@ struct AccuracyBench<'a> {
     failed: usize,
 }
 
-/// A backward error, and what it took.
+/// A backward error and the repairs of the solution.
 type Answer = Result<(f64, RepairCounts), Error>;
 
 impl AccuracyBench<'_> {
@@ -68,7 +68,7 @@ impl AccuracyBench<'_> {
         }
         let a = Banded::from_vec(self.rows, 2, 2, draw(self.rows * 5))?;
         self.compare("pentadiagonal", &a, 1, |rhs, x| oracle::backward_error(&a, rhs, x))?;
-        // By a thread a system; level by level; by a thread a system again.
+        // The device solves the first and the last batch with one thread per system, the second one with partitions.
         for (name, n, layout) in [
             ("batch, contiguous, n = 50", 50, Layout::Contiguous),
             ("batch, contiguous, n = 100", 100, Layout::Contiguous),
@@ -82,7 +82,7 @@ impl AccuracyBench<'_> {
         Ok(())
     }
 
-    /// Solves on the device and on the CPU; prints and keeps both backward errors.
+    /// Solve on the device and on the CPU, print both backward errors, and store them.
     fn compare<T: DeviceScalar, M: HostMatrix<T> + Factorize<Scalar = T>>(
         &mut self,
         name: &str,
@@ -120,14 +120,14 @@ impl AccuracyBench<'_> {
 
 fn heading() -> String {
     let [system, n, n_rhs] = ["system", "rows", "rhs"];
-    format!("\n  {system:28} {n:>9} {n_rhs:>4} {:>5} {:>9} {:>9}\n", "type", "backward", "CPU")
+    format!("\n  {system:28} {n:>9} {n_rhs:>4} {:>5} {:>14} {:>9}\n", "type", "backward error", "on CPU")
 }
 
-/// What an answer took, or what is wrong with it.
+/// The repair that a solution needed, or the reason why it failed.
 fn note(ours: &Answer, within: bool) -> String {
     match ours {
         Err(error) => error.to_string(),
-        Ok(_) if !within => "not within the contract".into(),
+        Ok(_) if !within => "violates the accuracy contract".into(),
         Ok((_, repair)) => repair.note().into(),
     }
 }
@@ -135,11 +135,11 @@ fn note(ours: &Answer, within: bool) -> String {
 fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [&Answer; 2], note: &str) -> String {
     let eta = |answer: &Answer| report::error(answer.as_ref().ok().map(|(error, _)| *error));
     let n = shape.rows();
-    let line = format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>9} {:>9}  {note}", eta(ours), eta(host));
+    let line = format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>14} {:>9}  {note}", eta(ours), eta(host));
     line.trim_end().to_string() + "\n"
 }
 
-/// The same matrix, as the oracle reads it.
+/// The matrix as a band, which the oracle takes.
 fn as_band<T: DeviceScalar>(a: &BlockTridiagonal<'_, T>) -> bandsolve::Result<Banded<'static, T>> {
     let (n, half) = (a.n(), 2 * a.block() - 1);
     let leading = 2 * half + 1;

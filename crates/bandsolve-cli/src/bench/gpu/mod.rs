@@ -1,4 +1,4 @@
-//! `bandsolve bench gpu`: what a device computes, and how fast.
+//! `bandsolve bench gpu`: accuracy and speed of a GPU.
 
 mod accuracy;
 mod shown;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use speed::Speed;
 use system::OURS;
 
-/// How much is done.
+/// The sizes of a run.
 struct Scale {
-    /// Rows of the systems that are compared with the CPU.
+    /// Rows of the systems in the comparison with the CPU.
     rows: usize,
-    /// Unknowns of the systems that are timed, where none are asked for: powers of two.
+    /// Default sizes of the timed systems, as exponents of two.
     sizes: &'static [u32],
-    /// Rows of the system whose right-hand side is copied as the yardstick.
+    /// Number of entries in the copy that measures the memory bandwidth.
     copy: usize,
 }
 
@@ -29,17 +29,20 @@ const FULL: Scale = Scale { rows: 100_003, sizes: &[14, 16, 18, 20, 22, 24, 26, 
 const QUICK: Scale = Scale { rows: 5003, sizes: &[14, 18], copy: 1 << 24 };
 const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 
-/// Compares with the CPU, then measures.
+/// Compare with the CPU, then measure times.
 ///
 /// # Errors
-/// [`Failure::Other`] where there is no such device, [`Failure::Unsolved`] if an answer is missing or not within the
-/// contract.
+/// [`Failure::Other`] if the device is missing, [`Failure::Unsolved`] if a solution is missing or violates the accuracy contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     let outputs = &args.measure;
     let taken = bench::results::taken(outputs, None)?;
     let timed = args.only != Some(GpuPart::Accuracy) && args.dtype.iter().any(|dtype| !dtype.is_complex());
     if !timed && (outputs.plot.is_some() || args.only == Some(GpuPart::Speed)) {
-        return Err(Failure::Usage("times are measured of f32 and f64, without --only accuracy".into()));
+        return Err(Failure::Usage(
+            "--plot and --only speed need times, which exist for f32 and f64 only. Pass one of them to --dtype, without --only \
+             accuracy"
+                .into(),
+        ));
     }
     let device = Device::open(&args.device)?;
     let emulated = args.device == "emulated";
@@ -48,7 +51,7 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         (_, true) => QUICK,
         _ => FULL,
     };
-    // It works with the context of the device, which is there by now.
+    // cuSPARSE uses the CUDA context that `Device::open` created.
     let cusparse = if emulated { None } else { Cusparse::open() };
     let about = about(&device, emulated, cusparse.as_ref());
     report::print_beside(&report::columns(&about), taken)?;
@@ -57,7 +60,7 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     if wanted(GpuPart::Accuracy) {
         (accuracy, missed) = accuracy::run(&device, scale.rows, &args.dtype, taken)?;
     }
-    // Times of wrong answers mean nothing.
+    // If a solution is wrong, its time has no meaning.
     if wanted(GpuPart::Speed) && missed == 0 {
         let sizes = super::sizes(args.n.as_deref(), scale.sizes);
         let budget = super::budget(&args.measure);
@@ -73,28 +76,31 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     match missed + failed(&speed) {
         0 => Ok(()),
         wrong => {
-            let wrong = report::counted(wrong, "answer");
-            Err(Failure::Unsolved(format!("{wrong} of the device missing, or not within the accuracy contract")))
+            let wrong = report::counted(wrong, "row");
+            Err(Failure::Unsolved(format!(
+                "{wrong} of the tables without a solution of the device, or with one that violates the accuracy contract. See \
+                 the notes in the tables"
+            )))
         }
     }
 }
 
-/// Of how many solvers of ours there is no answer.
+/// Number of rows in which bandsolve returned an error.
 fn failed(rows: &[Value]) -> usize {
     let ours = |row: &Value| row["solver"].as_str().is_some_and(|name| name.starts_with(OURS));
     rows.iter().filter(|row| ours(row) && !row["error"].is_null()).count()
 }
 
-/// What is measured, and beside what.
+/// Names and facts: the device and cuSPARSE.
 fn about(device: &Device, emulated: bool, cusparse: Option<&Cusparse>) -> Vec<(&'static str, String)> {
     let limits = device.limits();
     let (memory, processors) = (limits.memory >> 30, report::counted(limits.multiprocessors, "multiprocessor"));
     let mut lines = vec![("device", format!("{}, {memory} GiB, {processors}", device.name()))];
     if emulated {
-        lines.push(("times", "mean nothing on an emulation".into()));
+        lines.push(("times", "not meaningful, because this device is an emulation on the CPU".into()));
     } else {
         let found = cusparse.map(|library| library.path.display().to_string());
-        lines.push(("cusparse", found.unwrap_or("not found: left out".into())));
+        lines.push(("cusparse", found.unwrap_or("not found, so there is no comparison".into())));
     }
     lines
 }

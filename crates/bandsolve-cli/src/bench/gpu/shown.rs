@@ -1,4 +1,4 @@
-//! What was measured of a device, as tables and as a picture.
+//! Tables and plot of the results of a device.
 
 use super::system::COPY;
 use crate::bench::lines::{LineChart, Pair, Series};
@@ -12,7 +12,7 @@ const SYSTEM: SheetColumn = column("system", 28, "");
 const ROWS: SheetColumn = column("rows", 9, "");
 const TYPE: SheetColumn = column("type", 5, "");
 
-/// Answers beside the CPU's.
+/// The table of backward errors on the device and on the CPU.
 pub fn accuracy(lines: &[Value]) -> Sheet {
     let line = |line: &Value| Line {
         cells: vec![
@@ -26,20 +26,20 @@ pub fn accuracy(lines: &[Value]) -> Sheet {
         note: word(&line["note"]),
     };
     Sheet {
-        title: "Answers of the device, beside those of the CPU".into(),
+        title: "Backward errors on the device and on the CPU".into(),
         columns: vec![
             SYSTEM,
             ROWS,
-            column("rhs", 4, "how many right-hand sides"),
+            column("rhs", 4, "number of right-hand sides"),
             TYPE,
             BACKWARD,
-            column("CPU", 9, "the same of the CPU's answer"),
+            column("on CPU", 9, "backward error of the solution on the CPU"),
         ],
         lines: lines.iter().map(line).collect(),
     }
 }
 
-/// Times, a table for each system.
+/// One table of times per system.
 pub fn speed(rows: &[Value]) -> Vec<Sheet> {
     let facts = |row: &Value| (word(&row["system"]), row["n"].as_u64(), word(&row["dtype"]));
     let line = |row: &Value| Line {
@@ -57,12 +57,17 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
         columns: vec![
             SheetColumn { width: 30, ..SOLVER },
             column(
-                "ns/row",
-                8,
-                "median time over the number of rows, in nanoseconds: by the device's clock, `answered` by the host's",
+                "ns per row",
+                10,
+                "median time divided by the number of rows, in nanoseconds. The clock of the device measures the kernels. `host time` \
+                 is the whole solve by the clock of the host.",
             ),
-            column("x gtsv", 8, "how many times faster than cuSPARSE"),
-            column("of copy", 8, "the share of the bandwidth of a large copy at which the numbers move that have to"),
+            column("speedup vs cuSPARSE", 19, "time of the fastest routine of cuSPARSE divided by this time"),
+            column(
+                "of copy",
+                8,
+                "bandwidth of the solve relative to the bandwidth of a large copy; the solve counts the numbers that it must move",
+            ),
             BACKWARD,
         ],
         lines: rows.iter().filter(|row| facts(row) == own).map(line).collect(),
@@ -70,7 +75,7 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
     distinct(rows.iter().map(facts)).into_iter().map(sheet).collect()
 }
 
-/// Speed of one tridiagonal system against n.
+/// Plot the speed of one tridiagonal system over n.
 pub fn picture(device: &str, rows: &[Value]) -> Picture {
     let own: Vec<&Value> = rows.iter().filter(|row| row["system"] == "tridiagonal" && row["error"].is_null()).collect();
     let pair = |dtype: String| {
@@ -92,12 +97,12 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
             title: format!("{dtype}, random data"),
             series: solvers.map(series).collect(),
             bytes: yardstick::WORDS * bytes,
-            roofs: largest.map(|(_, ns)| ("a copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
+            roofs: largest.map(|(_, ns)| ("large copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
             cache: None,
         }
     };
     LineChart {
-        title: "One tridiagonal system in the memory of a GPU: rows per second, and a copy".into(),
+        title: "One tridiagonal system in GPU memory: rows per second and memory bandwidth".into(),
         machine: device.into(),
         pairs: distinct(own.iter().map(|row| word(&row["dtype"]))).into_iter().map(pair).collect(),
     }

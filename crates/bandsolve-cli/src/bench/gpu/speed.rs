@@ -1,4 +1,4 @@
-//! Times by the device's clock: ours, cuSPARSE's, and a copy's.
+//! Times of bandsolve, cuSPARSE and a copy by the clock of the device.
 
 use super::system::{COPY, Cutting, DeviceSystem, OURS, PeerNumber, Timed};
 use crate::args::{Data, Dtype};
@@ -11,14 +11,14 @@ use bandsolve::{Error, Layout, Result, Shape};
 use bandsolve_gpu::Device;
 use serde_json::{Value, json};
 
-/// Rows of a system of a batch.
+/// Rows per system of a batch.
 const BATCH_N: usize = 128;
-/// Systems of other kinds have as many rows as the largest tridiagonal one up to here.
+/// Maximum number of rows of the systems that are not plain tridiagonal ones.
 const OTHERS_AT_MOST: usize = 1 << 22;
-/// Many right-hand sides.
+/// Number of right-hand sides of the system with several.
 const MANY: usize = 32;
 
-/// All but the systems.
+/// The settings of a run.
 pub struct Speed<'a> {
     pub device: &'a Device,
     pub cusparse: Option<&'a Cusparse>,
@@ -26,30 +26,30 @@ pub struct Speed<'a> {
     pub taken: bool,
 }
 
-/// A kind of system and what it is compared with.
+/// A system, and the cuSPARSE routines for it.
 struct SpeedCase {
     name: &'static str,
     shape: Shape,
     n_rhs: usize,
     data: Data,
     routines: &'static [CusparseRoutine],
-    /// As how many systems a routine sees it.
+    /// Number of systems that the routines solve.
     systems: usize,
 }
 
-/// What all lines refer to.
+/// The references of all lines.
 struct Yardstick {
-    /// Bytes that a large copy reads and writes in a nanosecond.
+    /// GB/s of a large copy, reads and writes in total.
     copied: f64,
-    /// Sizes of tridiagonal systems and times a row of ours with one right-hand side.
+    /// Sizes of tridiagonal systems, and times per row of bandsolve with one right-hand side.
     single: Vec<(usize, f64)>,
 }
 
 impl Speed<'_> {
-    /// Measures all in the real ones of these types; lines are printed as they come. Returns the rows for programs.
+    /// Measure all systems in the real number types of `dtypes`, and print each line at once. Returns the rows of the JSON report.
     ///
     /// # Errors
-    /// Those of the device; [`Failure::Other`] if nothing can be printed.
+    /// Errors of the device, and [`Failure::Other`] if a line cannot be printed.
     pub fn run(&self, sizes: &[usize], dtypes: &[Dtype], copy: usize) -> std::result::Result<Vec<Value>, Failure> {
         let copied = self.copied(copy)?;
         report::print_beside(&heading(copied), self.taken)?;
@@ -68,7 +68,7 @@ impl Speed<'_> {
         Ok(all)
     }
 
-    /// Bytes that a copy of so many numbers reads and writes in a nanosecond.
+    /// GB/s of a copy of `n` numbers, reads and writes in total.
     fn copied(&self, n: usize) -> Result<f64> {
         let shape = Shape::Tridiagonal { n, periodic: false };
         let system = DeviceSystem::<f64>::new(self.device, (shape, 1), Data::Random, 1)?;
@@ -77,11 +77,12 @@ impl Speed<'_> {
         Ok(2.0 * size_of::<f64>() as f64 / rows[0].ns_per_row)
     }
 
-    /// Lines of the table for a system, or that it is too large; the rows for programs.
+    /// The lines of the table for a system, and the rows of the JSON report. A system that the device cannot solve gets a line with the
+    /// reason.
     fn lines<T: PeerNumber>(&self, case: &SpeedCase, yardstick: &mut Yardstick) -> Result<(String, Vec<Value>)> {
         let (mut rows, cutting) = match self.measure::<T>(case) {
             Err(error @ (Error::Device { call: "cuMemAlloc", .. } | Error::Unsupported { .. })) => {
-                return Ok((format!("{}  left out: {error}\n", case.facts::<T>()), Vec::new()));
+                return Ok((format!("{}  skipped: {error}\n", case.facts::<T>()), Vec::new()));
             }
             measured => measured?,
         };
@@ -108,7 +109,7 @@ impl Speed<'_> {
         Ok((text, json))
     }
 
-    /// Lets all solvers take turns; returns also how we cut the system.
+    /// Run all solvers alternately. Returns the rows, and how bandsolve partitions the system.
     fn measure<T: PeerNumber>(&self, case: &SpeedCase) -> Result<(Vec<BenchRow>, Cutting)> {
         let system = DeviceSystem::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
         let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
@@ -120,7 +121,7 @@ impl Speed<'_> {
             let Some(cusparse) = cusparse else { break };
             contestants.push(match system.theirs(cusparse, *routine, case.systems, &work) {
                 Ok(Some(contestant)) => contestant,
-                Ok(None) => absent(*routine, "not in this cuSPARSE".into()),
+                Ok(None) => absent(*routine, "this version of cuSPARSE does not have the routine".into()),
                 Err(error) => absent(*routine, error.to_string()),
             });
         }
@@ -130,12 +131,12 @@ impl Speed<'_> {
     }
 }
 
-/// A routine that cannot take part.
+/// A row that only reports why a routine is missing.
 fn absent<W>(routine: CusparseRoutine, why: String) -> Contestant<'static, W> {
     Contestant { name: routine.name.into(), threads: 1, solve: Box::new(move |_| Err(why.clone())) }
 }
 
-/// One tridiagonal system of every size, then other kinds.
+/// A tridiagonal system of every size, then the other kinds of systems.
 fn cases(sizes: &[usize]) -> Vec<SpeedCase> {
     const ONE: &[CusparseRoutine] = &[CusparseRoutine::GTSV2, CusparseRoutine::GTSV2_NOPIVOT];
     let case = |name, shape| SpeedCase { name, shape, n_rhs: 1, data: Data::Random, routines: &[], systems: 1 };
@@ -167,8 +168,9 @@ impl SpeedCase {
         format!("  {:20} {:>10} {:>4}", self.name, self.shape.rows(), T::NAME)
     }
 
-    /// Numbers that our solver has to read and write for one right-hand side: all of a level to reduce it and again to
-    /// substitute, what is left of it, and x; the last level once, the first, too, if it stays on chip. Nothing for batches, which are not solved level by level.
+    /// Numbers that bandsolve reads and writes at least for one right-hand side. It reads each level twice, to reduce it and to
+    /// substitute, and writes the coarse system and x. It reads the last level once, and also the first one if it stays on chip. `None`
+    /// for batches, which have no levels.
     fn moved(&self, cutting: &Cutting) -> Option<f64> {
         let (mut n, block, mut matrix) = match self.shape {
             Shape::Tridiagonal { n, .. } => (n, 1, 3),
@@ -184,7 +186,7 @@ impl SpeedCase {
         for (k, m) in others.iter().enumerate() {
             let read = if k == 0 && cutting.one_launch { 1 } else { 2 };
             moved += n * (read * (matrix + block) + block);
-            // Two rows are left of every partition, the last of which has 2 to m + 1 rows.
+            // Each partition leaves two coarse rows; the last partition has 2 to m + 1 rows.
             n = 2 * (n / m + usize::from(n % m > 1));
             matrix = 3 * block * block;
             moved += n * (matrix + block);
@@ -194,7 +196,7 @@ impl SpeedCase {
 }
 
 impl Yardstick {
-    /// Remembers times of single right-hand sides, and says how many help.
+    /// The speed-up per row of several right-hand sides over one. Stores the time with one right-hand side for later rows.
     fn note(&mut self, case: &SpeedCase, row: &BenchRow) -> String {
         let n = case.shape.rows();
         if row.solver != OURS {
@@ -204,16 +206,18 @@ impl Yardstick {
             self.single.push((n, row.ns_per_row));
         }
         let one = self.single.iter().find(|(rows, _)| *rows == n && case.n_rhs > 1);
-        one.map_or(String::new(), |(_, ns)| format!("  {:.1} times the rows/s of one", ns / row.ns_per_row))
+        one.map_or(String::new(), |(_, ns)| {
+            format!("  {:.1} times as fast per row as one right-hand side", ns / row.ns_per_row)
+        })
     }
 }
 
 fn heading(copied: f64) -> String {
     let [system, solver] = ["system", "solver"];
     format!(
-        "\n  a large copy moves {copied:.0} GB/s\n\n  {system:20} {:>10} {:>4}  {solver:30} {:>10} {:>8} {:>8} \
-         {:>8} {:>9}\n",
-        "rows", "type", "µs", "ns/row", "x gtsv", "of copy", "backward"
+        "\n  bandwidth of a large copy: {copied:.0} GB/s\n\n  {system:20} {:>10} {:>4}  {solver:30} {:>10} {:>10} {:>19} \
+         {:>8} {:>14}\n",
+        "rows", "type", "µs", "ns per row", "speedup vs cuSPARSE", "of copy", "backward error"
     )
 }
 
@@ -222,7 +226,8 @@ fn columns(row: &BenchRow, total: f64, share: Option<f64>) -> String {
     let speedup = if row.solver == COPY { "-".into() } else { ratio(row.speedup_over_gtsv) };
     let number = |value: f64, digits| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };
     let (time, per_row) = (number(row.ns_per_row * total / 1000.0, 1), number(row.ns_per_row, 3));
-    let line = format!("  {:30} {time:>10} {per_row:>8} {speedup:>8} {share:>8} {:>9}", row.solver, row.error_text());
+    let line =
+        format!("  {:30} {time:>10} {per_row:>10} {speedup:>19} {share:>8} {:>14}", row.solver, row.error_text());
     format!("{line}  {}", row.note()).trim_end().to_string()
 }
 

@@ -1,4 +1,4 @@
-//! A system in the memory of a device, what solves it there, and what of it solvers overwrite.
+//! A system in the memory of a device, and its solvers.
 
 use crate::args::Data;
 use crate::bench::contest::{Contestant, MeasuredAnswer, TimedSolve};
@@ -11,17 +11,17 @@ use bandsolve_gallery::{Random, oracle};
 use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceSolver, DeviceVec};
 use std::time::{Duration, Instant};
 
-/// Numbers of a diagonal are drawn up to here; then they are repeated.
+/// Number of random numbers per diagonal; a longer diagonal repeats them.
 const DRAWN: usize = 1 << 20;
-/// What a solver of ours is called in the table.
+/// Name of bandsolve in the table.
 pub const OURS: &str = "bandsolve";
-/// What a copy of the right-hand side is called.
+/// Name of the copy of the right-hand side in the table.
 pub const COPY: &str = "copy";
 
-/// A type whose systems are measured.
+/// Number types of the measured systems.
 pub trait PeerNumber: DeviceScalar + PeerScalar {}
-/// What is timed of a solver of ours: kernels by the device's clock, without or with those that verify; or until the answer is known
-/// to be good, by the host's clock.
+/// The timed part of a solve. `Unverified` and `Kernels` are kernel times by the clock of the device, without and with verification.
+/// `Answered` is the time by the clock of the host until the verified solution is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timed {
     Unverified,
@@ -29,11 +29,11 @@ pub enum Timed {
     Answered,
 }
 
-/// How a system is cut.
+/// The partitions of a system.
 pub struct Cutting {
-    /// Rows of a partition on every level.
+    /// Rows per partition on every level.
     pub rows: Vec<usize>,
-    /// The rows of the first level are read but once.
+    /// Whether the kernels read the first level only once.
     pub one_launch: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct DeviceSystem<T> {
     device: Device,
     shape: Shape,
     n_rhs: usize,
-    /// sub, diag, sup; or all diagonals of a band in one.
+    /// The arrays sub, diag and sup, or one array with all diagonals of a band.
     matrix: Vec<DeviceVec<T>>,
     rhs: DeviceVec<T>,
 }
@@ -52,15 +52,15 @@ pub struct DeviceSystem<T> {
 /// Memory that all solvers share.
 pub struct DeviceMemory<T> {
     x: DeviceVec<T>,
-    /// What the peers overwrite: diagonals and right-hand sides; none without peers.
+    /// Copies of diagonals and right-hand sides, which cuSPARSE overwrites; empty without cuSPARSE.
     copies: Vec<DeviceVec<T>>,
-    /// Whether the last answer stands there.
+    /// Whether the last solution is in the copies, not in `x`.
     foreign: bool,
     report: Option<Report>,
 }
 
 impl<T: PeerNumber> DeviceSystem<T> {
-    /// Draws a system; `interleaved`: as how many systems a peer will see it, row by row.
+    /// Draw a system. cuSPARSE sees it as `interleaved` systems, so the entries outside of these systems are zero.
     pub fn new(device: &Device, (shape, n_rhs): (Shape, usize), data: Data, interleaved: usize) -> Result<Self> {
         let (arrays, parts, len) = match shape {
             Shape::Banded { n, lower, upper } => (1, lower + upper + 1, n),
@@ -86,7 +86,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
         Ok(Self { device: device.clone(), shape, n_rhs, matrix, rhs })
     }
 
-    /// Memory for solvers; `foreign`: for peers, too.
+    /// Allocate the memory for the solvers, with `foreign` also for cuSPARSE.
     pub fn work(&self, foreign: bool) -> Result<DeviceMemory<T>> {
         let x = self.device.zeros(self.rhs.len())?;
         let copied = self.diagonals().into_iter().chain([self.rhs.slice(..)]).filter(|_| foreign);
@@ -101,7 +101,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
         }
     }
 
-    /// From the lowest to the highest.
+    /// The diagonals from the lowest to the highest.
     fn diagonals(&self) -> Vec<DeviceSlice<'_, T>> {
         match (&*self.matrix, self.shape) {
             ([bands], Shape::Banded { n, .. }) => {
@@ -111,7 +111,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
         }
     }
 
-    /// Ours, and how it cuts the system.
+    /// The solver of bandsolve, and its partitions.
     pub fn ours(&self, timed: Timed) -> Result<(Contestant<'_, DeviceMemory<T>>, Cutting)> {
         let plan = Plan::new(self.shape).verify(timed != Timed::Unverified);
         let mut solver = DeviceSolver::<T>::new(&self.device, &plan, self.n_rhs)?;
@@ -134,12 +134,12 @@ impl<T: PeerNumber> DeviceSystem<T> {
         let name = match timed {
             Timed::Unverified => format!("{OURS}{UNVERIFIED}"),
             Timed::Kernels => OURS.into(),
-            Timed::Answered => format!("{OURS}, answered"),
+            Timed::Answered => format!("{OURS}, host time"),
         };
         Ok((Contestant { name, threads: 1, solve }, cutting))
     }
 
-    /// A copy of the right-hand sides, by the device.
+    /// A copy of the right-hand sides in device memory.
     pub fn copy(&self) -> Contestant<'_, DeviceMemory<T>> {
         let solve: TimedSolve<'_, DeviceMemory<T>> = Box::new(|work| {
             (work.foreign, work.report) = (false, None);
@@ -149,7 +149,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
         Contestant { name: COPY.into(), threads: 1, solve }
     }
 
-    /// A routine of cuSPARSE for `systems` systems, or for all right-hand sides; nothing where it lacks it.
+    /// A routine of cuSPARSE for `systems` systems, or for all right-hand sides. `None` if this cuSPARSE does not have the routine.
     pub fn theirs<'a>(
         &'a self,
         cusparse: &'a Cusparse,
@@ -167,13 +167,14 @@ impl<T: PeerNumber> DeviceSystem<T> {
         Ok(Some(Contestant { name: routine.name.into(), threads: 1, solve }))
     }
 
-    /// What peers overwrote becomes again what it was.
+    /// Restore the copies that cuSPARSE overwrote.
     fn restore(&self, work: &mut DeviceMemory<T>) -> Result<()> {
         let originals = self.diagonals().into_iter().chain([self.rhs.slice(..)]);
         work.copies.iter_mut().zip(originals).try_for_each(|(copy, original)| copy.slice_mut(..).copy_from(original))
     }
 
-    /// What is known of an answer: of ours what was reported, of others what the oracle says, if it is not too large.
+    /// The backward error and the repairs of the last solution: from the report of bandsolve, or for cuSPARSE from the oracle if the
+    /// system is small enough.
     pub fn verdict(&self, work: &DeviceMemory<T>) -> MeasuredAnswer {
         if let Some(report) = &work.report {
             return (Some(report.backward_error).filter(|error| !error.is_nan()), Some(RepairCounts::of(report)));
@@ -183,7 +184,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
         (x.and_then(|x| self.backward_error(x).ok().flatten()), None)
     }
 
-    /// By the oracle; nothing for what is not tridiagonal.
+    /// The backward error from the oracle; `None` if the system is not tridiagonal.
     fn backward_error(&self, x: &DeviceVec<T>) -> Result<Option<f64>> {
         let [sub, diag, sup] = &*self.matrix else { return Ok(None) };
         let [sub, diag, sup] = [sub.download()?, diag.download()?, sup.download()?];
@@ -201,7 +202,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
     }
 }
 
-/// Numbers from U(−1, 1), plus `shift`.
+/// Fill an array with numbers from U(−1, 1) plus `shift`.
 fn draw<T: PeerNumber>(
     device: &Device,
     numbers: &mut DeviceSliceMut<'_, T>,

@@ -20,7 +20,7 @@ macro_rules! avx2 {
                 static MASKS: [[$int; <$name as Lanes>::W]; 2] =
                     [[-1; <$name as Lanes>::W], [0; <$name as Lanes>::W]];
                 let masks = MASKS.as_flattened();
-                // SAFETY: W numbers from number W − count on, count being at most W.
+                // SAFETY: W numbers from index W − count on exist, because count is at most W.
                 unsafe { _mm256_loadu_si256(masks.as_ptr().add(Self::W - count.min(Self::W)).cast()) }
             }
         }

@@ -94,8 +94,8 @@ macro_rules! avx512 {
             }
             #[inline(always)]
             fn pivot(self, other: Self) -> ($mask, Self) {
-                // Range: maximum of moduli (0b11) with its own sign (0b01). On a tie either may be taken: the mask says
-                // which it was.
+                // Range: maximum of moduli (0b11) with its own sign (0b01). If both are equal, either may be selected;
+                // the mask says which.
                 // SAFETY: as in `splat`.
                 unsafe {
                     let pivot = $range::<0b0111>(self.0, other.0);
@@ -277,7 +277,8 @@ unsafe fn total_f32x16(v: __m512) -> __m512 {
     }
 }
 
-// Reciprocals: an estimate of 14 bits, then Newton's method, which doubles them each time.
+// Reciprocals: an estimate with 14 correct bits, then Newton's method, which doubles the number of correct bits in each
+// step.
 
 #[inline(always)]
 unsafe fn recips_f64x8(x: F64x8) -> [F64x8; 2] {
@@ -293,14 +294,15 @@ unsafe fn recips_f32x16(x: F32x16) -> [F32x16; 2] {
     [rough, newton(x, rough)]
 }
 
-/// A better reciprocal of `x`: r + r·(1 − x·r).
+/// An improved reciprocal of `x`: r + r·(1 − x·r).
 #[inline(always)]
 fn newton<V: Lanes>(x: V, r: V) -> V {
     let error = x.neg_mul_add(r, V::splat(<V::Real as crate::Scalar>::ONE));
     r.mul_add(error, r)
 }
 
-// what remains is a transposition inside the blocks.
+// Loads and stores of four columns. The 128-bit blocks of a vector come from different rows, so only a transposition
+// inside the blocks remains.
 
 #[inline(always)]
 unsafe fn load_f64x8(src: *const f64, stride: usize) -> [F64x8; 4] {

@@ -1,6 +1,7 @@
-//! Vectors of 128 bits, which every x86-64 processor has: what `portable` means there.
+//! Vectors of 128 bits, which every x86-64 processor has. They are the portable vectors on x86-64.
 //!
-//! They compute what plain arrays do, bit for bit. Plain arrays would be found to be vectors only after minutes of optimisation.
+//! They give the same results as plain arrays, bit for bit. With plain arrays, the compiler would need minutes to find
+//! the vector operations.
 
 use super::{Lanes, RealScalar, lanes_of, through_memory};
 use core::arch::x86_64::*;
@@ -12,7 +13,7 @@ macro_rules! sse2 {
      [$to_int:ident, $from_int:ident, $set1_int:ident, $sub_int:ident, $greater:ident],
      [$fused:ident, $load_columns:ident, $store_columns:ident, $swap:ident, $exponent:literal, $normal:literal],
      [$($common:tt)*], [$($ops:tt)*]) => {
-        /// Numbers in a register.
+        /// A vector in a register.
         #[derive(Clone, Copy)]
         pub struct $name(pub(super) $vector);
 
@@ -36,7 +37,7 @@ macro_rules! sse2 {
             }
             #[inline(always)]
             fn abs(self) -> Self {
-                // SAFETY: every x86-64 processor has SSE2; so below.
+                // SAFETY: every x86-64 processor has SSE2 (so below).
                 Self(unsafe { $andnot(Self::splat(-0.0).0, self.0) })
             }
             #[inline(always)]
@@ -105,7 +106,7 @@ sse2!(
     [_mm_add_ps, _mm_sub_ps, _mm_mul_ps]
 );
 
-/// a > b of signed integers: by their upper halves, or where these are equal by the borrow of b − a.
+/// a > b for signed integers: compare the upper halves. If they are equal, the borrow of b − a decides.
 #[inline(always)]
 unsafe fn greater_i64(a: __m128i, b: __m128i) -> __m128i {
     // SAFETY: SSE2.
@@ -149,7 +150,7 @@ unsafe fn store_f64x2(columns: [__m128d; 4], dst: *mut f64, stride: usize) {
     }
 }
 
-/// Four rows as four columns.
+/// The transpose of four rows.
 #[inline(always)]
 unsafe fn transposed(rows: [__m128; 4]) -> [__m128; 4] {
     let [a, b, c, d] = rows;
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
     use crate::lanes::Portable;
 
-    /// Every operation gives the bits of plain arrays.
+    /// Check that every operation gives the same bits as plain arrays.
     fn check<V: Lanes<Real = R>, P: Lanes<Real = R>, R: RealScalar>(bits: fn(R) -> u64) {
         assert_eq!((V::W, V::PORTABLE), (P::W, true));
         let specials =
@@ -203,7 +204,7 @@ mod tests {
         for round in 0..400 {
             let input: Vec<R> = (0..32).map(|k| number(round * 7 + k * k)).collect();
             fn all<V: Lanes>(input: &[V::Real]) -> Vec<V::Real> {
-                // SAFETY: 32 numbers are there, vectors have at most four.
+                // SAFETY: 32 numbers are readable, and vectors have at most four lanes.
                 let [a, b, c, d] = [0, 4, 8, 12].map(|k| unsafe { V::load(input.as_ptr().add(k)) });
                 let mask = a.gt(b);
                 let positive = a.abs();
@@ -212,7 +213,7 @@ mod tests {
                 vectors.extend([positive.equilibrate(), a.normalizer(), positive.log_gap(b.abs()), a.max_bits(b)]);
                 vectors.extend(a.interleave(b));
                 vectors.extend([a.swap_pairs(), V::splat(input[3])]);
-                // SAFETY: W rows of four numbers, four and five apart.
+                // SAFETY: W rows of four numbers are readable, with distances four and five.
                 vectors.extend(unsafe { V::load_columns(input.as_ptr(), 5) });
                 let mut out = vec![<V::Real as crate::Scalar>::ZERO; vectors.len() * V::W + 4 * V::W];
                 for (k, v) in vectors.iter().enumerate() {
@@ -225,7 +226,7 @@ mod tests {
             }
             let (own, plain) = (all::<V>(&input), all::<P>(&input));
             for (k, (own, plain)) in own.iter().zip(&plain).enumerate() {
-                // Which NaN it is depends on the order in which a compiler multiplies.
+                // The kind of NaN depends on the order in which a compiler multiplies.
                 let nan = own.partial_cmp(own).is_none() && plain.partial_cmp(plain).is_none();
                 assert!(nan || bits(*own) == bits(*plain), "round {round}, number {k}: {own:?} {plain:?}");
             }

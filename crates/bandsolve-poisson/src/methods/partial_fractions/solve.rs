@@ -1,4 +1,4 @@
-//! Solves by the stages of a plan, on threads.
+//! The solve: performs the stages of a plan on several threads.
 
 use super::stages::{FractionTerm, NodePlace, NodeStage, PLANES, PlannedGroup, RootChunk};
 use super::{BelowAxis, PartialFractions};
@@ -7,20 +7,25 @@ use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{RealScalar, dispatch};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where everything is, for all threads: each node writes its own targets, each chunk its own rows, and nobody reads what is written
-/// in the same stage.
+/// The arrays that all threads share.
+///
+/// Within a stage, each node writes only its own targets, and each chunk writes only its own partial sums. No thread reads a row that another
+/// thread writes.
 #[derive(Clone, Copy)]
 struct SharedRows<R> {
+    /// The block rows.
     f: *mut R,
+    /// A block row of zeros.
     zero: *const R,
+    /// Partial sums.
     waiting: *mut R,
 }
 
-// SAFETY: who writes where is as said above.
+// SAFETY: the documentation of the type states which thread writes which row. No two threads write the same row.
 unsafe impl<R: Send> Sync for SharedRows<R> {}
 
 impl<R: RealScalar> PartialFractions<R> {
-    /// Replaces f by the solution of (B ⊗ I + I ⊗ R + shift) u = f.
+    /// Replace f by the solution of (B ⊗ I + I ⊗ R + shift) u = f.
     pub fn solve(&self, f: &mut [R], shift: R, threads: usize, scratch: &mut [R]) {
         debug_assert!(f.len() == self.rows * self.len && scratch.len() >= self.scratch(threads));
         if f.is_empty() {
@@ -44,7 +49,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// Calls `work` for every unit, on whatever thread is free, with the memory of that thread.
+    /// Call `work` for each unit on the next free thread, with the scratch of that thread.
     fn each(&self, units: usize, threads: usize, memory: &mut [R], work: &(impl Fn(usize, &mut [R]) + Sync)) {
         let (next, tasks) = (AtomicUsize::new(0), self.tasks(threads).min(units));
         spread(tasks, 0..tasks.max(1), RowsOf(memory, self.own), &|_, memory| {
@@ -58,7 +63,7 @@ impl<R: RealScalar> PartialFractions<R> {
         });
     }
 
-    /// Block row `row` of f, in a ring that of the same place; zeros where there is none.
+    /// Block row `row` of f. Outside 1 … n, the row is periodic on a periodic axis, and zero otherwise.
     fn row(&self, board: SharedRows<R>, row: isize) -> *const R {
         let row = if self.ring { (row - 1).rem_euclid(self.rows as isize) + 1 } else { row };
         if (1..=self.rows as isize).contains(&row) {
@@ -68,7 +73,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// The inputs of a term: block rows, or sums of them in `memory`.
+    /// The inputs of a term. Sums of block rows are computed in `memory`.
     fn ins(&self, term: &FractionTerm<R>, base: isize, board: SharedRows<R>, memory: &mut [R]) -> [*const R; MAX_INS] {
         let mut ins = [board.zero; MAX_INS];
         for (s, rows) in term.ins.iter().enumerate() {
@@ -83,7 +88,7 @@ impl<R: RealScalar> PartialFractions<R> {
         ins
     }
 
-    /// Adds up what waits for a node.
+    /// Add the partial sums of a node to its targets. `from` is the first of these sums.
     fn sum(&self, group: &PlannedGroup<R>, node: usize, from: *const R, board: SharedRows<R>) {
         for target in &group.targets {
             let out = self.row(board, group.base(node) + target.row).cast_mut();
@@ -91,7 +96,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// out = (keep: out +) Σ c·row, the rows being where `place` says.
+    /// out = (keep: out +) Σ c·row, where `place` returns the address of a row.
     fn add_up(&self, (out, keep): (*mut R, bool), rows: &[(isize, R)], place: &dyn Fn(isize) -> *const R) {
         let mut keep = keep;
         for some in rows.chunks(MAX_SUM) {
@@ -104,7 +109,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// Nodes side by side, a vector of roots at a time; or one of planes.
+    /// Process several nodes at the same time, one vector of roots per node and step. If R has two axes, process the nodes one by one.
     fn narrow(&self, stage: &NodeStage<R>, nodes: &[NodePlace], (board, shift): (SharedRows<R>, R), own: &mut [R]) {
         let line = match &self.below {
             BelowAxis::Line(line) => line,
@@ -159,7 +164,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// All roots of one node of planes, chunk after chunk.
+    /// Process all roots of one node, chunk by chunk, for `BelowAxis::Block`.
     fn whole(
         &self,
         (block, stage, node): (&PartialFractions<R>, &NodeStage<R>, NodePlace),
@@ -184,7 +189,7 @@ impl<R: RealScalar> PartialFractions<R> {
         self.sum(group, node.1, waiting.as_ptr(), board);
     }
 
-    /// The block rows of some memory, as outputs.
+    /// Divide `memory` into block rows, as outputs.
     fn rows_of(&self, memory: &mut [R]) -> [*mut R; MAX_OUTS] {
         let (mut outs, count) = ([core::ptr::null_mut(); MAX_OUTS], memory.len() / self.len);
         let first = memory.as_mut_ptr();
@@ -194,7 +199,7 @@ impl<R: RealScalar> PartialFractions<R> {
         outs
     }
 
-    /// A chunk of the roots of one node.
+    /// Process one chunk of the roots of one node.
     fn wide(&self, stage: &NodeStage<R>, of: RootChunk, (board, shift): (SharedRows<R>, R), own: &mut [R]) {
         let group = &stage.groups[of.node.0];
         let term = &group.terms[of.term];
@@ -223,7 +228,7 @@ impl<R: RealScalar> PartialFractions<R> {
         }
     }
 
-    /// The same of planes, one root after the other.
+    /// Process one chunk of roots, root by root, for `BelowAxis::Block`.
     fn planes(
         &self,
         (block, term, chunk): (&PartialFractions<R>, &FractionTerm<R>, usize),

@@ -1,5 +1,4 @@
-//! From the fractions of nodes to stages of them that are ready to be computed with: roots in chunks, rows that are alike merged, and a
-//! place for everything that waits to be summed.
+//! Planning of the stages: divides roots into chunks, merges equal inputs and outputs, and assigns a slot to each partial sum.
 
 use super::{BelowAxis, FractionRoot, NodeGroup};
 use bandsolve::Result;
@@ -7,36 +6,40 @@ use bandsolve::memory::{collected, copied, push, reserved};
 use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, ShiftedPack, packs};
 use bandsolve_kernel::{RealScalar, Simd};
 
-/// Roots of a block of planes that are summed up one after the other.
+/// Number of roots per chunk for `BelowAxis::Block`.
 pub(super) const PLANES: usize = 8;
-/// Nodes of planes from which on each is done by one thread: their sums then wait in the memory of the threads.
+/// Minimum number of nodes for one thread per node for `BelowAxis::Block`. The scratch of the thread then stores the partial sums.
 const WHOLE: usize = 8;
 
-/// Fractions of one class, ready to be computed with.
+/// The partial fractions of one class.
 #[derive(Debug, Clone)]
 pub(super) struct FractionTerm<R> {
-    /// Each a sum of block rows.
+    /// For each input, the block rows and the signs of its sum.
     pub ins: Vec<Vec<(isize, R)>>,
+    /// Number of outputs.
     pub outs: usize,
+    /// Number of roots.
     pub count: usize,
-    /// `count`, rounded up to whole chunks; what is beyond has coefficients and weights of 0.
+    /// `count`, rounded up to whole chunks. The coefficients and weights of the added roots are 0.
     pub stride: usize,
     pub roots: Vec<R>,
     pub coefficients: Vec<R>,
     pub weights: Vec<R>,
-    /// Every input is a block row.
+    /// Whether each input is a single block row.
     pub direct: bool,
-    /// Its first row among those of the node that wait to be summed.
+    /// Index of its first partial sum among those of the node.
     pub slot: usize,
 }
 
+/// An output block row, and the partial sums that contribute to it.
 #[derive(Debug, Clone)]
 pub(super) struct SumTarget<R> {
     pub row: isize,
-    /// Rows that wait to be summed, with their signs.
+    /// Partial sums with their signs.
     pub parts: Vec<(isize, R)>,
 }
 
+/// A [`NodeGroup`] with its terms and targets.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedGroup<R> {
     pub base: usize,
@@ -45,18 +48,19 @@ pub(super) struct PlannedGroup<R> {
     pub terms: Vec<FractionTerm<R>>,
     pub targets: Vec<SumTarget<R>>,
     pub keep: bool,
-    /// Rows that wait to be summed, for each node.
+    /// Number of partial sums per node.
     pub slots: usize,
-    /// Several nodes are solved side by side, or a node of planes as a whole: its sums wait in the memory of a thread.
+    /// Whether one thread processes several nodes at the same time or, for `BelowAxis::Block`, a whole node. The scratch of the thread then
+    /// stores the partial sums.
     pub narrow: bool,
-    /// Sums go to their targets at once.
+    /// Whether sums go directly to their targets, without partial sums.
     pub direct: bool,
 }
 
-/// A node: its group and its number there.
+/// A node: the index of its group, and its index in the group.
 pub(super) type NodePlace = (usize, usize);
 
-/// A chunk of the roots of a term of a node, and where the rows of the node begin that wait to be summed.
+/// A chunk of the roots of one term of one node. `slots` is the index of the first partial sum of the node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RootChunk {
     pub node: NodePlace,
@@ -65,33 +69,35 @@ pub(super) struct RootChunk {
     pub slots: usize,
 }
 
-/// Nodes that can be done in any order.
+/// Nodes that threads can process in any order.
 #[derive(Debug, Clone)]
 pub(super) struct NodeStage<R> {
     pub groups: Vec<PlannedGroup<R>>,
-    /// Nodes that are solved side by side.
+    /// Sets of nodes that one thread processes at the same time.
     pub narrow: Vec<Vec<NodePlace>>,
+    /// Chunks of the other nodes.
     pub wide: Vec<RootChunk>,
-    /// Nodes whose sums wait, and where.
+    /// Nodes with partial sums in the shared array, and the index of the first one.
     pub sums: Vec<(NodePlace, usize)>,
-    /// Rows that wait at most.
+    /// Number of partial sums in the shared array.
     pub slots: usize,
 }
 
-/// How roots come in chunks.
+/// Sizes of the chunks of roots.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RootChunking {
-    /// Roots of one chunk, nodes side by side.
+    /// Number of roots per chunk for nodes that are processed at the same time.
     narrow: usize,
-    /// Nodes side by side.
+    /// Number of nodes that are processed at the same time.
     nodes: usize,
-    /// Roots of one chunk of one node.
+    /// Number of roots per chunk for a single node.
     wide: usize,
-    /// Whether nodes are ever side by side.
+    /// Whether R is a line. Only then are several nodes processed at the same time.
     lanes: bool,
 }
 
 impl RootChunking {
+    /// The sizes for an R.
     pub fn of<R: RealScalar>(below: &BelowAxis<R>, simd: Simd) -> Self {
         match below {
             BelowAxis::Line(_) => {
@@ -103,13 +109,13 @@ impl RootChunking {
     }
 }
 
-/// Rows with their signs.
+/// Indices of rows with their signs.
 type SignedRows<R> = Vec<(usize, R)>;
 
-/// Sets of rows that are the same up to their sign, and what the first of each is.
+/// Sets of rows that are equal up to the sign, and the values of the first row of each set.
 type AlikeRows<R> = (Vec<SignedRows<R>>, Vec<Vec<f64>>);
 
-/// Rows that are the same up to their sign, for roots of one class.
+/// Group the non-zero rows that are equal up to the sign.
 fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Result<Vec<f64>>) -> Result<AlikeRows<R>> {
     let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
@@ -130,7 +136,7 @@ fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Result<Vec<f64>>) -> 
 }
 
 impl<R: RealScalar> PlannedGroup<R> {
-    /// `alike`: nodes of its stage that may be solved beside its own.
+    /// Plan a group. `alike` is the number of nodes of the stage that can be processed at the same time as a node of this group.
     fn new(given: &NodeGroup, chunking: RootChunking, alike: usize) -> Result<Self> {
         let (mut terms, mut parts) = (Vec::new(), vec![Vec::new(); given.targets.len()]);
         let mut lengths = Vec::new();
@@ -160,6 +166,7 @@ impl<R: RealScalar> PlannedGroup<R> {
         Self::arranged(given, terms, &parts, (narrow, chunking))
     }
 
+    /// Assign slots to the partial sums of the terms.
     fn arranged(
         given: &NodeGroup,
         mut terms: Vec<FractionTerm<R>>,
@@ -198,7 +205,7 @@ impl<R: RealScalar> PlannedGroup<R> {
         Ok(Self { base, stride, count, terms, targets, keep, slots, narrow, direct })
     }
 
-    /// Block rows of memory that a thread needs beside what solves take.
+    /// Number of block rows of scratch per thread, without the scratch of the solves.
     pub fn rows_of_a_thread(&self, chunking: RootChunking) -> usize {
         let staged = self.terms.iter().map(FractionTerm::staged).max().unwrap_or(0);
         let several = |term: &&FractionTerm<R>| term.stride > PLANES;
@@ -211,20 +218,21 @@ impl<R: RealScalar> PlannedGroup<R> {
         }
     }
 
-    /// Only groups with the same are solved side by side.
+    /// A key. Nodes can be processed at the same time only if the keys of their groups are equal.
     fn likeness(&self) -> Vec<usize> {
         let of_term = |term: &FractionTerm<R>| [term.ins.len(), term.outs, term.stride];
         let of_group = [usize::from(self.direct), usize::from(self.keep), self.terms.len()];
         of_group.into_iter().chain(self.terms.iter().flat_map(of_term)).collect()
     }
 
+    /// The base of a node.
     pub fn base(&self, node: usize) -> isize {
         (self.base + node * self.stride) as isize
     }
 }
 
 impl<R: RealScalar> FractionTerm<R> {
-    /// And of each output the targets that it is part of.
+    /// A term, and for each output its targets. `merge` merges inputs and outputs that are equal up to the sign.
     fn new(
         roots: &[&FractionRoot],
         ins: &[isize],
@@ -262,12 +270,12 @@ impl<R: RealScalar> FractionTerm<R> {
         Ok((term, outs))
     }
 
-    /// Block rows that its inputs are summed up in.
+    /// Number of block rows of scratch for the sums of the inputs.
     pub fn staged(&self) -> usize {
         if self.direct { 0 } else { self.ins.len() }
     }
 
-    /// Fills the last chunk up.
+    /// Fill the last chunk with roots of weight 0.
     fn pad(&mut self, chunk: usize) -> Result<()> {
         self.stride = self.count.next_multiple_of(chunk);
         let last = self.roots[self.count - 1];
@@ -284,7 +292,7 @@ impl<R: RealScalar> FractionTerm<R> {
         Ok(())
     }
 
-    /// Roots from `first` on as a pack, without its rows.
+    /// A pack of the roots from `first` on. The caller sets the rows.
     pub fn pack(&self, first: usize) -> ShiftedPack<R> {
         ShiftedPack {
             roots: self.roots[first..].as_ptr(),
@@ -298,6 +306,7 @@ impl<R: RealScalar> FractionTerm<R> {
 }
 
 impl<R: RealScalar> NodeStage<R> {
+    /// Plan a stage.
     pub fn new(groups: &[NodeGroup], chunking: RootChunking) -> Result<Self> {
         let single = groups.iter().filter(|group| group.count == 1).count();
         let alike = |group: &NodeGroup| if group.count == 1 { single } else { group.count };

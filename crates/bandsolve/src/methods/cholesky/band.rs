@@ -1,4 +1,4 @@
-//! L·D·Lᴴ of a band, in two halves that meet in the middle.
+//! L·D·Lᴴ of a band from both ends.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::Factors;
@@ -17,14 +17,15 @@ use core::ops::Range;
 use dyn_stack::StackReq;
 use std::sync::Arc;
 
-/// Factors a band that is Hermitian positive definite, of which a [`Banded`] has both triangles.
+/// Factor a Hermitian positive definite band.
 ///
 /// # Shapes
-/// Right-hand sides are n × n_rhs, column-major. Both triangles are given; diagonals that only one of them has are zero.
+/// Right-hand sides are n × n_rhs, column-major. The matrix must have both triangles. Diagonals of one triangle without a counterpart in the
+/// other must be zero.
 ///
 /// # Cost
-/// width² multiplications and as many additions a row to factor, half of LU's without exchanges, and 4·width flops a row and
-/// right-hand side to solve; width + 1 words a row are kept.
+/// Per row: width² multiplications and as many additions to factor, half as many as LU without exchanges; 4·width flops per right-hand
+/// side to solve; width + 1 words.
 ///
 /// # Errors
 /// [`NotDefinite`](crate::Error::NotDefinite), [`NotFinite`](crate::Error::NotFinite),
@@ -34,29 +35,28 @@ pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) 
     Ok(Factors::new(a, Facts::new(decision), OfBand(factors)).or_else(decision, banded::factor))
 }
 
-/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+/// Scratch of solves, from the plan alone: at least as much as the factors need.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
     let words = |n_rhs| words(n, (lower, upper), n_rhs);
     Some(with_refinement::<T>(decision, n, n_rhs, words))
 }
 
-/// Factors of a Hermitian positive definite band of `width` diagonals on either side.
+/// Factors of a Hermitian positive definite band with `width` diagonals on each side.
 ///
-/// Large matrices are cut in two halves of consecutive rows, the same for any number of threads. The first is eliminated
-/// downwards, the second upwards, each but for the `width` rows next to the cut; these 2·`width` rows are a band of the same width,
-/// eliminated last.
+/// A large matrix is divided into two halves, the same for any number of threads. The first half is eliminated downwards, the second one
+/// upwards, each up to the `width` rows next to the other half. These 2·`width` rows are a band of the same width, which is eliminated last.
 #[derive(Debug)]
 pub(crate) struct BandCholesky<T: Scalar> {
     n: usize,
     width: usize,
-    /// One, or two halves of which the second is reversed.
+    /// The whole matrix, or two halves of which the second is reversed.
     parts: Vec<BandLu<T>>,
-    /// What is left between two halves.
+    /// The rows between the two halves.
     middle: Option<BandLu<T>>,
     parallel: bool,
 }
 
-/// Rows of a Hermitian band from either end, which are eliminated as far as they are pivots.
+/// Rows of a Hermitian band, counted from one of its ends. The pivots among them are eliminated.
 struct HermitianPart<'a, 'm, T: Scalar> {
     a: &'a Banded<'m, T>,
     reversed: bool,
@@ -85,32 +85,33 @@ impl<T: Scalar> HermitianTriangle<T> for HermitianPart<'_, '_, T> {
     }
 }
 
-/// Rows of the first half, if a band is cut in two.
+/// Number of rows of the first half; `None` if halves do not pay off.
 fn cut(n: usize, width: usize) -> Option<usize> {
     (width > 0 && tuning::definite_halves_pay(n, width)).then(|| n.div_ceil(2))
 }
 
-/// So many rows and columns, of which so many are eliminated.
+/// The size of a square with `rows` rows and columns, of which `pivots` are eliminated.
 fn square(rows: usize, pivots: usize, width: usize) -> RectangleSize {
     RectangleSize { rows, columns: rows, pivots, lower: width.min(rows.saturating_sub(1)), upper: 0 }
 }
 
-/// Words of scratch for solves with a band of n rows and so many diagonals on either side.
+/// Words of scratch for solves with a band of n rows with `lower` and `upper` diagonals.
 pub(super) fn words(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
     let (width, n_rhs) = (lower.min(upper).min(n.saturating_sub(1)), n_rhs.min(tuning::BAND_RHS));
     let window = band_lu::words_at_most(width, 0, 1);
-    // Two halves: a window for each, the rows between them together and by halves.
+    // Two halves need a window each, and room for the rows between them, together and by halves.
     let each = window.saturating_add(width.saturating_mul(2)).saturating_mul(2);
     let each = if cut(n, width).is_some() { each } else { window };
     each.saturating_mul(n_rhs)
 }
 
 impl<T: Scalar> BandCholesky<T> {
-    /// Factors `a`.
+    /// Factor `a`.
     ///
     /// # Errors
-    /// `OutOfMemory`; `NotDefinite` with the first row in which `a` is not Hermitian, or else of the first leading minor that is
-    /// not positive; `NotFinite` if that is because an entry is not finite.
+    /// - `OutOfMemory`.
+    /// - `NotDefinite` with the first row in which `a` is not Hermitian, otherwise the row of the first leading minor that is not positive.
+    /// - `NotFinite` instead of `NotDefinite` if an entry is not finite.
     pub fn new(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
         let width = a.lower().min(a.upper()).min(a.n().saturating_sub(1));
         if let Some(row) = hermitian::first_difference(a, decision.options.threads > 1) {
@@ -121,7 +122,7 @@ impl<T: Scalar> BandCholesky<T> {
         Self::of_parts(decision, (a.n(), width), &part, &|| a.check_finite())
     }
 
-    /// Factors a matrix of n rows that is known to be Hermitian, by its parts.
+    /// Factor a Hermitian matrix of n rows by its parts.
     pub fn of_parts<S: HermitianTriangle<T>>(
         decision: &Decision,
         (n, width): (usize, usize),
@@ -153,7 +154,7 @@ impl<T: Scalar> BandCholesky<T> {
             (middle, found) = (Some(lu), bad.map(|k| half - width + k));
         }
         if let Some(row) = found {
-            // Rarely: which leading minor it is, only elimination from the first row on can tell.
+            // Only elimination from the first row on can find the first bad leading minor.
             return refused(whole()?.1.unwrap_or(row));
         }
         Ok(Self { n, width, parts: vec![first, second], middle, parallel })
@@ -194,7 +195,7 @@ impl<T: Scalar> BandCholesky<T> {
         self.run_halves(|| substitute(first, false, above, one, rest), || substitute(second, true, below, two, other));
     }
 
-    /// Runs what is to be done for either half, on two threads if the plan has them.
+    /// Run the work on the two halves, on two threads if the plan has more than one.
     fn run_halves(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
         if self.parallel {
             join(a, b);
@@ -205,12 +206,12 @@ impl<T: Scalar> BandCholesky<T> {
     }
 }
 
-/// x ← L⁻¹·x for the pivots of a part; what is left of the other rows comes as `rest`.
+/// Compute x ← L⁻¹·x for the pivots of a part. Writes the remaining rows to `rest`.
 fn reduce<T: Scalar>(lu: &BandLu<T>, reversed: bool, x: ViewMut<'_, T>, window: &mut [T], rest: &mut [T]) {
     lu.lower(&mut RhsColumns { x, reversed, offset: [0, 0], scale: [None, None] }, window, rest);
 }
 
-/// x ← L⁻ᴴ·D⁻¹·x for the pivots of a part; the other rows are given as `rest`.
+/// Compute x ← L⁻ᴴ·D⁻¹·x for the pivots of a part. `rest` holds the other unknowns.
 fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: ViewMut<'_, T>, window: &mut [T], rest: &mut [T]) {
     conjugate(x.as_mut());
     rest.iter_mut().for_each(|v| *v = Scalar::conj(*v));
@@ -227,7 +228,7 @@ fn conjugate<T: Scalar>(mut x: ViewMut<'_, T>) {
     }
 }
 
-/// What two halves leave of the rows next to the cut: a band of the same width.
+/// The rows between the two halves after the elimination of both: a band of the same width.
 struct Middle<'a, T: Scalar, S> {
     halves: [&'a BandLu<T>; 2],
     /// The whole matrix.
@@ -243,7 +244,7 @@ impl<T: Scalar, S: HermitianTriangle<T>> HermitianTriangle<T> for Middle<'_, T, 
     fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
         let ([first, second], width) = (self.halves, self.width);
         let before = first.size().pivots;
-        // Below the first half's rows stand entries of the matrix itself.
+        // Below the rows of the first half, the entries are those of the matrix.
         let inside = columns.start..columns.end.min(width).max(columns.start);
         self.whole.copy(before + inside.start..before + inside.end, to, stride);
         for (j, to) in columns.zip(to.chunks_mut(stride + 1)) {
@@ -262,7 +263,7 @@ impl<T: Scalar> BandFactors<T> for BandCholesky<T> {
         words(self.n, (self.width, self.width), n_rhs)
     }
 
-    /// $$ x \leftarrow L^{-H} D^{-1} L^{-1} x $$
+    /// Compute x ← L⁻ᴴ·D⁻¹·L⁻¹·x.
     fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
         for x in x.chunks_mut((self.n * tuning::BAND_RHS).max(1)) {
             let columns = x.len() / self.n;

@@ -1,4 +1,4 @@
-//! Hermitian bands of which one triangle is given, diagonal by diagonal.
+//! Hermitian bands with one stored triangle, diagonal by diagonal.
 
 use crate::contract::equations::{Equations, Matrix};
 use crate::contract::factors::Factors;
@@ -20,31 +20,34 @@ use bandsolve_kernel::{Scalar, Simd, ahead};
 use core::ops::Range;
 use std::sync::Arc;
 
-/// A Hermitian band as `scipy.linalg.solveh_banded` takes it: an array of diagonals, each of n entries one after the other.
+/// A Hermitian band in the storage of `scipy.linalg.solveh_banded`: an array of diagonals with n contiguous entries each.
 ///
-/// $$ A_{j+k,j} = \mathtt{ab}[k\cdot n + j]\ (\mathtt{lower}),\qquad A_{j-k,j} = \mathtt{ab}[(\mathtt{width} - k)\cdot n + j] $$
+/// ```text
+/// A[j + k, j] = ab[k·n + j]              (lower)
+/// A[j − k, j] = ab[(width − k)·n + j]    (upper)
+/// ```
 ///
-/// Of the main diagonal the real parts count. Entries that belong to no row of A are ignored.
+/// Imaginary parts of the main diagonal and entries outside of A are ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Diagonals<'a, T> {
     n: usize,
-    /// Diagonals beside the main one that are stored.
+    /// Number of stored off-diagonals.
     width: usize,
     lower: bool,
     ab: &'a [T],
 }
 
 impl<'a, T: Scalar> Diagonals<'a, T> {
-    /// Borrows `width + 1` diagonals.
+    /// A matrix that borrows `width + 1` diagonals.
     ///
     /// # Errors
-    /// `Shape`.
+    /// `Shape` if `ab` has the wrong length.
     pub fn new(n: usize, width: usize, lower: bool, ab: &'a [T]) -> Result<Self> {
         check_len("ab", n.saturating_mul(width.saturating_add(1)), ab.len())?;
         Ok(Self { n, width, lower, ab })
     }
 
-    /// Factors the matrix, on so many threads or all there are, to solve with it once.
+    /// Factor the matrix for one solve, on the given number of threads or on all.
     ///
     /// # Errors
     /// `NotDefinite`, `NotFinite`, `OutOfMemory`.
@@ -69,7 +72,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         Ok(Factors::new(Arc::new(self), Facts::new(decision), OfBand(factors)).or_else(decision, pivoted))
     }
 
-    /// Diagonals beside the main one that have entries.
+    /// Number of off-diagonals with entries in the matrix.
     fn inside(&self) -> usize {
         self.width.min(self.n.saturating_sub(1))
     }
@@ -81,7 +84,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         &self.ab[row * self.n + skipped..][..self.n - k]
     }
 
-    /// An entry of the lower triangle as it is from what is stored of it, for diagonal k.
+    /// An entry of diagonal k of the lower triangle from its stored value.
     #[inline(always)]
     fn below(&self, k: usize, stored: T) -> T {
         match k {
@@ -106,7 +109,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         Banded::from_vec(n, width, width, bands)
     }
 
-    /// Whether all that is stored beside the entries of the matrix is finite, too.
+    /// Whether all stored numbers outside of the matrix are finite.
     pub fn rest_is_finite(&self) -> bool {
         let finite = |v: &[T]| v.iter().all(|v| Scalar::is_finite(*v));
         let row = |k: usize| &self.ab[if self.lower { k } else { self.width - k } * self.n..][..self.n];
@@ -114,7 +117,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         (1..=self.width).all(|k| finite(outside(k))) && (!T::COMPLEX || finite(row(0)))
     }
 
-    /// With arrays of its own only where they differ from those that are stored.
+    /// The matrix as a tridiagonal one. Arrays are copied only if they differ from the stored ones.
     fn to_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
         if !T::COMPLEX && self.inside() == 1 {
             let beside = self.diagonal(1);
@@ -157,14 +160,14 @@ impl<T: Scalar> Matrix<T> for Diagonals<'_, T> {
     }
 }
 
-/// The sequential pivoted method.
+/// Factor by the sequential pivoted method.
 fn pivoted<'a, T: Scalar>(decision: &Decision, a: Arc<Diagonals<'a, T>>) -> Result<Factors<T, Diagonals<'a, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = BandLu::under_plan(decision, &a.to_banded()?, &mut facts)?;
     Ok(Factors::new(a, facts, OfBand(lu)))
 }
 
-/// The rows of A, or of its conjugate.
+/// The rows of A or of its conjugate.
 struct DiagonalRows<'a, T> {
     a: Diagonals<'a, T>,
     conj: bool,
@@ -194,7 +197,7 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
             subtract_products(r, sums, &self.a.diagonal(k)[entries..][..count], &x[unknowns..][..count]);
         };
         for k in 0..=self.a.inside() {
-            // Each diagonal stands in another page: what the next rows need of it is asked for now.
+            // Each diagonal is in another page, so the entries for the next rows are prefetched.
             let next = &self.a.diagonal(k)[end.min(n - k)..(end + (end - first_row)).min(n - k)];
             next.iter().step_by(64 / size_of::<T>()).for_each(|v| ahead::prefetch(v));
             let start = first_row.max(k);
@@ -209,7 +212,7 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
     }
 }
 
-/// Subtracts products from `r` and adds moduli to `sums`. (Not a closure: of arguments a compiler knows that they do not overlap.)
+/// Subtract products from `r` and add moduli to `sums`. As a function, not a closure, because the compiler knows that arguments do not overlap.
 #[inline(never)]
 fn subtract_products<T: Scalar>(r: &mut [T], sums: &mut [T], a: &[T], x: &[T]) {
     let (r, sums, x) = (&mut r[..a.len()], &mut sums[..a.len()], &x[..a.len()]);
@@ -219,7 +222,7 @@ fn subtract_products<T: Scalar>(r: &mut [T], sums: &mut [T], a: &[T], x: &[T]) {
     }
 }
 
-/// Rows from either end, which are eliminated as far as they are pivots.
+/// Rows of the matrix, counted from one of its ends. The pivots among them are eliminated.
 struct DiagonalPart<'a, T> {
     a: Diagonals<'a, T>,
     reversed: bool,
@@ -240,7 +243,7 @@ impl<T: Scalar> HermitianTriangle<T> for DiagonalPart<'_, T> {
     }
 }
 
-/// Diagonals that are copied together.
+/// Number of diagonals that are copied together.
 const TOGETHER: usize = 8;
 
 impl<'a, T: Scalar> DiagonalPart<'a, T> {
@@ -254,7 +257,7 @@ impl<'a, T: Scalar> DiagonalPart<'a, T> {
             self.a.below(k, v)
         };
         for first in (0..=lower).step_by(TOGETHER) {
-            // Some diagonals together, so that what is written of a column is in one place.
+            // Several diagonals are copied together, so that the writes to a column are contiguous.
             let last = (first + TOGETHER).min(lower + 1);
             let mut done = 0;
             if last - first == TOGETHER {
@@ -274,7 +277,7 @@ impl<'a, T: Scalar> DiagonalPart<'a, T> {
         }
     }
 
-    /// What is stored of `count` entries of diagonal k below the main one, from column `first` on.
+    /// The stored values of `count` entries of diagonal k below the main one, from column `first` on.
     #[inline(always)]
     fn stored(&self, k: usize, first: usize, count: usize, reversed: bool) -> &'a [T] {
         if count == 0 {

@@ -1,18 +1,18 @@
-//! Whether a matrix is Hermitian.
+//! Check whether a matrix is Hermitian.
 
 use crate::matrix::Banded;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::chunks;
 use core::ops::Range;
 
-/// Columns that are compared together, and those of a task.
+/// Number of columns that are compared together, and number of columns per task.
 const TILE: usize = 32;
 const TASK: usize = 1 << 12;
 
-/// The first row in which a band is not Hermitian. Diagonals that stand on one side only have to be zero.
+/// The first row in which a band is not Hermitian. Diagonals without a counterpart on the other side must be zero.
 ///
 /// # Cost
-/// One pass over the band; if `parallel`, on all threads.
+/// One pass over the band, on all threads if `parallel`.
 pub(super) fn first_difference<T: Scalar>(a: &Banded<'_, T>, parallel: bool) -> Option<usize> {
     let first = |t: usize, ()| {
         let tile = t * TILE..((t + 1) * TILE).min(a.n());
@@ -23,7 +23,7 @@ pub(super) fn first_difference<T: Scalar>(a: &Banded<'_, T>, parallel: bool) -> 
     (row < usize::MAX).then_some(row)
 }
 
-/// The first of some rows that differs, from the diagonal on, from the conjugate of the column of the same number.
+/// The first row in `tile` that differs, from the diagonal on, from the conjugate of the column with the same index.
 fn difference_in<T: Scalar>(a: &Banded<'_, T>, tile: Range<usize>) -> Option<usize> {
     let ((bands, leading), (n, upper)) = (a.storage(), (a.n(), a.upper()));
     let mut bad = usize::MAX;

@@ -5,7 +5,7 @@ use crate::{Banded, Error, Factor, Inspect, Method, Op, Plan, Tridiagonal};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
-/// The lower triangle of a random Hermitian band, whose diagonal is `dominance` times what makes it dominant.
+/// The lower triangle of a random Hermitian band. With `dominance` ≥ 1, it is diagonally dominant.
 fn triangle<T: Scalar>(rng: &mut Rng, n: usize, width: usize, dominance: f64) -> Vec<Vec<T>> {
     let diagonal = T::from_real(T::Real::from_f64(dominance * (2.9 * width as f64 + 0.5)));
     (0..n)
@@ -13,13 +13,13 @@ fn triangle<T: Scalar>(rng: &mut Rng, n: usize, width: usize, dominance: f64) ->
         .collect()
 }
 
-/// Entry (i, j) of the whole matrix.
+/// The entry (i, j) of the matrix.
 fn entry<T: Scalar>(columns: &[Vec<T>], i: usize, j: usize) -> T {
     let below = |i: usize, j: usize| columns[j].get(i - j).copied().unwrap_or(T::ZERO);
     if i >= j { below(i, j) } else { Scalar::conj(below(j, i)) }
 }
 
-/// Both triangles, with more diagonals than there are entries in, and NaN where no entry is.
+/// Both triangles, with additional diagonals of zeros, and NaN outside of the matrix.
 fn banded<T: Scalar>(columns: &[Vec<T>], width: usize, (more_below, more_above): (usize, usize)) -> Banded<'static, T> {
     let (n, lower, upper) = (columns.len(), width + more_below, width + more_above);
     let leading = lower + upper + 1;
@@ -32,7 +32,7 @@ fn banded<T: Scalar>(columns: &[Vec<T>], width: usize, (more_below, more_above):
     Banded::from_vec(n, lower, upper, bands).unwrap()
 }
 
-/// The diagonals of one triangle, with NaN where no entry is.
+/// The diagonals of one triangle, with NaN outside of the matrix.
 fn diagonals<T: Scalar>(columns: &[Vec<T>], width: usize, lower: bool) -> Vec<T> {
     let n = columns.len();
     let mut ab = vec![T::from_real(T::Real::NAN); n * (width + 1)];
@@ -49,7 +49,7 @@ fn plan<T: Scalar>(a: &Banded<'_, T>) -> Plan {
     Plan::new(a.shape()).method(Method::Cholesky)
 }
 
-/// The row of the first leading minor that is not positive, by elimination in double precision of a dense matrix.
+/// The row of the first leading minor that is not positive, by dense elimination in double precision.
 fn first_minor<T: Scalar>(columns: &[Vec<T>]) -> Option<usize> {
     let n = columns.len();
     let mut a = dense(n, Op::Plain, |i, j| entry(columns, i, j));
@@ -106,7 +106,7 @@ mod generic {
         }
     }
 
-    /// Both storages, halves and all: the same bits for any number of threads, and one as the other.
+    /// Both storages give the same bits for any number of threads, also in halves.
     pub fn threads_and_storage_do_not_change_a_bit<T: Scalar>() {
         let mut rng = Rng(22);
         for (n, width) in [(40_000, 2), (9_001, 8), (4_000, 17), (4_001, 21), (6_000, 40)] {
@@ -133,7 +133,7 @@ mod generic {
         }
     }
 
-    pub fn what_is_not_definite_is_named<T: Scalar>() {
+    pub fn indefinite_matrices_are_errors<T: Scalar>() {
         let mut rng = Rng(23);
         let mut refused = 0;
         for (width, k) in WIDTHS.iter().flat_map(|width| (0..40).map(move |k| (*width, k))) {
@@ -153,7 +153,7 @@ mod generic {
         assert_eq!(refused, 9 * 40);
     }
 
-    /// The row is that of the first minor, in whichever half it is first seen.
+    /// The error names the row of the first bad minor, whichever half detects it first.
     pub fn halves_name_the_row_of_the_minor<T: Scalar>() {
         let mut rng = Rng(24);
         for (n, width) in [(70_000, 1), (9_000, 8), (6_000, 20)] {
@@ -164,14 +164,14 @@ mod generic {
                 let a = banded(&columns, width, (0, 0));
                 for threads in [1, 2] {
                     let got = plan(&a).threads(threads).factor(&a).map(|_| ());
-                    // Row 0 has a minor of its own; else the entry is 0 less what it has to be larger than.
+                    // The entry is zero, so the minor of this row is zero for row 0, and negative otherwise.
                     assert_eq!(got, Err(Error::NotDefinite { row: bad }), "{n} {width} {threads}");
                 }
             }
         }
     }
 
-    pub fn what_is_not_hermitian_is_named<T: Scalar>() {
+    pub fn matrices_that_are_not_hermitian_are_errors<T: Scalar>() {
         let mut rng = Rng(25);
         for (n, width) in [(2, 1), (5, 2), (50, 8), (50, 20), (5_000, 20)] {
             let columns = triangle::<T>(&mut rng, n, width, 1.0);
@@ -183,7 +183,7 @@ mod generic {
                 let expected = Err(Error::NotDefinite { row: i.min(j) });
                 assert_eq!(plan(&a).factor(&a).map(|_| ()), expected, "{n} {width} {i} {j}");
             }
-            // On a diagonal that the other triangle has not.
+            // An entry on a diagonal without a counterpart.
             let a = banded(&columns, width, (1, 0));
             let mut bands = a.storage().0.to_vec();
             if let Some(v) = (n > width + 1).then(|| &mut bands[2 * width + 1]) {
@@ -198,7 +198,7 @@ mod generic {
         let mut rng = Rng(26);
         let big = if eps::<T>() > 1e-10 { 1e36 } else { 1e300 };
         for (n, width) in [(1, 0), (40, 1), (2000, 1), (30, 3), (60, 20), (9_000, 8)] {
-            // All of one size, and rows and columns in turn large and small.
+            // All entries of one size, and rows and columns that are alternately large and small.
             for (even, odd) in [(big, big), (1.0 / big, 1.0 / big), (big, 1.0 / big)] {
                 let [even, odd] = [even.sqrt(), odd.sqrt()].map(T::Real::from_f64);
                 let by = |i: usize| if i.is_multiple_of(2) { even } else { odd };
@@ -215,7 +215,7 @@ mod generic {
         }
     }
 
-    pub fn what_is_not_finite_is_found<T: Scalar>() {
+    pub fn nan_and_infinity_are_errors<T: Scalar>() {
         let mut rng = Rng(27);
         for (n, width) in [(8, 1), (8, 3), (60, 20)] {
             let columns = triangle::<T>(&mut rng, n, width, 1.0);
@@ -240,7 +240,7 @@ mod generic {
             Plan::new(a.shape()).method(Method::Cholesky).factor(&a).map(|_| ())
         };
         for n in [1, 2, 3, 4, 7, 100] {
-            // The eigenvalues of an open matrix are 2 − 2·cos, those of a periodic one begin with 0.
+            // The smallest eigenvalue of the open matrix is positive, the one of the periodic matrix is 0.
             assert_eq!(solve(2.0, -1.0, n, false), Ok(()), "{n}");
             assert_eq!(solve(2.0 - 1.0 / 2048.0, -1.0, n, true), Err(Error::NotDefinite { row: n - 1 }), "{n}");
             assert_eq!(solve(2.0 + 1.0 / 2048.0, -1.0, n, true), Ok(()), "{n}");
@@ -259,7 +259,7 @@ mod generic {
             let a = banded(&triangle::<T>(&mut rng, n, width, 1.0), width, (0, 0));
             let [own, other] = [Method::Cholesky, Method::Pivoted]
                 .map(|method| Plan::new(a.shape()).method(method).factor(&a).unwrap().determinant().unwrap());
-            // Each pivot of a dominant matrix is good to a few ε.
+            // Each pivot of a dominant matrix is accurate to a few ε.
             assert!((own.log_abs - other.log_abs).abs() <= n as f64 * 64.0 * eps::<T>());
             assert!(own.phase.re() == T::Real::ONE);
         }
@@ -268,19 +268,19 @@ mod generic {
 
 for_all_scalars!(random_systems_agree_with_dense_elimination);
 for_all_scalars!(threads_and_storage_do_not_change_a_bit);
-for_all_scalars!(what_is_not_definite_is_named);
+for_all_scalars!(indefinite_matrices_are_errors);
 for_all_scalars!(halves_name_the_row_of_the_minor);
-for_all_scalars!(what_is_not_hermitian_is_named);
+for_all_scalars!(matrices_that_are_not_hermitian_are_errors);
 for_all_scalars!(entries_near_the_limits_of_the_type);
-for_all_scalars!(what_is_not_finite_is_found);
+for_all_scalars!(nan_and_infinity_are_errors);
 for_all_scalars!(periodic_matrices_are_decided_as_a_whole);
 for_all_scalars!(determinants_are_those_of_the_pivoted_method);
 
-/// The pivots of tridiagonal segments: as elimination row by row, whatever the size.
+/// Elimination in segments gives the same decision as elimination row by row, for all sizes.
 #[test]
 fn segments_decide_as_rows_do() {
     for n in [1024, 1025, 1039, 5_000, 40_000] {
-        // 2 − 2·cos: the smallest eigenvalue is about (π/n)²; moved up and down by half of it.
+        // The smallest eigenvalue is about (π/n)². The shifts move it by half of its size up and down.
         let least = (core::f64::consts::PI / (n as f64 + 1.0)).powi(2);
         for (shift, definite) in [(0.5 * least, true), (-0.5 * least, true), (-1.5 * least, false)] {
             let off = vec![-1.0; n];

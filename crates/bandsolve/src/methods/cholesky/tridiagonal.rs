@@ -1,13 +1,16 @@
-//! Whether a tridiagonal matrix is Hermitian positive definite.
+//! Check whether a tridiagonal matrix is Hermitian positive definite.
 //!
-//! By the pivots of L·D·Lᴴ, in one order of the unknowns or another: their signs add up to the same numbers (Sylvester). Large
-//! matrices are cut into segments between separators; all segments are eliminated side by side, then the separators. With e = |a|
-//! beside the diagonal, f the coupling of row i with the separator above the segment, and δ that separator's own entry,
+//! The check uses the signs of the pivots of L·D·Lᴴ. By Sylvester's law of inertia, their numbers do not depend on the order of
+//! elimination. Large matrices are divided into segments with separators between them. All segments are eliminated in parallel, then the
+//! separators. With e the moduli of the off-diagonal entries, f the coupling of row i to the separator above the segment, and δ the
+//! diagonal entry of this separator,
 //!
-//! $$ d_{i+1} = b_{i+1} - e_i^2/d_i,\qquad f_{i+1} = f_i\,e_i/d_i,\qquad \delta \leftarrow \delta - \sum_i f_i^2/d_i $$
+//! ```text
+//! dᵢ₊₁ = bᵢ₊₁ − eᵢ²/dᵢ,   fᵢ₊₁ = fᵢ eᵢ/dᵢ,   δ ← δ − Σᵢ fᵢ²/dᵢ
+//! ```
 //!
-//! (moduli are enough: a diagonal of phases makes all couplings of an open matrix real). A coupling that takes less than ε³ of what
-//! it has taken before is left out: no pivot of a matrix of condition below 1/ε² changes its sign for it.
+//! Moduli suffice, because a diagonal scaling by phases makes all couplings of an open matrix real. A coupling whose contribution to δ is
+//! below ε³ times the sum so far is dropped. This changes no sign of a pivot if the condition is below 1/ε².
 
 use crate::contract::factors::Factors;
 use crate::decision::Decision;
@@ -21,15 +24,15 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::StackReq;
 use std::sync::Arc;
 
-/// Segments side by side, and groups of them, one on a thread.
+/// Number of segments that are eliminated side by side, and number of such groups, one per thread.
 const LANES: usize = 8;
 const GROUPS: usize = 2;
 const SEGMENTS: usize = LANES * GROUPS;
-/// Rows from which segments are worth their separators, and a second thread.
+/// Number of rows from which segments pay off, and from which a second thread pays off.
 const SEGMENTS_FROM: usize = 1 << 10;
 const THREADS_FROM: usize = 1 << 15;
 
-/// Takes a tridiagonal matrix that is Hermitian positive definite, to be solved by partitions.
+/// Check that a tridiagonal matrix is Hermitian positive definite, and prepare solves by partitions.
 ///
 /// # Errors
 /// `NotDefinite`, `NotFinite`.
@@ -41,15 +44,15 @@ pub(crate) fn factor<'m, T: Scalar>(
     partitioned::factor(spike_thomas::scheme(decision), decision, a)
 }
 
-/// Scratch of verified solves, from the plan alone.
+/// Scratch of solves, from the plan alone.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, n_rhs: usize) -> Option<StackReq> {
     partitioned::scratch_of_plan::<T>(spike_thomas::scheme(decision), decision, n, n_rhs)
 }
 
-/// Refuses what is not Hermitian positive definite.
+/// Return an error unless the matrix is Hermitian positive definite.
 ///
 /// # Cost
-/// 5 flops and 1 division a row. Rows that are refused, and periodic matrices, are looked at one by one.
+/// 5 flops and 1 division per row. Periodic matrices, and matrices that are not positive definite, are eliminated row by row.
 ///
 /// # Errors
 /// `NotDefinite`, `NotFinite`.
@@ -60,7 +63,7 @@ fn check_definite<T: Scalar>(a: &Tridiagonal<'_, T>, parallel: bool) -> Result<(
     }
 }
 
-/// Refuses a Hermitian matrix that is not positive definite.
+/// Return an error if a Hermitian matrix is not positive definite.
 ///
 /// # Errors
 /// `NotDefinite`, `NotFinite`.
@@ -82,14 +85,14 @@ fn positive<R: RealScalar>(pivot: R) -> bool {
     pivot > R::ZERO && pivot <= R::MAX
 }
 
-/// Rows that are compared without a branch.
+/// Number of rows that are compared without a branch.
 const TOGETHER: usize = 256;
 
 /// The first row that is not the conjugate of its column.
 fn first_difference<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
     let n = rows.n();
     let real = |v: T| v.im() == T::Real::ZERO;
-    // Corners fall on other entries, to which they are added.
+    // For n ≤ 2, corner entries are added to other entries.
     let sum = |i: usize| rows.row(i).0 + rows.row(i).2;
     match (rows.periodic, n) {
         (_, 0) => return None,
@@ -137,7 +140,7 @@ fn of_open<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
     (!positive(pivot)).then_some(rows.n() - 1)
 }
 
-/// The first leading minor of a periodic matrix that is not positive: its last row is eliminated along with the others.
+/// The first leading minor of a periodic matrix that is not positive. The last row is updated by each elimination.
 fn of_periodic<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
     let last = rows.n() - 1;
     let (sub, diag, sup) = rows.row(last);
@@ -153,7 +156,7 @@ fn of_periodic<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
         rest -= f / pivot * f;
         let (_, _, c) = rows.row(i);
         let e = Scalar::abs(c);
-        // Row i, times coupling / pivot, is taken from the last row.
+        // Subtract row i times coupling / pivot from the last row.
         coupling = -(coupling.scale(T::Real::ONE / pivot) * c);
         if i + 1 < last {
             pivot = rows.diag[i + 1].re() - e / pivot * e;
@@ -162,7 +165,7 @@ fn of_periodic<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
     (!positive(rest)).then_some(last)
 }
 
-/// What is left of a segment: what its separator loses, the coupling of this separator with the next, and what the next loses.
+/// The result of a segment: the numbers to subtract from the separators above and below, and the coupling between both.
 #[derive(Debug, Clone, Copy)]
 struct Left<R> {
     above: R,
@@ -171,7 +174,7 @@ struct Left<R> {
     definite: bool,
 }
 
-/// Whether all pivots of an open matrix are positive, segments first. The first row of every segment is its separator.
+/// Whether all pivots of an open matrix are positive. The first row of each segment is its separator, and separators are eliminated last.
 fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
     let zero = T::Real::ZERO;
     let nothing = Left { above: zero, between: zero, below: zero, definite: true };
@@ -180,7 +183,7 @@ fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
     let group = |g: usize, left: &mut [[Left<T::Real>; LANES]]| left[0] = eliminate(rows, g * LANES * each, each);
     let least = usize::from(parallel && rows.n() >= THREADS_FROM);
     each_chunk((GROUPS, least), left.as_chunks_mut::<LANES>().0, &group);
-    // The rows after the last segment belong to no separator below.
+    // The rows after the last segment have no separator below.
     let (mut pivot, mut coupling, mut definite) = (zero, zero, true);
     for (k, segment) in left.iter().enumerate() {
         let own = rows.diag[k * each].re() - segment.above;
@@ -203,7 +206,7 @@ fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
     definite
 }
 
-/// Eliminates the insides of `LANES` segments of so many rows.
+/// Eliminate the inner rows of `LANES` segments of `each` rows.
 fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [Left<T::Real>; LANES] {
     let zero = T::Real::ZERO;
     let beside = |i: usize| rows.sub.get(i).map_or(zero, |e| Scalar::abs(*e));

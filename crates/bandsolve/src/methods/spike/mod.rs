@@ -1,5 +1,7 @@
-//! Banded systems of any width on threads: partitions, of which the first is eliminated downwards, the last upwards and
-//! those between from the left, and a banded system of their interfaces, solved in the same way.
+//! Banded systems of any width by partitions on threads.
+//!
+//! The first partition is eliminated downwards, the last one upwards, and inner ones from the left. Their interfaces form a banded coarse
+//! system, which is solved in the same way.
 
 pub(crate) mod of_blocks;
 mod partitions;
@@ -18,37 +20,36 @@ pub(crate) use partitions::Partitions;
 use solve::words_at_most;
 use std::sync::Arc;
 
-/// Factors a [`Banded`] matrix by partitions.
+/// Factor a [`Banded`] matrix as P·S·A·Q = L·U by partitions.
 ///
-/// $$ P\,S\,A\,Q = L\,U $$
+/// Q is the order of elimination: first the unknowns of the partitions, then those between them. Only rows of the same partition are
+/// exchanged. No other row has entries in the columns of the partition. The factors are therefore those of Gaussian elimination with partial
+/// pivoting, and a partition is singular only if A is.
 ///
-/// with Q the order in which the unknowns are eliminated: those of the partitions first, those between them last. Rows are
-/// exchanged only within a partition, whose rows are all that have entries in its columns: the factors are those of Gaussian
-/// elimination with partial pivoting, and no partition can be singular unless A is. Without pivoting
-/// ([`Pivoting::None`](crate::Pivoting::None)) the first and the last partition exchange no rows; pivots that are too small
-/// are made larger, which the report's reason counts and refinement makes good.
+/// With [`Pivoting::None`](crate::Pivoting::None), the first and the last partition exchange no rows. Pivots that are too small are
+/// enlarged. The reason in the report counts them, and refinement corrects x.
 ///
 /// # Shapes
 /// Right-hand sides are n × n_rhs, column-major. `lower` and `upper` may exceed n.
 ///
 /// # Cost
-/// Two partitions: as many operations as one elimination, half of them on each of two threads, and 2·lower + upper + 1 words
-/// a row (without pivoting lower + upper + 1), rounded up to lines of the cache. Inner partitions: about four times the
-/// operations of the others a row to factor and 3/2 to solve.
+/// Two partitions need as many operations as one elimination, half of them on each of two threads. They need 2·lower + upper + 1 words
+/// per row (lower + upper + 1 without pivoting), rounded up to cache lines. Per row, inner partitions need about four times as many
+/// operations to factor and 3/2 times as many to solve.
 ///
 /// # Errors
-/// Factoring: [`OutOfMemory`](crate::Error::OutOfMemory).
+/// [`OutOfMemory`](crate::Error::OutOfMemory).
 ///
 /// # Source
-/// B. S. Spring, *Enhanced capabilities of the Spike algorithm and a new Spike-OpenMP solver* (2014), chapters 1–3; here the
-/// interfaces are columns rather than spikes, so that rows can be exchanged.
+/// B. S. Spring, *Enhanced capabilities of the Spike algorithm and a new Spike-OpenMP solver* (2014), chapters 1–3. Here the interfaces are
+/// columns, not spikes, so that rows can be exchanged.
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let partitions = Partitions::new(decision, &a)?;
     let facts = partitions.facts(Facts::new(decision));
     Ok(Factors::new(a, facts, OfBand(partitions)).or_else(decision, banded::factor))
 }
 
-/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+/// Scratch of solves, from the plan alone: at least as much as the factors need.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
     let widths = (within(n, lower), within(n, upper));
     let words = |n_rhs| words_at_most(n, widths, n_rhs);

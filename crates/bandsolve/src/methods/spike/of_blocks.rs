@@ -1,4 +1,4 @@
-//! Block tridiagonal matrices as bands, by partitions.
+//! Block tridiagonal matrices as bands, solved by partitions.
 
 use super::{Partitions, words_at_most};
 use crate::contract::factors::Factors;
@@ -11,7 +11,7 @@ use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
 use std::sync::Arc;
 
-/// Factors a block tridiagonal matrix by partitions of its band.
+/// Factor a block tridiagonal matrix by partitions of its band.
 ///
 /// # Errors
 /// `OutOfMemory`.
@@ -24,7 +24,7 @@ pub(crate) fn factor<'m, T: Scalar>(
     Ok(Factors::new(a, facts, BlockBand(partitions)).or_else(decision, block_band::factor))
 }
 
-/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+/// Scratch of solves, from the plan alone: at least as much as the factors need.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: usize) -> Option<StackReq> {
     let words = |n, reach, n_rhs| words_at_most(n, (reach, reach), n_rhs);
     decision.options.partitions.is_none().then(|| block_band::scratch_by::<T>(decision, size, n_rhs, words))

@@ -1,4 +1,4 @@
-//! How a band is cut, and the factors of its parts.
+//! The partitions of a band, called parts here, and their factors.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::verify::Facts;
@@ -15,38 +15,38 @@ use bandsolve_kernel::spread::each_chunk;
 use core::ops::Range;
 use std::time::Instant;
 
-/// Consecutive rows of a band, and the factors of the unknowns that have entries in no other rows.
+/// Consecutive rows of a band, and the factors of the unknowns that have entries in these rows only.
 #[derive(Debug)]
 pub(crate) struct Part<T: Scalar> {
     pub rows: Range<usize>,
     pub lu: BandLu<T>,
-    /// The last part is eliminated from its end.
+    /// Whether the part is eliminated from its end, as the last part is.
     pub reversed: bool,
-    /// Where, in the rows, the unknowns begin.
+    /// The row of the part in which its unknowns start.
     pub offset: usize,
-    /// Entries in the unknowns between this and the part before, an upper triangle, column by column, rows scaled. The last
-    /// part, being reversed, has none.
+    /// Entries of scaled rows in the unknowns between this part and the previous one: an upper triangle, column by column. A reversed
+    /// part has none.
     pub left: Vec<T>,
 }
 
-/// A banded matrix factored by parts; of one part only if it is small.
+/// A banded matrix that is factored by parts. A small matrix has a single part.
 ///
-/// Between two parts that meet at row ρ the unknowns ρ − lower … ρ + upper − 1 have entries in the rows of both. They are
-/// eliminated last, from what is left of the equations of all parts.
+/// If two parts meet at row ρ, the unknowns ρ − lower … ρ + upper − 1 have entries in the rows of both. These unknowns are eliminated last,
+/// from the remaining equations of all parts.
 #[derive(Debug)]
 pub(crate) struct Partitions<T: Scalar> {
     pub n: usize,
     pub lower: usize,
     pub upper: usize,
     pub parts: Vec<Part<T>>,
-    /// The system of the unknowns between the parts: banded again.
+    /// The coarse system of the unknowns between the parts, which is also banded.
     pub coarse: Option<Box<Partitions<T>>>,
     pub parallel: bool,
     found: FactorFacts,
 }
 
 impl<T: Scalar> Partitions<T> {
-    /// Factors `a`.
+    /// Factor `a`.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -58,7 +58,7 @@ impl<T: Scalar> Partitions<T> {
         Self::factor(a, &cuts, [boosted, pivoted(decision)])
     }
 
-    /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
+    /// Factor the parts at the ends with the options `how[0]`, and all other parts with `how[1]`.
     fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [FactorOptions<'_, T::Real>; 2]) -> Result<Self> {
         let n = a.n();
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
@@ -88,44 +88,46 @@ impl<T: Scalar> Partitions<T> {
         Ok(Self { n, lower, upper, parts, coarse, parallel: how[0].parallel, found })
     }
 
-    /// `facts` and what the factorisation found out.
+    /// Add the findings of the factorisation to `facts`.
     pub fn facts(&self, mut facts: Facts) -> Facts {
         (facts.singular, facts.pivot_growth) = (self.found.singular, self.found.growth);
         if self.found.boosted > 0 {
-            facts.reason = format!("{}; {} pivots made larger", facts.reason, self.found.boosted).into();
+            let pivots = if self.found.boosted == 1 { "pivot" } else { "pivots" };
+            facts.reason = format!("{}; {} small {pivots} enlarged", facts.reason, self.found.boosted).into();
         }
         facts
     }
 
-    /// det A, if it was factored in one part.
+    /// Return det A if the matrix has one part.
     pub fn product(&self) -> Option<ScaledProduct> {
         if let [part] = &self.parts[..] { Some(part.lu.product()) } else { None }
     }
 
-    /// Unknowns between two parts.
+    /// Number of unknowns between two parts.
     pub fn between(&self) -> usize {
         self.lower + self.upper
     }
 }
 
-/// The first singular column, the largest growth and all boosted pivots.
+/// Merge findings: the first singular column, the largest growth and the number of all enlarged pivots.
 fn worse(a: FactorFacts, b: FactorFacts) -> FactorFacts {
     let growth = a.growth.map_or(b.growth, |a| Some(b.growth.map_or(a, |b| b.max(a))));
     FactorFacts { singular: a.singular.or(b.singular), growth, boosted: a.boosted + b.boosted }
 }
 
-/// Unknowns between two parts.
+/// Number of unknowns between two parts.
 fn width_between<T: Scalar>(a: &Banded<'_, T>) -> usize {
     [a.lower(), a.upper()].map(|width| width.min(a.n().saturating_sub(1))).iter().sum()
 }
 
-/// Rows where parts begin, and n: as many parts as wanted, or as are large enough. Those at the ends have `cost` times as
-/// many rows as the others.
+/// The first rows of all parts, and n.
+///
+/// There are `wanted` parts, or fewer so that all are large enough. The parts at the ends have `cost` times as many rows as inner parts.
 pub(crate) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Vec<usize> {
     let least = between.saturating_mul(SPIKE_MIN_ROWS).max(2);
     let rows_of_inner = |count: usize| n as f64 / (2.0 * cost + (count - 2) as f64);
     let mut count = wanted.clamp(1, (n / least).max(1));
-    // All inner parts are of the same size.
+    // All inner parts have the same size.
     while count > 2 && rows_of_inner(count) < least as f64 {
         count -= 1;
     }
@@ -145,7 +147,7 @@ pub(crate) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Ve
 }
 
 impl<T: Scalar> Part<T> {
-    /// Factors these rows; also returns the columns to the left, as they are after elimination.
+    /// Factor these rows, and return the columns to the left after the elimination, too.
     fn new(
         a: &Banded<'_, T>,
         rows: Range<usize>,
@@ -166,7 +168,7 @@ impl<T: Scalar> Part<T> {
         Ok((Self { rows, lu, reversed, offset: 0, left: Vec::new() }, Spike::none(), found))
     }
 
-    /// A part with neighbours on both sides: its band lies below the diagonal.
+    /// Factor a part with neighbours on both sides, whose band is below the diagonal.
     fn inner(
         a: &Banded<'_, T>,
         rows: Range<usize>,
@@ -186,13 +188,13 @@ impl<T: Scalar> Part<T> {
         Ok((Self { rows, lu, reversed: false, offset: upper, left }, spike, found))
     }
 
-    /// Equations that are left.
+    /// Number of remaining equations.
     pub fn equations(&self) -> usize {
         self.lu.size().rows - self.lu.size().pivots
     }
 }
 
-/// The equations that are left, in the unknowns between the parts.
+/// The coarse system: the remaining equations in the unknowns between the parts.
 fn coarse<T: Scalar>(
     made: &[(Part<T>, Spike<T>, FactorFacts)],
     (lower, upper): (usize, usize),
@@ -222,13 +224,13 @@ fn coarse<T: Scalar>(
     Banded::from_vec(n, below, above, bands)
 }
 
-/// Measures how many times as long a row of an inner part takes to factor as one of the first part: the median of some turns.
+/// Measure the time to factor a row of an inner part relative to a row of the first part. Returns the median of several runs.
 fn inner_row_cost(half: usize) -> Result<f64> {
     const TURNS: usize = 7;
-    // Some ten milliseconds a turn.
+    // A run takes some ten milliseconds.
     let rows = (1 << 24) / (half * half + 64 * half) + 8 * half;
     let n = 3 * rows;
-    // Numbers without a pattern, so that rows are exchanged.
+    // Irregular numbers, so that rows are exchanged.
     let random = |k: usize| (k as f64 * 0.618_033_988_749_894_9).fract() - 0.5;
     let bands = (0..n * (2 * half + 1)).map(|k| random(k * k)).collect();
     let a = Banded::<f64>::from_vec(n, half, half, bands)?;
@@ -248,7 +250,7 @@ fn inner_row_cost(half: usize) -> Result<f64> {
 }
 
 impl Tuning {
-    /// Measures this machine on one thread, which takes about a second.
+    /// Measure the tuning numbers of this machine. The measurement uses one thread and takes about a second.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory).

@@ -1,7 +1,6 @@
-//! Solves with the factors of the parts: `reduce` the parts to their interfaces, `solve_coarse`, `substitute`.
+//! Solves with the factors of the parts: reduce the parts to their interfaces, solve the coarse system, substitute.
 //!
-//! The columns to the left of an inner part are not kept, only their tips: where what they contribute is needed, the sweep
-//! through L is repeated for it.
+//! Of the columns to the left of an inner part, only the tips are stored. The sweep through L is repeated to compute their contribution.
 
 use super::partitions::{Part, Partitions, cuts};
 use crate::pivoted::band_lu;
@@ -16,26 +15,26 @@ use core::ops::Range;
 /// Scratch of one part, each array column by column.
 struct Scratch<'a, T> {
     window: &'a mut [T],
-    /// What is left of its equations.
+    /// The remaining equations.
     rest: &'a mut [T],
-    /// The unknowns to its right (the last part, which is reversed: to its left).
+    /// The unknowns to the right, or to the left of a reversed part.
     tail: &'a mut [T],
-    /// The unknowns to its left, of an inner part.
+    /// The unknowns to the left of an inner part.
     tip: &'a mut [T],
 }
 
 impl<T: Scalar> Part<T> {
-    /// Words of its scratch.
+    /// Words of scratch for the part.
     fn words(&self, columns: usize) -> usize {
         self.lu.window(columns) + (self.equations() + self.behind()) * columns + self.tip_rows() * columns
     }
 
-    /// Unknowns behind the pivots.
+    /// Number of unknowns after the pivots.
     fn behind(&self) -> usize {
         self.lu.size().columns - self.lu.size().pivots
     }
 
-    /// Unknowns to the left.
+    /// Number of unknowns to the left.
     fn tip_rows(&self) -> usize {
         self.left.len().isqrt()
     }
@@ -47,18 +46,18 @@ impl<T: Scalar> Part<T> {
         Scratch { window, rest, tail, tip: &mut scratch[..self.tip_rows() * columns] }
     }
 
-    /// Its rows, read from place `from` on and written from place `to` on.
+    /// The rows of the part, with the offsets and scales for reading and writing.
     fn columns<'a>(&'a self, x: ViewMut<'a, T>, offset: [usize; 2], scale: [bool; 2]) -> RhsColumns<'a, T> {
         let scale = scale.map(|scaled| scaled.then(|| self.lu.scale()));
         RhsColumns { x, reversed: self.reversed, offset, scale }
     }
 
-    /// Eliminates its unknowns from right-hand sides.
+    /// Eliminate the unknowns of the part from right-hand sides.
     fn reduce(&self, x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         self.lu.lower(&mut self.columns(x, [0, 0], [true, false]), s.window, s.rest);
     }
 
-    /// Solves for its unknowns, given those beside it.
+    /// Solve for the unknowns of the part from the adjacent ones.
     fn substitute(&self, mut x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         if self.tip_rows() > 0 {
             let rows = self.tip_rows();
@@ -71,21 +70,21 @@ impl<T: Scalar> Part<T> {
         self.lu.upper(&mut self.columns(x, [0, self.offset], [false, false]), s.window, s.tail);
     }
 
-    /// tip ← A_left·tip, an upper triangle.
+    /// Compute tip ← A_left·tip, where A_left is an upper triangle.
     fn times_left(&self, tip: &mut [T]) {
         for i in 0..tip.len() {
             tip[i] = (i..tip.len()).fold(T::ZERO, |sum, c| sum + self.left[i + c * tip.len()] * tip[c]);
         }
     }
 
-    /// tip ← −A_leftᵀ·tip
+    /// Compute tip ← −A_leftᵀ·tip.
     fn times_left_transposed(&self, tip: &mut [T]) {
         for c in (0..tip.len()).rev() {
             tip[c] = (0..=c).fold(T::ZERO, |sum, i| sum - self.left[i + c * tip.len()] * tip[i]);
         }
     }
 
-    /// The first half of a transposed solve: what the unknowns beside it lose.
+    /// Do the first half of a transposed solve: compute the numbers to subtract from the adjacent unknowns.
     fn reduce_transposed(&self, mut x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         s.tail.fill(T::ZERO);
         self.lu.upper_transposed(&mut self.columns(x.as_mut(), [self.offset, 0], [false, false]), s.window, s.tail);
@@ -98,13 +97,13 @@ impl<T: Scalar> Part<T> {
         }
     }
 
-    /// The other half, given the multipliers of the equations that were left.
+    /// Do the second half of a transposed solve, from the multipliers of the remaining equations.
     fn substitute_transposed(&self, x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         self.lu.lower_transposed(&mut self.columns(x, [0, 0], [false, true]), s.window, s.rest);
     }
 }
 
-/// Columns that begin with `tip` and are zero after it; what becomes of them is subtracted from x.
+/// Columns that start with `tip` and are zero after it. The result of the sweep is subtracted from x.
 struct Correction<'a, T: Scalar> {
     tip: &'a [T],
     rows: usize,
@@ -128,7 +127,7 @@ impl<T: Scalar> RhsRows<T> for Correction<'_, T> {
     }
 }
 
-/// Columns of x, of whose solution only the first rows are kept.
+/// Columns of x. Only the first rows of the result are stored.
 struct Tip<'a, T: Scalar> {
     tip: &'a mut [T],
     rows: usize,
@@ -152,34 +151,33 @@ impl<T: Scalar> RhsRows<T> for Tip<'_, T> {
     }
 }
 
-/// What is done to every part.
+/// The work on each part.
 type PartWork<'w, T> = &'w (dyn Fn(&Part<T>, ViewMut<'_, T>, &mut Scratch<'_, T>) + Sync);
 
-/// Words of scratch that are enough for two parts of n rows of a band of so many diagonals on a side, or for the whole where
-/// two would be too short.
+/// Words of scratch that suffice for a band of n rows with two parts, or with one part if two would be too short.
 pub(crate) fn words_at_most(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
     let between = lower.saturating_add(upper);
     let window = band_lu::words_at_most(lower, upper, 1);
     let two = cuts(n, between, (2, 1.0)).len() > 2;
-    // A column takes three windows, of two parts and of what is between them; the equations that are left of each part, in
-    // all as many as are between; what is behind the pivots of each; and the unknowns between.
+    // Per column: three windows, of two parts and of the coarse system; the remaining equations, as many in total as unknowns between the
+    // parts; the unknowns after the pivots of each part; and the coarse unknowns.
     n_rhs.saturating_mul(if two { window.saturating_mul(3).saturating_add(between.saturating_mul(4)) } else { window })
 }
 
 impl<T: Scalar> Partitions<T> {
-    /// Words of scratch for so many right-hand sides.
+    /// Words of scratch for `n_rhs` right-hand sides.
     pub fn scratch(&self, n_rhs: usize) -> usize {
         let group = tuning::BAND_RHS;
         (n_rhs / group).saturating_mul(self.words(group)).saturating_add(self.words(n_rhs % group))
     }
 
-    /// Words of scratch for right-hand sides that are solved together.
+    /// Words of scratch for `columns` right-hand sides that are solved together.
     fn words(&self, columns: usize) -> usize {
         let parts: usize = self.parts.iter().map(|part| part.words(columns)).sum();
         parts + self.coarse.as_ref().map_or(0, |coarse| coarse.n * columns + coarse.words(columns))
     }
 
-    /// Solves op(A)·x = x for columns x, the conjugate left to the caller.
+    /// Solve A·x = x or Aᵀ·x = x for columns x.
     pub fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
         let group = tuning::BAND_RHS;
         let each = self.words(group).max(1);
@@ -225,12 +223,12 @@ impl<T: Scalar> Partitions<T> {
         }
     }
 
-    /// Does `work` for every part, each with its rows and its scratch.
+    /// Do `work` for each part, with its rows and its scratch.
     fn each(&self, x: ViewMut<'_, T>, scratch: &mut [T], work: PartWork<'_, T>) {
         each(&self.parts, x, scratch, self.parallel, work);
     }
 
-    /// Calls `pass(rest, y)` for what is left of the equations of every part and column: rows of the coarse system.
+    /// Call `pass(rest, y)` for the remaining equations of each part and column, and the rows of the coarse system that they are.
     fn equations(&self, scratch: &mut [T], y: &mut [T], count: usize, pass: impl Fn(&mut [T], &mut [T])) {
         let (mut scratch, mut first, n) = (scratch, 0, y.len() / count);
         for part in &self.parts {
@@ -244,7 +242,7 @@ impl<T: Scalar> Partitions<T> {
         }
     }
 
-    /// Calls `pass(values, y)` for the unknowns to the right and to the left of every part, and every column.
+    /// Call `pass(values, y)` for the unknowns to the right and to the left of each part, and for each column.
     fn unknowns(&self, scratch: &mut [T], y: &mut [T], count: usize, pass: impl Fn(&mut [T], &mut [T])) {
         let (mut scratch, between, n) = (scratch, self.between().max(1), y.len() / count);
         for (p, part) in self.parts.iter().enumerate() {
@@ -261,7 +259,7 @@ impl<T: Scalar> Partitions<T> {
         }
     }
 
-    /// Calls `pass(x, y)` for the unknowns between the parts.
+    /// Call `pass(x, y)` for the unknowns between the parts.
     fn interfaces(&self, mut x: ViewMut<'_, T>, y: &mut [T], pass: impl Fn(&mut [T], &mut [T])) {
         let (between, count) = (self.between().max(1), x.ncols());
         let n = y.len() / count;
@@ -275,7 +273,7 @@ impl<T: Scalar> Partitions<T> {
     }
 }
 
-/// Reverses before and after, if asked.
+/// Call `pass` with the values in reverse order, if `reversed`.
 fn around_reversal<T>(reversed: bool, values: &mut [T], pass: impl FnOnce(&mut [T])) {
     if reversed {
         values.reverse();

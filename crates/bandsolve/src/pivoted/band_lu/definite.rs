@@ -1,4 +1,4 @@
-//! L·D·Lᴴ of a Hermitian positive definite band, or of its leading columns: LU without exchanges, of which U = D·Lᴴ is not kept.
+//! L·D·Lᴴ of a Hermitian positive definite band, or of its leading columns. U = D·Lᴴ is not stored.
 
 use super::{BandLu, FactorOptions, RectangleSize};
 use crate::error::Result;
@@ -10,31 +10,31 @@ use bandsolve_kernel::columns::Pieces;
 use bandsolve_kernel::definite::{Definite, eliminate_block, padding};
 use core::ops::Range;
 
-/// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
+/// The leading rows and columns of a Hermitian band, whose lower triangle is copied into the factors.
 pub(crate) trait HermitianTriangle<T: Scalar>: Sync {
-    /// As many rows as columns; `upper` is 0.
+    /// The size: as many rows as columns, and `upper` = 0.
     fn size(&self) -> RectangleSize;
 
-    /// Copies some columns from the diagonal down. Element (i, j), counted from the diagonal element of the first of them, goes to
-    /// place i + j·`stride`.
+    /// Copy columns from the diagonal down. Element (i, j), counted from the diagonal element of the first column, is copied to index
+    /// i + j·`stride`.
     fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize);
 }
 
-/// Places above the diagonal that products write to.
+/// Number of elements above the diagonal that products write to.
 fn above(block: usize) -> usize {
     if block == 1 { 0 } else { tuning::DEFINITE_COLUMNS - 1 }
 }
 
 impl<T: Scalar> BandLu<T> {
-    /// 1/d of all pivots.
+    /// The reciprocals 1/d of all pivots.
     pub fn inverse(&self) -> &[T] {
         &self.inverse
     }
 
-    /// Eliminates the pivots of a Hermitian rectangle as far as they are positive; returns the first that is not.
+    /// Eliminate the pivots of a Hermitian rectangle while they are positive, and return the first one that is not.
     ///
     /// # Cost
-    /// lower² multiplications and as many additions a column; lower + 1 words a row, and some zeros.
+    /// Per column lower² multiplications and as many additions. The factors need lower + 1 words per row, and padding.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -43,7 +43,7 @@ impl<T: Scalar> BandLu<T> {
         how: FactorOptions<'_, T::Real>,
     ) -> Result<(Self, Option<usize>)> {
         let size = source.size();
-        // Zeros after a column for vectors and blocks that reach beyond it; before it there is what products leave above the diagonal.
+        // Vectors and blocks read zeros after a column. Products write above the diagonal, before a column.
         let block = tuning::definite_block(size.lower);
         let pad = Some(padding::<T>(how.simd, block) + above(block));
         let how = FactorOptions { rule: Rule { scaled: false, ..how.rule }, ..how };
@@ -68,7 +68,7 @@ impl<T: Scalar> BandLu<T> {
         Ok((lu, None))
     }
 
-    /// Copies the columns from number `done` up to number `columns`, as far as there are any, with zeros around them.
+    /// Copy the columns from `done` to `columns`, or to the last one, and fill the elements around them with zeros.
     fn copy_triangle(&mut self, source: &impl HermitianTriangle<T>, columns: usize, done: &mut usize) {
         let columns = columns.min(self.size.columns);
         let place = |lu: &Self, j: usize| lu.index(j, j) - above(lu.block);
@@ -80,7 +80,7 @@ impl<T: Scalar> BandLu<T> {
         *done = columns;
     }
 
-    /// Eliminates columns j … j + width − 1 and updates those to their right; returns the first whose pivot is not positive.
+    /// Eliminate columns j … j + width − 1, update the columns to their right, and return the first column without a positive pivot.
     fn eliminate_definite(&mut self, j: usize, width: usize, u: &mut [T]) -> Option<usize> {
         let alone = self.block == 1;
         let start = self.index(j, j);

@@ -11,7 +11,7 @@ use bandsolve_kernel::panel::{Panel, PanelResult, PivotRule, Update};
 use core::ops::Range;
 
 impl<T: Scalar> BandLu<T> {
-    /// Eliminates columns j … j + width − 1; asks for what lies `ahead` if they are eliminated one by one.
+    /// Eliminate columns j … j + width − 1. Prefetches `ahead` if they are eliminated one by one.
     pub(crate) fn eliminate(
         &mut self,
         j: usize,
@@ -50,7 +50,7 @@ impl<T: Scalar> BandLu<T> {
         block.eliminate(right, Pieces { columns: tuning::BAND_COLUMNS, parallel_from })
     }
 
-    /// Columns follow the elimination of all columns to their left that reach them.
+    /// Apply the elimination of all earlier columns to `columns`.
     pub(crate) fn follow(&mut self, columns: Range<usize>, ahead: Ahead) {
         let job = Update {
             elements: &mut self.elements,
@@ -69,12 +69,13 @@ impl<T: Scalar> BandLu<T> {
     }
 }
 
-/// Columns to the left of a rectangle, which fill up as it is eliminated: of each only the rows that are being worked on are
-/// kept, in the end those of the equations that are left.
+/// Columns to the left of a rectangle, which fill in during the elimination.
+///
+/// Only the rows in use are stored. At the end, these are the rows of the remaining equations.
 #[derive(Debug)]
 pub(crate) struct Spike<T> {
     columns: usize,
-    /// Rows from column to column.
+    /// The stride between columns.
     height: usize,
     elements: Vec<T>,
 }
@@ -95,26 +96,26 @@ impl<T: Scalar> Spike<T> {
         Ok(Self { columns, height, elements })
     }
 
-    /// Rows that are not zero at first.
+    /// Number of rows that are nonzero before the elimination.
     pub(crate) fn rows(&self) -> usize {
         self.columns
     }
 
-    /// Calls `visit(row, entry)` for all entries as they are at first.
+    /// Call `visit(row, entry)` for all entries before the elimination.
     pub(crate) fn visit(&self, mut visit: impl FnMut(usize, T)) {
         for column in self.elements.chunks(self.height.max(1)) {
             column[..self.columns].iter().enumerate().for_each(|(i, v)| visit(i, *v));
         }
     }
 
-    /// Multiplies rows.
+    /// Multiply each row by its scale.
     pub(crate) fn scale(&mut self, scale: &[T::Real]) {
         for column in self.elements.chunks_mut(self.height.max(1)) {
             column.iter_mut().zip(scale).for_each(|(v, s)| *v = v.scale(*s));
         }
     }
 
-    /// Follows the elimination of columns j … j + width − 1, then forgets their rows.
+    /// Apply the elimination of columns j … j + width − 1, then drop their rows.
     pub(crate) fn eliminate(&mut self, lu: &BandLu<T>, j: usize, width: usize) {
         if self.columns == 0 {
             return;
@@ -132,7 +133,7 @@ impl<T: Scalar> Spike<T> {
         }
     }
 
-    /// What is left in equation i after all pivots.
+    /// The entry of remaining equation i after the elimination.
     pub fn rest(&self, i: usize, column: usize) -> T {
         self.elements[i + column * self.height]
     }

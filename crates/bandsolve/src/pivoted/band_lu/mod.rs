@@ -1,8 +1,7 @@
-//! LU of a band, or of its leading columns, with partial pivoting.
+//! LU with partial pivoting of a band, or of its leading columns.
 //!
-//! Everything that a banded matrix is divided into is one kind of rectangle: `rows` equations in `columns` unknowns, of
-//! which the first `pivots` are eliminated. What is left of the equations stands below them afterwards, ready to become part
-//! of a smaller system.
+//! Each part of a banded matrix is a rectangle of `rows` equations in `columns` unknowns, of which the first `pivots` are eliminated. The
+//! rest of the equations is stored below them and becomes part of a smaller system.
 
 mod definite;
 mod eliminate;
@@ -27,23 +26,23 @@ use bandsolve_kernel::take::{Progress, Rectangle, Take};
 use bandsolve_kernel::{RealScalar, Scalar, Simd, window};
 use bytemuck::Pod;
 
-/// Rows and columns of a banded matrix, from either end.
+/// A rectangle of a banded matrix, counted from the first or from the last row.
 #[derive(Debug)]
 pub(crate) struct BandSource<'a, 'm, T: Scalar> {
     pub a: &'a Banded<'m, T>,
     /// First row and first column.
     pub first: [usize; 2],
-    /// Rows and columns are counted from the last to the first.
+    /// Whether rows and columns are counted from the last one backwards.
     pub reversed: bool,
     pub size: RectangleSize,
 }
 
-/// A rectangle of a band: element (i, j) is zero unless j − upper ≤ i ≤ j + lower.
+/// The size of a rectangle of a band. Element (i, j) is zero unless j − upper ≤ i ≤ j + lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RectangleSize {
     pub rows: usize,
     pub columns: usize,
-    /// Columns that are eliminated.
+    /// Number of columns that are eliminated.
     pub pivots: usize,
     pub lower: usize,
     pub upper: usize,
@@ -57,7 +56,7 @@ impl<'a, 'm, T: Scalar> BandSource<'a, 'm, T> {
         Self { a, first: [0, 0], reversed: false, size: RectangleSize { rows: n, columns: n, pivots: n, lower, upper } }
     }
 
-    /// As the kernels see it.
+    /// The rectangle in the form that the kernels use.
     fn rectangle(&self) -> Rectangle<'_, T> {
         let (bands, leading) = self.a.storage();
         let [i, j] = if self.reversed { [self.a.n().saturating_sub(1); 2] } else { self.first };
@@ -69,54 +68,54 @@ impl<'a, 'm, T: Scalar> BandSource<'a, 'm, T> {
 
 /// L and U in one band.
 ///
-/// Element (i, j) stands at `origin + i + j·stride`: a matrix with column stride `stride` of which only the band exists,
-/// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
-/// below the band make the blocks at its edges such rectangles. Every block's first diagonal element begins a cache line.
+/// Element (i, j) is at `origin + i + j·stride`. Only the band of this matrix with column stride `stride` exists. Each rectangle inside
+/// the band with at most `stride` rows is therefore a strided view. With `block − 1` diagonals of zeros above and below the band, this
+/// also holds for the blocks at its edges. The first diagonal element of each block starts a cache line.
 #[derive(Debug)]
 pub(crate) struct BandLu<T: Scalar> {
     size: RectangleSize,
-    /// Superdiagonals of U.
+    /// Number of superdiagonals of U.
     fill: usize,
-    /// As many as a window in registers has columns, and no fewer than L and U need, if one can be used.
+    /// Number of columns of the window in registers, if L and U fit into one.
     window: Option<usize>,
-    /// Columns that are eliminated together; 1: column by column.
+    /// Number of columns that are eliminated together; 1 for column by column.
     block: usize,
     stride: usize,
     origin: usize,
     elements: Array<T>,
     /// 1/u_jj
     inverse: Array<T>,
-    /// In step j rows j and j + `exchange[j]` change places.
+    /// Step j exchanges rows j and j + `exchange[j]`.
     exchange: Array<u32>,
-    /// Powers of two by which rows were multiplied.
+    /// The powers of two that scale the rows.
     scale: Array<T::Real>,
     simd: Simd,
 }
 
-/// What the factorisation found out about the matrix.
+/// The findings of a factorisation about the matrix.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FactorFacts {
     /// First column without a pivot.
     pub singular: Option<usize>,
     pub growth: Option<f64>,
-    /// Pivots that were made larger.
+    /// Number of small pivots that were enlarged.
     pub boosted: usize,
 }
 
-/// How a rectangle is factored.
+/// The options for the factorisation of a rectangle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactorOptions<'p, R> {
     pub rule: Rule<R>,
-    /// Pivots that are too small are made larger, where rows are not exchanged.
+    /// Whether to enlarge small pivots if rows are not exchanged.
     pub boost: bool,
     pub parallel: bool,
     pub simd: Simd,
-    /// Where memory comes from.
+    /// The pool that memory comes from.
     pub pool: Option<&'p MemoryPool>,
 }
 
 impl<'p, R: RealScalar> FactorOptions<'p, R> {
-    /// As the plan says.
+    /// The options of the plan.
     pub fn new(decision: &'p Decision) -> Self {
         let (options, pool) = (&decision.options, Some(&decision.pool));
         Self { rule: Rule::new(options), boost: false, parallel: options.threads > 1, simd: options.simd, pool }
@@ -130,20 +129,20 @@ impl<'p, R: RealScalar> FactorOptions<'p, R> {
 }
 
 impl<T: Scalar> BandLu<T> {
-    /// Factors as the plan says, and adds what it finds to `facts`.
+    /// Factor with the options of the plan, and add the findings to `facts`.
     pub fn under_plan(decision: &Decision, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
         let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::new(decision))?;
         (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
         Ok(lu)
     }
 
-    /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
+    /// Factor with scaled partial pivoting, and return whether a column has no pivot.
     pub fn scaled(a: &Banded<'_, T>, simd: Simd) -> Result<(Self, bool)> {
         let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::scaled(simd))?;
         Ok((lu, found.singular.is_some()))
     }
 
-    /// Eliminates the pivots of a rectangle.
+    /// Eliminate the pivots of a rectangle.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -151,7 +150,7 @@ impl<T: Scalar> BandLu<T> {
         Self::with_spike(source, how, &mut Spike::none())
     }
 
-    /// [`new`](Self::new), with columns that stand to the left of the band.
+    /// Eliminate the pivots of a rectangle that has additional columns to the left of the band.
     pub fn with_spike(
         source: &BandSource<'_, '_, T>,
         how: FactorOptions<'_, T::Real>,
@@ -166,7 +165,7 @@ impl<T: Scalar> BandLu<T> {
             let width = step.min(pivots - j);
             let reached = if lu.left_looking() { j + width } else { j + width + lu.fill };
             lu.copy_until(source, reached.min(lu.size.columns), &mut progress);
-            // The next columns, and where they will be put.
+            // Prefetch the next columns and their destination.
             let soon = [source.rectangle().memory(progress.scanned..progress.scanned + step), lu.room(&progress), &[]];
             let ahead = Ahead::new(soon, lu.parts());
             let panel = if lu.left_looking() {
@@ -194,14 +193,14 @@ impl<T: Scalar> BandLu<T> {
 
     fn allocate(size: RectangleSize, how: FactorOptions<'_, T::Real>) -> Result<Self> {
         let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
-        // Some diagonals of zeros more, where elimination then stays in registers.
+        // Additional diagonals of zeros let the elimination stay in registers.
         let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
         let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
         Self::with_layout(size, how, (fill, window, tuning::band_block(size.lower, fill), None))
     }
 
-    /// Room for factors with so many superdiagonals, whose columns are eliminated in registers or in blocks; `pad`: places between
-    /// columns, if it is said how many.
+    /// Allocate factors with `fill` superdiagonals, whose columns are eliminated in a window or in blocks. `pad` sets the number of
+    /// elements between columns.
     fn with_layout(
         size: RectangleSize,
         how: FactorOptions<'_, T::Real>,
@@ -209,7 +208,7 @@ impl<T: Scalar> BandLu<T> {
     ) -> Result<Self> {
         let line = 64 / size_of::<T>();
         let needed = 2 * (block - 1) + fill + size.lower;
-        // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
+        // With an odd number of cache lines, columns do not collide in the caches, and all blocks have the same alignment.
         let rounded = if block == 1 { needed } else { (needed.div_ceil(line) | 1) * line };
         let stride = pad.map_or(rounded, |pad| size.lower + pad).max(1);
         let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
@@ -232,46 +231,46 @@ impl<T: Scalar> BandLu<T> {
         })
     }
 
-    /// det A of a matrix that was factored as a whole.
+    /// Return det A of a matrix that was factored as a whole.
     pub fn product(&self) -> ScaledProduct {
         let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
         ScaledProduct::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
     }
 
-    /// Whether columns are updated when their turn comes, not when the columns to their left are eliminated.
+    /// Whether a column is updated just before its elimination, not when the columns to its left are eliminated.
     fn left_looking(&self) -> bool {
         self.block > 1 && self.size.lower * self.fill < tuning::BAND_PARALLEL
     }
 
-    /// Columns between two looks at the matrix.
+    /// Number of columns that are copied and eliminated at a time.
     fn step(&self) -> usize {
         if self.block == 1 { tuning::BAND_NARROW_STEP } else { self.block }
     }
 
-    /// Where as many columns go as are eliminated before the next look at the matrix.
+    /// The memory of the next columns to copy.
     fn room(&self, progress: &Progress<T::Real>) -> &[T] {
         &self.elements[progress.end..(progress.end + self.step() * self.stride).min(self.elements.len())]
     }
 
-    /// In how many parts something may be asked for meanwhile.
+    /// Number of parts into which prefetching is divided.
     fn parts(&self) -> usize {
         if self.left_looking() { Update::<T>::parts(self.fill, self.block) } else { self.step() }
     }
 
-    /// What was factored.
+    /// The size of the rectangle.
     pub fn size(&self) -> RectangleSize {
         self.size
     }
 
-    /// By what row i was multiplied.
+    /// The powers of two that scale the rows.
     pub fn scale(&self) -> &[T::Real] {
         &self.scale
     }
 
-    /// What is left of equation `pivots + i` in unknown `pivots + j`.
+    /// The coefficient of unknown `pivots + j` in equation `pivots + i` after the elimination.
     pub fn rest(&self, i: usize, j: usize) -> T {
         let (i, j) = (self.size.pivots + i, self.size.pivots + j);
-        // Beyond, there are other columns' elements.
+        // Outside the band, the index would refer to another column.
         if i > j + self.size.lower || j > i + self.fill { T::ZERO } else { self.elements[self.index(i, j)] }
     }
 
@@ -297,12 +296,12 @@ impl<T: Scalar> BandLu<T> {
         progress
     }
 
-    /// Copies columns up to number `columns`, their rows scaled.
+    /// Copy the columns before `columns` and scale their rows.
     fn copy_until(&mut self, source: &BandSource<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
         self.take(source, (columns + self.size.lower, columns), progress);
     }
 
-    /// Finds the scales of so many rows, and copies so many columns.
+    /// Compute the scales of the first `rows` rows and copy the first `columns` columns.
     fn take(
         &mut self,
         source: &BandSource<'_, '_, T>,
@@ -330,7 +329,7 @@ impl<T: Scalar> BandLu<T> {
     }
 }
 
-/// `len` numbers, whatever they are.
+/// An array of `len` numbers with unspecified values.
 pub(crate) fn array<U: Pod>(len: usize, pool: Option<&MemoryPool>) -> Result<Array<U>> {
     Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
 }
@@ -339,7 +338,7 @@ fn larger<R: RealScalar>(a: R, b: R) -> R {
     if b > a { b } else { a }
 }
 
-/// How rows are scaled and exchanged under the decision, but never without a choice of rows.
+/// The options of the decision, with scaled partial pivoting if it allows no row exchanges.
 pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> FactorOptions<'_, R> {
     match decision.options.pivoting {
         Pivoting::None => FactorOptions { pool: Some(&decision.pool), ..FactorOptions::scaled(decision.options.simd) },
@@ -352,12 +351,12 @@ mod tests {
     use crate::Simd;
     use crate::{Banded, Determinant, Factor, Inspect, Method, Norm, Plan};
 
-    /// Entries without a pattern between −1 and 1.
+    /// Irregular entries between −1 and 1.
     fn entry(k: usize) -> f64 {
         ((k * k) as f64 * 0.618_033_988_749_894_9 + k as f64 * 0.237).fract() * 2.0 - 1.0
     }
 
-    /// x, and the determinant, of two right-hand sides with A or its transpose; `None` if the condition is above 10⁶.
+    /// x of two right-hand sides with A or its transpose, and the determinant; `None` if the condition exceeds 10⁶.
     fn solve(
         a: &Banded<'_, f64>,
         (method, simd): (Method, Simd),
@@ -374,11 +373,10 @@ mod tests {
         Some((x, factor.determinant().unwrap()))
     }
 
-    /// In registers and in memory the same operations are done, but some that are fused: answers and determinants agree to
-    /// a hundred roundings times the condition. Sizes around the widths of windows and vectors, matrices that end inside of
-    /// them, and halves eliminated from their ends.
+    /// Elimination in registers and in memory does the same operations, except that some are fused. x and determinants therefore agree to
+    /// 100ε times the condition. The sizes are around the widths of windows and vectors.
     #[test]
-    fn bands_are_solved_alike_in_registers_and_in_memory() {
+    fn elimination_in_registers_and_in_memory_agree() {
         let narrow = [(1, 1), (1, 3), (2, 2), (3, 1), (4, 4), (5, 7), (7, 7), (8, 1), (8, 8), (9, 2), (16, 0), (0, 5)];
         let (mut compared, mut all) = (0, 0);
         for (lower, upper) in narrow.into_iter().chain([(12, 13), (20, 18), (40, 30), (70, 5)]) {
@@ -410,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_plan_has_kept_makes_no_difference() {
+    fn reused_memory_changes_no_bit() {
         for (n, lower, upper) in [(8000, 8, 8), (3000, 12, 13), (1500, 40, 30)] {
             let matrix = |seed: usize| {
                 let bands = (0..n * (lower + upper + 1)).map(|k| entry(k + seed)).collect();

@@ -1,7 +1,7 @@
 //! Sweeps with L and U, tile by tile.
 //!
-//! A tile of rows of some right-hand sides is copied into a window that stays in the cache, together with the rows that L
-//! reaches below it, or U above it; it is swept through, stored, and the window moves on.
+//! A window in cache holds a tile of rows of the right-hand sides, and the rows below it that L reaches, or above it that U reaches. The
+//! sweep solves for the tile, stores it and moves the window to the next tile.
 
 use super::BandLu;
 use crate::tuning;
@@ -14,30 +14,30 @@ use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, window};
 use core::ops::Range;
 
-/// Where a sweep takes its right-hand sides from, and puts its solutions.
+/// The source of the right-hand sides of a sweep, and the destination of its solutions.
 pub(crate) trait RhsRows<T> {
     /// Number of columns.
     fn count(&self) -> usize;
-    /// Rows of one column.
+    /// Read rows of a column.
     fn load(&mut self, column: usize, rows: Range<usize>, to: &mut [T]);
-    /// Rows of one column that are done.
+    /// Write finished rows of a column.
     fn store(&mut self, column: usize, rows: Range<usize>, from: &[T]);
 }
 
-/// Columns of a matrix, read and written.
+/// Columns of a matrix that a sweep reads and overwrites.
 #[derive(Debug)]
 pub(crate) struct RhsColumns<'a, T: Scalar> {
     pub x: ViewMut<'a, T>,
-    /// Rows are counted from the last to the first.
+    /// Whether rows are counted from the last one backwards.
     pub reversed: bool,
-    /// Where row 0 is read, and where it is written.
+    /// The row of the matrix from which row 0 is read, and the one to which it is written.
     pub offset: [usize; 2],
-    /// By what rows are multiplied as they are read, and as they are written.
+    /// The factors of the rows when they are read, and when they are written.
     pub scale: [Option<&'a [T::Real]>; 2],
 }
 
 impl<T: Scalar> RhsColumns<'_, T> {
-    /// The rows as they stand, with `at` = 0 where they are read and 1 where they are written.
+    /// The rows in memory: `at` = 0 for those that are read, 1 for those that are written.
     pub fn slice(&mut self, column: usize, rows: Range<usize>, at: usize) -> &mut [T] {
         let height = self.x.nrows();
         let rows = rows.start + self.offset[at]..rows.end + self.offset[at];
@@ -82,10 +82,10 @@ impl<T: Scalar> RhsRows<T> for RhsColumns<'_, T> {
     }
 }
 
-/// Some rows of all right-hand sides.
+/// A window: some rows of all right-hand sides.
 struct Window<'w, T> {
     elements: &'w mut [T],
-    /// Rows from column to column.
+    /// The stride between columns.
     height: usize,
     columns: usize,
 }
@@ -95,7 +95,7 @@ impl<T: Scalar> Window<'_, T> {
         &mut self.elements[c * self.height..(c + 1) * self.height]
     }
 
-    /// Rows of all columns.
+    /// The given rows of all columns.
     fn rows(&mut self, rows: Range<usize>) -> ViewMut<'_, T> {
         let (height, columns) = (self.height, self.columns);
         ViewMut::new(self.elements, height, columns).rows(rows)
@@ -118,7 +118,7 @@ impl<T: Scalar> Window<'_, T> {
     }
 }
 
-/// Asks for all columns, one after the other, if they are few.
+/// Prefetch all columns, unless they are too large.
 fn ask_for<T>(a: View<'_, T>) {
     let lines = (size_of::<T>() * a.nrows()).div_ceil(64);
     if a.ncols() * lines * 64 > tuning::ASK_MAX_BYTES {
@@ -130,19 +130,19 @@ fn ask_for<T>(a: View<'_, T>) {
     }
 }
 
-/// Tiles of `pivots` rows.
+/// The tiles of `pivots` rows.
 fn tiles(pivots: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
     let tile = tuning::BAND_TILE;
     (0..pivots.div_ceil(tile)).map(move |t| t * tile..((t + 1) * tile).min(pivots))
 }
 
-/// Rows of the window for a sweep through a band with at most `reach` diagonals on a side.
+/// Number of rows of the window for a sweep through a band with at most `reach` diagonals on each side.
 fn height(reach: usize) -> usize {
-    // Columns of a window do not collide in the caches.
+    // With this stride, columns of a window do not collide in the caches.
     reach.saturating_add(tuning::BAND_TILE).checked_next_multiple_of(16).unwrap_or(usize::MAX).saturating_add(8)
 }
 
-/// Words of scratch that are enough for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, rows exchanged or not.
+/// Words of scratch that suffice for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, with or without row exchanges.
 pub(crate) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
     height(window::width_at_most(lower.saturating_add(upper))).saturating_mul(n_rhs.min(tuning::BAND_RHS))
 }
@@ -153,7 +153,7 @@ impl<T: Scalar> BandLu<T> {
         self.window(n_rhs.min(tuning::BAND_RHS))
     }
 
-    /// Solves op(A)·x = x for columns x of a square matrix that was eliminated as a whole, the conjugate left to the caller.
+    /// Solve A·x = x or Aᵀ·x = x for columns x of a square matrix that was factored as a whole.
     pub fn solve(&self, transposed: bool, x: &mut [T], window: &mut [T]) {
         let n = self.size.rows.max(1);
         for x in x.chunks_mut(n * tuning::BAND_RHS) {
@@ -165,7 +165,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// [`solve`](Self::solve) for at most `BAND_RHS` columns.
+    /// Do the work of [`solve`](Self::solve) for at most `BAND_RHS` columns.
     fn solve_rows(&self, transposed: bool, x: &mut RhsColumns<'_, T>, window: &mut [T]) {
         let scale = x.scale;
         if !transposed {
@@ -180,7 +180,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// Words of the window for a sweep of so many right-hand sides.
+    /// Words of the window for a sweep of `columns` right-hand sides.
     pub fn window(&self, columns: usize) -> usize {
         self.height() * columns
     }
@@ -193,7 +193,7 @@ impl<T: Scalar> BandLu<T> {
         Window { elements: &mut window[..self.window(x.count())], height: self.height(), columns: x.count() }
     }
 
-    /// x ← L⁻¹·P·x for the pivots' rows; what is left of the other rows comes as `rest`, column by column.
+    /// Compute x ← L⁻¹·P·x in the rows of the pivots. Writes the remaining rows to `rest`, column by column.
     pub fn lower(&self, x: &mut impl RhsRows<T>, window: &mut [T], rest: &mut [T]) {
         let mut w = self.open(x, window);
         let (below, rows) = (self.size.lower, self.size.rows);
@@ -213,7 +213,7 @@ impl<T: Scalar> BandLu<T> {
         rest.chunks_exact_mut(left.max(1)).enumerate().for_each(|(c, rest)| rest.copy_from_slice(&w.column(c)[..left]));
     }
 
-    /// x ← Pᵀ·L⁻ᵀ·x, the inverse of [`lower`](Self::lower)'s transpose.
+    /// Compute x ← Pᵀ·L⁻ᵀ·x, the transpose of [`lower`](Self::lower).
     pub fn lower_transposed(&self, x: &mut impl RhsRows<T>, window: &mut [T], rest: &[T]) {
         let mut w = self.open(x, window);
         let (below, rows, pivots) = (self.size.lower, self.size.rows, self.size.pivots);
@@ -228,7 +228,7 @@ impl<T: Scalar> BandLu<T> {
                 self.ask_for_l(j.wrapping_sub(self.block));
                 self.lower_transposed_block(j..j + width, &mut w, j - tile.start);
             }
-            // What earlier pivots may still exchange is kept back.
+            // Rows that earlier pivots may still exchange are not stored yet.
             let (start, end) = ((tile.start + below).min(rows), (tile.end + below).min(rows));
             w.store(x, start..end, start - tile.start);
             if tile.start == 0 {
@@ -239,7 +239,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// x ← U⁻¹·x for the pivots' unknowns; those behind them are given as `tail`, column by column.
+    /// Compute x ← U⁻¹·x for the unknowns of the pivots. `tail` holds the other unknowns, column by column.
     pub fn upper(&self, x: &mut impl RhsRows<T>, window: &mut [T], tail: &[T]) {
         let mut w = self.open(x, window);
         let (above, pivots) = (self.fill, self.size.pivots);
@@ -260,7 +260,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// x ← U⁻ᵀ·x for the pivots; from `tail` their part is subtracted.
+    /// Compute x ← U⁻ᵀ·x for the pivots and subtract their contribution from `tail`.
     pub fn upper_transposed(&self, x: &mut impl RhsRows<T>, window: &mut [T], tail: &mut [T]) {
         let mut w = self.open(x, window);
         let (above, pivots) = (self.fill, self.size.pivots);
@@ -279,28 +279,28 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// Columns j … of L from the diagonal on down, as far as they go.
+    /// Columns j … of L from the diagonal down to the last row of the band.
     pub(crate) fn columns_of_l(&self, j: usize, width: usize) -> View<'_, T> {
         let rows = (width + self.size.lower).min(self.size.rows - j);
         let elements = &self.elements[self.index(j, j)..];
         View::with_stride(elements, rows, width, self.stride)
     }
 
-    /// Columns j … of U above row `end`, as far as they go.
+    /// Columns j … of U from the first row of the band to row `end`, exclusive.
     fn columns_of_u(&self, columns: Range<usize>, end: usize) -> View<'_, T> {
         let rows = end - columns.start.saturating_sub(self.fill).min(end);
         let elements = &self.elements[self.index(end - rows, columns.start)..];
         View::with_stride(elements, rows, columns.len(), self.stride)
     }
 
-    /// Asks for a block of columns of L, which is next, if there is one.
+    /// Prefetch the block of columns of L from column j on, if it exists.
     fn ask_for_l(&self, j: usize) {
         if self.block > 1 && j < self.size.pivots {
             ask_for(self.columns_of_l(j, self.block.min(self.size.pivots - j)));
         }
     }
 
-    /// The same for U.
+    /// Prefetch the block of columns of U from column j on, if it exists.
     fn ask_for_u(&self, j: usize) {
         if self.block > 1 && j < self.size.pivots {
             let end = (j + self.block).min(self.size.pivots);
@@ -308,7 +308,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// A sweep column by column, unknown `pivots.start` standing in row `at` of the window.
+    /// Sweep column by column. Unknown `pivots.start` is in row `at` of the window.
     fn narrow(&self, sweep: Sweep, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
         let upward = matches!(sweep, Sweep::Upper | Sweep::UpperTransposed);
         for c in 0..w.columns {
@@ -378,8 +378,8 @@ impl<T: Scalar> BandLu<T> {
         self.apply_columns(pivots.clone(), 0, w, at);
     }
 
-    /// Subtracts columns of U times their unknowns, which stand from row `at` of the window on, from those above them, of
-    /// which the first is number `first`.
+    /// Subtract columns of U times their unknowns from the unknowns `first` … above them. The unknowns of the columns start in row `at` of
+    /// the window.
     fn apply_columns(&self, columns: Range<usize>, first: usize, w: &mut Window<'_, T>, at: usize) {
         let a = self.columns_of_u(columns.clone(), columns.start);
         let skip = first.saturating_sub(columns.start - a.nrows());
@@ -408,14 +408,14 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// Blocks of the columns behind the pivots that reach up to the pivots' rows.
+    /// Blocks of the columns after the pivots that have entries in rows of the pivots.
     fn tail_blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let (pivots, block) = (self.size.pivots, self.block);
         let end = self.size.columns.min(pivots + self.fill);
         (pivots..end).step_by(block).map(move |c| c..(c + block).min(end))
     }
 
-    /// Subtracts columns of U times the unknowns behind the pivots; row `pivots` would stand in row `at`.
+    /// Subtract columns of U times the unknowns after the pivots. Row `pivots` corresponds to row `at` of the window.
     fn apply_tail(&self, w: &mut Window<'_, T>, at: usize, tail: &[T]) {
         let (pivots, behind) = (self.size.pivots, self.size.columns - self.size.pivots);
         for columns in self.tail_blocks() {
@@ -426,7 +426,7 @@ impl<T: Scalar> BandLu<T> {
         }
     }
 
-    /// The transpose of [`apply_tail`](Self::apply_tail).
+    /// Apply the transpose of [`apply_tail`](Self::apply_tail).
     fn subtract_from_tail(&self, w: &mut Window<'_, T>, at: usize, tail: &mut [T]) {
         let (pivots, behind, count) = (self.size.pivots, self.size.columns - self.size.pivots, w.columns);
         for columns in self.tail_blocks() {
