@@ -185,6 +185,18 @@ impl ArgumentPlace {
     }
 }
 
+/// Return an error if one of `written` shares a byte with one of `others`, or with another written array.
+pub(crate) fn apart(written: &[ArgumentPlace], others: &[&[ArgumentPlace]]) -> CallResult {
+    for (k, own) in written.iter().enumerate() {
+        let mut others = others.iter().copied().chain([&written[k + 1..]]);
+        if let Some(other) = others.find_map(|others| own.overlapped(others)) {
+            let message = format!("{} overlaps {}; pass arrays that do not overlap", own.name, other.name);
+            return Err(CallFailure::argument(message));
+        }
+    }
+    Ok(())
+}
+
 /// Allocate heap memory for `needed`.
 pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))

@@ -2,7 +2,7 @@
 //!
 //! All checks come before the first slice, and all slices before the first write.
 
-use crate::memory::{ArgumentPlace, RawArray, elements, heap, size};
+use crate::memory::{ArgumentPlace, RawArray, apart, elements, heap, size};
 use crate::report;
 use crate::settings::{PivotingArgument, Plans, plans};
 use crate::status::{CallFailure, CallResult};
@@ -175,11 +175,6 @@ pub(crate) struct SolveBuffers<'a, T> {
     stack: Option<&'a mut PodStack>,
 }
 
-/// Get the message for two arrays that overlap.
-fn overlap(a: &ArgumentPlace, b: &ArgumentPlace) -> String {
-    format!("{} overlaps {}; pass arrays that do not overlap", a.name, b.name)
-}
-
 /// Check the arrays of right-hand sides and solutions. They are the same array or disjoint, and disjoint from `matrix`.
 pub(crate) fn columns<T: Scalar>(
     system: &CheckedSystem,
@@ -188,9 +183,7 @@ pub(crate) fn columns<T: Scalar>(
 ) -> CallResult<[RawArray<T>; 2]> {
     let rhs = RawArray::new("rhs", sides.rhs, system.rhs_len)?;
     let x = RawArray::new("x", sides.x, system.rhs_len)?;
-    if let Some(other) = x.place().overlapped(matrix) {
-        return Err(CallFailure::argument(overlap(&x.place(), other)));
-    }
+    apart(&[x.place()], &[matrix])?;
     if !x.begins_with(&rhs) && x.place().overlapped(&[rhs.place()]).is_some() {
         return Err(CallFailure::argument(
             "x overlaps rhs; pass the same pointer, or arrays that do not overlap".into(),
@@ -213,9 +206,8 @@ pub(crate) unsafe fn open<'a, T: Scalar>(
     let mut stack = None;
     if !sides.buffer.is_null() {
         let buffer = RawArray::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes()?)?;
-        if let Some(other) = buffer.place().overlapped(&[matrix, &[x.place(), rhs.place()]].concat()) {
-            return Err(CallFailure::buffer(overlap(&buffer.place(), other)));
-        }
+        apart(&[buffer.place()], &[matrix, &[x.place(), rhs.place()]])
+            .map_err(|failure| CallFailure::buffer(failure.message))?;
         // SAFETY: the buffer is not null, has the required size, and overlaps no other array, as checked above. Every byte value is valid,
         // and solves write before they read.
         stack = Some(PodStack::new(unsafe { buffer.write() }));

@@ -1,6 +1,6 @@
 //! Tridiagonal systems with sparse right-hand sides: `gtsv_csc2dense` and `gtsv_csc2csc`.
 
-use crate::memory::{ArgumentPlace, RawArray, elements, size};
+use crate::memory::{ArgumentPlace, RawArray, apart, elements, size};
 use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{CheckedSystem, SystemKind, bands};
@@ -93,17 +93,6 @@ pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
     .into()
 }
 
-/// Return an error if one of `written` shares a byte with one of `others`.
-fn apart(written: &ArgumentPlace, others: &[&[ArgumentPlace]]) -> CallResult {
-    match others.iter().find_map(|others| written.overlapped(others)) {
-        Some(other) => Err(CallFailure::argument(format!(
-            "{} overlaps {}; pass arrays that do not overlap",
-            written.name, other.name
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// Store the report of a solve.
 pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> CallResult {
     report::keep(&solved, system.plan.chosen_method());
@@ -124,7 +113,7 @@ pub(crate) fn dense_arrays<T: Scalar>(
     let (matrix, places) = bands(matrix, system.matrix_len)?;
     let rhs = rhs.arrays(size("n_rhs", n_rhs)?, RHS)?;
     let x = RawArray::new("x", x, system.rhs_len)?;
-    apart(&x.place(), &[&places, &rhs.places()])?;
+    apart(&[x.place()], &[&places, &rhs.places()])?;
     Ok((matrix, rhs, x))
 }
 
@@ -149,8 +138,8 @@ pub(crate) fn pruned_arrays<T: Scalar>(
     let result = SparseColumns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
     let result = result.arrays(columns, RESULT)?;
     let [values, rows, pointers] = result.places();
-    apart(&values, &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
-    apart(&rows, &[&places, &rhs.places(), &[pointers]])?;
+    apart(&[values], &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
+    apart(&[rows], &[&places, &rhs.places(), &[pointers]])?;
     Ok((matrix, rhs, result))
 }
 

@@ -1,7 +1,7 @@
 //! Factors of the graph of a matrix, linear forests, and their tridiagonal systems.
 
 use super::{bandsolve_csr_t, destroy, held, named, opened, with_rows};
-use crate::memory::{ArgumentPlace, RawArray, elements, room, size};
+use crate::memory::{RawArray, apart, elements, room, size};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::Scalar;
 use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions, PreconditionerOptions};
@@ -220,7 +220,7 @@ pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -
         optional("order", order, n)?,
         optional("lengths", lengths, info.paths as usize)?,
     ];
-    apart(&arrays.each_ref().map(RawArray::place))?;
+    apart(&arrays.each_ref().map(RawArray::place), &[])?;
     // SAFETY: the caller's promise; they share no byte.
     let [paths, positions, order, lengths] = unsafe { arrays.each_ref().map(|array| array.write()) };
     let position = |v: usize| forest.place(v) - forest.place(forest.path(v));
@@ -229,15 +229,6 @@ pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -
     order.iter_mut().zip(forest.order()).for_each(|(own, v)| *own = v as i64);
     lengths.iter_mut().zip(forest.lengths()).for_each(|(own, length)| *own = length as i64);
     Ok(())
-}
-
-/// Return an error if two arrays share a byte.
-fn apart(places: &[ArgumentPlace]) -> CallResult {
-    let found = places.iter().enumerate().find_map(|(k, own)| Some((own, own.overlapped(&places[k + 1..])?)));
-    let failure = |(own, other): (&ArgumentPlace, &ArgumentPlace)| {
-        CallFailure::argument(format!("{} overlaps {}; pass arrays that do not overlap", own.name, other.name))
-    };
-    found.map_or(Ok(()), |found| Err(failure(found)))
 }
 
 /// Get the tridiagonal system of the paths, in the order of the forest (`csr_tridiagonal`).

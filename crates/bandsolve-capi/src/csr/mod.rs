@@ -17,7 +17,7 @@ pub use krylov::{
 pub(crate) use precond::{apply, apply_size, destroy_precond, kind, precond, reason};
 pub use precond::{bandsolve_precond, bandsolve_precond_t};
 
-use crate::memory::{ArgumentPlace, RawArray, elements, size};
+use crate::memory::{ArgumentPlace, RawArray, apart, elements, size};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Op, Scalar};
@@ -154,16 +154,7 @@ impl<T: Scalar> HeldCsr<T> {
 
     /// Return an error if an array in `written` overlaps the matrix, an array in `read`, or another written array.
     fn apart(&self, written: &[ArgumentPlace], read: &[ArgumentPlace]) -> CallResult {
-        for (k, own) in written.iter().enumerate() {
-            let others = [&self.places[..], read, &written[k + 1..]];
-            if let Some(other) = others.iter().find_map(|others| own.overlapped(others)) {
-                return Err(CallFailure::argument(format!(
-                    "{} overlaps {}; pass arrays that do not overlap",
-                    own.name, other.name
-                )));
-            }
-        }
-        Ok(())
+        apart(written, &[&self.places, read])
     }
 }
 

@@ -10,7 +10,7 @@ use bandsolve::vectors::{Reducer, narrow, widen};
 use bandsolve::{Complex64, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_kernel::exact::{exponent, ldexp};
 
-/// Find eigenpairs of a Hermitian problem, whatever the size of its numbers.
+/// Find eigenpairs of a Hermitian problem. The search scales A and B by powers of two, so that no entry is too large or too small.
 pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
     let (solver, scaling) = posed(solver, &problem)?;
     scaling.scaled(
@@ -26,7 +26,7 @@ pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<H
     )
 }
 
-/// Find eigenpairs of any problem, whatever the size of its numbers.
+/// Find eigenpairs of any problem. The search scales A and B as [`hermitian`].
 pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
     let (solver, scaling) = posed(solver, &problem)?;
     scaling.scaled(
