@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Looks at a GPU with a program that was built elsewhere (build.sh): answers beside the CPU's, the same under compute-sanitizer,
-# then the whole table. Needs a driver and NVRTC, no network and no compiler; ends within 8 minutes.
+# Looks at a GPU with programs that were built elsewhere (build.sh): all tests of the GPU crate on the card, some of them under
+# compute-sanitizer, then answers and times beside the CPU and cuSPARSE. Needs a driver and NVRTC, no network and no compiler; ends
+# within 9 minutes.
 #
-#   run.sh [BANDSOLVE [FOLDER]]     the program [bandsolve beside this file]; where reports go [a new folder]
+#   run.sh [FOLDER]     where reports go [a new folder]
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-program=${1:-$here/bandsolve}
-folder=${2:-$(mktemp -d)}
+folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
-[ -x "$program" ] || { echo "no program at $program: build.sh builds it"; exit 2; }
+for program in bandsolve tests; do
+    [ -x "$here/$program" ] || { echo "no program at $here/$program: build.sh builds it"; exit 2; }
+done
 
 # Kernels are compiled once and kept beside the tuning file.
 export BANDSOLVE_TUNING=${BANDSOLVE_TUNING:-${TMPDIR:-/tmp}/bandsolve-gpu/tuning}
+export BANDSOLVE_TEST_DEVICE=${BANDSOLVE_TEST_DEVICE:-cuda}
 failed=0
 
 # step NAME SECONDS COMMAND...: runs a command, keeps what it says, and says how it ended.
@@ -27,29 +30,27 @@ step() {
     return "$code"
 }
 
-# All number types at a time: most of the first run is compiling kernels.
-declare -A running
-for dtype in f32 f64 c64 c128; do
-    step "accuracy-$dtype" 130 "$program" bench gpu --quick --only accuracy --dtype "$dtype" &
-    running[$dtype]=$!
-done
-for dtype in "${!running[@]}"; do
-    wait "${running[$dtype]}" || failed=1
-    cat "$folder/accuracy-$dtype.txt"
-done
+# Each answer is compared bit for bit with a reference on the CPU. Most of this time is compiling kernels.
+step tests 180 "$here/tests" || failed=1
+grep -E '^test result|FAILED' "$folder/tests.txt"
 
-# The accuracy part runs every kernel, and none of cuSPARSE's.
+# Tests that together launch every kind of kernel, level by level and in one launch.
+declare -A running
 if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck; do
-        step "$tool" 80 compute-sanitizer --tool "$tool" --error-exitcode 9 \
-            "$program" bench gpu --quick --only accuracy || failed=1
-        tail -n 20 "$folder/$tool.txt"
+    for tool in memcheck racecheck synccheck initcheck; do
+        running=()
+        for test in scans_f32 cyclic_f64 oracle::batches_f32 sparse:: systems_of_every_kind; do
+            step "$tool-${test//:/}" 90 compute-sanitizer --tool "$tool" --error-exitcode 9 "$here/tests" "$test" &
+            running[$test]=$!
+        done
+        for test in "${!running[@]}"; do wait "${running[$test]}" || failed=1; done
+        grep -hE 'SUMMARY' "$folder/$tool"-*.txt
     done
 else
-    echo "== memcheck, racecheck: left out: no compute-sanitizer on the PATH"
+    echo "== memcheck, racecheck, synccheck, initcheck: left out: no compute-sanitizer on the PATH"
 fi
 
-step table 170 "$program" bench gpu --json "$folder/gpu.json" || failed=1
+step table 200 "$here/bandsolve" bench gpu --device "$BANDSOLVE_TEST_DEVICE" --seconds 0.2 --json "$folder/gpu.json" || failed=1
 cat "$folder/table.txt"
 echo "reports: $folder"
 exit "$failed"

@@ -368,7 +368,7 @@ typedef struct {
   size_t size;
   /**
    * Relative tolerance: the iteration ends if the norm of the residual is at most `rtol` times the norm of rhs. Default
-   * 1e-6.
+   * 1e-5.
    */
   double rtol;
   /**

@@ -116,7 +116,7 @@ impl CallFailure {
 impl From<Error> for CallFailure {
     fn from(error: Error) -> Self {
         let status = match error.cause() {
-            Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
+            Error::Shape { .. } | Error::Structure { .. } | Error::InvalidArgument { .. } => BANDSOLVE_INVALID_ARGUMENT,
             Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
             Error::Singular { .. } | Error::Incompatible { .. } => BANDSOLVE_SINGULAR,
             Error::NotDefinite { .. } => BANDSOLVE_NOT_DEFINITE,
@@ -201,6 +201,7 @@ mod tests {
         for (error, status) in [
             (Error::Shape { what: "x", expected: 1, got: 2 }, BANDSOLVE_INVALID_ARGUMENT),
             (Error::Structure { array: "row_indices", index: 0 }, BANDSOLVE_INVALID_ARGUMENT),
+            (Error::invalid("tol", "is negative", "a positive number"), BANDSOLVE_INVALID_ARGUMENT),
             (Error::NotFinite { array: "sub", index: 3 }, BANDSOLVE_NOT_FINITE),
             (Error::Singular { row: 3 }, BANDSOLVE_SINGULAR),
             (Error::Incompatible { removed: 1.0, allowed: 0.1 }, BANDSOLVE_SINGULAR),

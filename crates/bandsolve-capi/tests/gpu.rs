@@ -1,4 +1,6 @@
-//! The functions for device memory, on the emulated device: the same bits as the Rust solvers, and errors for misuse.
+//! The functions for device memory: the same bits as the Rust solvers, and errors for misuse.
+//!
+//! The device is the emulated one, or the one that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
 mod common;
 
@@ -10,6 +12,7 @@ use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut, with_exposed_provenance_mut};
+use std::ffi::CString;
 
 type Handle = bandsolve_gpu_device_t;
 type Stream = *mut c_void;
@@ -170,7 +173,13 @@ fn open_device(name: &CStr) -> (Status, Handle) {
     (status, handle)
 }
 
-/// An emulated device, as a handle of C and as a device of Rust.
+/// The name of the device to test.
+fn device_name() -> String {
+    let name = std::env::var("BANDSOLVE_TEST_DEVICE").ok().filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| "emulated".into())
+}
+
+/// A device, as a handle of C and as a device of Rust.
 struct Opened {
     handle: Handle,
     device: Device,
@@ -181,9 +190,10 @@ unsafe impl Sync for Opened {}
 
 impl Opened {
     fn new() -> Self {
-        let (status, handle) = open_device(c"emulated");
+        let name = device_name();
+        let (status, handle) = open_device(&CString::new(&*name).unwrap());
         expect(status, OK, &[]);
-        Self { handle, device: Device::open("emulated").unwrap() }
+        Self { handle, device: Device::open(&name).unwrap() }
     }
 
     fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> DeviceVec<T> {

@@ -346,8 +346,8 @@ fn what_is_wrong_is_said() {
         (&|p| p.axes[0].grid = 2, INVALID, "grid is 2, expected a bandsolve_grid_t"),
         (&|p| p.axes[0].sides[1].kind = 7, INVALID, "kind of a side is 7, expected a bandsolve_boundary_t"),
         (&|p| p.method = c"rpts".as_ptr(), INVALID, "there is no method \"rpts\"; use one of auto, fft"),
-        (&|p| p.axes[0].sides[0].kind = PERIODIC, Status::BANDSOLVE_UNSUPPORTED, "one periodic side on axis 0"),
-        (&|p| p.axes[0].spacing = -1.0, Status::BANDSOLVE_UNSUPPORTED, "a spacing on axis 0"),
+        (&|p| p.axes[0].sides[0].kind = PERIODIC, INVALID, "boundary[0] has one periodic side"),
+        (&|p| p.axes[0].spacing = -1.0, INVALID, "spacing[0] is -1"),
         (&|p| p.shift = f64::INFINITY, Status::BANDSOLVE_NOT_FINITE, "shift"),
         (&|p| p.axes[0].sides[0].values = values.as_ptr(), Status::BANDSOLVE_NOT_FINITE, "boundary values[1]"),
         (

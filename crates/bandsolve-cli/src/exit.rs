@@ -66,6 +66,7 @@ impl From<bandsolve::Error> for Failure {
                 row + 1
             )),
             NotConverged { .. } | Incompatible { .. } => Failure::Unsolved(text),
+            InvalidArgument { .. } => Failure::Usage(text),
             NotFinite { .. } | Shape { .. } => Failure::Input(text),
             _ => Failure::Other(text),
         }

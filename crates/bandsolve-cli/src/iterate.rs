@@ -160,7 +160,7 @@ impl IterateTask<'_> {
             SolverName::Krylov(method) => method,
             SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
         };
-        let solver = KrylovSolver::new(method).rtol(args.tol).side(side);
+        let solver = KrylovSolver::new(method).rtol(args.rtol).atol(args.atol).side(side);
         let solver = args.max_iterations.map_or(solver, |limit| solver.max_iterations(limit));
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress<'_, T>| {

@@ -278,14 +278,12 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
             return Err(Error::NotFinite { array: "shift", index: 0 });
         }
         match (self.b, self.inverse) {
-            (Some(_), None) => Err(Error::Unsupported {
-                method: "Krylov-Schur",
-                what: "A·x = λ·B·x without an inverse: set the inverse of A − σB or of B",
-            }),
-            (None, Some(Inverted::Mass(_))) => Err(Error::Unsupported {
-                method: "Krylov-Schur",
-                what: "problems that have an inverse of B but no B: set B",
-            }),
+            (Some(_), None) => {
+                Err(Error::invalid("inverse", "is missing for A·x = λ·B·x", "an inverse of A − σB or of B"))
+            }
+            (None, Some(Inverted::Mass(_))) => {
+                Err(Error::invalid("B", "is missing, although its inverse is set", "both or neither"))
+            }
             _ => Ok(()),
         }
     }

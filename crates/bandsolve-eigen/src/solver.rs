@@ -143,7 +143,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         Self { ncv: Some(ncv), ..self }
     }
 
-    /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 10⁻⁸.
+    /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 10⁻⁸. 0 means the accuracy of the number type.
     ///
     /// A pair has converged if `‖OP·x − θ·x‖ ≤ tol·|θ|`. The residuals `‖A·x − λ·B·x‖ / ((‖A‖ + |λ|·‖B‖)·‖x‖)` of the result are then at most
     /// `tol`. Rounding errors limit both: the search never asks for less than 4ε·|θ|, nor for residuals below 32·ε·√n.
@@ -324,12 +324,11 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// See [`EigenSolver`].
     ///
     /// # Errors
-    /// - [`Error::Shape`](bandsolve::Error::Shape) if the sizes of the operators or of the start vector differ, or if k exceeds the number of
-    ///   rows.
+    /// - [`Error::Shape`](bandsolve::Error::Shape) if the sizes of the operators or of the start vector differ.
     /// - [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start vector, the shift or a product contains NaN or infinity.
     /// - [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if a vector with xᴴ·B·x < 0 occurs.
-    /// - [`Error::Unsupported`](bandsolve::Error::Unsupported) for a pencil without an inverse, an inverse of B without B, or a tolerance
-    ///   outside 0 ≤ tol < 1.
+    /// - [`Error::InvalidArgument`](bandsolve::Error::InvalidArgument) for a pencil without an inverse, an inverse of B without B, a tolerance
+    ///   outside 0 ≤ tol < 1, or a k above the number of rows.
     /// - [`Error::NotConverged`](bandsolve::Error::NotConverged) if the eigenvalues of the small projected matrix cannot be computed.
     /// - [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), and the errors of the operators.
     ///

@@ -1,3 +1,4 @@
+// The emulator: thread blocks as fibers on the CPU, and memory whose borders are protected.
 #include "emulator.hpp"
 
 #include <algorithm>

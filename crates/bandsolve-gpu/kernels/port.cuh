@@ -23,6 +23,8 @@ __device__ __forceinline__ u32 load_acquire(const u32* p) {
 __device__ __forceinline__ void store_release(u32* p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
+// Read a word that other thread blocks change, without an order.
+template <class Word> __device__ __forceinline__ Word load_relaxed(const Word* p) { return *(const volatile Word*)p; }
 // Pause in a loop that waits for another thread block.
 __device__ __forceinline__ void spin_pause() { __nanosleep(20); }
 #endif

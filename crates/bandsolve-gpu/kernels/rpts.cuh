@@ -348,10 +348,11 @@ template <class T> struct Peaks {
     return R(0);
   }
 
-  // All lanes of a warp must take part.
+  // All lanes of a warp must take part. Atomic operations on one word run one after another, and the peak only grows. A
+  // warp below the present peak therefore needs no atomic operation.
   __device__ __forceinline__ static void raise(Word* at, R v) {
     v = warp_peak(v);
-    if (threadIdx.x % LANES == 0) atomicMax(at, bits_of(v));
+    if (threadIdx.x % LANES == 0 && bits_of(v) > load_relaxed(at)) atomicMax(at, bits_of(v));
   }
 };
 

@@ -1,8 +1,9 @@
 //! NVIDIA GPUs, through the driver's library, which is loaded at run time.
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
-use crate::program;
+use crate::program::{self, Architecture};
 use bandsolve::{Error, Result};
+use core::any::Any;
 use core::ffi::c_void;
 use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
@@ -10,10 +11,13 @@ use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 };
 use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+use cudarc::driver::sys::cudaError_enum::{
+    CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+};
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Dynamic shared memory that each kernel may use without an attribute.
 const USUAL_SHARED: usize = 48 << 10;
@@ -22,31 +26,71 @@ fn failed(call: &'static str) -> impl Fn(DriverError) -> Error {
     move |error| Error::Device { call, message: error.to_string() }
 }
 
+/// The GPUs that are open, by number. All handles of a GPU share its kernels.
+static OPEN: Mutex<Vec<(usize, Weak<Cuda>)>> = Mutex::new(Vec::new());
+
+fn lock<X>(mutex: &Mutex<X>) -> MutexGuard<'_, X> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub(crate) struct Cuda {
     context: Arc<CudaContext>,
-    /// The architecture with NVRTC's name.
-    architecture: String,
+    /// Ten times the compute capability.
+    capability: i32,
     limits: Limits,
     name: String,
     /// All kernels, if they were compiled with this crate for this GPU.
     prebuilt: Option<sys::CUmodule>,
-    /// The kernels that were launched before.
-    kernels: Mutex<HashMap<String, Kernel>>,
+    /// The kernels that were launched before. Threads that need the same kernel wait for each other while it is compiled.
+    kernels: Mutex<HashMap<String, Arc<Mutex<Option<Kernel>>>>>,
 }
 
+#[derive(Clone, Copy)]
 struct Kernel {
     /// The module that was loaded for this kernel.
     module: Option<sys::CUmodule>,
     function: sys::CUfunction,
 }
 
-// SAFETY: any thread may use the handles of a context after it binds the context, as all methods do first.
+// SAFETY: any thread may use the handles of a context while the context is current, see `Entered`.
 unsafe impl Send for Cuda {}
 // SAFETY: as above; the driver has its own locks.
 unsafe impl Sync for Cuda {}
 
+/// While this value lives, a context is current on this thread. Afterwards, the caller's context is current again.
+struct Entered;
+
+impl Entered {
+    fn new(context: &CudaContext) -> Result<Self> {
+        // SAFETY: the context exists.
+        let pushed = unsafe { sys::cuCtxPushCurrent_v2(context.cu_ctx()) };
+        pushed.result().map_err(failed("cuCtxPushCurrent"))?;
+        Ok(Self)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut context = core::ptr::null_mut();
+        // SAFETY: `new` pushed a context. Errors can no longer be reported.
+        _ = unsafe { sys::cuCtxPopCurrent_v2(&raw mut context) };
+    }
+}
+
 impl Cuda {
-    pub fn open(number: usize) -> Result<Self> {
+    /// Open a GPU, or get it if it is open.
+    pub fn open(number: usize) -> Result<Arc<Self>> {
+        let mut open = lock(&OPEN);
+        open.retain(|(_, gpu)| gpu.strong_count() > 0);
+        if let Some(gpu) = open.iter().find(|(known, _)| *known == number).and_then(|(_, gpu)| gpu.upgrade()) {
+            return Ok(gpu);
+        }
+        let gpu = Arc::new(Self::new(number)?);
+        open.push((number, Arc::downgrade(&gpu)));
+        Ok(gpu)
+    }
+
+    fn new(number: usize) -> Result<Self> {
         let no_device = |reason: &str| Error::NoDevice { reason: reason.into() };
         let driver = |error: DriverError| Error::NoDevice { reason: error.to_string() };
         // Without the library, calls of the driver would panic.
@@ -56,12 +100,14 @@ impl Cuda {
                 "the library of the NVIDIA driver (libcuda.so.1, nvcuda.dll) was not found; install the driver",
             ));
         }
+        result::init().map_err(driver)?;
+        let before = result::ctx::get_current().map_err(driver)?;
         let context = CudaContext::new(number).map_err(driver)?;
-        context.bind_to_thread().map_err(driver)?;
-        // Loading fails on a GPU for which the kernels were not built.
-        // SAFETY: this is a fat binary from the compiler.
-        let load = |image: &[u8]| unsafe { result::module::load_data(image.as_ptr().cast()) }.ok();
-        let prebuilt = program::PREBUILT.and_then(load);
+        // `CudaContext::new` makes the context current.
+        // SAFETY: this context was current before.
+        unsafe { result::ctx::set_current(before.unwrap_or(core::ptr::null_mut())) }.map_err(driver)?;
+        let entered = Entered::new(&context)?;
+        let prebuilt = program::PREBUILT.map_or(Ok(None), load_prebuilt)?;
         if prebuilt.is_none() && !program::compiler_is_present() {
             return Err(no_device("NVRTC, which compiles the kernels, was not found; install CUDA 12 or later"));
         }
@@ -76,18 +122,20 @@ impl Cuda {
             memory: context.total_mem().map_err(driver)?,
         };
         let name = context.name().map_err(driver)?;
-        let architecture = format!("compute_{major}{minor}");
-        Ok(Self { context, architecture, limits, name, prebuilt, kernels: Mutex::default() })
+        drop(entered);
+        Ok(Self { context, capability: 10 * major + minor, limits, name, prebuilt, kernels: Mutex::default() })
     }
 
     /// The kernel with this name, compiled and loaded at its first use.
     fn kernel(&self, name: &str) -> Result<sys::CUfunction> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(name) {
+        let entry = lock(&self.kernels).entry(name.into()).or_default().clone();
+        // Other kernels can be used while this one is compiled.
+        let mut entry = lock(&entry);
+        if let Some(kernel) = *entry {
             return Ok(kernel.function);
         }
-        let own = if self.prebuilt.is_some() { None } else { Some(self.compile(name)?) };
-        let module = self.prebuilt.or(own).expect("a module was prebuilt or compiled");
+        let compiled = if self.prebuilt.is_some() { None } else { Some(self.compile(name)?) };
+        let module = self.prebuilt.or(compiled).expect("a module was prebuilt or compiled");
         let c_name = CString::new(name).expect("a kernel name has no zero bytes");
         // SAFETY: the module is loaded as long as `self` lives.
         let function =
@@ -98,28 +146,41 @@ impl Cuda {
             unsafe { result::function::set_function_attribute(function, which, limit) }
                 .map_err(failed("cuFuncSetAttribute"))?;
         }
-        kernels.insert(name.into(), Kernel { module: own, function });
+        *entry = Some(Kernel { module: compiled, function });
         Ok(function)
     }
 
     /// Compile and load a kernel.
     fn compile(&self, name: &str) -> Result<sys::CUmodule> {
-        let text = CString::new(program::compile(name, &self.architecture)?).expect("PTX has no zero bytes");
-        // SAFETY: this is PTX text that ends with a zero byte.
-        unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))
+        let code = program::compile(name, Architecture::of(self.capability)?)?;
+        // SAFETY: this is machine code, or PTX text that ends with a zero byte.
+        unsafe { result::module::load_data(code.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))
     }
 
-    fn bind(&self) -> Result<()> {
-        self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))
+    fn enter(&self) -> Result<Entered> {
+        Entered::new(&self.context)
+    }
+}
+
+/// Load the kernels that were compiled with this crate; `None` if there are none for this GPU.
+fn load_prebuilt(image: &[u8]) -> Result<Option<sys::CUmodule>> {
+    // SAFETY: this is a fat binary from the compiler.
+    match unsafe { result::module::load_data(image.as_ptr().cast()) } {
+        Ok(module) => Ok(Some(module)),
+        Err(DriverError(
+            CUDA_ERROR_NO_BINARY_FOR_GPU | CUDA_ERROR_INVALID_PTX | CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+        )) => Ok(None),
+        Err(error) => Err(failed("cuModuleLoadData")(error)),
     }
 }
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        if self.bind().is_ok() {
-            let kernels = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner);
-            for module in kernels.values().filter_map(|kernel| kernel.module).chain(self.prebuilt) {
-                // SAFETY: `open` or `compile` loaded the module, and no more launches follow. Errors can no longer be
+        if let Ok(_entered) = self.enter() {
+            let kernels = core::mem::take(&mut *lock(&self.kernels));
+            let compiled = kernels.values().filter_map(|kernel| lock(kernel).and_then(|kernel| kernel.module));
+            for module in compiled.chain(self.prebuilt) {
+                // SAFETY: `new` or `compile` loaded the module, and no more launches follow. Errors can no longer be
                 // reported.
                 _ = unsafe { result::module::unload(module) };
             }
@@ -136,11 +197,29 @@ struct Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
+        if let Ok(_entered) = Entered::new(&self.context) {
             // SAFETY: `allocate` or `new_stream` made the handle, and it is no longer used.
             unsafe { (self.free)(self.handle) };
         }
     }
+}
+
+/// Milliseconds between two events.
+///
+/// # Safety
+/// Both events were recorded and have happened.
+unsafe fn elapsed(begin: sys::CUevent, end: sys::CUevent) -> Result<f32> {
+    type ElapsedTime = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    let call = "cuEventElapsedTime";
+    let mut milliseconds = 0.0;
+    // The bindings of CUDA 13 have only `cuEventElapsedTime_v2`, which drivers before CUDA 12.8 do not have.
+    // SAFETY: the function has this type in all drivers, and the caller's promise.
+    let status = unsafe {
+        let function = sys::culib().get::<ElapsedTime>(call.as_bytes());
+        let function = function.map_err(|error| Error::Device { call, message: error.to_string() })?;
+        function(&raw mut milliseconds, begin, end)
+    };
+    status.result().map_err(failed(call)).map(|()| milliseconds)
 }
 
 fn stream(handle: u64) -> sys::CUstream {
@@ -157,7 +236,7 @@ impl Backend for Cuda {
     }
 
     fn allocate(&self, bytes: usize) -> Result<HeldResource> {
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: this allocates memory of this size.
         let handle = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(failed("cuMemAlloc"))?;
         let free = |address| {
@@ -168,7 +247,7 @@ impl Backend for Cuda {
     }
 
     fn new_stream(&self) -> Result<HeldResource> {
-        self.bind()?;
+        let _entered = self.enter()?;
         let made = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
         let handle = made.expose_provenance() as u64;
         let free = |handle| {
@@ -179,13 +258,33 @@ impl Backend for Cuda {
     }
 
     fn synchronize(&self, handle: u64) -> Result<()> {
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: the stream belongs to this context.
         unsafe { result::stream::synchronize(stream(handle)) }.map_err(failed("cuStreamSynchronize"))
     }
 
+    fn enter_context(&self) -> Result<Box<dyn Any>> {
+        Ok(Box::new(self.enter()?))
+    }
+
+    fn wait_for(&self, waiting: u64, other: u64) -> Result<()> {
+        let _entered = self.enter()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        let event = event.map_err(failed("cuEventCreate"))?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: event and streams belong to this context. The driver keeps the event until nothing waits for it.
+        unsafe {
+            let recorded = result::event::record(event, stream(other)).map_err(failed("cuEventRecord"));
+            let waits = recorded.and_then(|()| {
+                result::stream::wait_event(stream(waiting), event, flags).map_err(failed("cuStreamWaitEvent"))
+            });
+            _ = result::event::destroy(event);
+            waits
+        }
+    }
+
     fn time(&self, handle: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-        self.bind()?;
+        let _entered = self.enter()?;
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
         let [begin, end] = [result::event::create(flags), result::event::create(flags)];
         let (begin, end) = (begin.map_err(failed("cuEventCreate"))?, end.map_err(failed("cuEventCreate"))?);
@@ -196,7 +295,7 @@ impl Backend for Cuda {
             let elapsed = worked.and_then(|()| {
                 result::event::record(end, stream(handle)).map_err(failed("cuEventRecord"))?;
                 result::event::synchronize(end).map_err(failed("cuEventSynchronize"))?;
-                result::event::elapsed(begin, end).map_err(failed("cuEventElapsedTime"))
+                elapsed(begin, end)
             });
             _ = (result::event::destroy(begin), result::event::destroy(end));
             elapsed.map(|milliseconds| f64::from(milliseconds) * 1e-3)
@@ -207,7 +306,7 @@ impl Backend for Cuda {
         if bytes == 0 {
             return Ok(());
         }
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: the caller's promise.
         unsafe { result::memset_d8_async(address, 0, bytes, stream(handle)) }.map_err(failed("cuMemsetD8Async"))
     }
@@ -216,7 +315,7 @@ impl Backend for Cuda {
         if from.is_empty() {
             return Ok(());
         }
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: the caller's promise; `from` is borrowed until the copy is complete.
         unsafe { result::memcpy_htod_async(address, from, stream(handle)) }.map_err(failed("cuMemcpyHtoDAsync"))?;
         self.synchronize(handle)
@@ -226,7 +325,7 @@ impl Backend for Cuda {
         if to.is_empty() {
             return Ok(());
         }
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: the caller's promise; `to` is borrowed until the copy is complete.
         unsafe { result::memcpy_dtoh_async(to, address, stream(handle)) }.map_err(failed("cuMemcpyDtoHAsync"))?;
         self.synchronize(handle)
@@ -236,13 +335,13 @@ impl Backend for Cuda {
         if bytes == 0 {
             return Ok(());
         }
-        self.bind()?;
+        let _entered = self.enter()?;
         // SAFETY: the caller's promise.
         unsafe { result::memcpy_dtod_async(to, from, bytes, stream(handle)) }.map_err(failed("cuMemcpyDtoDAsync"))
     }
 
     fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize> {
-        self.bind()?;
+        let _entered = self.enter()?;
         let function = self.kernel(kernel)?;
         // SAFETY: the function belongs to a loaded module.
         unsafe { result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared) }
@@ -251,7 +350,7 @@ impl Backend for Cuda {
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
-        self.bind()?;
+        let _entered = self.enter()?;
         let function = self.kernel(launch.kernel)?;
         let (grid, block, shared) = ((launch.blocks, 1, 1), (launch.threads, 1, 1), launch.shared as u32);
         let stream = stream(launch.stream);

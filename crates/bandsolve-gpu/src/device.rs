@@ -80,6 +80,10 @@ pub(crate) trait Backend: Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<HeldResource>;
     fn new_stream(&self) -> Result<HeldResource>;
     fn synchronize(&self, stream: u64) -> Result<()>;
+    /// Make the context of the device current on this thread until the result is dropped.
+    fn enter_context(&self) -> Result<Box<dyn Any>>;
+    /// Let later work on `stream` wait for the work that is now on `other`.
+    fn wait_for(&self, stream: u64, other: u64) -> Result<()>;
     /// Measure the seconds of the work that `work` puts on the stream.
     fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
     /// Set bytes to zero.
@@ -118,6 +122,8 @@ pub(crate) trait Backend: Send + Sync {
 pub struct Device {
     machine: Arc<dyn Backend>,
     stream: Arc<HeldResource>,
+    /// The resources that solvers may use.
+    limits: Limits,
     /// The sizes that were measured on this machine.
     tuning: Arc<DeviceTuning>,
 }
@@ -130,7 +136,8 @@ impl Debug for Device {
 
 impl Device {
     fn new(machine: Arc<dyn Backend>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
-        Self { machine, stream: Arc::new(HeldResource { handle: stream, owner: Box::new(()) }), tuning }
+        let limits = machine.limits();
+        Self { machine, stream: Arc::new(HeldResource { handle: stream, owner: Box::new(()) }), limits, tuning }
     }
 
     /// Open an NVIDIA GPU, with its default stream. The first GPU has number 0.
@@ -140,7 +147,7 @@ impl Device {
     pub fn cuda(number: usize) -> Result<Self> {
         // `bandsolve tune --show` reports an invalid file. Here the built-in sizes apply.
         let tuning = DeviceTuning::load().unwrap_or_default();
-        Ok(Self::new(Arc::new(Cuda::open(number)?), 0, tuning.into()))
+        Ok(Self::new(Cuda::open(number)?, 0, tuning.into()))
     }
 
     /// Get the plan that the device follows: `Auto` becomes `Rpts`.
@@ -193,7 +200,23 @@ impl Device {
     /// # Safety
     /// The stream must belong to this device, and must live as long as everything that is created from the result.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
-        Self::new(self.machine.clone(), stream, self.tuning.clone())
+        let stream = Arc::new(HeldResource { handle: stream, owner: Box::new(()) });
+        Self { stream, ..self.clone() }
+    }
+
+    /// Create a handle of the same device whose solvers use at most these resources.
+    ///
+    /// Limits above those of the device are reduced to them. Other programs can use the rest of the device.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        let has = self.machine.limits();
+        let limits = Limits {
+            shared_per_block: limits.shared_per_block.min(has.shared_per_block),
+            shared_per_multiprocessor: limits.shared_per_multiprocessor.min(has.shared_per_multiprocessor),
+            multiprocessors: limits.multiprocessors.min(has.multiprocessors),
+            memory: limits.memory.min(has.memory),
+        };
+        Self { limits, ..self.clone() }
     }
 
     /// Wait until all work on the stream is complete.
@@ -202,6 +225,42 @@ impl Device {
     /// [`Error::Device`], also for kernels that ran before.
     pub fn synchronize(&self) -> Result<()> {
         self.machine.synchronize(self.stream.handle)
+    }
+
+    /// Run `work` while the CUDA context of the device is current on this thread, for calls of other CUDA libraries.
+    ///
+    /// Calls of this crate make the context current themselves, and restore the caller's.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn in_context<X>(&self, work: impl FnOnce() -> X) -> Result<X> {
+        let _context = self.machine.enter_context()?;
+        Ok(work())
+    }
+
+    /// Let later work on this stream wait for the work that is now on the stream of `other`. The host does not wait.
+    ///
+    /// Solvers and copies do this for the arrays that they use.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `other` is another device; [`Error::Device`].
+    pub fn wait_for(&self, other: &Device) -> Result<()> {
+        self.receive(&[("stream", other)])
+    }
+
+    /// Check that arrays are on this device, and let later work on this stream wait for the work on theirs.
+    pub(crate) fn receive(&self, arrays: &[(&'static str, &Device)]) -> Result<()> {
+        let mine = self.stream.handle;
+        for (name, other) in arrays {
+            if !self.same_as(other) {
+                let problem = format!("is on another device, {}", other.name());
+                return Err(Error::invalid(*name, problem, format!("this device, {}", self.name())));
+            }
+            if other.stream.handle != mine {
+                self.machine.wait_for(mine, other.stream.handle)?;
+            }
+        }
+        Ok(())
     }
 
     /// Measure the seconds of the work that `work` puts on this stream, by the clock of the device.
@@ -217,9 +276,9 @@ impl Device {
         self.machine.name()
     }
 
-    /// Get the resources of the device.
+    /// Get the resources that solvers may use.
     pub fn limits(&self) -> Limits {
-        self.machine.limits()
+        self.limits
     }
 
     /// Whether both handles can use the same memory.
@@ -456,19 +515,18 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         unsafe { machine.write(stream, self.0.address, bytemuck::cast_slice(values)) }
     }
 
-    /// Copy elements from an array on the same device.
+    /// Copy elements from an array on the same device, in the order of the streams of both arrays.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths differ; [`Error::Device`].
-    ///
-    /// # Panics
-    /// If the arrays are on different devices.
+    /// [`Error::Shape`] if the lengths differ; [`Error::InvalidArgument`] if the arrays are on different devices; [`Error::Device`].
     pub fn copy_from(&mut self, other: DeviceSlice<'_, T>) -> Result<()> {
         check_len("values", self.0.len, other.len)?;
-        assert!(self.0.device.same_as(other.device), "both arrays must be on the same device");
+        self.0.device.receive(&[("the array to copy", other.device)])?;
         let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
         // SAFETY: both arrays have `len` numbers, and the borrow of this one is exclusive.
-        unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }
+        unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }?;
+        // Nothing may write to the other array before the copy is complete.
+        other.device.receive(&[("the copy", self.0.device)])
     }
 
     /// Set all elements to zero.

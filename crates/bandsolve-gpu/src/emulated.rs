@@ -3,6 +3,7 @@
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::Result;
 use bandsolve_kernel::arithmetic::Standard;
+use core::any::Any;
 use core::ffi::{c_char, c_int, c_void};
 use std::ffi::CString;
 
@@ -114,6 +115,14 @@ impl Backend for Emulator {
     }
 
     fn synchronize(&self, _stream: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn enter_context(&self) -> Result<Box<dyn Any>> {
+        Ok(Box::new(()))
+    }
+
+    fn wait_for(&self, _stream: u64, _other: u64) -> Result<()> {
         Ok(())
     }
 

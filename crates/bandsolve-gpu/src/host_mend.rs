@@ -3,7 +3,7 @@
 use crate::device::DeviceScalar;
 use crate::solver::largest;
 use crate::spread::Given;
-use bandsolve::{ACCEPTED_AT_ONCE, good};
+use bandsolve::accepted_at_once;
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Result, Scalar, Shape};
 use bandsolve_kernel::arithmetic::Standard;
 use core::ops::Range;
@@ -29,7 +29,7 @@ pub(crate) fn mend<T: DeviceScalar>(
     let mut worst = 0.0;
     for row in bad {
         let i = row / b;
-        if error(system, block, i, x, x_max) <= ACCEPTED_AT_ONCE * good::<T>() {
+        if error(system, block, i, x, x_max) <= accepted_at_once::<T>() {
             continue;
         }
         let window = i.saturating_sub(REACH)..(i + REACH + 1).min(n);
@@ -42,7 +42,7 @@ pub(crate) fn mend<T: DeviceScalar>(
         let touched = window.start + n - BESIDE..window.end + n + BESIDE;
         let errors: Vec<f64> = touched.map(|i| error(system, block, i % n, x, x_max)).collect();
         worst = largest([&worst, &largest(&errors)]);
-        if !(worst <= ACCEPTED_AT_ONCE * good::<T>()) {
+        if !(worst <= accepted_at_once::<T>()) {
             return Ok(None);
         }
     }

@@ -1,6 +1,6 @@
 //! Matrices in the memory of a device.
 
-use crate::device::{DeviceScalar, DeviceSlice, check_len};
+use crate::device::{Device, DeviceScalar, DeviceSlice, check_len};
 use crate::launch::Arguments;
 use bandsolve::{Error, Layout, Op, Result, Shape};
 
@@ -123,6 +123,16 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
         self.op
     }
 
+    /// The devices of the arrays, with names for errors.
+    pub(crate) fn devices(&self) -> Vec<(&'static str, &'a Device)> {
+        match self.storage {
+            Storage::Three(arrays) => {
+                ["sub", "diag", "sup"].into_iter().zip(arrays.map(|array| array.device())).collect()
+            }
+            Storage::DeviceColumns(array, _) | Storage::Diagonals(array) => vec![("bands", array.device())],
+        }
+    }
+
     /// The matrix in the form that the kernels use, if its arrays match the shape.
     pub(crate) fn source(&self, shape: Shape) -> Result<MatrixSource> {
         match (self.storage, shape) {
@@ -152,10 +162,11 @@ impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
                 check_len("diagonals", n * (lower + upper + 1), diagonals.len())?;
                 Ok(self.band(diagonals, [1, n, lower * n], [lower, upper]))
             }
-            _ => Err(Error::Unsupported {
-                method: "rpts on a GPU",
-                what: "this matrix, whose kind differs from the plan",
-            }),
+            _ => Err(Error::invalid(
+                "matrix",
+                "is of another kind than in the plan",
+                "a matrix of the shape of the plan",
+            )),
         }
     }
 

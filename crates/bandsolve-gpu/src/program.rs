@@ -2,11 +2,12 @@
 
 use bandsolve::{Error, Result, Tuning, host};
 use core::hash::{Hash, Hasher};
-use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
+use cudarc::nvrtc::{result, sys as nvrtc};
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::CString;
 use std::path::PathBuf;
 
-/// Maximum bytes of a cached file. The text of a kernel is much shorter.
+/// Maximum bytes of a cached file. The code of a family of kernels is much shorter.
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
@@ -55,9 +56,17 @@ fn source(kernel: &str) -> Option<String> {
     Some(text.flat_map(|line| [line, "\n"]).collect())
 }
 
+/// Bytes at an address that the driver accepts for a fat binary.
+#[cfg(prebuilt)]
+#[repr(C, align(64))]
+struct AlignedImage<B: ?Sized>(B);
+
 /// All kernels, if a compiler was named when this crate was built.
 #[cfg(prebuilt)]
-pub const PREBUILT: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin")));
+pub const PREBUILT: Option<&[u8]> = {
+    static KERNELS: &AlignedImage<[u8]> = &AlignedImage(*include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin")));
+    Some(&KERNELS.0)
+};
 /// All kernels: none, because no compiler was named when this crate was built.
 #[cfg(not(prebuilt))]
 pub const PREBUILT: Option<&[u8]> = None;
@@ -65,50 +74,126 @@ pub const PREBUILT: Option<&[u8]> = None;
 /// Whether NVRTC exists. Without it, calls of NVRTC would panic.
 pub fn compiler_is_present() -> bool {
     // SAFETY: the call only looks for the library.
-    unsafe { cudarc::nvrtc::sys::is_culib_present() }
+    unsafe { nvrtc::is_culib_present() }
 }
 
-/// The path of the cached text, in the directory of the file of [`Tuning`].
-fn kept_at(source: &str, architecture: &str) -> Option<PathBuf> {
+/// What NVRTC compiles for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// Machine code for this compute capability: 90 for 9.0.
+    Machine(i32),
+    /// PTX, which the driver compiles for a GPU that is newer than NVRTC.
+    Portable(i32),
+}
+
+impl Architecture {
+    /// The target for a GPU of this compute capability.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if NVRTC supports neither the GPU nor an older one.
+    pub fn of(capability: i32) -> Result<Self> {
+        let mut count = 0;
+        // SAFETY: NVRTC writes one number.
+        check("nvrtcGetNumSupportedArchs", unsafe { nvrtc::nvrtcGetNumSupportedArchs(&raw mut count) })?;
+        let mut supported = vec![0; count as usize];
+        // SAFETY: NVRTC writes `count` numbers.
+        check("nvrtcGetSupportedArchs", unsafe { nvrtc::nvrtcGetSupportedArchs(supported.as_mut_ptr()) })?;
+        if supported.contains(&capability) {
+            return Ok(Self::Machine(capability));
+        }
+        let older = supported.into_iter().filter(|known| *known < capability).max();
+        older.map(Self::Portable).ok_or_else(|| {
+            let [major, minor] = [capability / 10, capability % 10];
+            let reason = format!(
+                "the installed NVRTC does not support GPUs of compute capability {major}.{minor}; install an older CUDA version"
+            );
+            Error::NoDevice { reason }
+        })
+    }
+
+    fn option(self) -> String {
+        match self {
+            Self::Machine(capability) => format!("--gpu-architecture=sm_{capability}"),
+            Self::Portable(capability) => format!("--gpu-architecture=compute_{capability}"),
+        }
+    }
+}
+
+fn check(call: &'static str, status: nvrtc::nvrtcResult) -> Result<()> {
+    status.result().map_err(|error| Error::Device { call, message: format!("{:?}", error.0) })
+}
+
+/// The path of the cached code, in the directory of the file of [`Tuning`].
+fn cached_at(source: &str, target: Architecture) -> Result<Option<PathBuf>> {
+    let [mut major, mut minor] = [0; 2];
+    // SAFETY: NVRTC writes two numbers.
+    check("nvrtcVersion", unsafe { nvrtc::nvrtcVersion(&raw mut major, &raw mut minor) })?;
     let number = |seed: u64| {
         let mut hasher = DefaultHasher::new();
-        (seed, source, architecture, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+        (seed, source, target, [major, minor], env!("CARGO_PKG_VERSION")).hash(&mut hasher);
         hasher.finish()
     };
-    Some(Tuning::path()?.with_file_name("kernels").join(format!("{:016x}{:016x}.ptx", number(1), number(2))))
+    let name = format!("{:016x}{:016x}.bin", number(1), number(2));
+    Ok(Tuning::path().map(|path| path.with_file_name("kernels").join(name)))
 }
 
-/// The PTX of a kernel and its family for an architecture with NVRTC's name, such as `compute_90`.
+/// The code of a kernel and its family, in the form that `cuModuleLoadData` takes.
 ///
 /// # Errors
 /// [`Error::Device`] if NVRTC cannot compile the kernel.
 ///
 /// # Panics
 /// If no kernel has this name.
-pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
+pub fn compile(kernel: &str, target: Architecture) -> Result<Vec<u8>> {
     let source = source(kernel).unwrap_or_else(|| panic!("no kernel has the name {kernel}"));
-    let path = kept_at(&source, architecture);
-    if let Some(text) = path.as_ref().and_then(|path| host::read_file(path, LONGEST).ok()) {
-        return Ok(text);
+    let path = cached_at(&source, target)?;
+    if let Some(code) = path.as_ref().and_then(|path| host::read_bytes(path, LONGEST).ok()) {
+        return Ok(code);
     }
-    let options = CompileOptions {
-        // Use fused multiply-add only where the kernels call it.
-        fmad: Some(false),
-        options: vec!["--std=c++17".into(), format!("--gpu-architecture={architecture}")],
-        ..Default::default()
-    };
-    let text = compile_ptx_with_opts(source, options).as_ref().map(Ptx::to_src).map_err(|error| Error::Device {
-        call: "compiling a kernel by NVRTC",
-        message: match error {
-            CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
-            other => format!("{other:?}"),
-        },
-    })?;
+    let code = compile_source(&source, target)?;
     if let Some(path) = path {
         // If the cache cannot be written, the next run compiles again.
-        _ = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| host::write_file(&path, &text));
+        _ = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| host::write_file(&path, &code));
     }
-    Ok(text)
+    Ok(code)
+}
+
+/// A program of NVRTC, which is destroyed on drop.
+struct Program(nvrtc::nvrtcProgram);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: `create_program` returned this program. Errors can no longer be reported.
+        _ = unsafe { result::destroy_program(self.0) };
+    }
+}
+
+fn compile_source(source: &str, target: Architecture) -> Result<Vec<u8>> {
+    let failed = |call| move |error: result::NvrtcError| Error::Device { call, message: format!("{:?}", error.0) };
+    let source = CString::new(source).expect("the source has no zero bytes");
+    let program = Program(result::create_program(&source, None).map_err(failed("nvrtcCreateProgram"))?);
+    // Use fused multiply-add only where the kernels call it.
+    let options = ["--std=c++17".into(), "--fmad=false".into(), target.option()];
+    // SAFETY: here and below, the program exists.
+    if unsafe { result::compile_program(program.0, &options) }.is_err() {
+        // SAFETY: see above.
+        let log = unsafe { result::get_program_log(program.0) }.map_err(failed("nvrtcGetProgramLog"))?;
+        let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).take_while(|byte| *byte != 0).collect();
+        let message = String::from_utf8_lossy(&log).into_owned();
+        return Err(Error::Device { call: "compiling a kernel by NVRTC", message });
+    }
+    let Architecture::Machine(_) = target else {
+        // SAFETY: see above. The text ends with a zero byte, as the driver requires.
+        let text = unsafe { result::get_ptx(program.0) }.map_err(failed("nvrtcGetPTX"))?;
+        return Ok(text.into_iter().map(|byte| byte as u8).collect());
+    };
+    let mut bytes = 0;
+    // SAFETY: see above.
+    check("nvrtcGetCUBINSize", unsafe { nvrtc::nvrtcGetCUBINSize(program.0, &raw mut bytes) })?;
+    let mut code = vec![0_u8; bytes];
+    // SAFETY: NVRTC writes this number of bytes.
+    check("nvrtcGetCUBIN", unsafe { nvrtc::nvrtcGetCUBIN(program.0, code.as_mut_ptr().cast()) })?;
+    Ok(code)
 }
 
 #[cfg(test)]
@@ -149,7 +234,13 @@ mod tests {
             "alone_c32",
             "pairsdown_c64",
         ] {
-            assert!(compile(kernel, "compute_80").unwrap().contains(&format!(".entry {kernel}")));
+            let text = compile(kernel, Architecture::Portable(80)).unwrap();
+            assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));
+            // Machine code is an ELF file.
+            assert!(compile(kernel, Architecture::Machine(90)).unwrap().starts_with(b"\x7fELF"));
         }
+        assert_eq!(Architecture::of(90).unwrap(), Architecture::Machine(90));
+        assert!(matches!(Architecture::of(999).unwrap(), Architecture::Portable(newest) if newest >= 90));
+        assert!(matches!(Architecture::of(1), Err(Error::NoDevice { .. })));
     }
 }

@@ -75,6 +75,15 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
         self.column_pointers.len() - 1
     }
 
+    /// The devices of the arrays, with names for errors.
+    fn devices(&self) -> [(&'static str, &'a Device); 3] {
+        [
+            ("column_pointers", self.column_pointers.device()),
+            ("row_indices", self.row_indices.device()),
+            ("values", self.values.device()),
+        ]
+    }
+
     fn sparse(&self) -> Sparse {
         let (values, rows) = (self.values.address(), self.row_indices.address());
         Sparse { values, rows, pointers: self.column_pointers.address() }
@@ -88,6 +97,7 @@ impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
 
     /// Check that the pointers do not decrease, and that the rows of each column ascend and are below `rows`.
     fn check(&self, device: &Device, rows: usize) -> Result<()> {
+        device.receive(&self.devices())?;
         let bad = device.zeros::<u32>(2)?;
         let arguments = Arguments::default()
             .with(rows as u32)
@@ -191,6 +201,12 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let device = self.device().clone();
         rhs.check(&device, n)?;
         check_len("column_pointers", rhs.column_pointers.len(), x.column_pointers.len())?;
+        let [rows, values] = [x.row_indices.as_slice().device(), x.values.as_slice().device()];
+        device.receive(&[
+            ("x.column_pointers", x.column_pointers.device()),
+            ("x.row_indices", rows),
+            ("x.values", values),
+        ])?;
         x.check(n)?;
         let together = self.n_rhs().min(Self::pruned_together(n));
         let mut dense = device.zeros::<T>(n * together.min(rhs.columns()))?;
@@ -212,6 +228,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
                 None => done = Some(report),
             }
         }
+        for other in [rows, values] {
+            other.receive(&[("the solver", &device)])?;
+        }
         Ok(done.unwrap_or_else(|| self.gathered(&[])))
     }
 
@@ -231,6 +250,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             });
         }
         let columns = self.prepare(x.as_slice().len(), "x")?;
+        self.device().receive(&a.devices())?;
+        self.device().receive(&[("x", x.as_slice().device())])?;
         let MatrixSource::Blocks(_) = a.source(self.shape())? else {
             unreachable!("a tridiagonal matrix has the form `Blocks`")
         };

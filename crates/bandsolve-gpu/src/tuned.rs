@@ -73,7 +73,7 @@ impl DeviceTuning {
         let path = Self::path()
             .ok_or_else(|| io::Error::other("no cache directory is known; set HOME or BANDSOLVE_TUNING"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        host::write_file(&path, &self.to_string())?;
+        host::write_file(&path, self.to_string())?;
         Ok(path)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::condition::power_of_two_near;
 use crate::number::{larger, rounding};
-use bandsolve::{Op, RealScalar, Scalar};
+use bandsolve::{Op, RealScalar, RefinedColumns, RefinedSystem, Scalar, StoppingRule};
 use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;
 
@@ -109,9 +109,6 @@ pub struct RefineScratch<'a, T: Scalar> {
     pub second: &'a mut [T],
 }
 
-/// Maximum number of refinement steps.
-const MAX_STEPS: usize = 5;
-
 /// Refine x until its componentwise backward error is at most u, or no longer halves, and bound its error.
 ///
 /// ```text
@@ -138,17 +135,19 @@ pub fn refine<T: Scalar>(
     let entries = T::Real::from_f64((system.a.row_entries() + 1) as f64);
     let tiny = entries * T::Real::MIN_POSITIVE;
     let floor = Floor { tiny, small: tiny / u };
-    let (mut backward, mut last) = (T::Real::ZERO, T::Real::from_f64(3.0));
-    for step in 0..=MAX_STEPS {
-        system.residual((x, b), (first, weights));
-        backward = floor.backward_error(first, weights);
-        if step == MAX_STEPS || !(backward > u && backward + backward <= last) {
-            break;
-        }
-        last = backward;
-        system.factors.solve(system.op, first);
-        x.iter_mut().zip(&*first).for_each(|(x, d)| *x += *d);
-    }
+    let solve = |r: &mut [T]| {
+        system.factors.solve(system.op, r);
+        Ok::<_, Infallible>(())
+    };
+    let measure = |x: &[T], r: &mut [T], progress: &mut [RefinedSystem]| {
+        system.residual((x, b), (r, weights));
+        progress[0].error = floor.backward_error(r, weights).to_f64();
+    };
+    let (mut progress, rule) = ([RefinedSystem::open()], StoppingRule::componentwise(u.to_f64()));
+    // LAPACK returns the last x, even if the step before it was better.
+    let mut column = RefinedColumns { x, r: first, before: None, solve, measure };
+    let Ok(_) = bandsolve::refine(&rule, &mut progress, &mut column);
+    let backward = T::Real::from_f64(progress[0].error);
     for (w, r) in weights.iter_mut().zip(&*first) {
         let extra = if *w > floor.small { T::Real::ZERO } else { tiny };
         *w = r.abs1() + entries * u * *w + extra;

@@ -1,8 +1,9 @@
 //! Errors that all ranks agree on before any of them returns.
 
 use crate::ranks::Ranks;
-use bandsolve::{Error, Method, Scalar};
+use bandsolve::{Error, Scalar};
 use core::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// The error of the lowest rank that failed, the same on all ranks.
 ///
@@ -30,113 +31,93 @@ pub struct RankError {
 
 impl fmt::Display for RankError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rank = self.rank;
-        match &self.error {
-            Error::Unsupported { method, what } if (*method, *what) == OTHER_THREAD => write!(
-                f,
-                "rank {rank}: the call is in another thread than the one that created the ranks. Make all calls in that thread"
-            ),
-            Error::Unsupported { method, what } if (*method, *what) == OTHER_OPTIONS => {
-                write!(f, "rank {rank}: the options differ from those of rank 0. Pass the same options on all ranks")
-            }
-            error => write!(f, "rank {rank}: {error}"),
-        }
+        write!(f, "rank {}: {}", self.rank, self.error)
     }
 }
 
 impl core::error::Error for RankError {}
 
-/// An error as a message: the kind, the name of an array or a method, and two numbers.
+/// An error as a message: the kind, two numbers, and the bytes of the texts that follow in a second message.
 type Code = [u64; 4];
 
-/// The array names that errors contain.
-const NAMES: [&str; 19] = [
-    "an array",
-    "sub",
-    "diag",
-    "sup",
-    "bands",
-    "rhs",
-    "x",
-    "block",
-    "systems",
-    "counts of rows",
-    "f",
-    "planes",
-    "shape",
-    "coordinates",
-    "boundary",
-    "boundary values",
-    "shift",
-    "mean",
-    "u",
-];
+/// Between the texts of an error.
+const SEPARATOR: &str = "\0";
 
-/// The method in [`Error::Unsupported`] for a Poisson problem.
-const POISSON: &str = "poisson";
-
-/// Method and problem of each [`Error::Unsupported`] for which the problem must reach the other ranks.
-const UNSUPPORTED: [(&str, &str); 5] = [
-    (POISSON, "this problem over ranks"),
-    OTHER_THREAD,
-    OTHER_OPTIONS,
-    ("eigenvalues_below", "periodic matrices"),
-    ("Krylov-Schur", "problems to this tolerance: choose a tolerance of at least 0 and less than 1"),
-];
-
-/// A call from another thread. Its messages could mix with those of the thread that created the ranks.
-const OTHER_THREAD: (&str, &str) = ("over ranks", "systems in another thread than the one that made the ranks");
-
-/// Options that differ from the options of rank 0.
-const OTHER_OPTIONS: (&str, &str) = ("over ranks", "systems whose options differ between the ranks");
-
-fn unsupported((method, what): (&'static str, &'static str)) -> Error {
-    Error::Unsupported { method, what }
+/// The error for a call from another thread. Its messages could mix with those of the thread that created the ranks.
+fn other_thread() -> Error {
+    Error::invalid("ranks", "were created in another thread", "a call in the thread that created them")
 }
 
-fn place_of(name: &str) -> u64 {
-    NAMES.iter().position(|other| *other == name).unwrap_or(0) as u64
+/// The error for options that differ from the options of rank 0.
+fn other_options() -> Error {
+    Error::invalid("options", "differ from those of rank 0", "the same options on all ranks")
 }
 
-fn encode(error: &Error) -> Code {
-    match error.cause() {
-        Error::Shape { what, expected, got } => [1, place_of(what), *expected as u64, *got as u64],
-        Error::NotFinite { array, index } => [2, place_of(array), *index as u64, 0],
-        Error::Singular { row } => [3, 0, *row as u64, 0],
+/// The kind of an error, its numbers and its texts.
+fn encode(error: &Error) -> (Code, String) {
+    let text = |texts: &[&str]| texts.join(SEPARATOR);
+    let ([kind, a, b], text) = match error.cause() {
+        Error::Shape { what, expected, got } => ([1, *expected as u64, *got as u64], text(&[what])),
+        Error::NotFinite { array, index } => ([2, *index as u64, 0], text(&[array])),
+        Error::Singular { row } => ([3, *row as u64, 0], String::new()),
         Error::NotConverged { backward_error, refinement_steps } => {
-            [4, 0, backward_error.to_bits(), *refinement_steps as u64]
+            ([4, backward_error.to_bits(), *refinement_steps as u64], String::new())
         }
-        Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
-        Error::Incompatible { removed, allowed } => [7, 0, removed.to_bits(), allowed.to_bits()],
-        Error::NotDefinite { row } => [10, 0, *row as u64, 0],
-        Error::Interrupted => [9, 0, 0, 0],
-        Error::Unsupported { method, .. } if *method == POISSON => [8, 0, 0, 0],
-        Error::Unsupported { method, what } => match UNSUPPORTED.iter().position(|known| known == &(*method, *what)) {
-            Some(known) => [8, known as u64, 0, 0],
-            None => [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0],
-        },
-        _ => [6, 0, 0, 0],
-    }
+        Error::OutOfMemory { bytes } => ([5, *bytes as u64, 0], String::new()),
+        Error::Unsupported { method, what } => ([6, 0, 0], text(&[method, what])),
+        Error::Incompatible { removed, allowed } => ([7, removed.to_bits(), allowed.to_bits()], String::new()),
+        Error::InvalidArgument { argument, problem, expected } => ([8, 0, 0], text(&[argument, problem, expected])),
+        Error::Interrupted => ([9, 0, 0], String::new()),
+        Error::NotDefinite { row } => ([10, *row as u64, 0], String::new()),
+        other => ([8, 0, 0], text(&["the call", &format!("failed: {other}"), "no failure"])),
+    };
+    ([kind, a, b, text.len() as u64], text)
 }
 
-fn decode([kind, name, a, b]: Code) -> Option<Error> {
-    let named = NAMES[(name as usize).min(NAMES.len() - 1)];
-    Some(match kind {
-        0 => return None,
-        1 => Error::Shape { what: named, expected: a as usize, got: b as usize },
-        2 => Error::NotFinite { array: named, index: a as usize },
+fn decode([kind, a, b, _]: Code, text: &str) -> Error {
+    let mut texts = text.split(SEPARATOR);
+    let mut next = || texts.next().unwrap_or_default();
+    match kind {
+        1 => Error::Shape { what: kept(next()), expected: a as usize, got: b as usize },
+        2 => Error::NotFinite { array: kept(next()), index: a as usize },
         3 => Error::Singular { row: a as usize },
         4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
         5 => Error::OutOfMemory { bytes: a as usize },
+        6 => Error::Unsupported { method: kept(next()), what: kept(next()) },
         7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
-        8 => unsupported(UNSUPPORTED[(name as usize).min(UNSUPPORTED.len() - 1)]),
         9 => Error::Interrupted,
         10 => Error::NotDefinite { row: a as usize },
         _ => {
-            let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
-            Error::Unsupported { method, what: "systems over ranks" }
+            let [argument, problem, expected] = [(); 3].map(|()| next().to_owned());
+            Error::invalid(argument, problem, expected)
         }
+    }
+}
+
+/// The text, which is kept until the program ends: the texts in errors are part of programs, and there are few of them.
+fn kept(text: &str) -> &'static str {
+    static TEXTS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = texts.iter().copied().find(|known| *known == text);
+    known.unwrap_or_else(|| {
+        let text: &'static str = Box::leak(text.into());
+        texts.push(text);
+        text
     })
+}
+
+/// The error of `rank`, which has this code on all ranks. `text` is the text of the error of this rank. Collective.
+fn error_of(ranks: &Ranks, rank: usize, code: Code, text: &str) -> Error {
+    let words = (code[3] as usize).div_ceil(size_of::<u64>());
+    let mut bytes = vec![0; words * size_of::<u64>()];
+    if rank == ranks.rank() {
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+    }
+    let (own, _) = bytes.as_chunks();
+    let own: Vec<u64> = own.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let texts = if own.is_empty() { Vec::new() } else { ranks.all_gather(&own) };
+    let text: Vec<u8> = texts.iter().skip(rank * words).take(words).flat_map(|word| word.to_le_bytes()).collect();
+    decode(code, &String::from_utf8_lossy(&text[..code[3] as usize]))
 }
 
 /// Return the value of this rank if no rank failed; otherwise the error of the lowest rank that failed. Collective.
@@ -156,8 +137,9 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
     own: bandsolve::Result<V>,
     numbers: [u64; N],
 ) -> Result<(V, Vec<u64>), RankError> {
-    let own = if ranks.in_their_thread() { own } else { Err(unsupported(OTHER_THREAD)) };
-    let mut told = own.as_ref().err().map_or([0; 4], encode).to_vec();
+    let own = if ranks.in_their_thread() { own } else { Err(other_thread()) };
+    let (code, text) = own.as_ref().err().map_or(Default::default(), encode);
+    let mut told = code.to_vec();
     told.extend(numbers);
     let told = ranks.all_gather(&told);
     let (mut codes, mut rest) = (Vec::with_capacity(ranks.size()), Vec::with_capacity(ranks.size() * N));
@@ -165,8 +147,8 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
         codes.push([told[0], told[1], told[2], told[3]]);
         rest.extend_from_slice(&told[4..]);
     }
-    match codes.iter().enumerate().find_map(|(rank, code)| Some((rank, decode(*code)?))) {
-        Some((rank, error)) => Err(RankError { rank, error }),
+    match codes.into_iter().enumerate().find(|(_, code)| code[0] != 0) {
+        Some((rank, code)) => Err(RankError { rank, error: error_of(ranks, rank, code, &text) }),
         None => Ok((own.expect("no rank has an error"), rest)),
     }
 }
@@ -174,7 +156,7 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
 /// Do the same as [`agree`], and check that `options` are the same on all ranks. Collective.
 ///
 /// # Errors
-/// As [`agree`], and `Unsupported` for the first rank with options other than those of rank 0.
+/// As [`agree`], and `InvalidArgument` for the first rank with options other than those of rank 0.
 pub(crate) fn agree_alike<V, const N: usize>(
     ranks: &Ranks,
     own: bandsolve::Result<V>,
@@ -203,9 +185,9 @@ pub(crate) fn agree_on_method<V>(
 /// Return an error if `other` is a rank with options other than those of rank 0. All ranks pass the same value.
 ///
 /// # Errors
-/// `Unsupported`.
+/// `InvalidArgument`.
 pub(crate) fn alike(other: Option<usize>) -> Result<(), RankError> {
-    other.map_or(Ok(()), |rank| Err(RankError { rank, error: unsupported(OTHER_OPTIONS) }))
+    other.map_or(Ok(()), |rank| Err(RankError { rank, error: other_options() }))
 }
 
 /// Find the first number that is not finite. A test of whole groups allows SIMD.
@@ -246,7 +228,7 @@ impl<T: Scalar> OwnColumns<'_, T> {
     /// columns, and calls `prepare(0)`.
     ///
     /// # Errors
-    /// `Shape`, `NotFinite`, `Unsupported` if the option differs, and those of `prepare`.
+    /// `Shape`, `NotFinite`, `InvalidArgument` if the option differs, and those of `prepare`.
     pub fn agree<V>(
         &self,
         ranks: &Ranks,
@@ -289,15 +271,16 @@ mod tests {
             Error::OutOfMemory { bytes: usize::MAX },
             Error::NotFinite { array: "boundary values", index: 2 },
             Error::Incompatible { removed: -1.5, allowed: 0.25 },
-            Error::Unsupported { method: POISSON, what: "this problem over ranks" },
+            Error::invalid("shape", "has 4 axes", "one to three axes"),
             Error::Unsupported { method: "bcyclic", what: "systems over ranks" },
             Error::NotDefinite { row: 5 },
-            unsupported(OTHER_THREAD),
-            unsupported(OTHER_OPTIONS),
+            other_thread(),
+            other_options(),
             Error::Interrupted,
         ];
         for error in errors {
-            assert_eq!(decode(encode(&error)), Some(error));
+            let (code, text) = encode(&error);
+            assert_eq!(decode(code, &text), error);
         }
     }
 
@@ -306,9 +289,13 @@ mod tests {
         let fails = |rank: usize| if rank % 2 == 1 { Err(Error::Singular { row: rank }) } else { Ok(rank) };
         let got = on_threads(5, |ranks| agree(ranks, fails(ranks.rank())));
         assert_eq!(got, vec![Err(RankError { rank: 1, error: Error::Singular { row: 1 } }); 5]);
+        let with_text = |rank: usize| Error::invalid("ncv", format!("is {rank}"), "a number above k");
+        let got =
+            on_threads(3, |ranks| agree(ranks, if ranks.rank() == 0 { Ok(()) } else { Err(with_text(ranks.rank())) }));
+        assert_eq!(got, vec![Err(RankError { rank: 1, error: with_text(1) }); 3]);
         assert_eq!(on_threads(3, |ranks| agree(ranks, Ok(ranks.rank()))), [Ok(0), Ok(1), Ok(2)]);
         let alike = |ranks: &Ranks| agree_alike(ranks, Ok(()), [7, ranks.rank() as u64 / 2]);
         assert_eq!(on_threads(2, alike), [Ok(()), Ok(())]);
-        assert_eq!(on_threads(4, alike), vec![Err(RankError { rank: 2, error: unsupported(OTHER_OPTIONS) }); 4]);
+        assert_eq!(on_threads(4, alike), vec![Err(RankError { rank: 2, error: other_options() }); 4]);
     }
 }

@@ -10,7 +10,7 @@ use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use bandsolve::memory::zeroed;
-use bandsolve::{Error, RealScalar, Scalar, TOLERABLE};
+use bandsolve::{Error, RealScalar, Scalar, tolerable};
 use bandsolve_kernel::exact::{exponent, pow2};
 
 /// Maximum number of products with B and Bᴴ, after the first.
@@ -130,6 +130,6 @@ pub(crate) fn rcond<T: Scalar>(
     // In exact arithmetic κ ≥ 1. Rounding can make the norm smaller.
     let rcond = if norm.is_finite() { 1.0 / norm.max(1.0) } else { f64::NAN };
     // The solves are exact for a nearby matrix, so the norm has a relative error of approximately eta/rcond.
-    let known = eta <= (TOLERABLE * T::Real::EPSILON.to_f64()).max(rcond / 16.0);
+    let known = eta <= tolerable::<T>().max(rcond / 16.0);
     Ok(if known { rcond } else { f64::NAN })
 }

@@ -17,7 +17,7 @@ pub struct RankEigArgs {
     /// Matrix Market file with the matrix; only rank 0 reads it
     matrix: PathBuf,
     /// Find the eigenvalues nearest to this number, by shift-and-invert
-    #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
+    #[arg(long, default_value = "1e-8", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
     /// Number of eigenvalues, from 1 to the number of rows [default: 5, or the number of rows if it is smaller]
     #[arg(short)]

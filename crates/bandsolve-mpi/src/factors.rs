@@ -4,9 +4,10 @@ use crate::agreement::{RankError, agree};
 use crate::condition;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::collected;
-use bandsolve::memory::{copied, zeroed};
-use bandsolve::{Error, Inspect, MAX_REFINEMENTS, Method, Norm, Op, RealScalar, Report, Scalar, Solution};
-use bandsolve::{TOLERABLE, good};
+use bandsolve::memory::{allocate, copied, zeroed};
+use bandsolve::{Error, Inspect, Method, Norm, Op, RealScalar, RefinedSystem, Report, Scalar, Solution, StoppingRule};
+use bandsolve::{RefinedColumns, good, refine, tolerable};
+use core::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 /// The interface of a method over ranks.
@@ -337,7 +338,7 @@ impl<T: Scalar> DistributedFactors<T> {
         }
         let open = missed::<T>(&errors);
         if !open.is_empty() {
-            self.solve_on_first((d, transposed), x, (&open, &mut errors))?;
+            self.solve_on_first((d, transposed), x, (&open, &mut errors), steps)?;
         }
         if !good {
             bounds = matrix.measured(d, x, n_rhs).1;
@@ -373,7 +374,7 @@ impl<T: Scalar> DistributedFactors<T> {
                 errors = matrix.errors(d, x, n_rhs);
             }
         }
-        if solver.is_singular() { Ok((errors, 0)) } else { refine(solver, rows, (d, x), errors) }
+        if solver.is_singular() { Ok((errors, 0)) } else { refine_columns(solver, rows, (d, x), errors) }
     }
 
     /// Solve columns with the pivoted method on rank 0, which verifies its solutions.
@@ -382,6 +383,7 @@ impl<T: Scalar> DistributedFactors<T> {
         (d, transposed): (&[T], bool),
         x: &mut [T],
         (columns, errors): (&[usize], &mut [f64]),
+        refinement_steps: usize,
     ) -> Result<(), RankError> {
         let (ranks, own, len) = (&self.matrix.ranks, self.matrix.own(), self.matrix.extended());
         self.gather_whole()?;
@@ -401,9 +403,8 @@ impl<T: Scalar> DistributedFactors<T> {
             errors[*k] = found[i];
         }
         let worst = found.iter().copied().fold(0.0, f64::max_nan);
-        let limit = TOLERABLE * T::Real::EPSILON.to_f64();
-        let settled = if worst <= limit { Ok(()) } else { Err(not_converged(worst)) };
-        agree(ranks, settled)
+        let failed = || Err(Error::NotConverged { backward_error: worst, refinement_steps });
+        agree(ranks, if worst <= tolerable::<T>() { Ok(()) } else { failed() })
     }
 
     /// Gather the entries of each rank on rank 0. Collective.
@@ -461,46 +462,32 @@ fn missed<T: Scalar>(errors: &[f64]) -> Vec<usize> {
 }
 
 /// Refine columns until their errors are at most 8ε, or no longer decrease; return the errors and the number of steps. Collective.
-fn refine<T: Scalar>(
+fn refine_columns<T: Scalar>(
     solver: &dyn RankSolver<T>,
     (matrix, transposed): MeasuredRows<'_, T>,
     (d, x): (&[T], &mut [T]),
-    mut best: Vec<f64>,
+    mut errors: Vec<f64>,
 ) -> Result<(Vec<f64>, usize), RankError> {
-    let (own, good, n_rhs) = (matrix.own(), good::<T>(), best.len());
-    if best.iter().all(|eta| *eta <= good) {
-        return Ok((best, 0));
+    let n_rhs = errors.len();
+    if errors.iter().all(|eta| *eta <= good::<T>()) {
+        return Ok((errors, 0));
     }
     let memory = || {
         matrix.reserve_residuals(n_rhs)?;
-        Ok([zeroed(x.len())?, zeroed(x.len())?])
+        Ok(([zeroed(x.len())?, zeroed(x.len())?], allocate(n_rhs, RefinedSystem::open())?))
     };
-    let ([mut r, mut before], mut steps) = (agree(&matrix.ranks, memory())?, 0);
-    best = matrix.residuals(d, x, &mut r);
-    let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
-    while open.contains(&true) && steps < MAX_REFINEMENTS {
-        for k in (0..n_rhs).filter(|k| !open[*k]) {
-            r[k * own..(k + 1) * own].fill(T::ZERO);
-        }
-        solver.solve(transposed, &mut r, n_rhs);
-        before.copy_from_slice(x);
-        x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
-        steps += 1;
-        let errors = matrix.residuals(d, x, &mut r);
-        for k in 0..n_rhs {
-            if open[k] && errors[k] < best[k] {
-                (best[k], open[k]) = (errors[k], errors[k] > good);
-            } else {
-                x[k * own..(k + 1) * own].copy_from_slice(&before[k * own..(k + 1) * own]);
-                open[k] = false;
-            }
-        }
-    }
-    Ok((best, steps))
-}
-
-fn not_converged(backward_error: f64) -> Error {
-    Error::NotConverged { backward_error, refinement_steps: MAX_REFINEMENTS }
+    let ([mut r, mut before], mut systems) = agree(&matrix.ranks, memory())?;
+    let solve = |r: &mut [T]| {
+        solver.solve(transposed, r, n_rhs);
+        Ok::<_, Infallible>(())
+    };
+    let measure = |x: &[T], r: &mut [T], systems: &mut [RefinedSystem]| {
+        systems.iter_mut().zip(matrix.residuals(d, x, r)).for_each(|(system, error)| system.error = error);
+    };
+    let mut columns = RefinedColumns { x, r: &mut r, before: Some(&mut before), solve, measure };
+    let Ok(steps) = refine(&StoppingRule::contract::<T>(), &mut systems, &mut columns);
+    errors.iter_mut().zip(&systems).for_each(|(error, system)| *error = system.error);
+    Ok((errors, steps))
 }
 
 /// Conjugate x if op(A) = Aᴴ, because Aᴴx = d is equivalent to Aᵀ conj(x) = conj(d).

@@ -13,10 +13,11 @@ use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, room};
 use bandsolve::memory::copied;
 use bandsolve::vectors::digest;
-use bandsolve::{Error, Layout, MAX_REFINEMENTS, RealScalar, TOLERABLE, good};
+use bandsolve::{Error, Layout, RealScalar, RefinedColumns, RefinedSystem, StoppingRule, good, refine, tolerable};
 use bandsolve_poisson::distributed::{SlabConstant, SlabMean, SlabParts, SlabResidual, Solved};
 use bandsolve_poisson::distributed::{largest_modulus, levelled};
 use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
+use core::cell::Cell;
 
 /// A Poisson or Helmholtz problem (−Δ + c)·u = f on a box of one to three dimensions.
 ///
@@ -153,26 +154,27 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let sizes = [of(x), term];
         let SlabMemory { f, r, around } = &mut *memory;
         f.copy_from_slice(x);
-        let mut removed = self.solve_unverified(x, self.parts.free().0)?;
-        let (mut steps, mut taken) = (0, 0.0);
-        loop {
-            let more = <T as RealScalar>::from_f64(removed - taken);
+        // The constant to subtract from f, and the part of it that was subtracted.
+        let (removed, mut subtracted) = (Cell::new(self.solve_unverified(x, self.parts.free().0)?), 0.0);
+        let solve = |r: &mut [T]| {
+            removed.set(removed.get() + self.solve_unverified(r, 0.0)?);
+            Ok(())
+        };
+        let measure = |x: &[T], r: &mut [T], systems: &mut [RefinedSystem]| {
+            let more = <T as RealScalar>::from_f64(removed.get() - subtracted);
             f.iter_mut().for_each(|f| *f -= more);
-            taken = removed;
-            let error = self.error(f, x, (r, around));
-            let accepted =
-                if steps == MAX_REFINEMENTS { TOLERABLE * RealScalar::to_f64(T::EPSILON) } else { good::<T>() };
-            if error <= accepted {
-                self.balanced(removed, sizes)?;
-                return self.levelled(Solved { error, removed, refinement_steps: steps, mean: None }, x, memory);
-            }
-            if steps == MAX_REFINEMENTS || !error.is_finite() {
-                return agree(&self.ranks, Err(Error::NotConverged { backward_error: error, refinement_steps: steps }));
-            }
-            steps += 1;
-            removed += self.solve_unverified(r, 0.0)?;
-            x.iter_mut().zip(&*r).for_each(|(x, e)| *x += *e);
+            subtracted = removed.get();
+            systems[0].error = self.error(f, x, (r, around));
+        };
+        let (mut system, rule) = ([RefinedSystem::open()], StoppingRule::contract::<T>().without_copy());
+        let mut slab = RefinedColumns { x: &mut *x, r, before: None, solve, measure };
+        let refinement_steps = refine(&rule, &mut system, &mut slab)?;
+        let (error, removed) = (system[0].error, removed.get());
+        if !(error <= tolerable::<T>()) {
+            return agree(&self.ranks, Err(Error::NotConverged { backward_error: error, refinement_steps }));
         }
+        self.balanced(removed, sizes)?;
+        self.levelled(Solved { error, removed, refinement_steps, mean: None }, x, memory)
     }
 
     /// Compute u in place of f, and return the constant that was subtracted from f. The function verifies the tridiagonal systems, but not u.
@@ -263,7 +265,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
             solved.error = self.error(&memory.f, u, (&mut memory.r, &mut memory.around));
         }
         let Solved { error, refinement_steps, .. } = solved;
-        let fine = error <= TOLERABLE * RealScalar::to_f64(T::EPSILON);
+        let fine = error <= tolerable::<T>();
         agree(
             &self.ranks,
             if fine { Ok(solved) } else { Err(Error::NotConverged { backward_error: error, refinement_steps }) },

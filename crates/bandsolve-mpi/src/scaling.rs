@@ -1,6 +1,6 @@
 //! `bandsolve-mpi bench scaling`: run this program under `mpirun` on several numbers of ranks, and compare with a cost model.
 
-use bandsolve::{Layout, Method, Report};
+use bandsolve::{Layout, Method, Report, accepted_at_once};
 use bandsolve_cli::exit::Failure;
 use bandsolve_mpi::{BatchCostModel, CostModel, DistributedBatch, DistributedBlocks, NetworkFigures};
 use bandsolve_mpi::{RankCoarse, RankCost, RankError, RankRanges, Ranks, Traffic};
@@ -132,7 +132,7 @@ fn time<F>(
         let (between, factored) = (started.elapsed().as_secs_f64(), ranks.traffic());
         let report = solve(&factors).map_err(told)?;
         let mut slowest = [between, started.elapsed().as_secs_f64() - between];
-        let measured_once = report.refinement_steps == 0 && report.backward_error <= 4.0 * f64::EPSILON;
+        let measured_once = report.refinement_steps == 0 && report.backward_error <= accepted_at_once::<f64>();
         traffic = [factored - before, if measured_once { ranks.traffic() - factored } else { Traffic::default() }];
         ranks.max(&mut slowest);
         (0..2).for_each(|k| seconds[k] = seconds[k].min(slowest[k]));

@@ -5,27 +5,6 @@ use crate::transform::AxisSides;
 use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{Error, Result};
 
-/// The same message for each of the three axes: an error holds a static text.
-macro_rules! of_each_axis {
-    ($before:literal, $after:literal) => {
-        [concat!($before, "0", $after), concat!($before, "1", $after), concat!($before, "2", $after)]
-    };
-}
-pub(crate) use of_each_axis;
-
-const ONE_PERIODIC_SIDE: [&str; 3] = of_each_axis!(
-    "problems with one periodic side on axis ",
-    ". A periodic axis has two periodic sides: set both sides"
-);
-const INVALID_SPACING: [&str; 3] = of_each_axis!(
-    "problems with a spacing on axis ",
-    " that is not a positive number between 1e-154 and 1e153. Pass a spacing in this range"
-);
-const DECREASING: [&str; 3] = of_each_axis!(
-    "problems with coordinates that do not increase along axis ",
-    ". Sort the coordinates and remove duplicates"
-);
-
 /// The options of one axis, as the caller set them.
 #[derive(Debug, Clone)]
 pub struct AxisSpec {
@@ -96,7 +75,8 @@ impl AxisOperator {
         let kinds = spec.sides.map(|side| side.kind);
         let periodic = kinds[0] == BoundaryKind::Periodic;
         if periodic != (kinds[1] == BoundaryKind::Periodic) {
-            return Err(Error::Unsupported { method: "poisson", what: ONE_PERIODIC_SIDE[index] });
+            let problem = "has one periodic side";
+            return Err(Error::invalid(format!("boundary[{index}]"), problem, "two periodic sides or none"));
         }
         for side in &spec.sides {
             if !side.value.is_finite() {
@@ -143,7 +123,8 @@ fn steps(index: usize, n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     if spec.coordinates.is_empty() {
         let spacing = spec.spacing;
         if !(spacing > 0.0 && spacing.is_finite() && (1.0 / (spacing * spacing)).is_normal()) {
-            return Err(Error::Unsupported { method: "poisson", what: INVALID_SPACING[index] });
+            let problem = format!("is {spacing}");
+            return Err(Error::invalid(format!("spacing[{index}]"), problem, "a number between 1e-154 and 1e153"));
         }
         return allocate(points.saturating_sub(1), spacing);
     }
@@ -157,7 +138,7 @@ fn steps(index: usize, n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
     if steps.iter().all(|step| *step > 0.0) {
         return Ok(steps);
     }
-    Err(Error::Unsupported { method: "poisson", what: DECREASING[index] })
+    Err(Error::invalid(format!("coordinates[{index}]"), "do not increase", "increasing numbers"))
 }
 
 /// An operator with these volumes and zeros elsewhere.

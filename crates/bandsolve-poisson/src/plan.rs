@@ -13,13 +13,12 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, Simd, good};
+use bandsolve::{Error, RefinedColumns, RefinedSystem, Result, Scalar, Simd, StoppingRule, good, refine, tolerable};
 use bandsolve_kernel::arithmetic::Standard;
+use core::cell::{Cell, RefCell};
+use core::convert::Infallible;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// The largest accepted backward error after refinement, in units of 8ε.
-const TOLERABLE: f64 = 8.0;
 
 /// A problem with its transforms and factors, ready to solve for any number of right-hand sides.
 ///
@@ -341,23 +340,30 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let rhs = core.in_order(given, room);
         let mean = self.mean * given.scale.to_f64();
         let request = SolveRequest { rhs: Some(&rhs), mean };
-        let (mut removed, measured) = core.operator.solve_measured(&*core.solver, &request, u, stack);
-        let mut error = core.error((RightHandSide { removed: real(removed), ..rhs }, measured), u, stack);
-        let mut refinement_steps = 0;
-        loop {
-            let accepted = if refinement_steps == MAX_REFINEMENTS { TOLERABLE } else { 1.0 } * good::<T>();
-            if error <= accepted {
-                return Ok(Solved { error, removed, refinement_steps, mean: None });
+        let (removed, measured) = core.operator.solve_measured(&*core.solver, &request, u, stack);
+        let mut first = Some(core.error((RightHandSide { removed: real(removed), ..rhs }, measured), u, stack));
+        let (removed, stack) = (Cell::new(removed), RefCell::new(stack));
+        let solve = |r: &mut [T]| {
+            let more = core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, r, &mut stack.borrow_mut());
+            removed.set(removed.get() + more);
+            Ok::<_, Infallible>(())
+        };
+        let measure = |u: &[T], r: &mut [T], systems: &mut [RefinedSystem]| {
+            let (rhs, stack) = (RightHandSide { removed: real(removed.get()), ..given }, &mut *stack.borrow_mut());
+            let error = first.take().unwrap_or_else(|| core.error((rhs, None), u, stack));
+            if error > good::<T>() {
+                core.residuals(rhs, u, r, stack);
             }
-            if refinement_steps == MAX_REFINEMENTS || !error.is_finite() {
-                return Err(Error::NotConverged { backward_error: error, refinement_steps });
-            }
-            refinement_steps += 1;
-            core.residuals(RightHandSide { removed: real(removed), ..given }, u, room, stack);
-            removed += core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, room, stack);
-            u.iter_mut().zip(&*room).for_each(|(u, e)| *u += *e);
-            error = core.error((RightHandSide { removed: real(removed), ..given }, None), u, stack);
+            systems[0].error = error;
+        };
+        let (mut system, rule) = ([RefinedSystem::open()], StoppingRule::contract::<T>().without_copy());
+        let mut column = RefinedColumns { x: &mut *u, r: room, before: None, solve, measure };
+        let Ok(refinement_steps) = refine(&rule, &mut system, &mut column);
+        let (error, removed) = (system[0].error, removed.get());
+        if error <= tolerable::<T>() {
+            return Ok(Solved { error, removed, refinement_steps, mean: None });
         }
+        Err(Error::NotConverged { backward_error: error, refinement_steps })
     }
 }
 
@@ -474,7 +480,7 @@ impl<T: PoissonScalar> PlanCore<T> {
             solved.error = self.error((RightHandSide { removed: real(solved.removed), ..rhs }, None), u, stack);
         }
         solved.mean = Some([target, mean]);
-        if solved.error <= TOLERABLE * good::<T>() {
+        if solved.error <= tolerable::<T>() {
             return Ok(solved);
         }
         Err(Error::NotConverged { backward_error: solved.error, refinement_steps: solved.refinement_steps })

@@ -1,6 +1,6 @@
 //! The builder of a Poisson problem.
 
-use crate::axis::{AxisOperator, AxisSpec, of_each_axis};
+use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
 use crate::choice::{choose, solving_order};
 use crate::condition::Condition;
@@ -15,11 +15,6 @@ use crate::slab::SlabParts;
 use bandsolve::memory::{collected, copied};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
-
-const VALUES_AT_PERIODIC_SIDE: [&str; 3] = of_each_axis!(
-    "problems with boundary values at a periodic side of axis ",
-    ". Remove the values, or change the kind of both sides"
-);
 
 /// A Poisson or Helmholtz problem on a box in one, two or three dimensions.
 ///
@@ -221,7 +216,8 @@ impl Poisson {
     /// - [`Error::Shape`] if an axis does not exist or an array has the wrong length.
     /// - [`Error::NotFinite`] if a coordinate, a boundary value, the shift or the mean is NaN or infinite. For the value of a [`Boundary`], the
     ///   index is that of the axis.
-    /// - [`Error::Unsupported`] if the options are invalid, or the method cannot solve this problem. The message says what to change.
+    /// - [`Error::InvalidArgument`] if an option is invalid.
+    /// - [`Error::Unsupported`] if the method cannot solve this problem.
     /// - [`Error::OutOfMemory`].
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
         let _mode = Standard::enter();
@@ -317,7 +313,8 @@ impl Poisson {
             return Err(Error::Shape { what: "boundary values", expected: points, got: values.len() });
         }
         if boundary.kind == BoundaryKind::Periodic {
-            return Err(Error::Unsupported { method: "poisson", what: VALUES_AT_PERIODIC_SIDE[axis] });
+            let (argument, problem) = (format!("boundary[{axis}]"), "has values at a periodic side");
+            return Err(Error::invalid(argument, problem, "values at sides of other kinds only"));
         }
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::NotFinite { array: "boundary values", index });

@@ -45,8 +45,7 @@ impl ProblemSettings {
     /// `Err` unless the shift is finite, the box has one to three dimensions, and an array of its size can exist.
     pub fn check(&self, shape: &[usize]) -> Result<()> {
         if !(1..=3).contains(&shape.len()) {
-            let what = "boxes without axes or with more than three axes. Pass a shape of one to three numbers";
-            return Err(Error::Unsupported { method: "poisson", what });
+            return Err(Error::invalid("shape", format!("has {} axes", shape.len()), "one to three axes"));
         }
         if !self.shift.is_finite() {
             return Err(Error::NotFinite { array: "shift", index: 0 });

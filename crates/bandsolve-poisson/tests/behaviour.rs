@@ -198,24 +198,24 @@ fn errors_name_the_wrong_data() {
     let plan = |problem: Poisson| problem.plan::<f64>().map(|_| ());
     let shape = Poisson::new(&[4, 5]);
     assert!(matches!(plan(shape.clone()).map(|()| 0), Ok(0)));
-    assert!(matches!(plan(Poisson::new(&[])), Err(Error::Unsupported { .. })));
-    assert!(matches!(plan(Poisson::new(&[2, 2, 2, 2])), Err(Error::Unsupported { .. })));
-    assert!(matches!(plan(shape.clone().spacing(0.0)), Err(Error::Unsupported { .. })));
-    assert!(matches!(plan(shape.clone().spacing(f64::NAN)), Err(Error::Unsupported { .. })));
+    assert!(matches!(plan(Poisson::new(&[])), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(plan(Poisson::new(&[2, 2, 2, 2])), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(plan(shape.clone().spacing(0.0)), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(plan(shape.clone().spacing(f64::NAN)), Err(Error::InvalidArgument { .. })));
     assert!(matches!(plan(shape.clone().shift(f64::NAN)), Err(Error::NotFinite { array: "shift", .. })));
     assert!(matches!(plan(shape.clone().axis_spacing(2, 1.0)), Err(Error::Shape { what: "shape", .. })));
     let one_sided = shape.clone().axis_boundary(1, BoundaryKind::Periodic, BoundaryKind::Neumann);
     let at_periodic = shape.clone().axis_boundary(1, PERIODIC, PERIODIC).boundary_values(1, Side::Low, &[1.0; 4]);
     for problem in [one_sided, at_periodic, shape.clone().axis_spacing(1, -1.0)] {
         let error = plan(problem).unwrap_err();
-        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("axis 1"), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { .. }) && error.to_string().contains("[1]"), "{error}");
     }
     let infinite = shape.clone().axis_boundary(1, Boundary::dirichlet(0.0), Boundary::dirichlet(f64::INFINITY));
     assert_eq!(plan(infinite), Err(Error::NotFinite { array: "boundary", index: 1 }));
     let short = plan(shape.clone().coordinates(0, &[0.0, 1.0]));
     assert_eq!(short, Err(Error::Shape { what: "coordinates", expected: 6, got: 2 }));
     let falling = plan(shape.clone().coordinates(0, &[0.0, 1.0, 2.0, 1.5, 3.0, 4.0]));
-    assert!(matches!(falling, Err(Error::Unsupported { .. })));
+    assert!(matches!(falling, Err(Error::InvalidArgument { .. })));
     let values = plan(shape.clone().boundary_values(0, Side::Low, &[1.0; 4]));
     assert_eq!(values, Err(Error::Shape { what: "boundary values", expected: 5, got: 4 }));
     let solver = shape.plan::<f64>().unwrap();

@@ -111,22 +111,20 @@ impl GraphFactor {
     /// Each round reads all edges once. Rounds that cannot change the factor are counted, but not run.
     ///
     /// # Errors
-    /// [`Error::Shape`] if `degree` is not 1 to 4, or if `uncharged` is not below `period`. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the
+    /// [`Error::InvalidArgument`] if `degree` is not 1 to 4, or if `uncharged` is not below `period`. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the
     /// caller stops the search.
     pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
         if options.uncharged >= options.period {
-            return Err(Error::Shape {
-                what: "the first round without charges",
-                expected: options.period,
-                got: options.uncharged,
-            });
+            let (problem, expected) =
+                (format!("is {}", options.uncharged), format!("a number below the period, {}", options.period));
+            return Err(Error::invalid("uncharged", problem, expected));
         }
         match options.degree {
             1 => propose_and_confirm::<1>(graph, options),
             2 => propose_and_confirm::<2>(graph, options),
             3 => propose_and_confirm::<3>(graph, options),
             4 => propose_and_confirm::<4>(graph, options),
-            degree => Err(Error::Shape { what: "edges of a vertex, 1 to 4", expected: 4, got: degree }),
+            degree => Err(Error::invalid("degree", format!("is {degree}"), "1, 2, 3 or 4")),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Errors, which name the place of the problem.
 
 use core::fmt;
+use std::borrow::Cow;
 
 /// The reason why a call failed.
 ///
@@ -33,6 +34,15 @@ pub enum Error {
         array: &'static str,
         /// The required order in memory.
         expected: &'static str,
+    },
+    /// An argument has a value that the call does not accept.
+    InvalidArgument {
+        /// Name of the argument.
+        argument: Cow<'static, str>,
+        /// What is wrong with it, as the end of a sentence: `is negative`.
+        problem: Cow<'static, str>,
+        /// What the call accepts: `a number of at least 0`.
+        expected: Cow<'static, str>,
     },
     /// An input array holds a NaN or an infinity.
     NotFinite {
@@ -125,6 +135,9 @@ impl fmt::Display for Error {
                     "{array} cannot be used without a copy: expected {expected}. Copy the entries to such an array first"
                 )
             }
+            Self::InvalidArgument { argument, problem, expected } => {
+                write!(f, "{argument} {problem}, expected {expected}")
+            }
             Self::NotFinite { array, index } => write!(f, "{array}[{index}] is not finite"),
             Self::Structure { array, index } => write!(
                 f,
@@ -185,6 +198,21 @@ fn others(columns: &[usize]) -> String {
 }
 
 impl Error {
+    /// The error for an argument that `problem`, where the call accepts `expected`.
+    ///
+    /// # Examples
+    /// ```
+    /// let error = bandsolve::Error::invalid("tol", format!("is {}", -1.0), "a number of at least 0");
+    /// assert_eq!(error.to_string(), "tol is -1, expected a number of at least 0");
+    /// ```
+    pub fn invalid(
+        argument: impl Into<Cow<'static, str>>,
+        problem: impl Into<Cow<'static, str>>,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::InvalidArgument { argument: argument.into(), problem: problem.into(), expected: expected.into() }
+    }
+
     /// The error of the first failed right-hand side for [`Columns`](Self::Columns), otherwise the error itself.
     pub fn cause(&self) -> &Error {
         match self {

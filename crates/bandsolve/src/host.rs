@@ -53,36 +53,44 @@ fn soft_limit(text: &str, name: &str) -> Option<u64> {
 /// # Errors
 /// If the file cannot be read, is not a regular file, has more than `most` bytes or is not UTF-8.
 pub fn read_file(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, most)?).map_err(|_| invalid("the file is not UTF-8".into()))
+}
+
+/// Read the bytes of a small file. Pipes and devices are rejected, because reading them may never end.
+///
+/// # Errors
+/// If the file cannot be read, is not a regular file, or has more than `most` bytes.
+pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     refuse_special(path)?;
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // One byte more than allowed shows that the file is too long, also if it grows during the read.
-    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most { Err(invalid(format!("the file has more than {most} bytes"))) } else { Ok(text) }
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(invalid(format!("the file has more than {most} bytes"))) } else { Ok(bytes) }
 }
 
 /// Write a small file completely or not at all: a temporary file in the same folder is flushed to disk, then renamed.
 ///
 /// # Errors
 /// If the file cannot be written, or `path` exists and is not a regular file.
-pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     if path.exists() {
         refuse_special(path)?;
     }
     // Renaming onto a symbolic link would replace the link.
     let target = path.canonicalize().unwrap_or(path.to_path_buf());
     let beside = beside(&target)?;
-    let written = write_new(&beside, &target, text).and_then(|()| std::fs::rename(&beside, &target));
+    let written = write_new(&beside, &target, content.as_ref()).and_then(|()| std::fs::rename(&beside, &target));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     written
 }
 
-fn write_new(path: &Path, target: &Path, text: &str) -> io::Result<()> {
+fn write_new(path: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
     // Renaming ignores the permissions of the old file. Opening it for writing checks them.
     let old = if target.exists() { Some(OpenOptions::new().write(true).open(target)?.metadata()?) } else { None };
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     if let Some(old) = old {
         keep_permissions(&old, &file)?;
     }

@@ -91,7 +91,11 @@ pub use contract::determinant::Determinant;
 pub use contract::expert::ExpertReport;
 pub use contract::inspect::Inspect;
 #[doc(hidden)]
-pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, TOLERABLE, attention, good};
+pub use contract::refine::{
+    RefinedColumns, RefinedSystem, Refinement, StoppingRule, accepted_at_once, good, refine, tolerable,
+};
+#[doc(hidden)]
+pub use contract::verify::attention;
 pub use contract::{Factor, Op, Report, Solution};
 pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};

@@ -74,7 +74,7 @@ impl Tuning {
         let path = Self::path()
             .ok_or_else(|| io::Error::other("no cache directory is known: set BANDSOLVE_TUNING or HOME"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        host::write_file(&path, &self.to_string())?;
+        host::write_file(&path, self.to_string())?;
         Ok(path)
     }
 

@@ -118,8 +118,8 @@ pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> 
     communicator.sum(&mut told);
     let told = told.map(|sum| sum as u128);
     let same = (1..5).all(|k| told[0] * told[k + 4] == told[k] * told[k]);
-    let what = "systems whose options differ between the processes: pass the same options on each process";
-    if same { Ok(()) } else { Err(Error::Unsupported { method: DISTRIBUTED, what }) }
+    let different = || Error::invalid("options", "differ between the processes", "the same options on each process");
+    if same { Ok(()) } else { Err(different()) }
 }
 
 /// Hash of the debug text of `options` (FNV-1a), for [`agree_alike`].

@@ -73,7 +73,7 @@ pub struct bandsolve_iteration_options_t {
     /// Set it to `sizeof(bandsolve_iteration_options_t)` first, also before `bandsolveIterationDefaults`.
     pub size: usize,
     /// Relative tolerance: the iteration ends if the norm of the residual is at most `rtol` times the norm of rhs. Default
-    /// 1e-6.
+    /// 1e-5.
     pub rtol: f64,
     /// Absolute tolerance: the iteration also ends if the norm of the residual is at most `atol`. Default 0.
     pub atol: f64,
@@ -127,7 +127,7 @@ pub(crate) unsafe fn iteration_defaults(out: *mut bandsolve_iteration_options_t)
 
 const USUAL: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
     size: size_of::<bandsolve_iteration_options_t>(),
-    rtol: 1e-6,
+    rtol: KrylovSolver::DEFAULT_RTOL,
     atol: 0.0,
     max_iterations: 0,
     side: bandsolve_side_t::BANDSOLVE_RIGHT as SideArgument,

@@ -178,9 +178,9 @@ pub struct BenchIterateArgs {
     /// The grid of the unknowns for adi: unknowns per grid row x number of grid rows, such as 100x50
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
     pub grid: Option<(usize, usize)>,
-    /// Stop when |b - A x| <= TOL |b| in the 2-norm
-    #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = super::sparse::positive)]
-    pub tol: f64,
+    /// Stop when |b - A x| <= RTOL |b| in the 2-norm
+    #[arg(long, visible_alias = "tol", default_value = "1e-6", value_name = "RTOL", allow_negative_numbers = true, value_parser = super::sparse::positive)]
+    pub rtol: f64,
     /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 const ITERATE_EXAMPLES: &str = "\
 Examples:
   bandsolve iterate A.mtx
-  bandsolve iterate A.mtx --solver gmres:20 --precond alt-i:2 --tol 1e-8
+  bandsolve iterate A.mtx --solver gmres:20 --precond alt-i:2 --rtol 1e-8
   bandsolve iterate A.mtx --rhs b.mtx --out x.mtx --solver cg --precond jacobi --plot history.svg
-  bandsolve iterate A.mtx --solver refine:gmres:20 --tol 1e-14
+  bandsolve iterate A.mtx --solver refine:gmres:20 --rtol 1e-14
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
 const SOLVERS: &str = "One of: auto (choose one for the preconditioner); gmres:M or fgmres:M (restart after M iterations; flexible GMRES if the \
@@ -44,9 +44,12 @@ pub struct IterateArgs {
     /// The side of A on which the preconditioner M is applied
     #[arg(long, default_value = "right")]
     pub side: SideName,
-    /// Stop when |b - A x| <= TOL |b| in the 2-norm
-    #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = positive)]
-    pub tol: f64,
+    /// Stop when |b - A x| <= max(RTOL |b|, ATOL) in the 2-norm
+    #[arg(long, visible_alias = "tol", default_value = "1e-5", value_name = "RTOL", allow_negative_numbers = true, value_parser = positive)]
+    pub rtol: f64,
+    /// Absolute tolerance, see --rtol
+    #[arg(long, default_value = "0", value_name = "ATOL", allow_negative_numbers = true, value_parser = positive)]
+    pub atol: f64,
     /// Maximum number of iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,

@@ -134,7 +134,7 @@ impl<T: Scalar> IterationBench<'_, T> {
             panels.push(SpanPanel { title: method.to_string(), spans });
             sheets.push(sheet);
         }
-        let title = format!("{}: set-up time and solve time (ms), tolerance {:.0e}", self.name, self.args.tol);
+        let title = format!("{}: set-up time and solve time (ms), tolerance {:.0e}", self.name, self.args.rtol);
         let chart = SpanChart { title, machine: machine.summary(), panels };
         Results::here("iterate", &machine, None, found, sheets).write(&self.args.measure, || Some(chart.draw()))
     }
@@ -176,7 +176,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         };
         let setup = started.elapsed();
         let made = (!m.reason().is_empty()).then(|| (m.kind().to_string(), m.reason().to_string()));
-        let mut solver = KrylovSolver::new(method).rtol(self.args.tol);
+        let mut solver = KrylovSolver::new(method).rtol(self.args.rtol);
         if let Some(limit) = self.args.max_iterations {
             solver = solver.max_iterations(limit);
         }
@@ -201,7 +201,7 @@ impl<T: Scalar> IterationBench<'_, T> {
             "n": self.a.rows(),
             "entries": self.a.entries(),
             "solver": method.to_string(),
-            "tol": self.args.tol,
+            "rtol": self.args.rtol,
             "threads": self.threads(),
         })
     }
@@ -215,7 +215,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         Sheet {
             title: format!(
                 "{}: {n} unknowns, {entries} entries; solver {method}, tolerance {:.0e}",
-                self.name, self.args.tol
+                self.name, self.args.rtol
             ),
             columns: vec![
                 SheetColumn { width: 16, ..column("precond", 16, "the preconditioner") },

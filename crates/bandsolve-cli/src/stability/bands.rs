@@ -1,4 +1,4 @@
-//! `bandsolve stability pentadiagonal | block | banded`: forward errors, compared with LAPACK and published errors.
+//! `bandsolve stability pentadiagonal`, `block` and `banded`: forward errors, compared with LAPACK and published errors.
 
 use super::columns::{Cell, ErrorColumn, Mark};
 use super::heat_map::{self, HeatPanel, HeatPart};

@@ -11,7 +11,7 @@ use crate::peers::Peer;
 use crate::progress;
 use crate::report::{self, counted, largest};
 use crate::structure::{self, SolvableKind, Structure};
-use bandsolve::{Error, Factor, Plan};
+use bandsolve::{Error, Factor, Plan, good};
 use bandsolve_gallery::families::System;
 use bandsolve_gallery::tables::x_true;
 use indicatif::ProgressIterator;
@@ -20,8 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// Extensions of matrix files.
 const ENDINGS: [&str; 5] = [".mtx", ".mtx.gz", ".npy", ".npy.gz", ".npz"];
-/// Largest accepted backward error.
-const LIMIT: f64 = 8.0 * f64::EPSILON;
 
 /// Print one line per matrix of a folder, and the number of matrices with a large backward error.
 pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
@@ -96,7 +94,7 @@ struct FileAnswer {
 
 impl FileAnswer {
     fn is_above_limit(&self) -> bool {
-        self.error().is_some_and(|error| error.is_nan() || error > LIMIT)
+        self.error().is_some_and(|error| error.is_nan() || error > good::<f64>())
     }
 
     /// The backward error of a returned solution.
@@ -305,7 +303,7 @@ impl FileTable {
         };
         json!({
             "table": "files",
-            "limit": LIMIT,
+            "limit": good::<f64>(),
             "lapack": self.lapack,
             "matrices": self.measured().count(),
             "above_limit": above(|m| Some(&m.ours)),

@@ -116,7 +116,7 @@ fn summary(table: &ErrorTable) -> String {
 /// The number of unverified solutions with a backward error of at most 8 epsilon, and the largest error.
 fn unverified<'a>(judgements: impl Iterator<Item = &'a Judgement>) -> String {
     let errors: Vec<f64> = judgements.map(|j| j.backward_error).collect();
-    let good = errors.iter().filter(|eta| **eta <= 8.0 * f64::EPSILON).count();
+    let good = errors.iter().filter(|eta| **eta <= bandsolve::good::<f64>()).count();
     format!("{good:>10}{:>10}", number(largest(errors.into_iter())))
 }
 

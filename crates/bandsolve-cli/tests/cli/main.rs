@@ -9,6 +9,7 @@ mod gpu;
 mod info;
 mod malformed;
 mod manual;
+mod options;
 mod page;
 mod pictures;
 mod poisson;

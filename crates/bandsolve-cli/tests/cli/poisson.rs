@@ -108,7 +108,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"])
         .fails(2, "3 values are given for 2 axes");
     bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "unknown boundary `robin`");
-    bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "a spacing on axis 0 that is not a positive number");
+    bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "spacing[0] is 0, expected a number between");
     bandsolve(&["poisson", "1000000", "1000000"]).fails(2, "are free");
     assert_eq!(json(&["0", "3"])["subproblems"], 0);
 }

@@ -87,7 +87,7 @@ fn wrong_names_and_matrices_are_refused() {
     bandsolve(&["iterate", &a, "--tol", "-1"]).fails(2, "expected a number of at least 0");
     bandsolve(&["iterate", &a, "--omega", "-1"]).fails(2, "expected a number of at least 0");
     bandsolve(&["iterate", &a, "--solver", "minres"]).fails(2, "refine:METHOD");
-    bandsolve(&["iterate", &a, "--precond", "alt-o:2", "--side", "left"]).fails(2, "put it on the right");
+    bandsolve(&["iterate", &a, "--precond", "alt-o:2", "--side", "left"]).fails(2, "on the right side");
     let skew = folder.file("skew.mtx", matrix_market(2, &[(1, 2, -1.0), (2, 1, 1.0)]));
     let run = bandsolve(&["iterate", &skew, "--solver", "cg"]).exits(4);
     assert!(run.stderr.contains("try gmres"), "{run:#?}");

@@ -31,10 +31,7 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
     let n = problem.a.rows();
     let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
         true => Ok(()),
-        false => Err(Error::Unsupported {
-            method: "Krylov-Schur",
-            what: "problems to this tolerance: choose a tolerance of at least 0 and less than 1",
-        }),
+        false => Err(Error::invalid("tol", format!("is {}", solver.tol), "a number of at least 0 and less than 1")),
     };
     let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
     let total = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
@@ -44,11 +41,8 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
     let shift: Option<Complex64> = problem.shift().map(widen);
     agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
     if solver.k > total {
-        return Err(Error::Shape {
-            what: "the list of requested eigenvalues, at most one per row,",
-            expected: total,
-            got: solver.k,
-        });
+        let expected = format!("at most one eigenvalue for each of the {total} rows");
+        return Err(Error::invalid("k", format!("is {}", solver.k), expected));
     }
     Ok(total)
 }

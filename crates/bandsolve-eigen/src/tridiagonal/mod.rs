@@ -195,11 +195,8 @@ impl<'a> SymmetricTridiagonal<'a> {
             }
             EigenvalueRange::Indices(Range { start, end }) => {
                 if end > self.n() || start > end {
-                    return Err(Error::Shape {
-                        what: "the range of eigenvalue indices, at most one per row,",
-                        expected: self.n(),
-                        got: end.max(start),
-                    });
+                    let expected = format!("an increasing range inside 0..{}", self.n());
+                    return Err(Error::invalid("range of indices", format!("is {start}..{end}"), expected));
                 }
                 if start == end { Ok(Vec::new()) } else { self.by_index(blocks, start..end) }
             }

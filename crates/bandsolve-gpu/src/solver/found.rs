@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::Peaks;
-use bandsolve::{ACCEPTED_AT_ONCE, Result, good};
+use bandsolve::{Result, accepted_at_once};
 use core::f64::consts::SQRT_2;
 
 /// Bytes of the counts at the start: the number of inaccurate rows, and whether the largest |x| changed.
@@ -47,7 +47,7 @@ impl Verdict {
 
     /// Whether all columns are accurate, except for the rows that local repair will change.
     pub fn errors_are_good<T: DeviceScalar>(&self) -> bool {
-        self.errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>())
+        self.errors.iter().all(|error| *error <= accepted_at_once::<T>())
     }
 }
 
@@ -109,7 +109,7 @@ impl SingularSystems {
         if level > 0 || !list {
             return peaks;
         }
-        let limit = ACCEPTED_AT_ONCE * good::<T>();
+        let limit = accepted_at_once::<T>();
         let at = |byte: usize| self.memory.slice(byte..).address();
         Peaks { bad: at(0), rows: at(self.head + self.peaks), limit, room: self.room as u32, ..peaks }
     }

@@ -182,7 +182,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// `rhs` and `x`: any number of columns up to [`n_rhs`](Self::n_rhs), with one number for each row of the shape.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Device`]; the errors of the pivoted method, if it was used.
+    /// [`Error::Shape`]; [`Error::InvalidArgument`] if an array is on another device; [`Error::Device`]; the errors of the pivoted method,
+    /// if it was used.
     pub fn solve<'a>(
         &'a mut self,
         a: DeviceMatrix<'a, T>,
@@ -289,6 +290,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             return Err(Error::Unsupported { method: self.plan.asked_method().name(), what });
         };
         let mut source = top;
+        self.device.receive(&a.devices())?;
         self.found.clear(false)?;
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];

@@ -2,15 +2,18 @@
 
 use super::found::{self, Verdict};
 use super::{DeviceSolver, Route, fallback_plan, largest};
-use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
 use crate::launch::{Arguments, DeviceColumns, Peaks};
 use crate::matrix::{DeviceMatrix, MatrixSource};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
-use bandsolve::{MAX_REFINEMENTS, good};
+use bandsolve::{RefinedSystem, Refinement, StoppingRule, good, refine};
 use std::sync::Arc;
 
 /// A solve that was started. If you drop it without [`wait`](Self::wait), x is neither verified nor repaired.
+///
+/// The solve is in the order of the streams of all its arrays: it starts after the work that was on them, and later work on them starts
+/// after the solve.
 #[derive(Debug)]
 #[must_use = "call `wait`, which verifies the solution"]
 pub struct Pending<'a, T: DeviceScalar> {
@@ -22,7 +25,10 @@ pub struct Pending<'a, T: DeviceScalar> {
 }
 
 impl<'a, T: DeviceScalar> Pending<'a, T> {
-    /// A solve that has already been started by the caller, or is complete.
+    /// A solve that the caller starts next, or that is complete.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if an array is on another device.
     pub(crate) fn new(
         solver: &'a mut DeviceSolver<T>,
         a: DeviceMatrix<'a, T>,
@@ -30,7 +36,15 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         x: DeviceSliceMut<'a, T>,
     ) -> Result<Self> {
         let source = a.source(solver.shape())?;
-        Ok(Self { solver, a, source, rhs, x })
+        let pending = Self { solver, a, source, rhs, x };
+        pending.solver.device.receive(&pending.devices())?;
+        Ok(pending)
+    }
+
+    fn devices(&self) -> Vec<(&'static str, &Device)> {
+        let mut devices = self.a.devices();
+        devices.extend([("rhs", self.rhs.device()), ("x", self.x.as_slice().device())]);
+        devices
     }
 
     /// Wait for the kernels, verify x, and repair it if necessary.
@@ -55,7 +69,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let (good, enough) = (good::<T>(), found.is_good::<T>());
         let (mut errors, mut rconds) = (found.errors, found.rconds);
         if !enough && in_range(&errors) {
-            steps = self.refine((&mut errors, &mut rconds), good)?;
+            ((errors, rconds), steps) = self.refine()?;
         }
         self.put(&mut errors, &suspects, f64::INFINITY);
         let fallback = errors.iter().any(|error| !(*error <= good));
@@ -109,72 +123,28 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
     }
 
-    /// Refine with the same elimination while the error decreases. Returns the number of steps.
+    /// Refine with the same elimination. Returns the backward errors, upper bounds of the reciprocal condition number, and the number of
+    /// steps.
     ///
-    /// `rconds` are upper bounds of the reciprocal condition number.
-    fn refine(&mut self, (errors, rconds): (&mut [f64], &mut [f64]), good: f64) -> Result<usize> {
+    /// An interleaved batch is refined as a whole, other systems by column.
+    fn refine(&mut self) -> Result<(ColumnErrors, usize)> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
-        let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
-        let mut found = device.zeros::<u8>(Peaks::KINDS * errors.len() * T::REAL_BYTES)?;
+        let (rest, dx, before) = (array()?, array()?, array()?);
+        let columns = self.solver.columns();
+        let found = device.zeros::<u8>(Peaks::KINDS * columns * T::REAL_BYTES)?;
         // Add zero, to compute the largest |x| again. The local repair may have changed it.
         self.correct(&dx, &found)?;
-        let new = self.residual(&mut found, &mut rest)?;
-        errors.copy_from_slice(&new.0);
-        rconds.copy_from_slice(&new.1);
-        for step in 0..MAX_REFINEMENTS {
-            if errors.iter().all(|error| *error <= good) {
-                return Ok(step);
-            }
-            let given = self.solver.dense(rest.slice(..));
-            self.solver.enqueue(self.source, given, dx.slice(..))?;
-            kept.slice_mut(..).copy_from(self.x.as_slice())?;
-            found.slice_mut(..).clear()?;
-            self.correct(&dx, &found)?;
-            let new = self.residual(&mut found, &mut rest)?;
-            let helped = self.keep_better((&mut *errors, &mut *rconds), &new, &kept)?;
-            if !helped {
-                return Ok(step + 1);
-            }
-        }
-        Ok(MAX_REFINEMENTS)
-    }
-
-    /// Undo corrections that did not reduce the error, by column, or for an interleaved batch as a whole. Returns
-    /// whether any correction did.
-    fn keep_better(
-        &mut self,
-        (errors, rconds): (&mut [f64], &mut [f64]),
-        (new, new_rconds): &(Vec<f64>, Vec<f64>),
-        kept: &DeviceVec<T>,
-    ) -> Result<bool> {
-        if self.solver.route == Route::Interleaved {
-            let helped = largest(new) < largest(&*errors);
-            if helped {
-                errors.copy_from_slice(new);
-                rconds.copy_from_slice(new_rconds);
-            } else {
-                self.x.copy_from(kept.slice(..))?;
-            }
-            return Ok(helped);
-        }
-        let rows = self.solver.cuts[0].0.rows as usize;
-        let mut helped = false;
-        for (column, (error, new)) in errors.iter_mut().zip(new).enumerate() {
-            if new < error {
-                (*error, rconds[column]) = (*new, new_rconds[column]);
-                helped = true;
-            } else {
-                let first = self.place(column, 0);
-                self.x.part(first..first + rows).copy_from(kept.slice(first..first + rows))?;
-            }
-        }
-        Ok(helped)
+        let systems = if self.solver.route == Route::Interleaved { 1 } else { columns };
+        let [measured, previous] = [(); 2].map(|()| (Vec::new(), Vec::new()));
+        let mut refinement = DeviceRefinement { solve: self, rest, dx, before, found, measured, previous };
+        let steps = refine(&StoppingRule::contract::<T>(), &mut vec![RefinedSystem::open(); systems], &mut refinement)?;
+        Ok((refinement.measured, steps))
     }
 
     /// rest ← rhs − A·x in twice the working precision, with the largest |x| from `found`. Returns the backward errors,
     /// and upper bounds of the reciprocal condition number.
-    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<(Vec<f64>, Vec<f64>)> {
+    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<ColumnErrors> {
         let solver = &*self.solver;
         let word = found.len() / Peaks::KINDS;
         found.slice_mut(..word).clear()?;
@@ -283,6 +253,76 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             }
             _ => unreachable!("the matrix has the shape of the plan"),
         }
+    }
+}
+
+impl<T: DeviceScalar> Drop for Pending<'_, T> {
+    fn drop(&mut self) {
+        let solver = &self.solver.device;
+        for (_, device) in self.devices() {
+            // Errors can no longer be reported. The next call on this stream reports them.
+            _ = device.receive(&[("the solver", solver)]);
+        }
+    }
+}
+
+/// The backward errors of all columns, and upper bounds of the reciprocal condition number.
+type ColumnErrors = (Vec<f64>, Vec<f64>);
+
+/// The columns that are refined.
+struct DeviceRefinement<'s, 'a, T: DeviceScalar> {
+    solve: &'s mut Pending<'a, T>,
+    /// The residual.
+    rest: DeviceVec<T>,
+    dx: DeviceVec<T>,
+    /// x before the last step.
+    before: DeviceVec<T>,
+    found: DeviceVec<u8>,
+    measured: ColumnErrors,
+    /// The measurements before the last step.
+    previous: ColumnErrors,
+}
+
+impl<T: DeviceScalar> Refinement for DeviceRefinement<'_, '_, T> {
+    type Error = Error;
+
+    fn measure(&mut self, systems: &mut [RefinedSystem]) -> Result<()> {
+        let measured = self.solve.residual(&mut self.found, &mut self.rest)?;
+        self.previous = core::mem::replace(&mut self.measured, measured);
+        match systems {
+            [whole] => whole.error = largest(&self.measured.0),
+            _ => systems.iter_mut().zip(&self.measured.0).for_each(|(system, error)| system.error = *error),
+        }
+        Ok(())
+    }
+
+    /// The kernels correct all columns. `restore` undoes the corrections of the columns that are not open.
+    fn correct(&mut self, _systems: &[RefinedSystem]) -> Result<()> {
+        let rest = self.solve.solver.dense(self.rest.slice(..));
+        self.solve.solver.enqueue(self.solve.source, rest, self.dx.slice(..))?;
+        self.before.slice_mut(..).copy_from(self.solve.x.as_slice())?;
+        self.found.slice_mut(..).clear()?;
+        self.solve.correct(&self.dx, &self.found)
+    }
+
+    fn restore(&mut self, systems: &[RefinedSystem]) -> Result<bool> {
+        let rows = self.solve.solver.cuts[0].0.rows as usize;
+        match systems {
+            [RefinedSystem { improved: true, .. }] => {}
+            [_] => {
+                self.solve.x.copy_from(self.before.slice(..))?;
+                core::mem::swap(&mut self.measured, &mut self.previous);
+            }
+            _ => {
+                for column in (0..systems.len()).filter(|column| !systems[*column].improved) {
+                    let first = self.solve.place(column, 0);
+                    self.solve.x.part(first..first + rows).copy_from(self.before.slice(first..first + rows))?;
+                    self.measured.0[column] = self.previous.0[column];
+                    self.measured.1[column] = self.previous.1[column];
+                }
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The conformance tests of the CPU methods, on an emulated device.
 
+use crate::test_device;
 use bandsolve::{Banded, Complex32, Complex64, Factor, Method, Plan, Result, Tridiagonal, TridiagonalBatch};
 use bandsolve_gpu::{Device, DeviceScalar, Emulation, Order};
 use bandsolve_testkit::conformance::Suite;
@@ -8,7 +9,7 @@ use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
 enum Emulated {}
 
 fn device() -> Device {
-    Device::emulated(Emulation { order: Order::Random, resident: 2, ..Emulation::default() })
+    test_device(Emulation { order: Order::Random, resident: 2, ..Emulation::default() })
 }
 
 impl<T: DeviceScalar> Suite<T> for Emulated {

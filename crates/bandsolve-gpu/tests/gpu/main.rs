@@ -1,4 +1,4 @@
-//! Tests of the GPU crate on emulated devices.
+//! Tests of the GPU crate on emulated devices, or on the device that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
 mod conformance;
 mod mend;
@@ -7,3 +7,29 @@ mod reference;
 mod singular;
 mod sparse;
 mod spread;
+mod streams;
+
+use bandsolve_gpu::{Device, Emulation};
+use std::sync::LazyLock;
+
+/// The device that `BANDSOLVE_TEST_DEVICE` names.
+static NAMED: LazyLock<Option<Device>> = LazyLock::new(|| {
+    let name = std::env::var("BANDSOLVE_TEST_DEVICE").ok().filter(|name| !name.is_empty())?;
+    let device = Device::open(&name).unwrap_or_else(|error| panic!("BANDSOLVE_TEST_DEVICE={name}: {error}"));
+    println!("testing on {}", device.name());
+    Some(device)
+});
+
+/// The number of multiprocessors from which on a test wants the whole device.
+const MANY: usize = 64;
+
+/// A device for a test. A named device has the limits of the emulated one, so that the kernels divide systems alike, unless the test
+/// asks for many multiprocessors.
+fn test_device(how: Emulation) -> Device {
+    let emulated = Device::emulated(how);
+    match &*NAMED {
+        None => emulated,
+        Some(device) if how.multiprocessors >= MANY => device.clone(),
+        Some(device) => device.with_limits(emulated.limits()),
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::oracle::ORDERS;
 use crate::reference::{Number, PivotOptions, Random, RealNumber, Row, solve};
+use crate::test_device;
 use bandsolve::{Complex32, Complex64, Layout, Op, Plan, RealScalar, Report, Scalar, Shape};
-use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation};
+use bandsolve_gpu::{DeviceMatrix, DeviceSolver, Emulation};
 
 /// A real sum and its rounding errors.
 fn subtract<R: RealNumber + RealScalar>([sum, rest]: [R; 2], a: R, x: R) -> [R; 2] {
@@ -51,7 +52,7 @@ fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, c
 
 /// Solve on a device with one of the thread orders, with or without verification.
 fn solved<T: Number<Real: RealNumber>>(given: &Random<T>, plan: &Plan, op: Op, order: usize) -> (Report, Vec<T>) {
-    let device = Device::emulated(Emulation { order: ORDERS[order], seed: 7, ..Emulation::default() });
+    let device = test_device(Emulation { order: ORDERS[order], seed: 7, ..Emulation::default() });
     let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
     let a = match plan.shape() {
         Shape::Banded { n, lower, upper } => {

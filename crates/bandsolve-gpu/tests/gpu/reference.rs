@@ -67,7 +67,8 @@ macro_rules! real {
                 (self.abs().to_bits() >> (<$word>::BITS - 32)) as u32
             }
             fn bits(self) -> [u64; 2] {
-                [self.to_bits().into(), 0]
+                // CPUs and GPUs choose other signs and payloads of NaN.
+                [if self.is_nan() { <$t>::NAN } else { self }.to_bits().into(), 0]
             }
         }
         impl Number for $complex {
@@ -96,7 +97,7 @@ macro_rules! real {
                 self.re.rank().max(self.im.rank())
             }
             fn bits(self) -> [u64; 2] {
-                [self.re.to_bits().into(), self.im.to_bits().into()]
+                [self.re.bits()[0], self.im.bits()[0]]
             }
         }
     };

@@ -1,6 +1,7 @@
 //! An exactly zero pivot is an error: in every method, at every position, for every right-hand side, with and without
 //! verification.
 
+use crate::test_device;
 use bandsolve::{
     Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, RealScalar, Report, Result, Shape, Tridiagonal,
 };
@@ -11,7 +12,7 @@ use bandsolve_gpu::{
 use bandsolve_testkit::singular::{self, PLANTED, for_all_planted, matrix};
 
 fn device(multiprocessors: usize) -> Device {
-    Device::emulated(Emulation { multiprocessors, ..Emulation::default() })
+    test_device(Emulation { multiprocessors, ..Emulation::default() })
 }
 
 /// The results that should be `Singular` but are not.

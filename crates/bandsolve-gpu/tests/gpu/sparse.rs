@@ -1,6 +1,7 @@
 //! Sparse right-hand sides give the same result as dense ones, bit for bit. Pruning returns the largest entries of this
 //! result.
 
+use crate::test_device;
 use bandsolve::{Complex32, Complex64, Error, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{
@@ -22,7 +23,7 @@ struct Given<T> {
 
 impl<T: DeviceScalar> Given<T> {
     fn new(n: usize, columns: usize, order: Order) -> Self {
-        let device = Device::emulated(Emulation { order, ..Emulation::default() });
+        let device = test_device(Emulation { order, ..Emulation::default() });
         let mut random = Random::new(n as u64);
         let arrays = [0.0, 4.0, 0.0].map(|shift| {
             let shift = T::from_real(T::Real::from_f64(shift));
@@ -132,7 +133,7 @@ fn c64_as_written_out() {
 
 #[test]
 fn equal_entries_are_taken_from_the_top() {
-    let device = Device::emulated(Emulation::default());
+    let device = test_device(Emulation::default());
     let n = 300;
     let (ones, zeros) = (device.upload(&vec![1.0_f32; n]).unwrap(), device.zeros::<f32>(n).unwrap());
     let pointers = device.upload(&[0, n as i32]).unwrap();

@@ -1,12 +1,13 @@
 //! Systems in parts, on several devices or one part after the other, give the same bits as a single device.
 
+use crate::test_device;
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Plan, RealScalar, Tridiagonal};
 use bandsolve_gallery::oracle::backward_error;
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, Emulation, HostMatrix, Spread};
 
 fn device(seed: u64) -> Device {
-    Device::emulated(Emulation { seed, ..Emulation::default() })
+    test_device(Emulation { seed, ..Emulation::default() })
 }
 
 /// Solve on one device, as a whole.

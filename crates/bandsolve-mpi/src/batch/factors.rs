@@ -11,7 +11,11 @@ use crate::factors::conjugate_for;
 use crate::ranges::RankRanges;
 use crate::ranks::collected;
 use bandsolve::memory::{allocate, copied, reserved, zeroed};
-use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution, good};
+use bandsolve::{
+    Layout, Method, Op, RealScalar, RefinedSystem, Refinement, Report, Scalar, Solution, StoppingRule,
+    accepted_at_once, good, refine,
+};
+use core::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 /// Factors of a batch of tridiagonal systems over ranks, for any number of right-hand sides.
@@ -238,7 +242,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         self.rows.ranks.max(&mut errors);
         let large = errors.len() > n_rhs && errors.pop() != Some(0.0);
         let rows = (&*self.rows, transposed);
-        if errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>()) {
+        if errors.iter().all(|error| *error <= accepted_at_once::<T>()) {
             let mut report = Report::external(Method::SpikeThomas, REASON, Some(&errors));
             if large {
                 report.attention = attention_of(rows, &answer, (len, report.backward_error))?.map(Arc::from);
@@ -247,7 +251,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         }
         let (mut errors, missed, steps) = self.refine(transposed, &mut answer, memory, &bound.all)?;
         if !missed.is_empty() {
-            solve_alone(rows, &mut answer, &missed, &mut errors)?;
+            solve_alone(rows, &mut answer, (&missed, steps), &mut errors)?;
         }
         let mut report = Report::external(Method::SpikeThomas, REASON, Some(&worst_of_columns(&errors, n_rhs)));
         (report.refinement_steps, report.fallback) = (steps, !missed.is_empty());
@@ -281,54 +285,89 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         memory: &mut SolveMemory<T>,
         bounds: &[f64],
     ) -> Result<(Vec<f64>, Vec<usize>, usize), RankError> {
-        let (rows, count, good) = ((&*self.rows, transposed), self.rows.count, good::<T>());
-        let (column, n_rhs) = (self.rows.own() * count, bounds.len().checked_div(count).unwrap_or(0));
+        let (count, len) = (self.rows.count, bounds.len());
+        let n_rhs = len.checked_div(count).unwrap_or(0);
         let spare = || {
             let values = || Ok((zeroed(answer.x.len())?, NeighbourValues::none(count, n_rhs)?));
-            let flags = || allocate(bounds.len(), false);
-            let of_systems = (copied(bounds)?, flags()?, flags()?, reserved(bounds.len())?);
-            Ok((values()?, values()?, of_systems, ResidualMemory::new(&self.rows, bounds.len())?))
+            let of_systems = (copied(bounds)?, allocate(len, RefinedSystem::open())?, reserved(len)?);
+            Ok((values()?, values()?, of_systems, ResidualMemory::new(&self.rows, len)?))
         };
-        let ((mut r, mut beside), (mut x_before, mut beside_before), of_systems, mut measure) =
+        let (correction, before, (mut errors, mut systems, mut missed), mut residuals) =
             agree(&self.rows.ranks, spare())?;
-        // `kept` marks systems that the current step does not improve, and which keep their x.
-        let (mut best, mut open, mut kept, mut missed) = of_systems;
-        measure.reduce.max(&self.rows.ranks, &mut best);
-        open.iter_mut().zip(&best).for_each(|(open, bound)| *open = !(*bound <= ACCEPTED_AT_ONCE * good));
-        let mut steps = 0;
-        residuals(rows, answer, &open, (&mut r, &mut measure));
-        for (at, open) in open.iter_mut().enumerate().filter(|(_, open)| **open) {
-            best[at] = measure.errors[at];
-            *open = best[at] > good;
-        }
-        while open.contains(&true) && steps < MAX_REFINEMENTS {
-            let at_of = |k: usize| k / column * count + k % count;
-            r.iter_mut().enumerate().filter(|(k, _)| !open[at_of(*k)]).for_each(|(_, r)| *r = T::ZERO);
-            self.solve_unverified(transposed, (&mut r, n_rhs), (memory, &mut beside));
-            x_before.copy_from_slice(answer.x);
-            for (before, side) in beside_before.sides.iter_mut().zip(&answer.beside.sides) {
-                before.copy_from_slice(side);
-            }
-            let add = |x: &mut [T], dx: &[T]| x.iter_mut().zip(dx).for_each(|(x, dx)| *x += *dx);
-            add(answer.x, &r);
-            answer.beside.sides.iter_mut().zip(&beside.sides).for_each(|(x, dx)| add(x, dx));
-            steps += 1;
-            residuals(rows, answer, &open, (&mut r, &mut measure));
-            let errors = &measure.errors;
-            kept.fill(true);
-            for (at, open) in open.iter_mut().enumerate().filter(|(_, open)| **open) {
-                kept[at] = !(errors[at] < best[at]);
-                best[at] = if kept[at] { best[at] } else { errors[at] };
-                *open = !kept[at] && best[at] > good;
-            }
-            (0..r.len()).filter(|k| kept[at_of(*k)]).for_each(|k| answer.x[k] = x_before[k]);
-            for (side, before) in answer.beside.sides.iter_mut().zip(&beside_before.sides) {
-                (0..kept.len()).filter(|at| kept[*at]).for_each(|at| side[at] = before[at]);
-            }
-        }
-        missed.extend((0..best.len()).filter(|at| !(best[*at] <= good)));
-        Ok((best, missed, steps))
+        residuals.reduce.max(&self.rows.ranks, &mut errors);
+        let accurate = systems.iter_mut().zip(&errors).filter(|(_, bound)| **bound <= accepted_at_once::<T>());
+        accurate.for_each(|(system, bound)| *system = RefinedSystem::closed(*bound));
+        let mut batch = BatchRefinement { factors: self, transposed, answer, memory, correction, before, residuals };
+        let Ok(steps) = refine(&StoppingRule::contract::<T>(), &mut systems, &mut batch);
+        errors.iter_mut().zip(&systems).for_each(|(error, system)| *error = system.error);
+        missed.extend((0..len).filter(|at| !(errors[*at] <= good::<T>())));
+        Ok((errors, missed, steps))
     }
+}
+
+/// The systems of a batch that are refined.
+struct BatchRefinement<'a, 'b, T: Scalar> {
+    factors: &'a DistributedBatchFactors<T>,
+    transposed: bool,
+    answer: &'a mut BatchAnswer<'b, T>,
+    memory: &'a mut SolveMemory<T>,
+    /// Residuals, then corrections, with those of the neighbouring ranks.
+    correction: (Vec<T>, NeighbourValues<T>),
+    /// x before the last step.
+    before: (Vec<T>, NeighbourValues<T>),
+    residuals: ResidualMemory<T>,
+}
+
+impl<T: Scalar> BatchRefinement<'_, '_, T> {
+    /// x, dx and the previous x: of the rows of this rank, then of the rows before and after.
+    fn arrays(&mut self) -> [(&mut [T], &mut [T], &mut [T]); 3] {
+        let ((r, beside), (before, before_beside)) = (&mut self.correction, &mut self.before);
+        let ([x_above, x_below], [dx_above, dx_below]) = (&mut self.answer.beside.sides, &mut beside.sides);
+        let [above, below] = &mut before_beside.sides;
+        [(self.answer.x, r, before), (x_above, dx_above, above), (x_below, dx_below, below)]
+    }
+}
+
+impl<T: Scalar> Refinement for BatchRefinement<'_, '_, T> {
+    type Error = Infallible;
+
+    fn measure(&mut self, systems: &mut [RefinedSystem]) -> Result<(), Infallible> {
+        let rows = (&*self.factors.rows, self.transposed);
+        residuals(rows, self.answer, systems, (&mut self.correction.0, &mut self.residuals));
+        systems.iter_mut().zip(&self.residuals.errors).for_each(|(system, error)| system.error = *error);
+        Ok(())
+    }
+
+    fn correct(&mut self, systems: &[RefinedSystem]) -> Result<(), Infallible> {
+        let n_rhs = systems.len() / self.factors.rows.count;
+        let (r, beside) = &mut self.correction;
+        with_systems(r, systems, n_rhs).filter(|(_, system)| !system.open).for_each(|(r, _)| *r = T::ZERO);
+        self.factors.solve_unverified(self.transposed, (r, n_rhs), (self.memory, beside));
+        for (x, dx, before) in self.arrays() {
+            before.copy_from_slice(x);
+            x.iter_mut().zip(dx).for_each(|(x, dx)| *x += *dx);
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, systems: &[RefinedSystem]) -> Result<bool, Infallible> {
+        let n_rhs = systems.len() / self.factors.rows.count;
+        for (x, _, before) in self.arrays() {
+            let x = with_systems(x, systems, n_rhs).zip(before);
+            x.filter(|((_, system), _)| !system.improved).for_each(|((x, _), before)| *x = *before);
+        }
+        Ok(true)
+    }
+}
+
+/// The values of rows of a batch, each with its system.
+fn with_systems<'a, T>(
+    values: &'a mut [T],
+    systems: &'a [RefinedSystem],
+    n_rhs: usize,
+) -> impl Iterator<Item = (&'a mut T, &'a RefinedSystem)> {
+    let columns = values.chunks_mut((values.len() / n_rhs).max(1)).zip(systems.chunks(systems.len() / n_rhs));
+    columns.flat_map(|(values, systems)| values.iter_mut().zip(systems.iter().cycle()))
 }
 
 /// The memory of a solve that grows with the rows of this rank or with the number of systems. All ranks allocate it before the solve starts.

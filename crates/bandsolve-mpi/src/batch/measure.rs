@@ -11,7 +11,7 @@ use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, room};
 use bandsolve::distributed::residual_of;
 use bandsolve::memory::reserved;
-use bandsolve::{RealScalar, Scalar, TOLERABLE, Tridiagonal, attention};
+use bandsolve::{RealScalar, RefinedSystem, Scalar, Tridiagonal, attention, tolerable};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::scalar::peak;
 
@@ -70,7 +70,7 @@ fn in_proportion<T: Scalar>(
     norms: &[T::Real],
     ratios: &mut [T::Real],
 ) -> bool {
-    let (count, limit) = (norms.len(), T::Real::from_f64(4.0 * TOLERABLE) * T::Real::EPSILON);
+    let (count, limit) = (norms.len(), T::Real::from_f64(4.0 * tolerable::<T>()));
     let fine = |ratios: &[T::Real]| ratios.iter().zip(norms).all(|(ratio, norm)| *ratio >= *norm * limit);
     for (i, d) in d.chunks_exact(count).enumerate() {
         for (k, d) in d.iter().enumerate() {
@@ -224,17 +224,17 @@ impl<T: Scalar> ResidualMemory<T> {
     }
 }
 
-/// Write the residuals of the systems marked in `open` to `r`, zeros for the other systems, and η over all ranks to `memory.errors`. Collective.
+/// Write the residuals of the open systems to `r`, zeros for the other systems, and η over all ranks to `memory.errors`. Collective.
 pub(super) fn residuals<T: Scalar>(
     (rows, transposed): (&BatchRows<T>, bool),
     answer: &BatchAnswer<'_, T>,
-    open: &[bool],
+    systems: &[RefinedSystem],
     (r, memory): (&mut [T], &mut ResidualMemory<T>),
 ) {
     let (count, own) = (rows.count, rows.own());
     let (column, arrays) = (own * count, rows.made_arrays(transposed));
     let ResidualMemory { reduce, errors, norms, lines: [sub, diag, sup, x, d, residual] } = memory;
-    let each = || open.iter().enumerate().filter(|(_, open)| **open).map(|(at, _)| at);
+    let each = || (0..systems.len()).filter(|at| systems[*at].open);
     // Copy a system between zeros: one row before, two rows after.
     let system = |values: &[T], at: usize, to: &mut [T]| {
         to.fill(T::ZERO);

@@ -8,8 +8,7 @@ use crate::condition;
 use crate::ranges::RankRanges;
 use crate::ranks::room;
 use bandsolve::memory::{collected, reserved};
-use bandsolve::{Error, Factor, Inspect, MAX_REFINEMENTS, Method, Norm, Plan, RealScalar, Scalar};
-use bandsolve::{TOLERABLE, Tridiagonal};
+use bandsolve::{Error, Factor, Inspect, Method, Norm, Plan, RealScalar, Scalar, Tridiagonal, tolerable};
 use core::ops::Range;
 
 /// A system whose error is too large, with a column.
@@ -74,7 +73,7 @@ fn each_system(missed: &[Missed]) -> impl Iterator<Item = &[Missed]> {
 pub(super) fn solve_alone<T: Scalar>(
     (rows, transposed): (&BatchRows<T>, bool),
     answer: &mut BatchAnswer<'_, T>,
-    missed: &[usize],
+    (missed, refinement_steps): (&[usize], usize),
     errors: &mut [f64],
 ) -> Result<(), RankError> {
     let (ranks, count, own) = (&rows.ranks, rows.count, rows.own());
@@ -110,10 +109,10 @@ pub(super) fn solve_alone<T: Scalar>(
     ranks.max(&mut found);
     parcels.missed.iter().zip(&found).for_each(|([system, k], error)| errors[k * count + system] = *error);
     let worst = found.iter().copied().fold(0.0, f64::max_nan);
-    let settled = if worst <= TOLERABLE * T::Real::EPSILON.to_f64() {
+    let settled = if worst <= tolerable::<T>() {
         Ok(())
     } else {
-        Err(Error::NotConverged { backward_error: worst, refinement_steps: MAX_REFINEMENTS })
+        Err(Error::NotConverged { backward_error: worst, refinement_steps })
     };
     agree(ranks, settled)
 }

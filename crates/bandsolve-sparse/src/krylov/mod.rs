@@ -307,11 +307,14 @@ pub struct KrylovSolver<'c> {
 }
 
 impl KrylovSolver<'static> {
-    /// A solver with this method and the default options: `rtol` 10⁻⁶, `atol` 0, preconditioner on the right.
+    /// The default relative tolerance, which is SciPy's: 10⁻⁵.
+    pub const DEFAULT_RTOL: f64 = 1e-5;
+
+    /// A solver with this method and the default options: `rtol` 10⁻⁵, `atol` 0, preconditioner on the right.
     pub fn new(method: KrylovMethod) -> Self {
         Self {
             method,
-            rtol: 1e-6,
+            rtol: Self::DEFAULT_RTOL,
             atol: 0.0,
             max_iterations: None,
             side: PreconditionerSide::Right,
@@ -321,7 +324,7 @@ impl KrylovSolver<'static> {
 }
 
 impl<'c> KrylovSolver<'c> {
-    /// Set the relative tolerance, for ‖rhs − A·x‖₂/‖rhs‖₂. Default: 10⁻⁶.
+    /// Set the relative tolerance, for ‖rhs − A·x‖₂/‖rhs‖₂. Default: [`DEFAULT_RTOL`](Self::DEFAULT_RTOL).
     #[must_use]
     pub fn rtol(self, rtol: f64) -> Self {
         Self { rtol, ..self }
@@ -397,7 +400,7 @@ impl<'c> KrylovSolver<'c> {
     /// `a` and `preconditioner` have n rows and n columns. `rhs` and `x` have n elements.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a length is wrong. [`Error::NotFinite`] if `rhs` or `x` contains NaN or infinity. [`Error::Unsupported`] for a
+    /// [`Error::Shape`] if a length is wrong. [`Error::NotFinite`] if `rhs` or `x` contains NaN or infinity. [`Error::InvalidArgument`] for a
     /// preconditioner on the left that changes from step to step. [`Error::OutOfMemory`]. Errors of the operators.
     pub fn solve<T: Scalar>(
         &self,
@@ -571,10 +574,8 @@ fn checked<T: Scalar>(
         check("rows of the preconditioner", n, m.rows())?;
         check("columns of the preconditioner", n, m.columns())?;
         if m.changes() && side == PreconditionerSide::Left {
-            return Err(Error::Unsupported {
-                method: "left preconditioning",
-                what: "systems with a preconditioner that changes from step to step: put it on the right",
-            });
+            let problem = "changes from step to step, on the left side";
+            return Err(Error::invalid("preconditioner", problem, "such a preconditioner on the right side"));
         }
     }
     for (array, values) in [("rhs", rhs), ("x", x)] {

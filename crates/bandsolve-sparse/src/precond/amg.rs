@@ -128,7 +128,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         match made {
             Ok(made) => Ok(made),
             // A second attempt would need no less memory, and an interruption is final.
-            Err((_, Some(error @ (Error::OutOfMemory { .. } | Error::Interrupted)))) => Err(error),
+            Err((_, Some(error))) if matches!(*error, Error::OutOfMemory { .. } | Error::Interrupted) => Err(*error),
             Err((a, _)) => {
                 let cycle = MultigridCycle::new(&a, options, f64::INFINITY)?;
                 Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
@@ -143,7 +143,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
 }
 
 /// A matrix without a hierarchy, and the reason.
-type Unmade<'a, T> = (Csr<'a, T, u32>, Option<Error>);
+type Unmade<'a, T> = (Csr<'a, T, u32>, Option<Box<Error>>);
 
 /// The hierarchy of a matrix in half its precision, if possible; otherwise the matrix.
 struct MakeSingleCycle<'a>(PhantomData<&'a ()>);
@@ -227,7 +227,7 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Unmade<'a, T>> {
     match MultigridCycle::<S>::new(&a, options, CONDITION) {
-        Err(error) => Err((a, Some(error))),
+        Err(error) => Err((a, Some(error.into()))),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
 }

@@ -16,7 +16,8 @@
 use crate::contract::condition::{Norm, estimate_norm_1};
 use crate::contract::inspect::Probe;
 use crate::contract::measure::ComponentRow;
-use crate::contract::verify::{Report, buffer, good};
+use crate::contract::refine::{RefinedColumns, RefinedSystem, StoppingRule, good, refine};
+use crate::contract::verify::{Report, buffer};
 use crate::contract::{Op, condition};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
@@ -67,9 +68,6 @@ pub struct ExpertReport {
     pub rows_scaled: bool,
 }
 
-/// Maximum number of refinement steps.
-const MAX_STEPS: usize = 5;
-
 /// Solve op(A)·x = rhs and bound the errors.
 pub(crate) fn solve<T: Scalar>(probe: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut [T]) -> Result<ExpertReport> {
     let (n, n_rhs) = (probe.shape().rows(), probe.shape().n_rhs("rhs", rhs.len())?);
@@ -88,8 +86,8 @@ pub(crate) fn solve<T: Scalar>(probe: &dyn Probe<T>, op: Op, rhs: &[T], x: &mut 
     };
     let probe = probe.sequential().transpose()?.unwrap_or(probe);
     let memory = buffer(probe.solve_in_place_scratch(1))?;
-    let (residual, spare) = (allocate(n, T::ZERO)?, allocate(n, T::ZERO)?);
-    let mut refiner = Refiner { probe, op, memory, residual, spare };
+    let (residual, before) = (allocate(n, T::ZERO)?, allocate(n, T::ZERO)?);
+    let mut refiner = Refiner { probe, op, memory, residual, before };
     for (rhs, x) in rhs.chunks_exact(n.max(1)).zip(x.chunks_exact_mut(n.max(1))) {
         let (error, steps) = refiner.refine_or_solve_again(rhs, x)?;
         expert.componentwise_errors.push(error);
@@ -116,7 +114,7 @@ struct Refiner<'a, T: Scalar> {
     op: Op,
     memory: PodBuffer,
     residual: Vec<T>,
-    spare: Vec<T>,
+    before: Vec<T>,
 }
 
 impl<T: Scalar> Refiner<'_, T> {
@@ -142,39 +140,22 @@ impl<T: Scalar> Refiner<'_, T> {
 
     /// Refine x while berr exceeds ε and each step halves it. Returns berr and the number of steps.
     fn refine(&mut self, rhs: &[T], x: &mut [T]) -> (f64, usize) {
-        let mut best = self.measure(rhs, x);
-        let mut steps = 0;
-        while best > T::Real::EPSILON.to_f64() && steps < MAX_STEPS {
-            self.spare.copy_from_slice(x);
-            let stack = PodStack::new(&mut self.memory);
-            if self.probe.solve_roughly(self.op, &mut self.residual, stack).is_err() {
-                break;
+        let Self { probe, op, memory, residual: r, before } = self;
+        let solve = |r: &mut [T]| probe.solve_roughly(*op, r, PodStack::new(memory));
+        let measure = |x: &[T], r: &mut [T], systems: &mut [RefinedSystem]| {
+            let mut worst: f64 = 0.0;
+            for (i, r) in r.iter_mut().enumerate() {
+                let row = ComponentRow::new(*probe, (*op, i), rhs[i], x);
+                worst = worst.max_nan(row.error());
+                *r = row.residual();
             }
-            x.iter_mut().zip(&self.residual).for_each(|(x, dx)| *x += *dx);
-            steps += 1;
-            let error = self.measure(rhs, x);
-            if !(error < best) {
-                x.copy_from_slice(&self.spare);
-                break;
-            }
-            let slow = error > 0.5 * best;
-            best = error;
-            if slow {
-                break;
-            }
-        }
-        (best, steps)
-    }
-
-    /// Return berr of x and write the residual to `residual`.
-    fn measure(&mut self, rhs: &[T], x: &[T]) -> f64 {
-        let mut worst: f64 = 0.0;
-        for (i, r) in self.residual.iter_mut().enumerate() {
-            let row = ComponentRow::new(self.probe, (self.op, i), rhs[i], x);
-            worst = worst.max_nan(row.error());
-            *r = row.residual();
-        }
-        worst
+            systems[0].error = worst;
+        };
+        let (mut system, rule) = ([RefinedSystem::open()], StoppingRule::componentwise(T::Real::EPSILON.to_f64()));
+        let mut column = RefinedColumns { x, r, before: Some(before), solve, measure };
+        // A solve that fails does so in the first step, and does not change x.
+        let steps = refine(&rule, &mut system, &mut column).unwrap_or(0);
+        (system[0].error, steps)
     }
 
     /// Return ferr of x.

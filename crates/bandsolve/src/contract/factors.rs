@@ -7,10 +7,10 @@ use crate::contract::determinant::{Determinant, ScaledProduct};
 use crate::contract::equations::{Equations, Matrix};
 use crate::contract::inspect::{Probe, solved_roughly};
 use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, rcond_from_size, residual};
+use crate::contract::refine::{RefinedColumns, RefinedSystem, StoppingRule, accepted_at_once, good, refine, tolerable};
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{
-    ACCEPTED_AT_ONCE, Facts, Lazy, MAX_REFINEMENTS, Report, TOLERABLE, attention, buffer, check_finite, check_scratch,
-    good, refinement_scratch,
+    Facts, Lazy, Report, attention, buffer, check_finite, check_scratch, refinement_scratch,
 };
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;
@@ -19,6 +19,7 @@ use crate::matrix::Shape;
 use crate::method::Method;
 use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::{RealScalar, Scalar};
+use core::convert::Infallible;
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
@@ -184,7 +185,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
             let several = together && x.len() > n;
             let measured = several.then(|| measure_together(&equations, n, (rhs, x), self.facts.parallel));
             for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-                let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>());
+                let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= accepted_at_once::<T>());
                 let column = g * RHS_TOGETHER + k;
                 let result = match accepted {
                     Some(eta) => Ok(eta),
@@ -263,7 +264,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// `Ok` if x with this backward error satisfies the contract, otherwise the error to return.
     fn diagnose(&self, (backward_error, refinement_steps): (f64, usize), rhs: &[T], offset: usize) -> Result<()> {
         let singular = self.facts.singular;
-        if singular.is_none() && backward_error <= TOLERABLE * T::Real::EPSILON.to_f64() {
+        if singular.is_none() && backward_error <= tolerable::<T>() {
             return Ok(());
         }
         self.a.check_finite()?;
@@ -276,29 +277,26 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// The residual is computed in twice the working precision. A step therefore reduces η to a few ε if the factors have one or two
     /// correct digits.
     fn refine(&self, op: Op, d: &[T], x: &mut [T], stack: &mut PodStack) -> (f64, usize) {
-        let (good, equations, parallel) = (good::<T>(), self.a.equations(op, self.facts.simd), self.facts.parallel);
-        let precise = equations.prefers_precise();
-        let mut best = if precise { f64::INFINITY } else { measure(&equations, d, x, parallel) };
-        if best <= ACCEPTED_AT_ONCE * good {
-            return (best, 0);
+        let (equations, parallel) = (self.a.equations(op, self.facts.simd), self.facts.parallel);
+        if !equations.prefers_precise() {
+            let eta = measure(&equations, d, x, parallel);
+            if eta <= accepted_at_once::<T>() {
+                return (eta, 0);
+            }
         }
         let (r, stack) = stack.make_raw::<T>(x.len());
-        let (spare, stack) = stack.make_raw::<T>(x.len());
-        best = residual(&equations, (d, x), r, parallel);
-        let mut steps = 0;
-        while best > good && steps < MAX_REFINEMENTS {
+        let (before, stack) = stack.make_raw::<T>(x.len());
+        let solve = |r: &mut [T]| {
             self.solve_unchecked(op, r, stack);
-            spare.copy_from_slice(x);
-            x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
-            steps += 1;
-            let eta = residual(&equations, (d, x), r, parallel);
-            if eta.is_nan() || eta >= best {
-                x.copy_from_slice(spare);
-                break;
-            }
-            best = eta;
-        }
-        (best, steps)
+            Ok::<_, Infallible>(())
+        };
+        let measure = |x: &[T], r: &mut [T], systems: &mut [RefinedSystem]| {
+            systems[0].error = residual(&equations, (d, x), r, parallel);
+        };
+        let (mut system, before) = ([RefinedSystem::open()], Some(before));
+        let Ok(steps) =
+            refine(&StoppingRule::contract::<T>(), &mut system, &mut RefinedColumns { x, r, before, solve, measure });
+        (system[0].error, steps)
     }
 
     /// A warning if a column of x is so large that the matrix must be singular to working precision ([`rcond_from_size`]).

@@ -3,7 +3,7 @@
 use crate::contract::Op;
 use crate::contract::equations::Equations;
 use crate::contract::inspect::Probe;
-use crate::contract::verify::{ACCEPTED_AT_ONCE, good};
+use crate::contract::refine::accepted_at_once;
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
@@ -62,7 +62,7 @@ pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
         let mut worst = RunningMaximum::default();
         for i in rows {
             let error = row_error(equations, i, (d[i], x), norm);
-            worst.add(if TWICE && error > at_once::<T>() {
+            worst.add(if TWICE && error > accepted_at_once::<T>() {
                 scaled_row::<T, E, true>(equations, i, (d[i], x), norm).error()
             } else {
                 error
@@ -73,11 +73,6 @@ pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
     let least = task(rows.len(), equations.entries_in_row(), CHUNK, parallel);
     let of_chunk = |c: usize, ()| of_chunk(c);
     chunks((rows.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
-}
-
-/// Largest η that is accepted from a residual in working precision.
-fn at_once<T: Scalar>() -> f64 {
-    ACCEPTED_AT_ONCE * good::<T>()
 }
 
 /// Number of right-hand sides, and of rows, that are measured together.
@@ -158,7 +153,7 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
 ) -> RunningMaximum {
     // Within these limits nothing overflows, and an underflow is far below ε times the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
-    let (mut worst, limit) = (RunningMaximum::default(), at_once::<T>());
+    let (mut worst, limit) = (RunningMaximum::default(), accepted_at_once::<T>());
     let groups = r.chunks(COMPARED).zip(sums.chunks(COMPARED)).zip(d.chunks(COMPARED)).enumerate();
     for (group, ((r, sums), d)) in groups {
         // The rounding of the product and of quotients is at most 4ε.
@@ -446,7 +441,7 @@ mod tests {
         x[300] += 60.0 * f64::EPSILON;
         let mut r = vec![0.0; n];
         let precise = residual(&equations, (&d, &x), &mut r, false);
-        assert!(precise > at_once::<f64>(), "{precise:e}");
+        assert!(precise > accepted_at_once::<f64>(), "{precise:e}");
         assert_eq!(error_of(&a, (&d, &x)), precise);
     }
 

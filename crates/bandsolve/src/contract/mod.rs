@@ -9,6 +9,7 @@ pub(crate) mod expert;
 pub(crate) mod factors;
 pub(crate) mod inspect;
 pub(crate) mod measure;
+pub(crate) mod refine;
 pub(crate) mod sparse;
 pub(crate) mod verify;
 

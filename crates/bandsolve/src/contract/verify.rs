@@ -83,20 +83,6 @@ pub struct Solution<T> {
     pub report: Report,
 }
 
-/// Largest backward error, in units of ε, that needs no refinement.
-pub(crate) const GOOD: f64 = 8.0;
-/// Largest backward error that needs no refinement: 8ε of the working precision of `T`.
-pub fn good<T: Scalar>() -> f64 {
-    GOOD * T::Real::EPSILON.to_f64()
-}
-
-/// The part of the limit 8ε up to which a residual in working precision suffices. Its rounding error is far less than the other half.
-pub const ACCEPTED_AT_ONCE: f64 = 0.5;
-/// Largest backward error, in units of ε, that is accepted after refinement and fallback.
-pub const TOLERABLE: f64 = 64.0;
-/// Maximum number of refinement steps with the same factors.
-pub const MAX_REFINEMENTS: usize = 3;
-
 /// The warning of a report if x may have no correct digit. All solvers and interfaces use this function.
 ///
 /// - `epsilon`: ε of the number type in which the system was solved.

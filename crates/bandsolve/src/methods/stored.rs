@@ -192,7 +192,8 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::contract::verify::{backward_error, good};
+    use crate::contract::refine::good;
+    use crate::contract::verify::backward_error;
     use dyn_stack::PodBuffer;
 
     /// An open matrix from its rows (sub, diag, sup).

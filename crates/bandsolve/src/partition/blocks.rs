@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::contract::factors::Factors;
     use crate::contract::measure::measure;
-    use crate::contract::verify::good;
+    use crate::contract::refine::good;
     use crate::decision::Pivoting;
     use crate::partition::partitioned::{self, Scheme};
     use crate::{Complex32, Complex64, Error, Factor, Method, Plan, Shape};

@@ -3,7 +3,8 @@
 
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
-use crate::contract::verify::{Report, attention, buffer, good, refinement_scratch};
+use crate::contract::refine::good;
+use crate::contract::verify::{Report, attention, buffer, refinement_scratch};
 use crate::contract::{Factor, Op};
 use crate::error::Result;
 use crate::tuning;

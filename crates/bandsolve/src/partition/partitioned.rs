@@ -23,8 +23,9 @@
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{FactorBy, Factors, Outcome, RhsAndSolution, Solver};
+use crate::contract::refine::good;
 use crate::contract::sparse::SparseSolver;
-use crate::contract::verify::{Facts, Report, good, refinement_scratch};
+use crate::contract::verify::{Facts, Report, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;

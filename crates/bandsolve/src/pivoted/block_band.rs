@@ -148,7 +148,7 @@ impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for Bl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::verify::good;
+    use crate::contract::refine::good;
     use crate::{Complex64, Factor, Op, Plan};
 
     #[test]

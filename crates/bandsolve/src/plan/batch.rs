@@ -8,7 +8,8 @@
 use crate::contract::determinant::Determinant;
 use crate::contract::inspect::{Inspect, Probe, solved_roughly};
 use crate::contract::measure::rcond_from_size;
-use crate::contract::verify::{Report, Solution, attention, good};
+use crate::contract::refine::good;
+use crate::contract::verify::{Report, Solution, attention};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};

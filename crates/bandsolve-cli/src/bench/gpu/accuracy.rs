@@ -4,17 +4,14 @@ use crate::args::Dtype;
 use crate::bench::{RepairCounts, batch};
 use crate::exit::Failure;
 use crate::report;
-use bandsolve::good;
 use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Error, Factor, Factorize, Layout, Plan, Shape, Tridiagonal,
     TridiagonalBatch,
 };
+use bandsolve::{good, tolerable};
 use bandsolve_gallery::{Random, oracle, random_vec};
 use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 use serde_json::{Value, json};
-
-/// Factor on the accepted backward error after a fallback to the sequential method, which makes the limit 64ε.
-const AGAIN: f64 = 8.0;
 
 /// Solve all kinds of systems of approximately `rows` rows, and print each line at once. Returns the lines of the JSON report, and the
 /// number of solutions of the device that violate the accuracy contract.
@@ -100,7 +97,7 @@ impl AccuracyBench<'_> {
         };
         let ours = self.device.factor(&plan, a).and_then(|factor| answer(&factor));
         let host = plan.factor(a).and_then(|factor| answer(&factor));
-        let limit = |repair: &RepairCounts| good::<T>() * if repair.fallback { AGAIN } else { 1.0 };
+        let limit = |repair: &RepairCounts| if repair.fallback { tolerable::<T>() } else { good::<T>() };
         let within = ours.as_ref().is_ok_and(|(error, repair)| *error <= limit(repair));
         self.failed += usize::from(!within);
         let note = note(&ours, within);

@@ -45,26 +45,31 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         ));
     }
     let device = Device::open(&args.device)?;
+    // cuSPARSE uses the context that is current.
+    device.in_context(|| measure(args, &device, taken))?
+}
+
+/// Measure on a device. `taken`: standard output is taken by a report.
+fn measure(args: &BenchGpuArgs, device: &Device, taken: bool) -> Result<(), Failure> {
     let emulated = args.device == "emulated";
     let scale = match (emulated, args.measure.quick) {
         (true, _) => EMULATED,
         (_, true) => QUICK,
         _ => FULL,
     };
-    // cuSPARSE uses the CUDA context that `Device::open` created.
     let cusparse = if emulated { None } else { Cusparse::open() };
-    let about = about(&device, emulated, cusparse.as_ref());
+    let about = about(device, emulated, cusparse.as_ref());
     report::print_beside(&report::columns(&about), taken)?;
     let wanted = |part| args.only.is_none_or(|only| only == part);
     let (mut accuracy, mut missed, mut speed) = (Vec::new(), 0, Vec::new());
     if wanted(GpuPart::Accuracy) {
-        (accuracy, missed) = accuracy::run(&device, scale.rows, &args.dtype, taken)?;
+        (accuracy, missed) = accuracy::run(device, scale.rows, &args.dtype, taken)?;
     }
     // If a solution is wrong, its time has no meaning.
     if wanted(GpuPart::Speed) && missed == 0 {
         let sizes = super::sizes(args.n.as_deref(), scale.sizes);
         let budget = super::budget(&args.measure);
-        let bench = Speed { device: &device, cusparse: cusparse.as_ref(), budget, taken };
+        let bench = Speed { device, cusparse: cusparse.as_ref(), budget, taken };
         speed = bench.run(&sizes, &args.dtype, scale.copy)?;
     }
     let mut sheets = Vec::new();

@@ -1,0 +1,62 @@
+"""The options of Python and C have the defaults of docs/options.csv, which lists all of them."""
+
+import csv
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import bandsolve
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "options.csv"
+MODULES = ["", "sparse", "eigen", "poisson", "smooth", "gallery", "interpolate", "io"]
+
+
+def listed(interface):
+    """Lines of an interface: option, default and places."""
+    if not TABLE.exists():
+        pytest.skip("docs/options.csv is only in a clone of the repository")
+    lines = [line for line in TABLE.read_text().splitlines() if not line.startswith("#")]
+    rows = [row for row in csv.DictReader(lines) if row["interface"] == interface]
+    assert rows
+    return {(row["option"], row["default"], place) for row in rows for place in row["where"].split()}
+
+
+def signatures():
+    """Name and signature of each public function and class."""
+    for name in MODULES:
+        module = importlib.import_module("bandsolve" + ("." + name if name else ""))
+        for member in getattr(module, "__all__", dir(module)):
+            value = getattr(module, member)
+            if member.startswith("_") or inspect.ismodule(value) or not callable(value):
+                continue
+            try:
+                yield f"{name}.{member}".lstrip("."), inspect.signature(value)
+            except ValueError:
+                continue
+
+
+def test_python():
+    expected = listed("python")
+    options = {option for option, _, _ in expected}
+    found = {
+        (parameter.name, repr(parameter.default), place)
+        for place, signature in signatures()
+        for parameter in signature.parameters.values()
+        if parameter.name in options and parameter.default is not inspect.Parameter.empty
+    }
+    assert found == expected
+    assert inspect.signature(bandsolve.solve_tridiagonal).parameters["verify"].default is True
+
+
+def test_c():
+    expected = listed("c")
+    header = (ROOT / "crates" / "bandsolve-capi" / "include" / "bandsolve.h").read_text()
+    structs = {name: body for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", header)}
+    for option, default, struct in expected:
+        comment = re.search(r"/\*\*([^/]*)\*/\s*\w+ " + option + ";", structs[struct]).group(1)
+        words = " ".join(word for word in comment.split() if word != "*")
+        assert f"Default {default}." in words, (struct, option, words)
