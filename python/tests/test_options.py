@@ -1,9 +1,8 @@
-"""The options of Python and C have the defaults of docs/options.csv, which lists all of them."""
+"""The options of Python have the defaults of docs/options.csv, which lists all of them."""
 
 import csv
 import importlib
 import inspect
-import re
 from pathlib import Path
 
 import pytest
@@ -50,13 +49,3 @@ def test_python():
     }
     assert found == expected
     assert inspect.signature(bandsolve.solve_tridiagonal).parameters["verify"].default is True
-
-
-def test_c():
-    expected = listed("c")
-    header = (ROOT / "crates" / "bandsolve-capi" / "include" / "bandsolve.h").read_text()
-    structs = {name: body for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", header)}
-    for option, default, struct in expected:
-        comment = re.search(r"/\*\*([^/]*)\*/\s*\w+ " + option + ";", structs[struct]).group(1)
-        words = " ".join(word for word in comment.split() if word != "*")
-        assert f"Default {default}." in words, (struct, option, words)

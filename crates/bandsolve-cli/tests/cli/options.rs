@@ -1,4 +1,4 @@
-//! The options of the command line and of Rust have the defaults of `docs/options.csv`, which lists all of them.
+//! The options of the command line, of Rust and of C have the defaults of `docs/options.csv`, which lists all of them.
 
 use crate::bandsolve;
 use bandsolve_sparse::{KrylovSolver, PreconditionerOptions};
@@ -64,5 +64,18 @@ fn rust_has_the_listed_defaults() {
             _ => panic!("{place}: {option}"),
         };
         assert_eq!(default.parse(), Ok(has), "{place}: {option}");
+    }
+}
+
+#[test]
+fn c_has_the_listed_defaults() {
+    let header = include_str!("../../../bandsolve-capi/include/bandsolve.h");
+    for [option, default, place] in listed("c") {
+        // The comment of a member of a structure stands before it.
+        let body = header.split(&format!("}} {place};")).next().and_then(|text| text.split("typedef struct {").last());
+        let before = body.and_then(|body| body.split(&format!(" {option};")).next()).unwrap();
+        let comment = before.split("/**").last().unwrap();
+        let words: Vec<&str> = comment.split_whitespace().filter(|word| *word != "*").collect();
+        assert!(words.join(" ").contains(&format!("Default {default}.")), "{place}: {option}: {comment}");
     }
 }
