@@ -175,8 +175,7 @@ fn open_device(name: &CStr) -> (Status, Handle) {
 
 /// The name of the device to test.
 fn device_name() -> String {
-    let name = std::env::var("BANDSOLVE_TEST_DEVICE").ok().filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| "emulated".into())
+    bandsolve_testkit::named_device().unwrap_or_else(|| "emulated".into())
 }
 
 /// A device, as a handle of C and as a device of Rust.

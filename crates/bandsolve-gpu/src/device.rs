@@ -200,8 +200,7 @@ impl Device {
     /// # Safety
     /// The stream must belong to this device, and must live as long as everything that is created from the result.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
-        let stream = Arc::new(HeldResource { handle: stream, owner: Box::new(()) });
-        Self { stream, ..self.clone() }
+        Self { limits: self.limits, ..Self::new(self.machine.clone(), stream, self.tuning.clone()) }
     }
 
     /// Create a handle of the same device whose solvers use at most these resources.
@@ -526,7 +525,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
         // SAFETY: both arrays have `len` numbers, and the borrow of this one is exclusive.
         unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }?;
         // Nothing may write to the other array before the copy is complete.
-        other.device.receive(&[("the copy", self.0.device)])
+        other.device.wait_for(self.0.device)
     }
 
     /// Set all elements to zero.

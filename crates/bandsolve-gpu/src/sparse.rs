@@ -229,7 +229,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             }
         }
         for other in [rows, values] {
-            other.receive(&[("the solver", &device)])?;
+            other.wait_for(&device)?;
         }
         Ok(done.unwrap_or_else(|| self.gathered(&[])))
     }

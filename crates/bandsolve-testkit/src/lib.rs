@@ -12,10 +12,12 @@
 pub mod allocations;
 pub mod conformance;
 pub mod dense;
+mod device;
 mod documentation;
 #[cfg(test)]
 mod layers;
 pub mod singular;
 mod skipped;
 
+pub use device::named_device;
 pub use skipped::skipped;

@@ -71,7 +71,7 @@ fn rust_has_the_listed_defaults() {
 fn c_has_the_listed_defaults() {
     let header = include_str!("../../../bandsolve-capi/include/bandsolve.h");
     for [option, default, place] in listed("c") {
-        // The comment of a member of a structure stands before it.
+        // Each member follows its comment.
         let body = header.split(&format!("}} {place};")).next().and_then(|text| text.split("typedef struct {").last());
         let before = body.and_then(|body| body.split(&format!(" {option};")).next()).unwrap();
         let comment = before.split("/**").last().unwrap();

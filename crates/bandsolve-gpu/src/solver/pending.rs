@@ -261,7 +261,7 @@ impl<T: DeviceScalar> Drop for Pending<'_, T> {
         let solver = &self.solver.device;
         for (_, device) in self.devices() {
             // Errors can no longer be reported. The next call on this stream reports them.
-            _ = device.receive(&[("the solver", solver)]);
+            _ = device.wait_for(solver);
         }
     }
 }

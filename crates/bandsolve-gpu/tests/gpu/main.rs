@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 /// The device that `BANDSOLVE_TEST_DEVICE` names.
 static NAMED: LazyLock<Option<Device>> = LazyLock::new(|| {
-    let name = std::env::var("BANDSOLVE_TEST_DEVICE").ok().filter(|name| !name.is_empty())?;
+    let name = bandsolve_testkit::named_device()?;
     let device = Device::open(&name).unwrap_or_else(|error| panic!("BANDSOLVE_TEST_DEVICE={name}: {error}"));
     println!("testing on {}", device.name());
     Some(device)
