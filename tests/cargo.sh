@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cargo as `./test` calls it: the whole workspace, always with the same features, so that each crate is compiled once; optimised like
-# what is shipped, and sharing with it all that is not checked otherwise (tests/checked.toml). The Python package knows emulated devices.
+# what is shipped, and sharing with it all that is not checked otherwise (tests/checked.toml). Programs and libraries know GPUs; the
+# Python package also knows emulated ones.
 # The crates over MPI are left out where MPI is not installed.
 #
 # usage: tests/cargo.sh build|test ARGUMENTS
@@ -14,4 +15,4 @@ if [ "$1" = members ]; then
     echo "${members[@]}"
     exit
 fi
-exec cargo "$1" --release --config tests/checked.toml "${members[@]}" --features bandsolve-python/emulator "${@:2}"
+exec cargo "$1" --release --config tests/checked.toml "${members[@]}" --features bandsolve-cli/cuda,bandsolve-capi/cuda,bandsolve-python/emulator "${@:2}"

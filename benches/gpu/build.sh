@@ -9,7 +9,7 @@ cd "$here/../.."
 target=x86_64-unknown-linux-gnu
 most=$((60 << 20))
 export CARGO_PROFILE_RELEASE_STRIP=symbols
-cargo build --release -p bandsolve-cli --target "$target"
+cargo build --release -p bandsolve-cli --features cuda --target "$target"
 cp "${CARGO_TARGET_DIR:-target}/$target/release/bandsolve" "$here/bandsolve"
 tests=$(cargo test --release --config tests/checked.toml -p bandsolve-gpu --test gpu --target "$target" --no-run --message-format=json |
     python3 -c 'import json, sys; print([m["executable"] for m in map(json.loads, sys.stdin) if m.get("executable")][-1])')

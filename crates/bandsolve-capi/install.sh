@@ -5,7 +5,7 @@
 #        DESTDIR=…                             is prepended to every path, for packages
 #        LIBDIR=lib/x86_64-linux-gnu           instead of lib: a folder in PREFIX, or an absolute path below PREFIX
 #        PROFILE=dev                           installs the development build
-#        FEATURES=gpu                          with the functions for GPUs and their header
+#        FEATURES=cuda                         with the functions for GPUs and their header
 #        BUILT=target/debug                    builds nothing and installs the files in this folder
 set -euo pipefail
 fail() { echo "install.sh: $*" >&2 && exit 2; }
@@ -50,7 +50,7 @@ fi
 
 mkdir -p "$to/include" "$to/$libdir/pkgconfig" "$to/$libdir/cmake/bandsolve"
 install -m 644 "$here/include/bandsolve.h" "$to/include/"
-case ,${FEATURES:-}, in *,gpu,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
+case ,${FEATURES:-}, in *,cuda,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
 install -m 644 "$built/libbandsolve_capi.a" "$to/$libdir/libbandsolve.a"
 # The libraries that a program needs in addition to the static library, from `rustc --print native-static-libs`. The compiler adds the library
 # for stack unwinding, static or shared.

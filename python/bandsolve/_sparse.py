@@ -6,48 +6,34 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
-from bandsolve._scipy import _diagonals
 
 
-def bands(a):
-    """Return the diagonals of a matrix as `solve_banded` takes them.
+def diagonals(a):
+    """Return the numbers of diagonals below and above the main diagonal of a matrix, and a list of arrays: sub, diag and sup with n numbers each
+    if there is at most one diagonal on each side, else the diagonals as `solve_banded` takes them.
 
     Parameters
     ----------
     a : (n, n) array_like, or matrix or array of scipy.sparse
-
-    Returns
-    -------
-    lower, upper : int
-        Number of diagonals below and above the main diagonal.
-    ab : (lower + upper + 1, n) ndarray
-        ``ab[upper + i - j, j] == a[i, j]``.
     """
-    if hasattr(a, "tocoo"):
-        a = a.tocoo()
-        # Stored zeros would widen the band.
-        rows, columns, values = (part[a.data != 0] for part in (a.row, a.col, a.data))
-    else:
-        a = as_array(a)
-        rows, columns = np.nonzero(a) if a.ndim == 2 else ((), ())
-        values = a[rows, columns] if a.ndim == 2 else a
+    sparse = hasattr(a, "tocsr")
+    a = a if sparse else as_array(a)
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"the matrix has the shape {a.shape}, expected a square matrix")
     n = a.shape[0]
-    offset = np.asarray(columns, dtype=np.int64) - np.asarray(rows, dtype=np.int64)
-    lower, upper = (max(0, int(-offset.min())), max(0, int(offset.max()))) if len(offset) else (0, 0)
-    ab = np.zeros((lower + upper + 1, n), values.dtype if values.dtype.kind in "fc" else float)
-    # Duplicate entries add up, as in SciPy.
-    np.add.at(ab, (upper - offset, columns), values)
-    return lower, upper, ab
+    if sparse:
+        a = a.tocsr()
+        return _bandsolve.diagonals(n, (a.indptr, a.indices, a.data))
+    rows, columns = np.nonzero(a)
+    return _bandsolve.diagonals(n, (np.searchsorted(rows, np.arange(n + 1)), columns, a[rows, columns]))
 
 
 def _meant_for(a, tridiagonal, banded):
     """Return the function for the kind of the matrix, with the diagonals as its first arguments."""
-    lower, upper, ab = bands(a)
+    lower, upper, arrays = diagonals(a)
     if max(lower, upper) <= 1:
-        return partial(tridiagonal, *_diagonals(ab, lower, upper))
-    return partial(banded, lower, upper, ab)
+        return partial(tridiagonal, *arrays, padded=True)
+    return partial(banded, lower, upper, *arrays)
 
 
 def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):

@@ -10,18 +10,14 @@
 (True, (1000, 3))
 """
 
-import math
-from functools import partial
-
 import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
-from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._optional import scipy_module
-from bandsolve._sparse import factor
-from bandsolve.sparse import Preconditioner, PreparedProduct, _norm, _number, _rows, _tolerance, _whole_number, cg, gmres
+from bandsolve._arguments import seed_of, whole_number
+from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -34,9 +30,6 @@ _MOST_ENTRIES = 1 << 27
 
 # The tolerance of eigenvalues divided by that of iterative solves. Errors of solves are relative to the largest 1 / (w - sigma).
 _TIGHTER = 500
-
-# Maximum number of iterations of conjugate gradients. GMRES continues after them.
-_MOST_STEPS = 200
 
 
 def _is_matrix(a):
@@ -62,101 +55,38 @@ def _operator(a, n, name):
 
 
 def _solver(a, dtype, tol, preconditioner, hermitian):
-    """Return a function that solves with a sparse matrix: with factors of its band, or by iteration if the band is too wide or a
-    preconditioner is named."""
-    sp = scipy_module("sparse")
-    if preconditioner is not None:
-        return _iterative(sp.csr_array(a), Preconditioner(a, preconditioner), dtype, tol, hermitian)
-    a = sp.coo_array(a)
-    width = int(np.abs(a.row.astype(np.int64) - a.col).max()) if a.nnz else 0
-    block = _block(a, width)
-    if block:
-        return _factored_blocks(a, block).solve
-    if (2 * width + 1) * a.shape[0] <= _MOST_ENTRIES:
-        return factor(a).solve
-    a = a.tocsr()
-    return _iterative(a, Preconditioner(a), dtype, tol, hermitian)
+    """Return an inverse of a sparse matrix: a function that solves with factors of its band, or an inverse by iteration if the band is too wide or
+    a preconditioner is named."""
+    lu = _bandsolve.factor_compact(a.shape[0], _MOST_ENTRIES, _rows(a)[1]) if preconditioner is None else None
+    return lu.solve if lu else _iterative(a, preconditioner or "auto", dtype, tol, hermitian)
 
 
-def _block(a, width):
-    """Return the size of blocks that store the matrix in less memory than its band; 0 if there is none."""
-    n = a.shape[0]
-    if 3 * n * width > _MOST_ENTRIES:
-        return 0
-    sizes = [b for b in range(max(width // 2 + 1, 9), 2 * width // 3 + 1) if n % b == 0]
-    return next((b for b in sizes[:4] if np.abs(a.row // b - a.col // b).max() <= 1), 0)
-
-
-def _factored_blocks(a, block):
-    a.sum_duplicates()
-    count, row, column = a.shape[0] // block, a.row // block, a.col // block
-    blocks = np.zeros((3, count, block, block), _number(a.dtype))
-    blocks[column - row + 1, row, a.row % block, a.col % block] = a.data
-    return factor_block_tridiagonal(*blocks, padded=True)
-
-
-def _length(v):
-    """Return the 2-norm, also if squares are beyond the range of the type."""
-    return math.prod(_norm(v))
-
-
-def _iterative(a, m, dtype, tol, hermitian=False):
-    """Return a function that solves by iteration, to ``tol / 500`` or to rounding. Its attribute `rtol` is the tolerance.
+def _iterative(a, preconditioner, dtype, tol, hermitian=False):
+    """Describe an inverse by iteration for `_compiled`. It solves to ``tol / 500`` or to rounding.
 
     For a Hermitian matrix with a preconditioner, it uses conjugate gradients while they converge. Otherwise it uses GMRES."""
-    epsilon = np.finfo(dtype).eps
-    rtol = max(tol / _TIGHTER, epsilon**0.8)
-    a = PreparedProduct(a) if _is_matrix(a) else a
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], a.shape[0]).astype(dtype)
-    image = a.matvec(signs)
-    scale = _power(image)
-    a = a if scale == 1 else _scaled(a, scale)
-    # A lower bound of the norm of A, close to it in general.
-    size = _length(scale * image) / max(np.linalg.norm(signs), 1.0)
-    methods = [partial(gmres, restart=150 if m is None else 60)]
-    if hermitian and m is not None:
-        methods.append(partial(cg, maxiter=_MOST_STEPS))
-
-    def solve(b):
-        by = _power(b)
-        b = b if by == 1 else by * b
-        while True:
-            x, report = methods[-1](a, b, M=m, rtol=rtol, full_output=True)
-            rounding = 8 * epsilon * (size * _length(x) + _length(b))
-            # An infinite bound accepts no x.
-            if report["converged"] or report["residual_norm"] <= rounding < np.inf:
-                return x if scale == by else x / by * scale
-            if len(methods) == 1:
-                break
-            # The matrix is not definite, or the preconditioner is not Hermitian.
-            methods.pop()
-        raise np.linalg.LinAlgError(f"GMRES did not reach the tolerance {rtol:.0e} with the shifted matrix: {report['ending']} after "
-                                    f"{report['iterations']} iterations. Name another preconditioner, or pass the inverse as OPinv")
-
-    solve.rtol = rtol
-    return solve
+    rtol = max(tol / _TIGHTER, np.finfo(dtype).eps**0.8)
+    return {"a": a, "m": preconditioner, "rtol": rtol, "hermitian": hermitian, "factor": 1.0}
 
 
-def _power(x):
-    """Return a power of two that scales the largest number of an array to approximately 1, if squares of the numbers may be beyond the
-    range of the type; else 1."""
-    largest = np.abs(x).max(initial=0)
-    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
-    usual = 200 if np.finfo(_number(x.dtype)).eps < 1e-10 else 40
-    return 1.0 if abs(exponent) < usual else float(np.ldexp(1.0, -max(min(exponent, 1000), -1000)))
-
-
-def _scaled(a, by):
-    return scipy_module("sparse.linalg").LinearOperator(a.shape, matvec=lambda x: by * a.matvec(x), dtype=a.dtype)
+def _compiled(inverse, dtype):
+    """Return an inverse as the compiled part takes it."""
+    if not isinstance(inverse, dict):
+        return inverse
+    a, m = inverse["a"], inverse["m"]
+    if not _is_matrix(a):
+        return inverse | {"a": scipy_module("sparse.linalg").aslinearoperator(a).matvec}
+    a = scipy_module("sparse").csr_array(a, dtype=dtype)
+    return inverse | {"a": _rows(a)[1], "m": m and Preconditioner(a, m)._made}
 
 
 def _outer(tol, inverse):
     """Return a tolerance of eigenvalues that the errors of an inverse allow."""
-    return max(tol, _TIGHTER * getattr(inverse, "rtol", 0.0))
+    return max(tol, _TIGHTER * inverse["rtol"]) if isinstance(inverse, dict) else tol
 
 
 def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
-    """Return a function that solves with A - sigma M, or with M if sigma is None."""
+    """Return the inverse of A - sigma M, or of M if sigma is None: a function that solves, or a description for `_compiled`."""
     sp, linalg = scipy_module("sparse"), scipy_module("sparse.linalg")
     if sigma is None:
         if _is_matrix(m):
@@ -181,7 +111,9 @@ def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
 
 
 def _given(inverse, n, name):
-    """Return the inverse that the caller passed, as a function."""
+    """Return the inverse that the caller passed, as a function, as arrays, or as a description for `_compiled`."""
+    if isinstance(inverse, dict):
+        return inverse
     if isinstance(inverse, _bandsolve.Factor):
         return inverse.solve
     _, made, _ = _operator(inverse, n, name)
@@ -192,7 +124,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     if which not in names:
         raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
     n, matrix, dtype = _operator(a, None, "A")
-    k = _whole_number("k", k, 1)
+    k = whole_number("k", k, 1)
     if k > n:
         raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
     if not _tolerance("tol", tol) < 1:
@@ -227,10 +159,10 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     options = {
         "k": k,
         "which": names[which],
-        "ncv": _most_vectors(k, sigma is not None and which == "LM") if ncv is None else _whole_number("ncv", ncv, 1),
-        "max_restarts": 10 * n if maxiter is None else _whole_number("maxiter", maxiter, 1),
+        "ncv": _most_vectors(k, sigma is not None and which == "LM") if ncv is None else whole_number("ncv", ncv, 1),
+        "max_restarts": 10 * n if maxiter is None else whole_number("maxiter", maxiter, 1),
         "tol": float(tol),
-        "seed": 0 if rng is None else int(np.random.default_rng(rng).integers(1 << 62)),
+        "seed": seed_of(rng, None),
         "hermitian": hermitian,
         "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
         "complete": complete is None or bool(complete),
@@ -258,7 +190,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
         elif sigma is not None or m is not None:
             inverse = _inverse(a, m, sigma, dtype, tol, None, hermitian)
-        found = _bandsolve.eigenvalues(n, (*converted, inverse), start, options)
+        found = _bandsolve.eigenvalues(n, (*converted, _compiled(inverse, dtype)), start, options)
     w, v, report = found
     if hermitian:
         order = np.argsort(w)
@@ -304,12 +236,12 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng, second
     solve = _inverse(a, m, sigma, dtype, tol, named, True) if inverse is None or named else _given(inverse, n, "OPinv")
 
     # M - A / sigma = -(A - sigma M) / sigma
-    def inverted(b):
-        return -sigma * solve(b)
-
     # Its eigenvalues are -sigma times the eigenvalues of (A - sigma M)^-1 A.
     turned = {"LA": "SA", "SA": "LA"} if sigma > 0 else {}
-    inverse = scipy_module("sparse.linalg").LinearOperator((n, n), matvec=inverted, dtype=dtype)
+    if isinstance(solve, dict):
+        inverse = solve | {"factor": -sigma}
+    else:
+        inverse = scipy_module("sparse.linalg").LinearOperator((n, n), matvec=lambda b: -sigma * solve(b), dtype=dtype)
     tol = _outer(tol, solve)
     u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng,
                          second_look=second_look)

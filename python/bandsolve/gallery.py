@@ -3,6 +3,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._arguments import seed_of, whole_number
 
 
 def names():
@@ -27,9 +28,7 @@ def names():
 
 
 def _generate(name, n, seed):
-    for number, what in ((n, "n"), (seed, "seed")):
-        if not 0 <= number < 1 << 63:
-            raise ValueError(f"{what} is {number}, expected a number that is not negative, below 2**63")
+    n = whole_number("n", n, 0)
     # Four numbers for each row: no family needs less.
     needed, free = 32 * n, _bandsolve.free_memory()
     if needed > free:
@@ -37,7 +36,7 @@ def _generate(name, n, seed):
     return _bandsolve.generate(name, n, seed)
 
 
-def bands(name, n, seed=1):
+def bands(name, n, rng=None, *, seed=None):
     """Make a test matrix in the band storage of `bandsolve.solve_banded`.
 
     Parameters
@@ -46,8 +45,8 @@ def bands(name, n, seed=1):
         A name from `bandsolve.gallery.names`.
     n : int
         Number of rows.
-    seed : int, default 1
-        Seed of the random numbers. The same seed gives the same matrix.
+    rng : numpy.random.Generator or int, optional
+        Source of the random numbers. An int is a seed, and `seed` is an alias for it. The same seed gives the same matrix. Default: 0.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def bands(name, n, seed=1):
     Raises
     ------
     ValueError
-        The name is unknown, `n` or `seed` is negative or too large, or the matrix is periodic.
+        The name is unknown, `n` or `rng` is negative or too large, or the matrix is periodic.
     MemoryError
         The memory is not sufficient.
 
@@ -82,7 +81,7 @@ def bands(name, n, seed=1):
     >>> print(np.round(x, 9))
     [2.5 5.  6.  5.  2.5]
     """
-    kind, *parts = _generate(name, n, seed)
+    kind, *parts = _generate(name, n, seed_of(rng, seed))
     if kind == "banded":
         lower, upper, columns = parts
         return lower, upper, columns.T
@@ -95,7 +94,7 @@ def bands(name, n, seed=1):
     return 1, 1, ab
 
 
-def tridiagonal(name, n, seed=1):
+def tridiagonal(name, n, rng=None, *, seed=None):
     """Make a tridiagonal test matrix, open or periodic.
 
     Parameters
@@ -104,8 +103,8 @@ def tridiagonal(name, n, seed=1):
         A name from `bandsolve.gallery.names`.
     n : int
         Number of rows.
-    seed : int, default 1
-        Seed of the random numbers. The same seed gives the same matrix.
+    rng : numpy.random.Generator or int, optional
+        Source of the random numbers. An int is a seed, and `seed` is an alias for it. The same seed gives the same matrix. Default: 0.
 
     Returns
     -------
@@ -121,7 +120,7 @@ def tridiagonal(name, n, seed=1):
     Raises
     ------
     ValueError
-        The name is unknown, `n` or `seed` is negative or too large, or the matrix is not tridiagonal.
+        The name is unknown, `n` or `rng` is negative or too large, or the matrix is not tridiagonal.
     MemoryError
         The memory is not sufficient.
 
@@ -141,7 +140,7 @@ def tridiagonal(name, n, seed=1):
     >>> print(np.round(x, 9))
     [1. 1. 1. 1.]
     """
-    kind, *parts = _generate(name, n, seed)
+    kind, *parts = _generate(name, n, seed_of(rng, seed))
     if kind == "banded":
         raise ValueError(f"{name} is not tridiagonal. Use bandsolve.gallery.bands")
     sub, diag, sup, periodic = parts

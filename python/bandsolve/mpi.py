@@ -41,7 +41,8 @@ import numpy as np
 from bandsolve._bandsolve import __VERSION__
 from bandsolve._scipy import _result_type, _widths
 from bandsolve.poisson import _axes, _checked_shape, _number, _real
-from bandsolve.sparse import _tolerance, _whole_number
+from bandsolve._arguments import seed_of, whole_number
+from bandsolve.sparse import _tolerance
 
 __all__ = ["Banded", "Batch", "Blocks", "PoissonSlabs", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_batch",
            "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
@@ -1259,7 +1260,7 @@ def solve_poisson(comm, f, spacing=1.0, boundary="dirichlet", grid="node", shift
     return slabs.solve(f, full_output=full_output)
 
 
-def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, return_eigenvectors=True, full_output=False):
+def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, rng=None, return_eigenvectors=True, full_output=False, seed=None):
     """Find the eigenvalues nearest to `sigma` of a Hermitian matrix over the ranks of a communicator.
 
     The problem is ``A x = w x``, or ``A x = w M x`` with `M`.
@@ -1280,8 +1281,8 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
         Relative accuracy of the eigenvalues of the inverse operator, below 1. 0 means the accuracy of the number type.
     maxiter : int, optional
         Maximum number of restarts. Default: 10 times the number of rows.
-    seed : int, default 0
-        Seed of the random start vector, the same on all ranks.
+    rng : numpy.random.Generator or int, optional
+        Source of the random start vector, the same on all ranks. An int is a seed, and `seed` is an alias for it. Default: 0.
     return_eigenvectors : bool, default True
         Return eigenvectors too.
     full_output : bool, default False
@@ -1346,13 +1347,8 @@ def eigsh(A, k=6, M=None, sigma=0.0, *, ncv=None, tol=0, maxiter=None, seed=0, r
             raise ValueError(f"sigma is {sigma!r}, expected a finite number")
         if not _tolerance("tol", tol) < 1:
             raise ValueError(f"tol is {tol!r}, expected a number from 0 to below 1")
-        if _whole_number("seed", seed, 0) >= 1 << 64:
-            raise ValueError(f"seed is {seed!r}, expected a number below 2**64")
-        optional = {name: 0 if given is None else _whole_number(name, given, 1) for name, given in (("ncv", ncv), ("maxiter", maxiter))}
-        for name, given in optional.items():
-            if given >= 1 << 63:
-                raise ValueError(f"{name} is {given}, expected a number below 2**63")
-        told = {"k": _whole_number("k", k, 1), "M": None if M is None else "Blocks", "sigma": float(sigma), "tol": float(tol), "seed": int(seed), **optional}
+        optional = {name: 0 if given is None else whole_number(name, given, 1) for name, given in (("ncv", ncv), ("maxiter", maxiter))}
+        told = {"k": whole_number("k", k, 1), "M": None if M is None else "Blocks", "sigma": float(sigma), "tol": float(tol), "seed": seed_of(rng, seed), **optional}
         return told, {"dtype": A.dtype, **told, **{name: told[name] or None for name in optional}}
 
     if not isinstance(A, Blocks):

@@ -30,7 +30,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import named_entries
-from bandsolve.sparse import _whole_number
+from bandsolve._arguments import whole_number
 
 __all__ = ["Solver", "solve"]
 
@@ -248,7 +248,7 @@ class Solver:
                                         and coordinates is None and mean == 0.0):
             raise ValueError("pencils replaces spacing, boundary, grid, coordinates and mean: these arguments must be left out")
         self._axes = _axes(self._shape, spacing, boundary, grid, coordinates)
-        threads = None if threads is None else _whole_number("threads", threads, 1)
+        threads = None if threads is None else whole_number("threads", threads, 1)
         shift, mean = _finite("shift", shift), _finite("mean", mean)
         self._options = {"shift": shift, "method": method, "mean": mean, "removable": removable, "threads": threads}
         self._lock, self._plans = threading.Lock(), {}

@@ -20,6 +20,7 @@ from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
 from bandsolve._optional import scipy_module
+from bandsolve._arguments import seed_of, whole_number
 
 __all__ = [
     "Preconditioner",
@@ -82,22 +83,6 @@ def _number(dtype):
     return np.dtype(complex if dtype.kind == "c" else float)
 
 
-def _whole_number(name, value, least):
-    """Return the value as an int. It must be a whole number of at least `least` that the compiled part can represent."""
-    most = (1 << 63) - 1
-    try:
-        number = int(value)
-        whole = not isinstance(value, str) and number == value and number >= least
-    except (TypeError, ValueError, OverflowError):
-        whole = False
-    if not whole:
-        raise ValueError(f"{name} is {value!r}, expected a whole number of at least {least}")
-    if number > most:
-        shown = value if number < 10**40 else "a number of more than 40 digits"
-        raise ValueError(f"{name} is {shown}, expected a whole number from {least} to {most}")
-    return number
-
-
 def _by_parts(product, dtype, x):
     """Return the product with a vector. A real product takes the parts of a complex vector one after the other."""
     x = as_array(x)
@@ -120,8 +105,8 @@ class Preconditioner:
         Name of the preconditioner, see the notes. "auto" tries several kinds, predicts the time to solution of each, and takes the shortest.
     omega : float, default 0.01
         For "alt-i" and "alt-o": factor on the weight of the couplings of one forest before the next forest is extracted.
-    seed : int, default 0
-        Seed of the random numbers with which forests are extracted.
+    rng : numpy.random.Generator or int, optional
+        Source of the random numbers with which forests are extracted. An int is a seed, and `seed` is an alias for it. Default: 0.
     precision : str, optional
         "single": set up and apply the preconditioner of a double precision matrix in single precision. This halves its memory. The solvers still reach
         tolerances of double precision. None: the precision of the matrix.
@@ -198,7 +183,7 @@ class Preconditioner:
     # With this, `array @ self` calls this class, not NumPy.
     __array_ufunc__ = None
 
-    def __init__(self, a, kind="auto", *, omega=0.01, seed=0, precision=None, inner=None):
+    def __init__(self, a, kind="auto", *, omega=0.01, rng=None, precision=None, inner=None, seed=None):
         n, arrays = _rows(a)
         if precision not in (None, "single"):
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
@@ -209,7 +194,7 @@ class Preconditioner:
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError(f"inner is {inner!r}, which needs precision='single' and a matrix in double precision")
-        options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": _whole_number("seed", seed, 0), "single": rounds,
+        options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": seed_of(rng, seed), "single": rounds,
                    "inner": inner}
         self._made = _bandsolve.SparsePreconditioner(n, arrays, options)
 
@@ -585,12 +570,12 @@ def _answer(x, report, full_output):
 
 def _iterations(maxiter, b):
     """Return the maximum number of iterations of a method that SciPy has too."""
-    return 10 * np.size(b) if maxiter is None else _whole_number("maxiter", maxiter, 0)
+    return 10 * np.size(b) if maxiter is None else whole_number("maxiter", maxiter, 0)
 
 
 def _limit(maxiter):
     """Return the maximum number of iterations of a method that SciPy does not have. None: the compiled part chooses."""
-    return None if maxiter is None else _whole_number("maxiter", maxiter, 0)
+    return None if maxiter is None else whole_number("maxiter", maxiter, 0)
 
 
 _PARAMETERS = """
@@ -715,7 +700,7 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
-    restart = max(min(20 if restart is None else _whole_number("restart", restart, 1), np.size(b)), 1)
+    restart = max(min(20 if restart is None else whole_number("restart", restart, 1), np.size(b)), 1)
     # The compiled part takes 63 bits.
     limit = min(_iterations(maxiter, b) * (1 if legacy else restart), (1 << 63) - 1)
     told = callback
@@ -851,7 +836,7 @@ def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, c
     >>> info, bool(np.abs(x - 1).max() < 1e-7)
     (0, True)
     """
-    method = f"idr:{_whole_number('space', space, 1)}"
+    method = f"idr:{whole_number('space', space, 1)}"
     return _answer(*_krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
@@ -940,7 +925,7 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     return _answer(x, report, full_output)
 
 
-def forest(a, *, rounds=5, seed=0):
+def forest(a, *, rounds=5, rng=None, seed=None):
     """Find a linear forest: disjoint paths along the large off-diagonal entries of a sparse matrix.
 
     Numbered path by path, the part of the matrix on the paths is tridiagonal.
@@ -951,8 +936,8 @@ def forest(a, *, rounds=5, seed=0):
         The matrix. The function copies the indices, but not the values, of csr and csc matrices.
     rounds : int, default 5
         Maximum number of rounds of proposals. The search ends earlier if no edge can be added.
-    seed : int, default 0
-        Seed of the random numbers.
+    rng : numpy.random.Generator or int, optional
+        Source of the random numbers. An int is a seed, and `seed` is an alias for it. Default: 0.
 
     Returns
     -------
@@ -988,10 +973,10 @@ def forest(a, *, rounds=5, seed=0):
     >>> paths["coverage"], paths["lengths"].tolist(), order[paths["order"]].tolist()
     (1.0, [6], [0, 1, 2, 3, 4, 5])
     """
-    return _bandsolve.graph_factor(*_edges(a), 2, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), True)
+    return _bandsolve.graph_factor(*_edges(a), 2, whole_number("rounds", rounds, 0), seed_of(rng, seed), True)
 
 
-def factor_graph(a, n=2, *, rounds=5, seed=0):
+def factor_graph(a, n=2, *, rounds=5, rng=None, seed=None):
     """Find a [0, n]-factor of the graph of a matrix: a set of heavy edges with at most n at each vertex.
 
     Parameters
@@ -1002,8 +987,8 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
         Maximum number of edges at a vertex, 1 to 4. 1 gives a matching, 2 gives paths and cycles.
     rounds : int, default 5
         Maximum number of rounds of proposals. The search ends earlier if no edge can be added.
-    seed : int, default 0
-        Seed of the random numbers.
+    rng : numpy.random.Generator or int, optional
+        Source of the random numbers. An int is a seed, and `seed` is an alias for it. Default: 0.
 
     Returns
     -------
@@ -1035,9 +1020,9 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
     >>> matching["partners"].ravel().tolist(), matching["coverage"]
     ([1, 0, 3, 2], 0.9)
     """
-    n = _whole_number("n", n, 1)
+    n = whole_number("n", n, 1)
     if n > 4:
         raise ValueError(f"n is {n}, expected 1 to 4")
-    found = _bandsolve.graph_factor(*_edges(a), n, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), False)
+    found = _bandsolve.graph_factor(*_edges(a), n, whole_number("rounds", rounds, 0), seed_of(rng, seed), False)
     found["partners"] = found["partners"].reshape(-1, n)
     return found

@@ -115,7 +115,7 @@ def test_sparse_matrices(form):
         a = sum(sp.diags_array(rng.random(n - abs(k)) + 5 * (k == 0), offsets=k, shape=(n, n)) for k in range(-lower, upper + 1))
         a = getattr(sp, form)(a)
         rhs = rng.random((n, 2))
-        assert bandsolve._sparse.bands(a)[:2] == (lower, upper)
+        assert bandsolve._sparse.diagonals(a)[:2] == (lower, upper)
         assert np.allclose(a @ bandsolve.solve(a, rhs), rhs)
         assert np.allclose(a.T @ bandsolve.factor(a).solve_transpose(rhs), rhs)
         assert np.allclose(a @ bandsolve.solve(a.toarray(), rhs), rhs)
@@ -132,7 +132,7 @@ def test_zeros_that_are_stored_do_not_widen_the_band():
     n = 100_000
     rows, columns = np.append(np.arange(n), [n - 1, 0]), np.append(np.arange(n), [0, n - 1])
     a = sp.csr_array((np.append(np.full(n, 2.0), [0, 0]), (rows, columns)), shape=(n, n))
-    assert a.nnz == n + 2 and bandsolve._sparse.bands(a)[:2] == (0, 0)
+    assert a.nnz == n + 2 and bandsolve._sparse.diagonals(a)[:2] == (0, 0)
     assert np.array_equal(bandsolve.solve(a, np.ones(n)), np.full(n, 0.5))
     with pytest.raises(ValueError, match="not finite"):
         bandsolve.solve(sp.coo_array(([1.0, np.nan, 1.0], ([0, 1, 2], [0, 0, 2])), shape=(3, 3)), np.ones(3))
@@ -428,7 +428,7 @@ def test_gallery():
             lower, upper, ab = bandsolve.gallery.bands(name, 50)
             assert ab.shape == (lower + upper + 1, 50)
     for call in (bandsolve.gallery.bands, bandsolve.gallery.tridiagonal):
-        with pytest.raises(ValueError, match="n is -1, expected a number that is not negative"):
+        with pytest.raises(ValueError, match="n is -1, expected a whole number of at least 0"):
             call("klein-16", -1)
         with pytest.raises(ValueError, match="seed is -1, expected"):
             call("klein-16", 5, seed=-1)

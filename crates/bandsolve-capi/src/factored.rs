@@ -27,7 +27,7 @@ struct FactorsHeader {
 }
 
 /// Size of a factorization buffer in bytes.
-pub(crate) const BYTES: usize = size_of::<FactorsHeader>();
+pub(crate) const HEADER_BYTES: usize = size_of::<FactorsHeader>();
 
 const MAGIC: u64 = 0x6261_6e64_7366_6163;
 
@@ -42,21 +42,21 @@ impl FactorsHeader {
 }
 
 /// [`OwnedFactors`] of any number type.
-type AnyHeld = Arc<dyn Any + Send + Sync>;
+type AnyFactors = Arc<dyn Any + Send + Sync>;
 
 /// The factors by number, each with the address of its buffer at the last use. A copy of a header whose factors were freed refers to no
 /// factors.
-static HELD: Mutex<BTreeMap<u64, (usize, AnyHeld)>> = Mutex::new(BTreeMap::new());
+static FACTORS: Mutex<BTreeMap<u64, (usize, AnyFactors)>> = Mutex::new(BTreeMap::new());
 
-fn held() -> MutexGuard<'static, BTreeMap<u64, (usize, AnyHeld)>> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn stored() -> MutexGuard<'static, BTreeMap<u64, (usize, AnyFactors)>> {
+    FACTORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Store factors for the buffer at an address; return their number.
-fn hold(place: usize, factors: AnyHeld) -> u64 {
+fn hold(place: usize, factors: AnyFactors) -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    held().insert(number, (place, factors));
+    stored().insert(number, (place, factors));
     number
 }
 
@@ -64,12 +64,12 @@ fn hold(place: usize, factors: AnyHeld) -> u64 {
 struct OwnedFactors<T: Scalar> {
     factor: AnyFactor<'static, T>,
     plan: Plan,
-    call: Call,
+    call: FactorCall,
 }
 
 /// The arguments of `bgtf`.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct FactorCall {
     p: PivotingArgument,
     n: i64,
     block: i64,
@@ -77,7 +77,7 @@ pub(crate) struct Call {
     matrix: [usize; 3],
 }
 
-impl Call {
+impl FactorCall {
     pub fn new<T>(p: PivotingArgument, (n, block): (i64, i64), matrix: [*const T; 3]) -> Self {
         // The arrays of a matrix without rows may have any address.
         let matrix = if n > 0 { matrix.map(<*const T>::addr) } else { [0; 3] };
@@ -111,9 +111,9 @@ pub(crate) fn other_type() -> CallFailure {
 /// Read the number in the caller's buffer, if the buffer has factors.
 ///
 /// # Safety
-/// `buffer` is null or points to [`BYTES`] bytes.
+/// `buffer` is null or points to [`HEADER_BYTES`] bytes.
 unsafe fn number(buffer: *const c_void) -> CallResult<Option<u64>> {
-    RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    RawArray::<u8>::new("factorization_buffer", buffer.cast(), HEADER_BYTES)?;
     // SAFETY: the pointer is not null, and the buffer has this size. All bytes are a valid header, which is checked before use.
     let header = unsafe { buffer.cast::<FactorsHeader>().read_unaligned() };
     Ok(header.is_valid().then_some(header.number))
@@ -125,7 +125,7 @@ unsafe fn number(buffer: *const c_void) -> CallResult<Option<u64>> {
 /// `out` is null, or may be written.
 pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
-    unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, BYTES, out) }
+    unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, HEADER_BYTES, out) }
 }
 
 /// Factor a block tridiagonal matrix (`bgtf`). If the buffer had factors, free them.
@@ -141,7 +141,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, 1)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
-    let bytes = RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    let bytes = RawArray::<u8>::new("factorization_buffer", buffer.cast(), HEADER_BYTES)?;
     if let Some(other) = bytes.place().overlapped(&places) {
         return Err(CallFailure::buffer(format!(
             "factorization_buffer overlaps {}; pass a buffer that does not overlap",
@@ -156,7 +156,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
         free_at(number, buffer.addr());
     }
     let factor = system.plan.factor_owned(a)?;
-    let factors = OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) };
+    let factors = OwnedFactors { factor, plan: system.plan, call: FactorCall::new(p, (n, block), matrix) };
     let header = FactorsHeader::new(hold(buffer.addr(), Arc::new(factors)));
     // SAFETY: checked above. The write needs no alignment.
     unsafe { buffer.cast::<FactorsHeader>().write_unaligned(header) };
@@ -166,7 +166,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
 /// Free factors whose buffer is at this address. If the buffer was moved and used since, these bytes are an old copy, and the factors
 /// remain.
 fn free_at(number: u64, place: usize) {
-    let mut all = held();
+    let mut all = stored();
     let here = all.get(&number).is_some_and(|(last, _)| *last == place);
     let freed = if here { all.remove(&number) } else { None };
     // Release the lock first, so that other threads need not wait.
@@ -188,20 +188,20 @@ pub(crate) unsafe fn solve<T: Scalar>(
     report::clear();
     // SAFETY: the caller's promise.
     let number = unsafe { number(factors)? }.ok_or_else(no_factors)?;
-    let any = held().get_mut(&number).map(|(place, any)| {
+    let any = stored().get_mut(&number).map(|(place, any)| {
         *place = factors.addr();
         any.clone()
     });
     let any = any.ok_or_else(no_factors)?;
-    let held = any.downcast_ref::<OwnedFactors<T>>().ok_or_else(other_type)?;
-    held.call.check(&Call::new(p, (n, block), matrix))?;
+    let owned = any.downcast_ref::<OwnedFactors<T>>().ok_or_else(other_type)?;
+    owned.call.check(&FactorCall::new(p, (n, block), matrix))?;
     let mut system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, sides.n_rhs)?;
-    system.plan = held.plan.clone();
+    system.plan = owned.plan.clone();
     let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;
-    let places = [sub, diag, sup, RawArray::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];
+    let places = [sub, diag, sup, RawArray::<u8>::new("factorization_buffer", factors.cast(), HEADER_BYTES)?.place()];
     // SAFETY: the caller's promise.
     let work = unsafe { open(&system, &places, sides)? };
-    run(&held.factor, &system, work)
+    run(&owned.factor, &system, work)
 }
 
 /// Free the factors (`bgtf_destroy`).
@@ -214,7 +214,7 @@ pub(crate) unsafe fn destroy(buffer: *mut c_void) -> CallResult {
     }
     // SAFETY: the caller's promise.
     let number = unsafe { number(buffer)? }.ok_or_else(no_factors)?;
-    let freed = held().remove(&number).ok_or_else(no_factors)?;
+    let freed = stored().remove(&number).ok_or_else(no_factors)?;
     // SAFETY: the size was checked above.
     unsafe { buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader { magic: 0, number: 0, check: 0 }) };
     drop(freed);

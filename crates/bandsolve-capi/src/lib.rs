@@ -2,7 +2,7 @@
 //!
 //! # Features
 //!
-//! - `gpu`: functions for arrays in GPU memory, `include/bandsolve_gpu.h`.
+//! - `cuda`: functions for arrays in GPU memory, `include/bandsolve_gpu.h`.
 //!
 //! # Modules
 //!
@@ -14,7 +14,7 @@
 mod csr;
 pub mod entry;
 mod factored;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 mod gpu;
 mod memory;
 mod poisson;
@@ -30,7 +30,7 @@ pub use csr::{
     bandsolve_operation_t, bandsolve_precond, bandsolve_precond_t, bandsolve_side_t, bandsolve_watch_t,
 };
 pub use entry::*;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
 pub use poisson::{
     bandsolve_boundary_t, bandsolve_grid_t, bandsolve_pencil_t, bandsolve_pencils_problem_t, bandsolve_poisson_axis_t,

@@ -2,7 +2,7 @@
 
 use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut};
 use bandsolve_kernel::memory::zeros;
 use core::ffi::{CStr, c_char};
@@ -107,7 +107,7 @@ impl<T> RawArray<T> {
 }
 
 /// Arrays in the memory of a device. The host uses only their addresses.
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 impl<T: bytemuck::Pod> RawArray<T> {
     /// Borrow the array for reading on the device.
     ///
@@ -187,10 +187,10 @@ impl ArgumentPlace {
 
 /// Return an error if one of `written` shares a byte with one of `others`, or with another written array.
 pub(crate) fn apart(written: &[ArgumentPlace], others: &[&[ArgumentPlace]]) -> CallResult {
-    for (k, own) in written.iter().enumerate() {
+    for (k, array) in written.iter().enumerate() {
         let mut others = others.iter().copied().chain([&written[k + 1..]]);
-        if let Some(other) = others.find_map(|others| own.overlapped(others)) {
-            let message = format!("{} overlaps {}; pass arrays that do not overlap", own.name, other.name);
+        if let Some(other) = others.find_map(|others| array.overlapped(others)) {
+            let message = format!("{} overlaps {}; pass arrays that do not overlap", array.name, other.name);
             return Err(CallFailure::argument(message));
         }
     }
@@ -238,8 +238,8 @@ pub(crate) unsafe fn in_scratch<R>(
     }
     let bytes = scratch_bytes(needed)?;
     // Use large pages: random reads from small pages take several times as long.
-    let mut own = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
-    Ok(work(PodStack::new(&mut own)))
+    let mut memory = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
+    Ok(work(PodStack::new(&mut memory)))
 }
 
 #[cfg(test)]

@@ -295,16 +295,16 @@ pub(crate) unsafe fn create<T: PoissonScalar>(
 unsafe fn hand_over<T: PoissonScalar>(plan: PoissonPlan<T>, out: &RawArray<bandsolve_poisson_solver_t>) {
     let words = |text: &str| CString::new(text).unwrap_or_default();
     let (method, reason) = (words(plan.method().0.name()), words(plan.method().1));
-    let made = bandsolve_poisson_solver { plan: Box::new(plan), method, reason };
+    let object = bandsolve_poisson_solver { plan: Box::new(plan), method, reason };
     // SAFETY: not null and aligned; the rest is the caller's promise.
-    unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
+    unsafe { out.write()[0] = Box::into_raw(Box::new(object)) };
 }
 
 /// Get the plan of a handle.
 ///
 /// # Safety
 /// The handle is null, or not destroyed for `'a`.
-unsafe fn held<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> CallResult<&'a PoissonPlan<T>> {
+unsafe fn plan_of<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> CallResult<&'a PoissonPlan<T>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(solver, "solver", "poisson_create")? };
     let plan = handle.plan.downcast_ref();
@@ -326,7 +326,7 @@ fn needed<T: PoissonScalar>(plan: &PoissonPlan<T>) -> StackReq {
 /// `solver` is null, or is not destroyed during the call; `out` is null, or may be written.
 pub(crate) unsafe fn solve_size<T: PoissonScalar>(solver: bandsolve_poisson_solver_t, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
-    unsafe { tell_size(needed(held::<T>(solver)?), out) }
+    unsafe { tell_size(needed(plan_of::<T>(solver)?), out) }
 }
 
 /// Solve a Poisson problem (`poisson_solve`).
@@ -342,7 +342,7 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
 ) -> CallResult {
     report::clear();
     // SAFETY: the caller's promise.
-    let plan = unsafe { held::<T>(solver)? };
+    let plan = unsafe { plan_of::<T>(solver)? };
     if !out.is_null() {
         // SAFETY: the caller's promise.
         unsafe { room_from("report", out, offset_of!(bandsolve_poisson_report_t, rcond))? };
@@ -358,7 +358,8 @@ pub(crate) unsafe fn solve<T: PoissonScalar>(
         true => None,
         false => Some(RawArray::<u8>::new("buffer", scratch.cast(), scratch_bytes(needed)?)?),
     };
-    if let Some(other) = buffer.as_ref().and_then(|own| own.place().overlapped(&[u.place(), f.place()]).cloned()) {
+    if let Some(other) = buffer.as_ref().and_then(|buffer| buffer.place().overlapped(&[u.place(), f.place()]).cloned())
+    {
         return Err(CallFailure::buffer(format!(
             "buffer overlaps {}; pass a buffer that does not overlap",
             other.name
@@ -387,7 +388,7 @@ unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
     }
     // SAFETY: the caller's promise.
     let size = unsafe { out.cast::<usize>().read() };
-    let said = bandsolve_poisson_report_t {
+    let report = bandsolve_poisson_report_t {
         size,
         backward_error: solved.backward_error,
         removed: solved.removed,
@@ -398,14 +399,14 @@ unsafe fn tell(solved: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
         attention: report::characters(solved.attention.as_deref().unwrap_or_default()),
     };
     // SAFETY: the caller's promise.
-    unsafe { write_part(out, &said, size) };
+    unsafe { write_part(out, &report, size) };
 }
 
 /// Get a text of a handle. It is empty if the handle is null.
 ///
 /// # Safety
 /// The handle is null, or not destroyed for as long as the text is read.
-unsafe fn said(
+unsafe fn text_of(
     solver: bandsolve_poisson_solver_t,
     text: impl FnOnce(&bandsolve_poisson_solver) -> &CStr,
 ) -> *const c_char {
@@ -416,19 +417,19 @@ unsafe fn said(
 /// Get the name of the method, after the choice of `auto` (`bandsolvePoissonMethod`).
 ///
 /// # Safety
-/// As [`said`].
+/// As [`text_of`].
 pub(crate) unsafe fn method(solver: bandsolve_poisson_solver_t) -> *const c_char {
     // SAFETY: the caller's promise.
-    unsafe { said(solver, |solver| &solver.method) }
+    unsafe { text_of(solver, |solver| &solver.method) }
 }
 
 /// Get the reason for the method (`bandsolvePoissonReason`).
 ///
 /// # Safety
-/// As [`said`].
+/// As [`text_of`].
 pub(crate) unsafe fn reason(solver: bandsolve_poisson_solver_t) -> *const c_char {
     // SAFETY: the caller's promise.
-    unsafe { said(solver, |solver| &solver.reason) }
+    unsafe { text_of(solver, |solver| &solver.reason) }
 }
 
 /// Free a solver (`bandsolvePoissonDestroy`).

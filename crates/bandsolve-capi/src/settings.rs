@@ -52,10 +52,10 @@ struct LibrarySettings {
     verify: bool,
 }
 
-const USUAL: LibrarySettings = LibrarySettings { method: Method::Auto, threads: None, verify: true };
+const DEFAULT_SETTINGS: LibrarySettings = LibrarySettings { method: Method::Auto, threads: None, verify: true };
 
 thread_local! {
-    static SETTINGS: Cell<LibrarySettings> = const { Cell::new(USUAL) };
+    static SETTINGS: Cell<LibrarySettings> = const { Cell::new(DEFAULT_SETTINGS) };
 }
 
 fn change(by: impl FnOnce(&mut LibrarySettings)) {
@@ -73,7 +73,7 @@ fn most_threads(pool: usize) -> usize {
 
 /// Get the number of threads that this thread set, if any.
 pub(crate) fn threads_set() -> Option<usize> {
-    let threads = SETTINGS.try_with(Cell::get).unwrap_or(USUAL).threads?;
+    let threads = SETTINGS.try_with(Cell::get).unwrap_or(DEFAULT_SETTINGS).threads?;
     Some(threads.min(most_threads(bandsolve_kernel::threads::count())))
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Plans {
 
 /// Create the plans for systems of this shape. `once` means to solve once, without factors for later solves.
 pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult<Plans> {
-    let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
+    let settings = SETTINGS.try_with(Cell::get).unwrap_or(DEFAULT_SETTINGS);
     let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
     let pool = plan.options().threads;
     let most = most_threads(pool);

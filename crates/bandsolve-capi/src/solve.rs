@@ -111,7 +111,7 @@ impl CheckedSystem {
     }
 
     /// Store the report of a solve.
-    pub fn settle(&self, solved: Result<Report>) -> CallResult {
+    pub fn record(&self, solved: Result<Report>) -> CallResult {
         report::keep(&solved, self.plan.chosen_method());
         solved.map(|_| ()).map_err(|error| self.failure(error))
     }
@@ -231,19 +231,19 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, wo
         RhsSlices::Apart { .. } => factor.solve_scratch(n_rhs),
         RhsSlices::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
     };
-    let mut own;
+    let mut heap_memory;
     let stack = match work.stack {
         Some(stack) if stack.can_hold(needed) => stack,
         _ => {
-            own = heap(needed)?;
-            PodStack::new(&mut own)
+            heap_memory = heap(needed)?;
+            PodStack::new(&mut heap_memory)
         }
     };
     let solved = match work.columns {
         RhsSlices::Apart { rhs, x } => factor.solve_into_with(Op::Plain, rhs, x, stack),
         RhsSlices::InPlace(x) => factor.solve_in_place_with(Op::Plain, x, stack),
     };
-    system.settle(solved)
+    system.record(solved)
 }
 
 /// The three arrays of a matrix, and their address ranges.
@@ -315,7 +315,7 @@ pub(crate) unsafe fn banded<T: Scalar>(
         let a = Tridiagonal::new(&rows[..n], &rows[n..2 * n], &rows[2 * n..])?;
         return run(&system.plan.with_shape(tridiagonal).factor(&a)?, &system, work);
     }
-    let mut own;
+    let mut heap_memory;
     let columns = match work.stack.take() {
         Some(stack) => {
             let (columns, rest) = stack.make_raw::<T>(rows.len());
@@ -323,8 +323,8 @@ pub(crate) unsafe fn banded<T: Scalar>(
             columns
         }
         None => {
-            own = heap(system.storage)?;
-            PodStack::new(&mut own).make_raw::<T>(rows.len()).0
+            heap_memory = heap(system.storage)?;
+            PodStack::new(&mut heap_memory).make_raw::<T>(rows.len()).0
         }
     };
     to_lapack((n, lower, upper), rows, columns);
@@ -333,7 +333,7 @@ pub(crate) unsafe fn banded<T: Scalar>(
 }
 
 /// Number of rows to rearrange at the same time, so that the result stays in the first-level cache.
-const TILE: usize = 32;
+const REARRANGED_ROWS: usize = 32;
 
 /// Convert the band storage of C, `rows[band·n + i] = A(i, i + band − lower)`, to that of LAPACK,
 /// `columns[upper + i − j + j·(lower + upper + 1)] = A(i, j)`. Entries outside A become zero.
@@ -342,11 +342,11 @@ fn to_lapack<T: Scalar>((n, lower, upper): (usize, usize, usize), rows: &[T], co
     for j in (0..upper.min(n)).chain(n.saturating_sub(lower)..n) {
         columns[j * leading..][..leading].fill(T::ZERO);
     }
-    for tile in (0..n).step_by(TILE) {
+    for tile in (0..n).step_by(REARRANGED_ROWS) {
         for band in 0..leading {
             // j = i + band − lower lies in 0..n.
             let (first, end) =
-                (tile.max(lower.saturating_sub(band)), (tile + TILE).min((n + lower).saturating_sub(band)));
+                (tile.max(lower.saturating_sub(band)), (tile + REARRANGED_ROWS).min((n + lower).saturating_sub(band)));
             for i in first..end.min(n) {
                 let j = i + band - lower;
                 columns[leading - 1 - band + j * leading] = rows[band * n + i];

@@ -94,7 +94,7 @@ pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
 }
 
 /// Store the report of a solve.
-pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> CallResult {
+pub(crate) fn record(solved: Result<Report>, system: &CheckedSystem) -> CallResult {
     report::keep(&solved, system.plan.chosen_method());
     solved.map(|_| ()).map_err(|error| named(error, RHS))
 }
@@ -161,7 +161,7 @@ pub(crate) unsafe fn to_dense<T: Scalar>(
     let (rhs, x, [sub, diag, sup]) =
         unsafe { (rhs.rhs(system.matrix_len)?, x.write(), matrix.each_ref().map(|a| a.read())) };
     let a = Tridiagonal::new(sub, diag, sup)?;
-    kept(system.plan.factor(&a)?.solve_sparse_into(Op::Plain, &rhs, x), &system)
+    record(system.plan.factor(&a)?.solve_sparse_into(Op::Plain, &rhs, x), &system)
 }
 
 /// Solve for sparse right-hand sides, and return the largest entries of every solution (`gtsv_csc2csc`).
@@ -186,5 +186,5 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
         unsafe { (result.read_pointers(), result.row_indices.write(), result.values.write()) };
     let x = CscMut::new(system.matrix_len, pointers, rows, values).map_err(|error| named(error, RESULT))?;
     let a = Tridiagonal::new(sub, diag, sup)?;
-    kept(system.plan.factor(&a)?.solve_pruned_into(Op::Plain, &rhs, x), &system)
+    record(system.plan.factor(&a)?.solve_pruned_into(Op::Plain, &rhs, x), &system)
 }

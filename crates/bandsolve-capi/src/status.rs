@@ -144,12 +144,12 @@ pub(crate) fn guard(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     if outcome.is_ok() {
         keep(String::new());
     }
-    settle(outcome)
+    status_of(outcome)
 }
 
 /// Do the same as [`guard`], for query functions. If they succeed, they keep the message of the call before.
 pub(crate) fn guard_query(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
-    settle(caught(body))
+    status_of(caught(body))
 }
 
 fn caught(body: impl FnOnce() -> CallResult) -> CallResult {
@@ -160,7 +160,7 @@ fn caught(body: impl FnOnce() -> CallResult) -> CallResult {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(CallFailure::panic(payload)))
 }
 
-fn settle(outcome: CallResult) -> bandsolve_status_t {
+fn status_of(outcome: CallResult) -> bandsolve_status_t {
     outcome.map_or_else(
         |failure| {
             keep(failure.message);

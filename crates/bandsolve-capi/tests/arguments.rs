@@ -29,25 +29,32 @@ fn null_pointers<T: Api>() {
             let mut matrix = system.pointers();
             matrix[k] = null();
             // SAFETY: null is checked, all else is as it should be.
-            let status = unsafe { family.solve((3, 5, 2), matrix, (x.as_mut_ptr(), system.rhs.as_ptr()), null_mut()) };
+            let status = unsafe {
+                family.solve(CallSizes::new(3, 5, 2), matrix, (x.as_mut_ptr(), system.rhs.as_ptr()), null_mut())
+            };
             expect(status, INVALID, &[names[k], "null"]);
         }
         // SAFETY: as above.
         unsafe {
-            let status = family.solve((3, 5, 2), system.pointers(), (null_mut(), system.rhs.as_ptr()), null_mut());
+            let status =
+                family.solve(CallSizes::new(3, 5, 2), system.pointers(), (null_mut(), system.rhs.as_ptr()), null_mut());
             expect(status, INVALID, &["x is null"]);
-            let status = family.solve((3, 5, 2), system.pointers(), (x.as_mut_ptr(), null()), null_mut());
+            let status = family.solve(CallSizes::new(3, 5, 2), system.pointers(), (x.as_mut_ptr(), null()), null_mut());
             expect(status, INVALID, &["rhs is null"]);
             expect(family.size::<T>(3, 5, 2, null_mut()), INVALID, &["size is null"]);
             // Empty arrays may be null.
             let none = [null(); 3];
             expect(
-                family.solve::<T>((3, 0, 2), none, (null_mut(), null()), null_mut()),
+                family.solve::<T>(CallSizes::new(3, 0, 2), none, (null_mut(), null()), null_mut()),
                 Status::BANDSOLVE_SUCCESS,
                 &[],
             );
             let matrix = system.pointers();
-            expect(family.solve((3, 5, 0), matrix, (null_mut(), null()), null_mut()), Status::BANDSOLVE_SUCCESS, &[]);
+            expect(
+                family.solve(CallSizes::new(3, 5, 0), matrix, (null_mut(), null()), null_mut()),
+                Status::BANDSOLVE_SUCCESS,
+                &[],
+            );
         }
         assert!(x.iter().all(|v| *v == T::ONE), "nothing was written");
     }
@@ -61,7 +68,7 @@ fn sizes<T: Api>() {
             // SAFETY: no pointer is looked at before sizes are checked.
             unsafe {
                 expect(family.size::<T>(3, n, n_rhs, &mut size), INVALID, &[word]);
-                expect(family.solve::<T>((3, n, n_rhs), none.0, none.1, none.2), INVALID, &[word]);
+                expect(family.solve::<T>(CallSizes::new(3, n, n_rhs), none.0, none.1, none.2), INVALID, &[word]);
             }
             assert_eq!(size, 77);
         }
@@ -71,7 +78,7 @@ fn sizes<T: Api>() {
             unsafe {
                 expect(family.size::<T>(3, n, n_rhs, &mut size), INVALID, &["more than can be addressed"]);
                 expect(
-                    family.solve::<T>((3, n, n_rhs), none.0, none.1, none.2),
+                    family.solve::<T>(CallSizes::new(3, n, n_rhs), none.0, none.1, none.2),
                     INVALID,
                     &["more than can be addressed"],
                 );
@@ -82,7 +89,11 @@ fn sizes<T: Api>() {
             // SAFETY: as above.
             expect(unsafe { family.size::<T>(p, 3, 1, &mut 0) }, INVALID, &["p is", "0 to 3"]);
             // SAFETY: as above.
-            expect(unsafe { family.solve::<T>((p, 3, 1), none.0, none.1, none.2) }, INVALID, &["p is", "0 to 3"]);
+            expect(
+                unsafe { family.solve::<T>(CallSizes::new(p, 3, 1), none.0, none.1, none.2) },
+                INVALID,
+                &["p is", "0 to 3"],
+            );
         }
     }
     let wrong = [
@@ -111,7 +122,10 @@ fn sizes<T: Api>() {
         // SAFETY: as above.
         unsafe {
             assert_eq!(family.size::<T>(3, 0, i64::MAX, &mut 0), Status::BANDSOLVE_SUCCESS, "{}", message());
-            assert_eq!(family.solve::<T>((3, 0, i64::MAX), none.0, none.1, none.2), Status::BANDSOLVE_SUCCESS);
+            assert_eq!(
+                family.solve::<T>(CallSizes::new(3, 0, i64::MAX), none.0, none.1, none.2),
+                Status::BANDSOLVE_SUCCESS
+            );
         }
     }
 }
@@ -126,26 +140,39 @@ fn overlaps<T: Api>() {
         // SAFETY: arrays that overlap are refused before they are touched; all are as large as they should be.
         unsafe {
             let sides = (start.add(1), start.cast_const());
-            expect(family.solve((3, 6, 2), system.pointers(), sides, null_mut()), INVALID, &["x overlaps rhs"]);
+            expect(
+                family.solve(CallSizes::new(3, 6, 2), system.pointers(), sides, null_mut()),
+                INVALID,
+                &["x overlaps rhs"],
+            );
             let sides = (start, start.add(2 * rows - 1).cast_const());
-            expect(family.solve((3, 6, 1), system.pointers(), sides, null_mut()), Status::BANDSOLVE_SUCCESS, &[]);
+            expect(
+                family.solve(CallSizes::new(3, 6, 1), system.pointers(), sides, null_mut()),
+                Status::BANDSOLVE_SUCCESS,
+                &[],
+            );
             let sides = (start, start.add(rows - 1).cast_const());
-            expect(family.solve((3, 6, 1), system.pointers(), sides, null_mut()), INVALID, &["x overlaps rhs"]);
+            expect(
+                family.solve(CallSizes::new(3, 6, 1), system.pointers(), sides, null_mut()),
+                INVALID,
+                &["x overlaps rhs"],
+            );
             for k in 0..if matches!(family, Banded { .. }) { 1 } else { 3 } {
                 let last = system.matrix[k].len() - 1;
                 let x = system.matrix[k].as_mut_ptr().add(last);
-                let status = family.solve((3, 6, 1), system.pointers(), (x, start), null_mut());
+                let status = family.solve(CallSizes::new(3, 6, 1), system.pointers(), (x, start), null_mut());
                 expect(status, INVALID, &["x overlaps"]);
             }
             let x = buffer.as_mut_ptr().cast::<T>();
             let x = x.byte_add(x.align_offset(align_of::<T>()) * size_of::<T>());
-            let status = family.solve((3, 6, 2), system.pointers(), (x, start), buffer.as_mut_ptr().cast());
+            let status =
+                family.solve(CallSizes::new(3, 6, 2), system.pointers(), (x, start), buffer.as_mut_ptr().cast());
             expect(status, Status::BANDSOLVE_INVALID_BUFFER, &["buffer overlaps x"]);
             let inside = system.matrix[0].as_mut_ptr().cast();
-            let status = family.solve((3, 6, 1), system.pointers(), (start, start), inside);
+            let status = family.solve(CallSizes::new(3, 6, 1), system.pointers(), (start, start), inside);
             expect(status, Status::BANDSOLVE_INVALID_BUFFER, &["buffer overlaps"]);
             let odd = start.byte_add(1);
-            let status = family.solve((3, 6, 1), system.pointers(), (odd, odd), null_mut());
+            let status = family.solve(CallSizes::new(3, 6, 1), system.pointers(), (odd, odd), null_mut());
             expect(status, INVALID, &["not aligned"]);
         }
     }

@@ -137,7 +137,7 @@ done
 
 # The program for GPUs in docs/c-api.md.
 "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
-FEATURES=gpu BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
+FEATURES=cuda BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"
 sed -n '/^## On a GPU/,/^## Coming/p' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
 sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"

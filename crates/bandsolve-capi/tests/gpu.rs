@@ -268,7 +268,7 @@ impl<'a, T: OnGpu> There<'a, T> {
     unsafe fn call(
         &self,
         handle: Handle,
-        (p, n, n_rhs): (i32, i64, i64),
+        CallSizes { p, n, n_rhs }: CallSizes,
         [sub, diag, sup]: [*const T; 3],
         (x, rhs): (*mut T, *const T),
     ) -> Status {
@@ -289,7 +289,7 @@ impl<'a, T: OnGpu> There<'a, T> {
     }
 
     /// Call the `_bufferSizeExt` function.
-    fn size(&self, handle: Handle, (p, n, n_rhs): (i32, i64, i64), out: *mut usize) -> Status {
+    fn size(&self, handle: Handle, CallSizes { p, n, n_rhs }: CallSizes, out: *mut usize) -> Status {
         let f = T::ON_GPU;
         // SAFETY: `out` is null or may be written.
         unsafe {
@@ -305,7 +305,7 @@ impl<'a, T: OnGpu> There<'a, T> {
     fn solve(&self, p: i32, in_place: bool) -> (Status, Vec<T>) {
         let x = if in_place { self.on.upload(&self.rhs.download().unwrap()) } else { self.on.upload(&self.nothing()) };
         let rhs = pointer(if in_place { &x } else { &self.rhs }).cast_const();
-        let sizes = (p, self.n as i64, self.n_rhs as i64);
+        let sizes = CallSizes::new(p, self.n as i64, self.n_rhs as i64);
         // SAFETY: arrays of the sizes that go with them.
         let status = unsafe { self.call(self.on.handle, sizes, self.pointers(), (pointer(&x), rhs)) };
         (status, x.download().unwrap())
@@ -371,7 +371,7 @@ fn misuse_is_told<T: OnGpu>() {
         let x = on.upload(&there.nothing());
         let (out, rhs, matrix) = (pointer(&x), pointer(&there.rhs).cast_const(), there.pointers());
         let names = if matches!(family, Banded { .. }) { &["bands"][..] } else { &["sub", "diag", "sup"] };
-        let sizes = (P, 5, 2);
+        let sizes = CallSizes::new(P, 5, 2);
         // SAFETY: what is wrong is told before any pointer is followed; all else is as it should be.
         unsafe {
             for (k, name) in names.iter().enumerate() {
@@ -385,19 +385,20 @@ fn misuse_is_told<T: OnGpu>() {
             expect(there.call(on.handle, sizes, matrix, (out, out.byte_add(1))), INVALID, &["not aligned"]);
             expect(there.call(on.handle, sizes, matrix, (out, out.add(1))), INVALID, &["x overlaps rhs"]);
             expect(there.call(on.handle, sizes, matrix, (matrix[0].cast_mut(), rhs)), INVALID, &["x overlaps"]);
-            for (sizes, word) in [
+            for ((p, n, n_rhs), word) in [
                 ((-1, 5, 2), "p is -1"),
                 ((4, 5, 2), "p is 4"),
                 ((P, -5, 2), "n is -5"),
                 ((P, 5, -2), "n_rhs is -2"),
                 ((P, i64::MAX, 2), "more than can be addressed"),
             ] {
+                let sizes = CallSizes { p, n, n_rhs };
                 expect(there.call(on.handle, sizes, matrix, (out, rhs)), INVALID, &[word]);
                 expect(there.size(on.handle, sizes, &mut 0), INVALID, &[word]);
             }
             let none = ([null(); 3], (null_mut(), null()));
-            expect(there.call(on.handle, (P, 0, 2), none.0, none.1), OK, &[]);
-            expect(there.call(on.handle, (P, 5, 0), matrix, none.1), OK, &[]);
+            expect(there.call(on.handle, CallSizes::new(P, 0, 2), none.0, none.1), OK, &[]);
+            expect(there.call(on.handle, CallSizes::new(P, 5, 0), matrix, none.1), OK, &[]);
             assert_eq!(report().1, "");
         }
         assert_eq!(x.download().unwrap(), there.nothing(), "nothing was written");

@@ -110,7 +110,7 @@ fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
                 }
                 status
             }
-            family => family.solve((p, n, n_rhs), [sub, diag, sup], (x_pointer, rhs), buffer.start),
+            family => family.solve(CallSizes { p, n, n_rhs }, [sub, diag, sup], (x_pointer, rhs), buffer.start),
         }
     };
     // A method that is set by name does not solve every kind of system.

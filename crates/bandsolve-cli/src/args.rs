@@ -1,18 +1,16 @@
 //! Definitions of the commands and their options, from which clap parses arguments and writes `--help`.
 
-mod bench;
 mod eig;
 mod poisson;
 mod sparse;
-mod stability;
 
-pub use bench::*;
 pub use eig::*;
 pub use poisson::*;
 pub use sparse::*;
-pub use stability::*;
 
-use bandsolve::{Method, Pivoting, Shape};
+use bandsolve::{Method, Pivoting};
+use bandsolve_bench::args::{BenchArgs, StabilityArgs};
+use bandsolve_program::options::{BANDED, Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -188,14 +186,14 @@ pub struct SolveArgs {
     /// Renumber the unknowns if the new order makes the band narrower; x is written in input order
     #[arg(long, value_name = "ORDER", conflicts_with = "periodic")]
     pub reorder: Option<OrderName>,
-    /// Number type to solve in [default: f64, or c128 if a file is complex]
+    /// Number type to solve in [default: f64; c128 if a file is complex]
     #[arg(long)]
     pub dtype: Option<Dtype>,
     /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Seed of the random solution x_known
-    #[arg(long, default_value_t = 1, conflicts_with = "rhs")]
+    #[arg(long, default_value_t = 0, conflicts_with = "rhs")]
     pub seed: u64,
 }
 
@@ -213,39 +211,6 @@ pub enum Place {
 pub enum OrderName {
     /// Reverse Cuthill-McKee on the graph of A + Aᵀ
     Rcm,
-}
-
-/// Number types. The digits count the bits of the whole number, as in NumPy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dtype {
-    /// Single precision
-    F32,
-    /// Double precision
-    F64,
-    /// Complex, two f32
-    C64,
-    /// Complex, two f64
-    C128,
-}
-
-impl Dtype {
-    /// All number types.
-    pub const ALL: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
-
-    /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-            Dtype::C64 => "c64",
-            Dtype::C128 => "c128",
-        }
-    }
-
-    /// Whether the numbers have an imaginary part.
-    pub fn is_complex(self) -> bool {
-        matches!(self, Dtype::C64 | Dtype::C128)
-    }
 }
 
 /// Describe a matrix: bandwidths, dominance, symmetry, condition number, and the method that auto chooses
@@ -290,7 +255,7 @@ pub struct GenerateArgs {
     #[arg(value_name = "K")]
     pub block: Option<u32>,
     /// Seed of the random families
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Write the matrix to this .mtx file instead of standard output
     #[arg(long, value_name = "A.mtx")]
@@ -302,34 +267,6 @@ pub struct GenerateArgs {
 
 fn place_parser(text: &str) -> Result<Place, String> {
     if text == "cpu" { Ok(Place::Cpu) } else { gpu_parser(text).map(Place::Gpu) }
-}
-
-/// Parse the name of a GPU for [`bandsolve_gpu::Device::open`]. Only test builds have the `emulated` device.
-fn gpu_parser(text: &str) -> Result<String, String> {
-    let numbered = text.strip_prefix("cuda:").is_some_and(|number| number.parse::<usize>().is_ok());
-    match numbered || ["cuda", "emulated"].contains(&text) {
-        true => Ok(text.into()),
-        false => Err("unknown device. GPUs are named cuda, cuda:1, ...".into()),
-    }
-}
-
-/// The methods that solve systems of at least one of these shapes.
-fn methods_for(shapes: &'static [Shape]) -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|method| shapes.iter().any(|shape| method.solves(*shape)))
-}
-
-const TRIDIAGONAL: Shape = Shape::Tridiagonal { n: 1, periodic: false };
-const BANDED: Shape = Shape::Banded { n: 3, lower: 2, upper: 2 };
-
-/// Every method that solves all tridiagonal systems, without `Auto`, which only chooses one of the others.
-pub fn named_methods() -> impl Iterator<Item = Method> {
-    methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto && !method.needs_definite())
-}
-
-/// A parser for the names of these methods.
-fn method_parser(shapes: &'static [Shape]) -> impl TypedValueParser<Value = Method> {
-    let names: Vec<&str> = methods_for(shapes).map(Method::name).collect();
-    PossibleValuesParser::new(names).map(|s| Method::from_name(&s).expect("a listed name"))
 }
 
 fn pivoting_parser() -> impl TypedValueParser<Value = Pivoting> {

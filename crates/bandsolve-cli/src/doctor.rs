@@ -1,13 +1,14 @@
 //! `bandsolve doctor`: report what bandsolve uses on this machine, and warn about causes of slow runs.
 
 use crate::args::DoctorArgs;
-use crate::bench::{MachineFacts, memory_bandwidth};
-use crate::exit::Failure;
-use crate::peers::Peer;
-use crate::report;
+use crate::gpu;
 use bandsolve::{Simd, Tuning};
-use bandsolve_gpu::{Device, DeviceTuning};
+use bandsolve_bench::machine::MachineFacts;
+use bandsolve_bench::peers::Peer;
+use bandsolve_bench::yardstick::bandwidth;
 use bandsolve_kernel::threads;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::report;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,6 @@ struct Diagnosis {
 impl Diagnosis {
     fn here() -> Self {
         let threads = if threads::available() { threads::count() } else { 1 };
-        let gpu = Device::cuda(0).map(|device| format!("{}, {} GiB", device.name(), device.limits().memory >> 30));
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         let there = |path: Option<PathBuf>| path.filter(|path| path.exists());
         Self {
@@ -59,12 +59,12 @@ impl Diagnosis {
             threads,
             cores: std::thread::available_parallelism().map_or(1, Into::into),
             load: load.and_then(|text| text.split(' ').next()?.parse().ok()),
-            bandwidth: memory_bandwidth(threads),
+            bandwidth: bandwidth(threads),
             peers: Peer::all(),
-            gpu: gpu.map_err(|error| error.to_string()),
+            gpu: gpu::first().map_err(|error| error.to_string()),
             mpi: on_path("mpirun").map(|path| described(&path)),
             tuning: there(Tuning::path()),
-            gpu_tuning: there(DeviceTuning::path()),
+            gpu_tuning: there(gpu::tuning_path()),
             debug: cfg!(debug_assertions),
         }
     }
@@ -119,7 +119,7 @@ impl Diagnosis {
         }
         let tuned = [
             (&self.tuning, Tuning::load().err(), "bandsolve tune"),
-            (&self.gpu_tuning, DeviceTuning::load().err(), "bandsolve tune --device cuda"),
+            (&self.gpu_tuning, gpu::tuning_error(), "bandsolve tune --device cuda"),
         ];
         for (file, error, command) in tuned {
             if let (Some(file), Some(error)) = (file, error) {

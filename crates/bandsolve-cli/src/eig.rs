@@ -1,17 +1,18 @@
 //! `bandsolve eig`: find some eigenvalues of a matrix or a pencil.
 
 use crate::args::{EigArgs, WhichName};
-use crate::exit::Failure;
-use crate::io::{self, Triplets};
-use crate::memory::{affordable, filled};
-use crate::structure::{self, SolvableKind, Structure, convert};
-use crate::{progress, report};
-use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Tridiagonal};
+use bandsolve::vectors::narrow;
+use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
 use bandsolve_eigen::{
-    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, block_rows,
-    eigenvalues_below,
+    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, eigenvalues_below,
 };
 use bandsolve_gallery::families::System;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::{self, Triplets};
+use bandsolve_program::memory::affordable;
+use bandsolve_program::options::set_threads;
+use bandsolve_program::{progress, report, structure};
+use bandsolve_sparse::{EntryList, Structure};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -28,7 +29,7 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
             "--interval {low} {high}: LOW is above HIGH. Pass the smaller number first"
         )));
     }
-    crate::set_threads(args.threads)?;
+    set_threads(args.threads)?;
     let task = EigTask { args, target: target(args)? };
     let a = io::read_matrix(&args.matrix)?;
     let b = args.mass.as_ref().map(|path| io::read_matrix(path)).transpose()?;
@@ -81,18 +82,24 @@ struct EigOutcome {
 
 impl EigTask<'_> {
     fn run<T: Scalar>(&self, a: &Triplets, b: Option<&Triplets>) -> Result<(), Failure> {
-        let kind = kind_of_both(&Structure::of(a), b.map(Structure::of).as_ref())?;
-        let n = a.n_rows;
+        let matrices: Vec<&Triplets> = [Some(a), b].into_iter().flatten().collect();
+        let structure = Structure::of_all::<Complex64, _>(&matrices)?;
+        let (n, shape) = (structure.n, structure.shape());
+        // Block LU, if it needs fewer operations than banded LU.
+        let block = match (b, shape) {
+            (None, Shape::Banded { .. }) => structure.compact_block::<Complex64, _>(&matrices),
+            _ => None,
+        };
         let bar = progress::spinner();
         bar.set_message("searching for eigenvalues".to_string());
-        let found = if let Some(block) = block_of(a, kind).filter(|_| b.is_none()) {
+        let found = if let Some(block) = block {
             let a = assemble_blocks::<T>(a, block)?;
             self.find::<T, BlockTridiagonal<'_, T>>((&a, None), blocks_are_hermitian(&a) && self.is_real())
         } else {
-            let a = structure::assemble::<T>(a, kind)?;
-            let b = b.map(|b| structure::assemble::<T>(b, kind)).transpose()?;
+            let a = structure::assemble::<T>(a, shape)?;
+            let b = b.map(|b| structure::assemble::<T>(b, shape)).transpose()?;
             let definite = b.as_ref().is_none_or(|b| {
-                let plan = Plan::new(kind.shape(n)).method(Method::Cholesky);
+                let plan = Plan::new(shape).method(Method::Cholesky);
                 is_hermitian(b) && structure::factor(b, &plan).is_ok()
             });
             let hermitian = definite && is_hermitian(&a) && self.is_real();
@@ -121,7 +128,7 @@ impl EigTask<'_> {
         let (args, started) = (self.args, Instant::now());
         let mut solver = EigenSolver::new(args.k.unwrap_or_else(|| a.rows().min(DEFAULT_K)))
             .tol(args.tol)
-            .max_restarts(args.max_restarts)
+            .max_restarts(args.max_iterations)
             .seed(args.seed);
         if let Some(ncv) = args.ncv {
             solver = solver.ncv(ncv);
@@ -151,7 +158,7 @@ impl EigTask<'_> {
             }
             (Some(ends), _) => solver.hermitian_between(a, b, (ends[0], ends[1])).map(Ok),
             (None, Some(target)) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
-            (None, Some(target)) => solver.general_nearest(a, b, convert(target)).map(Err),
+            (None, Some(target)) => solver.general_nearest(a, b, narrow(target)).map(Err),
             (None, None) => plain(),
         }
         .map_err(|error| self.explain(error))?;
@@ -245,14 +252,15 @@ impl EigTask<'_> {
             "mass": self.args.mass.as_ref().map(|path| io::name(path)),
             "n": n,
             "hermitian": outcome.hermitian,
-            "target": self.target.map(|target| numbers(&[target])[0].clone()),
+            "target": self.target.map(|target| report::numbers(&[target])[0].clone()),
             "which": self.which(),
             "interval": self.args.interval,
+            "status": if report.ending == bandsolve_eigen::EigenEnding::Converged { "solved" } else { "not converged" },
             "converged": report.ending == bandsolve_eigen::EigenEnding::Converged,
             "ending": report.ending.to_string(),
             "complete": report.complete,
-            "eigenvalues": numbers(&outcome.values),
-            "offsets": numbers(&outcome.offsets),
+            "eigenvalues": report::numbers(&outcome.values),
+            "offsets": report::numbers(&outcome.offsets),
             "residuals": report.residuals,
             "orthogonality": report.orthogonality,
             "restarts": report.restarts,
@@ -288,30 +296,9 @@ impl EigTask<'_> {
             let count = report::counted(outcome.values.len(), "eigenvalue");
             text += &format!("  {count} in the interval {} <= λ < {}\n", ends[0], ends[1]);
         }
-        for ((value, apart), residual) in outcome.values.iter().zip(&outcome.offsets).zip(&report.residuals) {
-            let apart = self.target.map_or(String::new(), |_| format!("  offset {}", report::complex(*apart, 7)));
-            text += &format!("  {}{apart}  residual {residual:.1e}\n", report::complex(*value, 16));
-        }
-        if let Some(complete) = report.complete {
-            text += if complete { "  proved complete by counts\n" } else { "  not proved complete by counts\n" };
-        }
-        text
+        let offsets = self.target.map(|_| &*outcome.offsets);
+        text + &report::eigenvalues(&outcome.values, offsets, &report.residuals, report.complete)
     }
-}
-
-/// Numbers in JSON. If one of them is complex, all become pairs of real and imaginary part.
-fn numbers(values: &[Complex64]) -> Vec<Value> {
-    let complex = values.iter().any(|value| value.im != 0.0);
-    values.iter().map(|value| if complex { json!([value.re, value.im]) } else { json!(value.re) }).collect()
-}
-
-/// The narrowest kind of system that contains both matrices.
-fn kind_of_both(a: &Structure, b: Option<&Structure>) -> Result<SolvableKind, Failure> {
-    let Some(b) = b else { return a.kind(false) };
-    let largest = |one: (usize, usize), other: (usize, usize)| (one.0.max(other.0), one.1.max(other.1));
-    let (lower, upper) = largest((a.lower, a.upper), (b.lower, b.upper));
-    let both = Structure { lower, upper, without_corners: largest(a.without_corners, b.without_corners), ..a.clone() };
-    both.kind(false)
 }
 
 /// Whether A = Aᴴ, entry by entry.
@@ -330,40 +317,13 @@ fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
     }
 }
 
-/// The number of rows per block, if the matrix is block tridiagonal and block LU needs fewer operations than banded LU.
-fn block_of(a: &Triplets, kind: SolvableKind) -> Option<usize> {
-    let SolvableKind::Banded { lower, upper } = kind else { return None };
-    let inside = |block: &usize| {
-        let mut inside = true;
-        a.for_each(|i, j, value| inside &= structure::is_zero(value) || (i / block).abs_diff(j / block) <= 1);
-        inside
-    };
-    block_rows(a.n_rows, lower.max(upper), inside)
-}
-
 /// Assemble a block tridiagonal matrix. Entries at the same position are added up.
 fn assemble_blocks<T: Scalar>(a: &Triplets, block: usize) -> Result<BlockTridiagonal<'static, T>, Failure> {
-    let (n, square) = (a.n_rows, block * block);
-    let too_many = |why: String| Failure::Input(format!("{n} rows in blocks of {block} are too many: {why}"));
+    let n = a.n_rows;
     // The matrix, A − σI and its factors.
-    affordable(&[n, block, 9], size_of::<T>()).map_err(too_many)?;
-    let zeros = || filled(T::ZERO, n * block).map_err(too_many);
-    let (mut blocks, mut bad) = ([zeros()?, zeros()?, zeros()?], None);
-    a.for_each(|i, j, value| {
-        if structure::is_zero(value) {
-            return;
-        }
-        let (row, column) = (i / block, j / block);
-        let at = &mut blocks[column + 1 - row][row * square + i % block + j % block * block];
-        *at += convert(value);
-        if !Scalar::is_finite(*at) {
-            bad = Some((i, j));
-        }
-    });
-    match bad {
-        Some((i, j)) => Err(structure::out_of_range::<T>("the matrix", i, j)),
-        None => Ok(BlockTridiagonal::from_vecs(block, blocks, false)?),
-    }
+    affordable(&[n, block, 9], size_of::<T>())
+        .map_err(|why| Failure::Input(format!("{n} rows in blocks of {block} are too many: {why}")))?;
+    Ok(a.to_block_tridiagonal(block, false)?)
 }
 
 /// Whether A = Aᴴ, entry by entry.

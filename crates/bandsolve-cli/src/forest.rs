@@ -1,11 +1,11 @@
 //! `bandsolve forest`: find paths of large total weight in the graph of a matrix.
 
 use crate::args::ForestArgs;
-use crate::exit::Failure;
-use crate::iterate::csr;
-use crate::plot::{self, Picture, RAMP, SERIES, Svg};
-use crate::{io, report};
 use bandsolve::{Complex64, Scalar};
+use bandsolve_bench::plot::{self, Picture, RAMP, SERIES, Svg};
+use bandsolve_program::csr::csr;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::{io, report};
 use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions};
 use serde_json::{Value, json};
 use std::time::Instant;

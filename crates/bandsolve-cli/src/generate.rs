@@ -1,13 +1,12 @@
 //! `bandsolve generate`: write a matrix of a known family as a Matrix Market file.
 
 use crate::args::GenerateArgs;
-use crate::exit::Failure;
-use crate::io::output;
-use crate::memory::affordable;
-use crate::progress;
-use crate::report;
 use bandsolve_gallery::families::families;
 use bandsolve_gallery::radiative::RadiativeSlab;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output;
+use bandsolve_program::memory::affordable;
+use bandsolve_program::{progress, report};
 use bandsolve_sparse::MODEL_PROBLEMS;
 use std::io::{self, Write};
 use std::path::Path;

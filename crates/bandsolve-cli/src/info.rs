@@ -1,13 +1,14 @@
 //! `bandsolve info`: describe a matrix and the method that `solve` would use.
 
 use crate::args::InfoArgs;
-use crate::exit::Failure;
-use crate::io::{self, Symmetry, Triplets};
-use crate::memory::{affordable, grow};
 use crate::renumber::Reordering;
-use crate::report;
-use crate::structure::{self, SolvableKind, Structure};
-use bandsolve::{Complex64, Inspect, Norm, Plan, Scalar};
+use bandsolve::{Complex64, Inspect, Norm, Plan, Scalar, Shape};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::{self, Symmetry, Triplets};
+use bandsolve_program::memory::{affordable, grow};
+use bandsolve_program::report;
+use bandsolve_program::structure;
+use bandsolve_sparse::Structure;
 use serde_json::{Value, json};
 
 /// Describe one matrix.
@@ -17,22 +18,22 @@ use serde_json::{Value, json};
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
     let matrix = io::read_matrix(&args.matrix)?;
-    let structure = Structure::of(&matrix);
-    let kind = structure.kind(false)?;
+    let structure = structure::structure(&matrix)?;
+    let shape = structure.shape();
     let facts = MatrixFacts::of(&SortedEntries::of(&matrix, false)?, &SortedEntries::of(&matrix, true)?);
-    let singular = structure.check_not_empty().err().map(|e| e.to_string());
+    let singular = structure::check_not_empty(&structure).err().map(|e| e.to_string());
     let rcond = match &singular {
         Some(_) => Ok(0.0),
-        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, kind),
-        None => rcond::<f64>(&matrix, kind),
+        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, shape),
+        None => rcond::<f64>(&matrix, shape),
     };
-    let plan = Plan::once(kind.shape(structure.n));
+    let plan = Plan::once(shape);
     // Reordering cannot make a tridiagonal matrix narrower, and a singular matrix cannot be solved.
-    let reordering = match kind {
-        SolvableKind::Banded { .. } if singular.is_none() => Some(Reordering::rcm(&matrix, &structure)?),
+    let reordering = match shape {
+        Shape::Banded { .. } if singular.is_none() => Some(Reordering::rcm(&matrix, &structure)?),
         _ => None,
     };
-    let view = InfoView { args, matrix: &matrix, structure, kind, reordering, facts, rcond, singular, plan };
+    let view = InfoView { args, matrix: &matrix, structure, shape, reordering, facts, rcond, singular, plan };
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
@@ -40,9 +41,9 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
 }
 
 /// The reciprocal condition number, or the reason why it is unknown.
-fn rcond<T: Scalar>(matrix: &Triplets, kind: SolvableKind) -> Result<f64, String> {
-    let system = structure::assemble::<T>(matrix, kind).map_err(|e| e.to_string())?;
-    match structure::factor(&system, &Plan::new(kind.shape(matrix.n_rows))) {
+fn rcond<T: Scalar>(matrix: &Triplets, shape: Shape) -> Result<f64, String> {
+    let system = structure::assemble::<T>(matrix, shape).map_err(|e| e.to_string())?;
+    match structure::factor(&system, &Plan::new(shape)) {
         Ok(factor) => factor.rcond(Norm::One).map_err(|e| e.to_string()),
         Err(bandsolve::Error::Singular { .. }) => Ok(0.0),
         Err(error) => Err(error.to_string()),
@@ -171,7 +172,7 @@ struct InfoView<'a> {
     args: &'a InfoArgs,
     matrix: &'a Triplets,
     structure: Structure,
-    kind: SolvableKind,
+    shape: Shape,
     reordering: Option<Reordering>,
     facts: MatrixFacts,
     rcond: Result<f64, String>,
@@ -181,9 +182,8 @@ struct InfoView<'a> {
 
 impl InfoView<'_> {
     fn text(&self) -> String {
-        let (lower, upper) = self.structure.bands(self.kind);
-        let corners =
-            if self.kind == (SolvableKind::Tridiagonal { periodic: true }) { ", and corner entries" } else { "" };
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
+        let corners = if structure::is_periodic(self.shape) { ", and corner entries" } else { "" };
         let numbers = if self.matrix.values.is_complex() { "complex" } else { "real" };
         let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
         let facts = &self.facts;
@@ -196,7 +196,7 @@ impl InfoView<'_> {
         let mut lines = vec![
             ("size", format!("{0} × {0}, {numbers}", self.structure.n)),
             ("non-zeros", facts.nnz.to_string()),
-            ("kind", self.kind.name().to_string()),
+            ("kind", structure::kind(self.shape).to_string()),
             ("bands", format!("{}{corners}{}", report::bands(lower, upper), self.renumbered())),
             ("symmetry", facts.symmetry.to_string()),
             ("zeros on the diagonal", facts.zero_diagonals.to_string()),
@@ -224,17 +224,17 @@ impl InfoView<'_> {
     }
 
     fn json(&self) -> Value {
-        let (lower, upper) = self.structure.bands(self.kind);
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
         let facts = &self.facts;
         json!({
             "file": io::name(&self.args.matrix),
             "n": self.structure.n,
             "nnz": facts.nnz,
             "complex": self.matrix.values.is_complex(),
-            "kind": self.kind.name(),
+            "kind": structure::kind(self.shape),
             "lower": lower,
             "upper": upper,
-            "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
+            "periodic": structure::is_periodic(self.shape),
             "reordering": self.reordering.as_ref().map(Reordering::json),
             "symmetry": facts.symmetry,
             "zero_diagonals": facts.zero_diagonals,

@@ -1,16 +1,17 @@
 //! `bandsolve iterate`: solve a sparse system with a preconditioned Krylov method.
 
 use crate::args::{IterateArgs, SideName, SolverName};
-use crate::exit::Failure;
-use crate::io::output::{self, Format};
-use crate::io::{self, Symmetry, Triplets};
-use crate::memory::{affordable, collected, filled, grow};
-use crate::plot::{self, Axis, Picture, Svg};
-use crate::structure::{convert, out_of_range};
-use crate::{progress, report};
-use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::narrow;
 use bandsolve::{Complex64, LinearOperator, Scalar, attention};
+use bandsolve_bench::plot::{self, Axis, Picture, Svg};
 use bandsolve_gallery::oracle::forward_error;
+use bandsolve_program::csr::{csr, product, wave};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::{self, Format};
+use bandsolve_program::io::{self, Triplets};
+use bandsolve_program::memory::{collected, filled};
+use bandsolve_program::options::{RealDtype, set_threads};
+use bandsolve_program::{progress, report};
 use bandsolve_sparse::{
     Csr, DoubleScalar, Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Preconditioner,
     PreconditionerKind, PreconditionerOptions, PreconditionerSide, PreparedProduct, SingleInverse,
@@ -31,35 +32,11 @@ pub fn run(args: &IterateArgs) -> Result<(), Failure> {
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
     report::check_outputs(&outputs, &inputs)?;
-    crate::set_threads(args.threads)?;
+    set_threads(args.threads)?;
     let matrix = io::read_matrix(&args.matrix)?;
     match matrix.values.is_complex() {
         true => IterateTask { args }.run::<Complex64>(&matrix),
         false => IterateTask { args }.run::<f64>(&matrix),
-    }
-}
-
-/// Convert to a sparse matrix by rows. Entries at the same position are added up.
-///
-/// # Errors
-/// [`Failure::Input`] if a number is beyond the range of the type, or too little memory is free.
-pub fn csr<T: Scalar>(a: &Triplets) -> Result<Csr<'static, T, u32>, Failure> {
-    let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
-    let too_many = |why: String| Failure::Input(format!("{} rows with {count} entries are too many: {why}", a.n_rows));
-    affordable(&[a.n_rows.saturating_add(count)], 3 * size_of::<(usize, T)>()).map_err(too_many)?;
-    let mut entries = Vec::new();
-    grow(&mut entries, count, count).map_err(too_many)?;
-    let mut bad = None;
-    a.for_each(|i, j, value| {
-        let value: T = convert(value);
-        if !Scalar::is_finite(value) {
-            bad = Some((i, j));
-        }
-        entries.push((i, j, value));
-    });
-    match bad {
-        Some((i, j)) => Err(out_of_range::<T>("the matrix", i, j)),
-        None => Ok(Csr::from_triplets(a.n_rows, a.n_cols, &entries)?),
     }
 }
 
@@ -142,7 +119,7 @@ impl IterateTask<'_> {
                     let why = "the right-hand side is complex, but the matrix is real. Pass a real right-hand side";
                     return Err(Failure::in_file(&io::name(path), why));
                 }
-                collected((0..n).map(|k| convert(file.values.get(k)))).map_err(Failure::Input)?
+                collected((0..n).map(|k| narrow(file.values.get(k)))).map_err(Failure::Input)?
             }
             (None, Some(x)) => product(&a, x)?,
             (None, None) => Vec::new(),
@@ -206,7 +183,9 @@ impl IterateTask<'_> {
                 let solver = KrylovSolver::new(method).rtol(REFINED);
                 SingleInverse::new(a, args.precond, options).map(|m| Inner::Single(m.with_solver(solver)))
             }
-            _ if args.single => SingleInverse::new(a, args.precond, options).map(Inner::Single),
+            _ if args.precond_dtype == RealDtype::F32 => {
+                SingleInverse::new(a, args.precond, options).map(Inner::Single)
+            }
             _ => Preconditioner::new(a, args.precond, options).map(Inner::Double),
         }
     }
@@ -303,7 +282,7 @@ impl IterateTask<'_> {
     }
 
     fn is_single(&self) -> bool {
-        self.args.single || matches!(self.args.solver, SolverName::Refine(_))
+        self.args.precond_dtype == RealDtype::F32 || matches!(self.args.solver, SolverName::Refine(_))
     }
 
     fn precision_said(&self) -> &'static str {
@@ -323,9 +302,10 @@ impl IterateTask<'_> {
             "entries": outcome.entries,
             "solver": outcome.solver.to_string(),
             "preconditioner": outcome.kind.to_string(),
-            "precision": if self.is_single() { "single" } else { "double" },
+            "precond_dtype": if self.is_single() { RealDtype::F32 } else { RealDtype::F64 }.to_string(),
             "side": side,
             "reason": outcome.reason,
+            "status": if report.converged() { "solved" } else { "not converged" },
             "converged": report.converged(),
             "ending": report.ending.to_string(),
             "iterations": report.iterations,
@@ -395,23 +375,4 @@ fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
     }
     let width = (LEFT + SIZE.0 + 24.0).max(plot::title_length(title) + 48.0);
     svg.on_page((width, TOP + SIZE.1 + 56.0))
-}
-
-/// The known solution sin(16π·i/n), which is smooth like the solutions of differential equations.
-///
-/// # Errors
-/// [`Failure::Input`] if too little memory is free.
-pub fn wave<T: Scalar>(n: usize) -> Result<Vec<T>, Failure> {
-    let value = |i: usize| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin();
-    collected((0..n).map(|i| convert(Complex64::from(value(i))))).map_err(Failure::Input)
-}
-
-/// Compute A·x for a square matrix.
-///
-/// # Errors
-/// [`Failure::Input`] if too little memory is free.
-pub fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
-    let mut y = filled(T::ZERO, a.rows()).map_err(Failure::Input)?;
-    a.apply(x, &mut y, PodStack::new(&mut []))?;
-    Ok(y)
 }

@@ -4,40 +4,24 @@
 //! `main.rs`, so that cargo compiles it in parallel with the kernels.
 
 mod args;
-mod bench;
-mod cusparse;
 mod demo;
 mod doctor;
 mod eig;
-#[doc(hidden)]
-pub mod exit;
 mod forest;
 mod generate;
+mod gpu;
 mod info;
-#[doc(hidden)]
-pub mod io;
 mod iterate;
 mod manual;
-mod memory;
-mod mkl_poisson;
-mod mkl_sparse;
-mod page;
-mod peers;
-mod plot;
 mod poisson;
-mod progress;
 mod renumber;
-#[doc(hidden)]
-pub mod report;
 mod solve;
 mod spy;
-mod stability;
-mod structure;
 mod tune;
 
-#[doc(hidden)]
-pub use args::{finite, tolerance};
-
+use bandsolve_bench::stability;
+use bandsolve_program::exit::{self, Failure};
+use bandsolve_program::io::output::forgive_closed_pipe;
 use clap::Parser;
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,17 +32,16 @@ pub fn main() -> ExitCode {
 }
 
 /// Print clap's own output: the help, the version or an error in the arguments.
-fn say(answer: clap::Error) -> Result<(), exit::Failure> {
+fn say(answer: clap::Error) -> Result<(), Failure> {
     if answer.use_stderr() {
         answer.exit();
     }
     // `answer.exit()` would ignore that writing failed.
     let printed = answer.print().and_then(|()| std::io::stdout().flush());
-    io::output::forgive_closed_pipe(printed)
-        .map_err(|e| exit::Failure::Other(format!("standard output: cannot be written: {e}")))
+    forgive_closed_pipe(printed).map_err(|e| Failure::Other(format!("standard output: cannot be written: {e}")))
 }
 
-fn run(args: args::Args) -> Result<(), exit::Failure> {
+fn run(args: args::Args) -> Result<(), Failure> {
     match args.command {
         None => demo::run(),
         Some(args::Command::Solve(a)) => solve::run(&a),
@@ -70,17 +53,10 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Spy(a)) => spy::run(&a),
         Some(args::Command::Generate(a)) => generate::run(&a),
         Some(args::Command::Stability(a)) => stability::run(&a),
-        Some(args::Command::Bench(a)) => bench::run(&a),
+        Some(args::Command::Bench(a)) => bandsolve_bench::run(&a),
         Some(args::Command::Tune(a)) => tune::run(&a),
         Some(args::Command::Doctor(a)) => doctor::run(&a),
         Some(args::Command::Completions(a)) => manual::completions(&a),
         Some(args::Command::Man(a)) => manual::man(&a),
     }
-}
-
-/// Start rayon's global thread pool with the requested number of threads.
-fn set_threads(threads: Option<u16>) -> Result<(), exit::Failure> {
-    let Some(threads) = threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-    pool.map_err(|e| exit::Failure::Other(format!("--threads {threads}: cannot start the threads: {e}")))
 }

@@ -1,8 +1,8 @@
 //! `bandsolve completions` and `bandsolve man`, generated from the same definitions as `--help`.
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
-use crate::exit::Failure;
-use crate::report;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::report;
 use clap::CommandFactory;
 use clap::builder::Resettable;
 use clap_mangen::Man;

@@ -4,12 +4,13 @@ mod pencils;
 mod picture;
 
 use crate::args::PoissonArgs;
-use crate::exit::Failure;
-use crate::io::output::{self, Format};
-use crate::memory::{affordable, filled};
-use crate::{io, report};
 use bandsolve::RealScalar;
 use bandsolve_poisson::{Boundary, Poisson, PoissonPlan, PoissonReport, PoissonScalar, SeparablePencils};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::{self, Format};
+use bandsolve_program::memory::{affordable, filled};
+use bandsolve_program::options::{RealDtype, set_threads};
+use bandsolve_program::{io, report};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -25,11 +26,11 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
     let inputs: Vec<_> = args.rhs.iter().chain(&args.pencils).map(PathBuf::as_path).collect();
     let taken = report::check_outputs(&outputs, &inputs)?;
-    crate::set_threads(args.threads)?;
+    set_threads(args.threads)?;
     let asked = BoxProblem::of(args)?;
-    match args.single {
-        true => solve::<f32>(args, &asked, taken),
-        false => solve::<f64>(args, &asked, taken),
+    match args.dtype {
+        RealDtype::F32 => solve::<f32>(args, &asked, taken),
+        RealDtype::F64 => solve::<f64>(args, &asked, taken),
     }
 }
 
@@ -242,6 +243,7 @@ impl PoissonOutcome<'_> {
         let spread = |values: Result<Vec<f64>, String>| values.unwrap_or_default();
         let grids = self.args.grid.spread(axes).unwrap_or_default();
         json!({
+            "status": "solved",
             "shape": self.shape,
             "pencils": self.pencils(),
             "boundary": self.boundaries().iter().map(|sides| sides.map(|s| s.kind.name())).collect::<Vec<_>>(),
@@ -249,7 +251,7 @@ impl PoissonOutcome<'_> {
             "grid": grids.iter().map(|grid| bandsolve_poisson::Grid::from(*grid).name()).collect::<Vec<_>>(),
             "spacing": spread(self.args.spacing.spread(axes)),
             "shift": self.args.shift,
-            "dtype": if self.args.single { "f32" } else { "f64" },
+            "dtype": self.args.dtype.to_string(),
             "method": report.method.name(),
             "reason": &*report.reason,
             "backward_error": report.backward_error,

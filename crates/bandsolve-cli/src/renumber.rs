@@ -1,12 +1,12 @@
 //! Renumbering of the unknowns, to make the band of a matrix narrower.
 
-use crate::exit::Failure;
-use crate::io::{Symmetry, Triplets};
-use crate::memory::{affordable, filled, grow};
-use crate::report;
-use crate::structure::{SolvableKind, Structure, is_zero};
-use bandsolve::Error;
-use bandsolve_sparse::{Csr, Graph};
+use bandsolve::{Complex64, Error, Scalar, Shape};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::{Symmetry, Triplets};
+use bandsolve_program::memory::{affordable, filled, grow};
+use bandsolve_program::report;
+use bandsolve_program::structure;
+use bandsolve_sparse::{Csr, EntryList, Graph, Structure};
 use serde_json::{Value, json};
 
 /// The structure of a matrix in another order, and whether the solver uses that order.
@@ -25,8 +25,8 @@ impl Reordering {
     /// The errors of [`Renumbering::rcm`].
     pub fn rcm(a: &Triplets, given: &Structure) -> Result<Reordering, Failure> {
         let (renumbering, given) = (Renumbering::rcm(a)?, given.clone());
-        let reordered = Structure::of_renumbered(a, Some(renumbering.places()));
-        let is_narrow = matches!(given.kind(false)?, SolvableKind::Tridiagonal { .. });
+        let reordered = structure::structure(&Renumbered { matrix: a, places: Some(renumbering.places()) })?;
+        let is_narrow = matches!(given.shape(), Shape::Tridiagonal { .. });
         let used = !is_narrow && reordered.lower + reordered.upper < given.lower + given.upper;
         Ok(Reordering { renumbering, given, reordered, used })
     }
@@ -68,6 +68,27 @@ impl Reordering {
     }
 }
 
+/// A matrix after unknown i moves to position `places[i]`. Without `places`, the positions do not change.
+pub struct Renumbered<'a> {
+    pub matrix: &'a Triplets,
+    pub places: Option<&'a [u32]>,
+}
+
+impl<T: Scalar> EntryList<T> for Renumbered<'_> {
+    fn size(&self) -> (usize, usize) {
+        EntryList::<T>::size(self.matrix)
+    }
+
+    fn capacity(&self) -> usize {
+        EntryList::<T>::capacity(self.matrix)
+    }
+
+    fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
+        let at = |unknown: usize| self.places.map_or(unknown, |places| places[unknown] as usize);
+        EntryList::for_each(self.matrix, |i, j, value| f(at(i), at(j), value));
+    }
+}
+
 /// An order of the unknowns, and its inverse.
 #[derive(Debug)]
 pub struct Renumbering {
@@ -88,7 +109,7 @@ impl Renumbering {
         let mut entries = Vec::new();
         grow(&mut entries, count, count).map_err(too_many)?;
         a.for_each(|i, j, value| {
-            if !is_zero(value) {
+            if value != Complex64::ZERO {
                 entries.push((i, j, 1.0));
             }
         });

@@ -1,18 +1,22 @@
 //! `bandsolve solve`: read a system, solve it and report.
 
-use crate::args::{Dtype, OrderName, Place, SolveArgs};
-use crate::exit::Failure;
-use crate::io::output::{self, Format};
-use crate::io::{self, DenseArray, Triplets};
-use crate::memory::{affordable, collected, filled};
-use crate::renumber::{Renumbering, Reordering};
-use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
-use crate::{progress, report};
-use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar, attention};
+use crate::args::{OrderName, Place, SolveArgs};
+use crate::gpu::{self, Device, DeviceScalar};
+use crate::renumber::{Renumbered, Renumbering, Reordering};
+use bandsolve::vectors::narrow;
+use bandsolve::{Complex32, Complex64, Error, Factor, Method, Plan, Report, Scalar, Shape, attention};
 use bandsolve_gallery::Random;
 use bandsolve_gallery::families::System;
 use bandsolve_gallery::oracle::{forward_error, round};
-use bandsolve_gpu::{Device, DeviceScalar};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::{self, Format};
+use bandsolve_program::io::{self, DenseArray, Triplets};
+use bandsolve_program::memory::{affordable, collected, filled};
+use bandsolve_program::options::Dtype;
+use bandsolve_program::options::set_threads;
+use bandsolve_program::structure::{self, out_of_range};
+use bandsolve_program::{progress, report};
+use bandsolve_sparse::Structure;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -24,22 +28,22 @@ use std::time::Instant;
 pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     check_outputs(args)?;
     // With one thread, the calling thread does all the work.
-    crate::set_threads(args.threads.filter(|threads| *threads > 1))?;
+    set_threads(args.threads.filter(|threads| *threads > 1))?;
     let device = open_device(args)?;
     let started = Instant::now();
     let matrix = io::read_matrix(&args.matrix)?;
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
     let read_seconds = started.elapsed().as_secs_f64();
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
-    let given = Structure::of(&matrix);
+    let given = structure::structure(&matrix)?;
     // If a row or column contains only zeros, no renumbering is necessary.
     let reordering = match args.reorder {
-        Some(OrderName::Rcm) if given.check_not_empty().is_ok() => Some(Reordering::rcm(&matrix, &given)?),
+        Some(OrderName::Rcm) if structure::check_not_empty(&given).is_ok() => Some(Reordering::rcm(&matrix, &given)?),
         _ => None,
     };
     let structure = reordering.as_ref().map_or(given, |reordering| reordering.structure().clone());
-    let kind = structure.kind(args.periodic)?;
-    let job = SolveTask { args, device, dtype, structure, kind, reordering, read_seconds };
+    let shape = structure::shape(&structure, args.periodic)?;
+    let job = SolveTask { args, device, dtype, structure, shape, reordering, read_seconds };
     job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
@@ -61,7 +65,7 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
 /// The GPU to solve on, or `None` for the CPU.
 fn open_device(args: &SolveArgs) -> Result<Option<Device>, Failure> {
     match &args.device {
-        Place::Gpu(name) => Ok(Some(Device::open(name)?)),
+        Place::Gpu(name) => gpu::open(name).map(Some),
         Place::Cpu => Ok(None),
     }
 }
@@ -88,7 +92,7 @@ struct SolveTask<'a> {
     device: Option<Device>,
     dtype: Dtype,
     structure: Structure,
-    kind: SolvableKind,
+    shape: Shape,
     reordering: Option<Reordering>,
     read_seconds: f64,
 }
@@ -112,8 +116,9 @@ impl SolveOutcome {
 
 impl SolveTask<'_> {
     fn run<T: DeviceScalar>(&self, matrix: Triplets, rhs: Option<DenseArray>) -> Result<(), Failure> {
+        structure::check_range::<T>(&matrix)?;
         let places = self.renumbering().map(Renumbering::places);
-        let system = structure::assemble_renumbered::<T>(&matrix, self.kind, places)?;
+        let system = structure::assemble::<T>(&Renumbered { matrix: &matrix, places }, self.shape)?;
         drop(matrix);
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
@@ -133,8 +138,11 @@ impl SolveTask<'_> {
         let mut x = filled(T::ZERO, rhs.len()).map_err(too_many)?;
         let waiting = progress::solving(x.len());
         let started = Instant::now();
-        let factor = structure::factor_on(&system, self.device.as_ref(), &plan);
-        let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x)).map_err(|error| self.given(error));
+        let solved = match &self.device {
+            None => structure::factor(&system, &plan).and_then(|factor| factor.solve_into(&rhs, &mut x)),
+            Some(device) => gpu::factor(device, &system, &plan).and_then(|factor| factor.solve_into(&rhs, &mut x)),
+        };
+        let solved = solved.map_err(|error| self.given(error));
         let seconds = started.elapsed().as_secs_f64();
         waiting.finish_and_clear();
         let forward_error = known.map(|known| forward_error(&x, &known));
@@ -180,10 +188,10 @@ impl SolveTask<'_> {
 
     /// Return an error, like for other singular matrices, if a row or column contains only zeros.
     fn check_not_empty(&self, rhs: Option<&DenseArray>) -> Result<(), Failure> {
-        let Err(reason) = self.structure.check_not_empty() else { return Ok(()) };
+        let Err(reason) = structure::check_not_empty(&self.structure) else { return Ok(()) };
         let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
         if let Some(path) = &self.args.json {
-            let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
+            let row = self.structure.empty_row.or(self.structure.empty_column).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
             let solved = Err(Error::Singular { row });
             let mut json = self.json(&self.plan()?, &SolveOutcome { solved, n_rhs, seconds: 0.0, forward_error: None });
@@ -196,15 +204,15 @@ impl SolveTask<'_> {
 
     fn plan(&self) -> Result<Plan, Failure> {
         let args = self.args;
-        let mut plan = Plan::once(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
+        let mut plan = Plan::once(self.shape).method(args.method).pivoting(args.pivoting);
         if let Some(threads) = args.threads {
             plan = plan.threads(usize::from(threads));
         }
         if let Some(device) = &self.device {
-            return device.plan(&plan).map_err(|error| self.explain(&error));
+            return gpu::plan(device, &plan).map_err(|error| self.explain(&error));
         }
         if args.method != Method::Auto && plan.chosen_method() != args.method {
-            let (method, kind) = (args.method.name(), self.kind.name());
+            let (method, kind) = (args.method.name(), structure::kind(self.shape));
             return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system. Use --method auto")));
         }
         Ok(plan)
@@ -243,10 +251,10 @@ impl SolveTask<'_> {
     }
 
     fn text(&self, solved: &Report, outcome: &SolveOutcome) -> String {
-        let (lower, upper) = self.structure.bands(self.kind);
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
         let system = format!(
             "{}, {}, {}, {}{}",
-            self.kind.name(),
+            structure::kind(self.shape),
             report::counted(self.structure.n, "unknown"),
             self.dtype.name(),
             report::bands(lower, upper),
@@ -274,12 +282,10 @@ impl SolveTask<'_> {
     }
 
     fn corner_note(&self) -> &'static str {
-        match self.kind {
-            SolvableKind::Tridiagonal { periodic: true } if !self.args.periodic => {
-                ", periodic because of its corner entries"
-            }
-            SolvableKind::Tridiagonal { periodic: true } => ", periodic",
-            _ => "",
+        match structure::is_periodic(self.shape) {
+            true if self.args.periodic => ", periodic",
+            true => ", periodic because of its corner entries",
+            false => "",
         }
     }
 
@@ -288,21 +294,21 @@ impl SolveTask<'_> {
     }
 
     fn json(&self, plan: &Plan, outcome: &SolveOutcome) -> Value {
-        let (lower, upper) = self.structure.bands(self.kind);
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
         let solved = outcome.solved.as_ref().ok();
         json!({
             "file": io::name(&self.args.matrix),
             "status": status(&outcome.solved),
             "error": outcome.solved.as_ref().err().map(|error| Failure::from(error.clone()).to_string()),
-            "kind": self.kind.name(),
+            "kind": structure::kind(self.shape),
             "method": solved.map_or(plan.chosen_method(), |r| r.method).name(),
             "reason": solved.map_or(plan.reason(), |r| &r.reason),
-            "device": self.device.as_ref().map_or("cpu".into(), Device::name),
+            "device": self.device.as_ref().map_or("cpu".into(), gpu::name),
             "pivoting": self.args.pivoting.name(),
             "n": self.structure.n,
             "lower": lower,
             "upper": upper,
-            "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
+            "periodic": structure::is_periodic(self.shape),
             "reordering": self.reordering.as_ref().map(Reordering::json),
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
@@ -355,7 +361,7 @@ fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
 }
 
 fn convert_rhs<T: Scalar>(file: &DenseArray) -> Result<Vec<T>, Failure> {
-    let rhs: Vec<T> = collected((0..file.values.len()).map(|k| convert(file.values.get(k)))).map_err(Failure::Input)?;
+    let rhs: Vec<T> = collected((0..file.values.len()).map(|k| narrow(file.values.get(k)))).map_err(Failure::Input)?;
     match rhs.iter().position(|v| !Scalar::is_finite(*v)) {
         Some(k) => Err(out_of_range::<T>("the right-hand side", k % file.n_rows, k / file.n_rows)),
         None => Ok(rhs),
@@ -365,7 +371,7 @@ fn convert_rhs<T: Scalar>(file: &DenseArray) -> Result<Vec<T>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{Numbers, Symmetry};
+    use bandsolve_program::io::{Numbers, Symmetry};
 
     fn matrix(complex: bool) -> Triplets {
         let values = Numbers::new(complex);

@@ -64,7 +64,7 @@ pub mod distributed {
 }
 
 pub use inertia::{HermitianBand, check_definite, eigenvalues_below};
-pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix, block_rows};
+pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};

@@ -128,23 +128,6 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
     }
 }
 
-/// The block size for which a block tridiagonal matrix stores fewer entries than the band, if there is one.
-///
-/// The band has n rows and `width` diagonals on each side. `fits(b)` says whether all entries lie in the diagonal blocks of b rows and
-/// their neighbours. A band with 2·b − 1 diagonals on each side costs approximately 8·b² flops per row, and more with row exchanges. Blocks of
-/// b rows cost approximately 5·b² flops per row.
-///
-/// # Examples
-/// ```
-/// // A block tridiagonal matrix with full blocks of 10 rows has 19 diagonals on each side.
-/// assert_eq!(bandsolve_eigen::block_rows(100, 19, |block| *block == 10), Some(10));
-/// assert_eq!(bandsolve_eigen::block_rows(100, 19, |_| false), None);
-/// ```
-pub fn block_rows(n: usize, width: usize, fits: impl FnMut(&usize) -> bool) -> Option<usize> {
-    let sizes = (width / 2 + 1..=2 * width / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
-    sizes.take(4).find(fits)
-}
-
 /// Check that both vectors have length n.
 fn check_lengths<T>(n: usize, x: &[T], y: &[T]) -> Result<()> {
     let wrong = [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != n);

@@ -1,13 +1,11 @@
 //! The settings of a search, and the functions that start one.
 
-use crate::krylov_schur::{FindGeneral, FindHermitian};
-use crate::problem::{EigenProblem, Which};
-use crate::report::{GeneralEigen, HermitianEigen};
+use crate::problem::Which;
 use bandsolve::{Alone, Communicator, Result, Scalar};
 
 /// The settings of a search for k eigenvalues of A·x = λ·x or A·x = λ·B·x by the Krylov–Schur method.
 ///
-/// The search works with an operator OP: A, B⁻¹·A, (A − σB)⁻¹·B or a Cayley transform, see [`EigenProblem`]. OP has the eigenvectors x of
+/// The search works with an operator OP: A, B⁻¹·A, (A − σB)⁻¹·B or a Cayley transform, see [`EigenProblem`](crate::EigenProblem). OP has the eigenvectors x of
 /// the problem, and its eigenvalues θ are functions of λ. The search builds a Krylov space of at most `ncv` vectors. It then keeps the part
 /// of the space that contains the wanted eigenvectors, and extends the space again (a restart).
 ///
@@ -73,6 +71,9 @@ pub struct EigenSolver<'c, T: Scalar> {
 pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
 
 impl<T: Scalar> EigenSolver<'static, T> {
+    /// The default of [`tol`](Self::tol): machine precision.
+    pub const DEFAULT_TOL: f64 = 0.0;
+
     /// Start the settings of a search for k eigenvalues. k is at most the number of rows.
     ///
     /// # Examples
@@ -91,7 +92,7 @@ impl<T: Scalar> EigenSolver<'static, T> {
             k,
             which: Which::default(),
             ncv: None,
-            tol: 1e-8,
+            tol: Self::DEFAULT_TOL,
             max_restarts: 1000,
             start: None,
             seed: 0,
@@ -143,7 +144,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         Self { ncv: Some(ncv), ..self }
     }
 
-    /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 10⁻⁸. 0 means the accuracy of the number type.
+    /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 0, which means machine precision of the number type.
     ///
     /// A pair has converged if `‖OP·x − θ·x‖ ≤ tol·|θ|`. The residuals `‖A·x − λ·B·x‖ / ((‖A‖ + |λ|·‖B‖)·‖x‖)` of the result are then at most
     /// `tol`. Rounding errors limit both: the search never asks for less than 4ε·|θ|, nor for residuals below 32·ε·√n.
@@ -313,63 +314,5 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// ```
     pub fn second_look(self, second_look: bool) -> Self {
         Self { second_look, ..self }
-    }
-
-    /// Find eigenpairs of a Hermitian problem.
-    ///
-    /// The problem is A·x = λ·x or A·x = λ·B·x with A = Aᴴ, B = Bᴴ positive definite and a real shift. If the search finds fewer eigenvalues than
-    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
-    ///
-    /// # Cost
-    /// See [`EigenSolver`].
-    ///
-    /// # Errors
-    /// - [`Error::Shape`](bandsolve::Error::Shape) if the sizes of the operators or of the start vector differ.
-    /// - [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start vector, the shift or a product contains NaN or infinity.
-    /// - [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if a vector with xᴴ·B·x < 0 occurs.
-    /// - [`Error::InvalidArgument`](bandsolve::Error::InvalidArgument) for a pencil without an inverse, an inverse of B without B, a tolerance
-    ///   outside 0 ≤ tol < 1, or a k above the number of rows.
-    /// - [`Error::NotConverged`](bandsolve::Error::NotConverged) if the eigenvalues of the small projected matrix cannot be computed.
-    /// - [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), and the errors of the operators.
-    ///
-    /// # Examples
-    /// ```
-    /// use bandsolve::Tridiagonal;
-    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
-    /// // λ = 2 − 2·cos(π·k/51)
-    /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
-    /// let found = EigenSolver::new(3).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// // Two from the upper end, one from the lower end.
-    /// assert!(found.converged() && found.values.iter().filter(|value| **value > 2.0).count() == 2);
-    /// # Ok::<(), bandsolve::Error>(())
-    /// ```
-    pub fn hermitian(&self, problem: &EigenProblem<'_, T>) -> Result<HermitianEigen<T>> {
-        T::by_type::<FindHermitian<'_>>((*self, *problem))
-    }
-
-    /// Find eigenpairs of any problem.
-    ///
-    /// For real matrices, the search uses real arithmetic. Eigenvalues and eigenvectors are complex. If the search finds fewer eigenvalues than
-    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
-    ///
-    /// # Cost
-    /// See [`EigenSolver`].
-    ///
-    /// # Errors
-    /// The errors of [`hermitian`](Self::hermitian), except `NotDefinite`.
-    ///
-    /// # Examples
-    /// ```
-    /// use bandsolve::Tridiagonal;
-    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
-    /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
-    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
-    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
-    /// let found = EigenSolver::new(2).general(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!(found.converged() && (found.values[0] - 30.0).norm() < 1e-6 && (found.values[1] - 29.0).norm() < 1e-6);
-    /// # Ok::<(), bandsolve::Error>(())
-    /// ```
-    pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {
-        T::by_type::<FindGeneral<'_>>((*self, *problem))
     }
 }

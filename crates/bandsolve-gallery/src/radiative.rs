@@ -97,8 +97,8 @@ impl RadiativeSlab {
     /// Call a function with every entry of the three block diagonals, row by row.
     pub fn for_each(&self, f: &mut dyn FnMut(usize, usize, f64)) {
         for i in 0..self.n() {
-            let own = i / self.block;
-            let columns = own.saturating_sub(1) * self.block..((own + 2) * self.block).min(self.n());
+            let row = i / self.block;
+            let columns = row.saturating_sub(1) * self.block..((row + 2) * self.block).min(self.n());
             columns.for_each(|j| f(i, j, self.entries[i.abs_diff(j)]));
         }
     }

@@ -4,10 +4,10 @@
 //! `scipy/sparse/_matrix_io.py`. The members are `format`, `shape` and `data`. There are also `indptr` and `indices` (csr, csc, bsr), `row` and `col` or
 //! `coords` (coo), or `offsets` (dia).
 
+use crate::contents::{FileArray, FileContents, NumberType, Numbers, SparseFormat, Triplets, bytes_of_entry};
 use crate::error::{FileError, Reason};
 use crate::memory::affordable;
 use crate::npy::{read_text, shorten, try_read, try_read_field};
-use crate::{FileArray, FileContents, NumberType, Numbers, SparseFormat, Triplets, bytes_of_entry};
 use std::io::{Read, Seek};
 use zip::ZipArchive;
 

@@ -11,10 +11,12 @@
 //! Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935 (1996). The reader also accepts comments and blank lines anywhere
 //! after the banner, CRLF, the exponent `D` of Fortran, `unsigned-integer`, and the upper triangle of symmetric matrices instead of the lower one.
 
+use crate::contents::{
+    DenseArray, FileArray, NumberType, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number,
+};
 use crate::error::{FileError, Reason};
 use crate::memory::affordable;
 use crate::npy::shorten;
-use crate::{DenseArray, FileArray, NumberType, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
 use std::io::Read;
 
 /// Size of the buffer, which is the maximum length of a line.

@@ -4,9 +4,9 @@
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
 //! `fortran_order` and `shape`, then the raw numbers.
 
+use crate::contents::{DenseArray, NumberType, Numbers, bytes_of_number, sizes};
 use crate::error::{FileError, Reason};
 use crate::memory::{NoMemory, affordable, grow};
-use crate::{DenseArray, NumberType, Numbers, bytes_of_number, sizes};
 use std::io::{Read, Write};
 
 /// Maximum length of a header. The headers that NumPy writes have about 120 bytes.

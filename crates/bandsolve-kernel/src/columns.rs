@@ -5,7 +5,7 @@ use crate::panel::{Panel, PanelResult, PivotRule, exchange_rows};
 use crate::spread::{RowsOf, each_chunk};
 use crate::triangle::{SMALL, SmallSubstitution};
 use crate::view::{View, ViewMut};
-use crate::{Scalar, Simd, ahead::Ahead};
+use crate::{Scalar, Simd, prefetch::Prefetcher};
 
 /// How an update of columns is divided. The pieces, and so the results, are the same with and without parallelism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Pieces {
         let (pieces, size) = (count.div_ceil(self.columns), self.columns * stride);
         let least = usize::from(rows * count >= self.parallel_from);
         let end = (pieces * size).min(region.len());
-        each_chunk((pieces, least), RowsOf(&mut region[..end], size), &|c, RowsOf(own, _)| work(c, own));
+        each_chunk((pieces, least), RowsOf(&mut region[..end], size), &|c, RowsOf(piece, _)| work(c, piece));
     }
 }
 
@@ -53,7 +53,7 @@ impl<T: Scalar> Eliminated<'_, T> {
         let (mut u12, a22) = right.split_at_row(width);
         solve_unit_lower(self.simd, self.l.rows(0..width), u12.as_mut());
         let (a, b) = (self.l.rows(width..rows), u12.as_ref());
-        T::dense_product(self.simd, Product::subtract(a22, a, b));
+        Product::subtract(a22, a, b).run_on(self.simd);
     }
 }
 
@@ -63,9 +63,9 @@ pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_
         let w = SMALL.min(l.ncols() - p);
         let (mut top, below) = x.as_mut().rows(p..l.ncols()).split_at_row(w);
         let t = l.part(p..p + w, p..p + w);
-        T::substitute_small(simd, SmallSubstitution { t, inverse: None, forward: true, x: top.as_mut() });
+        SmallSubstitution { t, inverse: None, forward: true, x: top.as_mut() }.run_on(simd);
         let a = l.part(p + w..l.ncols(), p..p + w);
-        T::dense_product(simd, Product::subtract(below, a, top.as_ref()));
+        Product::subtract(below, a, top.as_ref()).run_on(simd);
     }
 }
 
@@ -94,18 +94,18 @@ pub struct Block<'a, T: Scalar> {
 impl<T: Scalar> Block<'_, T> {
     /// Eliminate the columns of the block, and update the `right` columns after it.
     pub fn eliminate(&mut self, right: usize, pieces: Pieces) -> PanelResult {
-        let (mut found, width) = (PanelResult::default(), self.inverse.len());
+        let (mut result, width) = (PanelResult::default(), self.inverse.len());
         let alone = Pieces { parallel_from: usize::MAX, ..pieces };
         for p in (0..width).step_by(SMALL) {
             let w = SMALL.min(width - p);
             let panel = self.panel(p, w);
-            found.singular = found.singular.or(panel.singular.map(|k| p + k));
-            found.boosted += panel.boosted;
+            result.singular = result.singular.or(panel.singular.map(|k| p + k));
+            result.boosted += panel.boosted;
             exchange_rows(&mut self.region[p..], self.stride, p, &self.exchange[p..p + w]);
             self.apply((p, w), width - p - w, alone);
         }
         self.apply((0, width), right, pieces);
-        found
+        result
     }
 
     /// Eliminate the columns of a panel.
@@ -123,9 +123,9 @@ impl<T: Scalar> Block<'_, T> {
             inverse: &mut self.inverse[p..p + width],
             exchange: &mut self.exchange[p..p + width],
             rule: self.rule,
-            ahead: Ahead::nothing(),
+            prefetcher: Prefetcher::none(),
         };
-        T::panel(self.simd, job)
+        job.run_on(self.simd)
     }
 
     /// Update `count` columns with the eliminated columns p … p + width − 1 to their left.
@@ -138,8 +138,8 @@ impl<T: Scalar> Block<'_, T> {
         let (left, right) = region.split_at_mut((width * stride).min(region.len()));
         let l = View::with_stride(left, rows, width, stride);
         let step = Eliminated { l, exchange: &self.exchange[p..p + width], simd: self.simd };
-        pieces.each(right, stride, (rows, count), |c, own| {
-            step.apply(own, stride, (count - c * pieces.columns).min(pieces.columns));
+        pieces.each(right, stride, (rows, count), |c, piece| {
+            step.apply(piece, stride, (count - c * pieces.columns).min(pieces.columns));
         });
     }
 }

@@ -6,6 +6,7 @@ use super::dense::Product;
 use super::lanes::Lanes;
 use super::vectors::subtract_multiple;
 use crate::Simd;
+use crate::job::kernel;
 use crate::scalar::{RealScalar, Scalar};
 use crate::view::{View, ViewMut};
 
@@ -41,6 +42,8 @@ pub fn padding<T: Scalar>(simd: Simd, block: usize) -> usize {
     let panel = if block > 1 { PANEL - 1 } else { 0 };
     if T::COMPLEX { block - 1 } else { (T::lanes(simd) - 1 + panel).max(block - 1) }
 }
+
+kernel!(DefiniteKernel: Definite<'a> => Option<usize>);
 
 impl<T: Scalar> Job<T> for Definite<'_, T> {
     type Output = Option<usize>;
@@ -146,8 +149,8 @@ unsafe fn column<V: Lanes, const C: usize>(
 ) -> Option<V::Real> {
     // SAFETY: the caller's promise; row r of column k is r − k elements after its diagonal element.
     unsafe {
-        let own = first.add(C * step);
-        let (mut pivot, mut factors, mut columns) = (*own, [V::splat(V::Real::ZERO); C], [first.cast_const(); C]);
+        let diagonal = first.add(C * step);
+        let (mut pivot, mut factors, mut columns) = (*diagonal, [V::splat(V::Real::ZERO); C], [first.cast_const(); C]);
         for k in 0..C {
             columns[k] = first.add(k * step + C - k);
             let factor = *columns[k] * pivots[k];
@@ -155,14 +158,14 @@ unsafe fn column<V: Lanes, const C: usize>(
             factors[k] = V::splat(factor);
         }
         let [lift, inverse] = reciprocal(pivot)?;
-        (*own, pivots[C]) = (pivot, pivot);
+        (*diagonal, pivots[C]) = (pivot, pivot);
         let by = [V::splat(lift), V::splat(inverse)];
         for m in (1..=lower).step_by(V::W) {
-            let mut v = V::load(own.add(m));
+            let mut v = V::load(diagonal.add(m));
             for k in 0..C {
                 v = factors[k].neg_mul_add(V::load(columns[k].add(m)), v);
             }
-            (v * by[0] * by[1]).store(own.add(m));
+            (v * by[0] * by[1]).store(diagonal.add(m));
         }
         Some(inverse * lift)
     }
@@ -210,52 +213,57 @@ pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T],
         let (region, rows) = (&mut region[p * (stride + 1)..], rows - p);
         let inverse = &mut inverse[p..p + columns];
         let panel = Definite { region: &mut *region, stride, rows, columns, lower, zeros, inverse };
-        if let Some(k) = T::definite(simd, panel) {
+        if let Some(k) = panel.run_on(simd) {
             return Some(p + k);
         }
-        let alone = Pieces { parallel_from: usize::MAX, ..pieces };
-        update(simd, region, (stride, lower.min(rows - columns)), (columns, width - p - columns), u, alone);
+        let (below, count) = (lower.min(rows - columns), width - p - columns);
+        let pieces = Pieces { parallel_from: usize::MAX, ..pieces };
+        TrailingUpdate { stride, width: columns, count, below, pieces }.apply(simd, region, u);
     }
     let below = lower.min(rows - width);
-    update(simd, region, (stride, below), (width, below), u, pieces);
+    TrailingUpdate { stride, width, count: below, below, pieces }.apply(simd, region, u);
     None
 }
 
 /// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, for `count` columns after `width` eliminated ones.
 ///
 /// The columns reach `below` rows below their own. Each piece of columns is updated from its diagonal down.
-fn update<T: Scalar>(
-    simd: Simd,
-    region: &mut [T],
-    (stride, below): (usize, usize),
-    (width, count): (usize, usize),
-    u: &mut [T],
+struct TrailingUpdate {
+    stride: usize,
+    width: usize,
+    count: usize,
+    below: usize,
     pieces: Pieces,
-) {
-    let count = count.min(below);
-    if count == 0 {
-        return;
+}
+
+impl TrailingUpdate {
+    fn apply<T: Scalar>(self, simd: Simd, region: &mut [T], u: &mut [T]) {
+        let Self { stride, width, count, below, pieces } = self;
+        let count = count.min(below);
+        if count == 0 {
+            return;
+        }
+        let (left, right) = region.split_at_mut(width * stride);
+        let u = &mut u[..width * count];
+        for c in 0..width {
+            let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
+            u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
+        }
+        let l = View::with_stride(left, width + below, width, stride);
+        let (l21, u) = (l.rows(width..width + below), View::new(u, width, count));
+        pieces.each(right, stride, (below, count), |piece, columns| {
+            let first = piece * pieces.columns;
+            let end = count.min(first + pieces.columns);
+            let c = ViewMut::with_stride(&mut columns[width + first..], below - first, end - first, stride);
+            Product::subtract(c, l21.rows(first..below), u.part(0..width, first..end)).run_on(simd);
+        });
     }
-    let (left, right) = region.split_at_mut(width * stride);
-    let u = &mut u[..width * count];
-    for c in 0..width {
-        let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
-        u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
-    }
-    let l = View::with_stride(left, width + below, width, stride);
-    let (l21, u) = (l.rows(width..width + below), View::new(u, width, count));
-    pieces.each(right, stride, (below, count), |piece, own| {
-        let first = piece * pieces.columns;
-        let end = count.min(first + pieces.columns);
-        let c = ViewMut::with_stride(&mut own[width + first..], below - first, end - first, stride);
-        T::dense_product(simd, Product::subtract(c, l21.rows(first..below), u.part(0..width, first..end)));
-    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Complex64, Kernels};
+    use crate::Complex64;
 
     /// Entry (3 + i, j) of a diagonally dominant Hermitian band.
     fn entry(i: usize, j: usize) -> Complex64 {
@@ -282,7 +290,7 @@ mod tests {
                     zeros: 0,
                     inverse: &mut inverse,
                 };
-                assert_eq!(Complex64::definite(simd, job), None);
+                assert_eq!(job.run_on(simd), None);
                 let l = |i: usize, k: usize| match i {
                     i if i == k => Complex64::ONE,
                     i if i > k && i - k <= lower => region[index(i, k)],
@@ -323,11 +331,8 @@ mod tests {
                             inverse: &mut inverse[j..j + width],
                         };
                         let pieces = Pieces { columns: block.min(8), parallel_from: usize::MAX };
-                        let bad = if block == 1 {
-                            f64::definite(simd, job)
-                        } else {
-                            eliminate_block(simd, job, &mut u, pieces)
-                        };
+                        let bad =
+                            if block == 1 { job.run_on(simd) } else { eliminate_block(simd, job, &mut u, pieces) };
                         assert_eq!(bad, None);
                     }
                     (0..n).flat_map(column).map(|(i, j)| region[index(i, j)]).chain(inverse).collect::<Vec<_>>()
@@ -353,7 +358,7 @@ mod tests {
                 zeros: 0,
                 inverse: &mut inverse,
             };
-            assert_eq!(f64::definite(Simd::Portable, job), Some(bad));
+            assert_eq!(job.run_on(Simd::Portable), Some(bad));
         }
     }
 
@@ -378,7 +383,7 @@ mod tests {
                         zeros,
                         inverse: &mut inverse,
                     };
-                    assert_eq!(f64::definite(simd, job), None);
+                    assert_eq!(job.run_on(simd), None);
                     let column = |j: usize| (j..(j + lower + 1).min(n)).map(move |i| (i, j));
                     (0..n).flat_map(column).map(|(i, j)| region[index(i, j)]).collect::<Vec<_>>()
                 });

@@ -7,8 +7,10 @@
 
 use super::Job;
 use super::lanes::Lanes;
-use crate::ahead::prefetch;
-use crate::vectors::{load, multiply, sum_of_lanes};
+use crate::job::kernel;
+use crate::prefetch::prefetch;
+use crate::tuning::{COPIED, COPIED_FROM, PREFETCH_FROM};
+use crate::vectors::{ColumnStart, load, multiply, sum_of_lanes};
 use crate::view::{View, ViewMut};
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
@@ -53,18 +55,11 @@ impl<'a, T: Scalar> Product<'a, T> {
     }
 }
 
-/// Number of reals of a copied part of A. With a few columns of B, it fits in the first-level cache. A smaller A fits
-/// without a copy.
-const COPIED: usize = 3072;
-/// Number of columns of C from which on rows of A are copied.
-const COPIED_FROM: usize = 16;
-
-/// Number of terms of each sum from which on C is prefetched.
-const ASKED_FROM: usize = 16;
-
 /// Memory that is aligned to a cache line.
 #[repr(align(64))]
 struct Aligned<T>(T);
+
+kernel!(ProductKernel: Product<'a> => ());
 
 impl<T: Scalar> Job<T> for Product<'_, T> {
     type Output = ();
@@ -181,18 +176,18 @@ impl<R: RealScalar> Views<R> {
     unsafe fn all_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
         let mut column = 0;
         while column < self.columns {
-            let left = self.columns - column;
+            let remaining = self.columns - column;
             // SAFETY: the columns of C and B from `column` on exist in each case.
             column += unsafe {
                 if COMPLEX {
                     // Each sum takes two vectors.
-                    match left {
+                    match remaining {
                         4.. if wide::<V>() => self.columns_of::<V, 3, 4, COMPLEX>(column),
                         2.. => self.columns_of::<V, 2, 2, COMPLEX>(column),
                         _ => self.columns_of::<V, 4, 1, COMPLEX>(column),
                     }
                 } else {
-                    match left {
+                    match remaining {
                         8.. if wide::<V>() => self.columns_of::<V, 3, 8, COMPLEX>(column),
                         4.. if wide::<V>() => self.columns_of::<V, 3, 4, COMPLEX>(column),
                         6.. => self.columns_of::<V, 2, 6, COMPLEX>(column),
@@ -253,7 +248,7 @@ impl<R: RealScalar> Views<R> {
         // SAFETY: the caller's promise; a partial vector is loaded and stored with its number of parts.
         unsafe {
             let (a, b) = (self.a.add(at), self.b.add(column * b_stride));
-            if self.depth >= ASKED_FROM {
+            if self.depth >= PREFETCH_FROM {
                 for n in 0..N {
                     let place = self.c.add(at + (column + n) * c_stride);
                     prefetch(place);
@@ -264,22 +259,22 @@ impl<R: RealScalar> Views<R> {
             // Products with imaginary parts of B.
             let mut turned = [[V::splat(R::ZERO); M]; N];
             for k in 0..self.depth {
-                let mut left = [V::splat(R::ZERO); M];
+                let mut a_column = [V::splat(R::ZERO); M];
                 for m in 0..M {
-                    left[m] = load::<V, FULL>(a.add(k * a_stride + m * V::W), count);
+                    a_column[m] = load::<V, FULL>(a.add(k * a_stride + m * V::W), count);
                 }
                 for n in 0..N {
                     if COMPLEX {
                         let (re, im) = (b.add(2 * k + n * b_stride), b.add(2 * k + 1 + n * b_stride));
                         let (re, im) = (V::splat(*re), V::splat(*im));
                         for m in 0..M {
-                            sum[n][m] = left[m].mul_add(re, sum[n][m]);
-                            turned[n][m] = left[m].mul_add(im, turned[n][m]);
+                            sum[n][m] = a_column[m].mul_add(re, sum[n][m]);
+                            turned[n][m] = a_column[m].mul_add(im, turned[n][m]);
                         }
                     } else {
                         let factor = V::splat(*b.add(k + n * b_stride));
                         for m in 0..M {
-                            sum[n][m] = left[m].mul_add(factor, sum[n][m]);
+                            sum[n][m] = a_column[m].mul_add(factor, sum[n][m]);
                         }
                     }
                 }
@@ -365,15 +360,20 @@ impl<R: RealScalar> Views<R> {
         let length = if COMPLEX { 2 * self.depth } else { self.depth };
         // SAFETY: the caller's promise; partial vectors are loaded with their number of entries.
         unsafe {
-            let (a, b) = (self.a.add(row * a_stride), self.b.add(column * b_stride));
+            let a = ColumnStart { first: self.a.add(row * a_stride), stride: a_stride };
+            let b = ColumnStart { first: self.b.add(column * b_stride), stride: b_stride };
             let whole = length / V::W * V::W;
             for k in (0..whole).step_by(V::W) {
-                let (a, b) = ((a.add(k), a_stride), (b.add(k), b_stride));
-                multiply::<V, M, N, true, COMPLEX>(a, b, V::W, &mut sum, &mut crossed);
+                multiply::<V, M, N, true, COMPLEX>(a.from(k), b.from(k), V::W, &mut sum, &mut crossed);
             }
             if whole < length {
-                let (a, b) = ((a.add(whole), a_stride), (b.add(whole), b_stride));
-                multiply::<V, M, N, false, COMPLEX>(a, b, length - whole, &mut sum, &mut crossed);
+                multiply::<V, M, N, false, COMPLEX>(
+                    a.from(whole),
+                    b.from(whole),
+                    length - whole,
+                    &mut sum,
+                    &mut crossed,
+                );
             }
             for n in 0..N {
                 for m in 0..M {
@@ -445,7 +445,7 @@ mod tests {
             let mut result = c.clone();
             let whole = ViewMut::new(&mut result, rows + 2, columns).rows(0..rows);
             let into = [Product::subtract, Product::add, Product::replace][kind];
-            T::dense_product(simd.or_best(), into(whole, a, view(&b, depth, columns)));
+            into(whole, a, view(&b, depth, columns)).run_on(simd.or_best());
             for (i, j) in (0..rows + 2).flat_map(|i| (0..columns).map(move |j| (i, j))) {
                 let place = i + j * (rows + 2);
                 if i >= rows {

@@ -3,6 +3,7 @@
 use super::Job;
 use super::lanes::Lanes;
 use crate::Scalar;
+use crate::job::kernel;
 use crate::scalar::reciprocal;
 
 /// A step of the factorization.
@@ -11,6 +12,8 @@ pub enum Step<'a, T> {
     EliminatedRows(EliminatedRows<'a, T>),
     Invert(Invert<'a, T>),
 }
+
+kernel!(StepKernel: Step<'a> => ());
 
 impl<T: Scalar> Job<T> for Step<'_, T> {
     type Output = ();

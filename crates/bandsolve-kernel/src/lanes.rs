@@ -15,7 +15,7 @@ use core::ops::{Add, Mul, Neg, Sub};
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub use portable::Portable;
 #[cfg(target_arch = "x86_64")]
-pub use x86::{F32x4, F32x8, F32x16, F64x2, F64x4, F64x8};
+pub use x86::*;
 
 /// The number of lanes of the widest vector.
 pub const MAX_LANES: usize = 16;
@@ -213,10 +213,10 @@ macro_rules! through_memory {
         }
         #[inline(always)]
         fn permute(self, other: Self, index: [u32; crate::lanes::MAX_LANES]) -> Self {
-            let (own, other, mut out) = (lanes_of(self), lanes_of(other), lanes_of(self));
+            let (lanes, other, mut out) = (lanes_of(self), lanes_of(other), lanes_of(self));
             for k in 0..Self::W {
                 let from = index[k] as usize;
-                out[k] = if from < Self::W { own[from] } else { other[from - Self::W] };
+                out[k] = if from < Self::W { lanes[from] } else { other[from - Self::W] };
             }
             // SAFETY: `out` has one number per lane.
             unsafe { Self::load(out.as_ptr()) }
@@ -247,10 +247,10 @@ macro_rules! through_memory {
         }
         #[inline(always)]
         fn equal_bits(self, other: Self) -> u32 {
-            let (own, other) = (lanes_of(self), lanes_of(other));
+            let (lanes, other) = (lanes_of(self), lanes_of(other));
             let mut bits = 0;
             for k in 0..Self::W {
-                bits |= u32::from(own[k] == other[k]) << k;
+                bits |= u32::from(lanes[k] == other[k]) << k;
             }
             bits
         }

@@ -2,12 +2,13 @@
 
 use super::Job;
 use super::element::Element;
-use super::lanes::{Lanes, lanes_of};
-use super::run::{Run, SweepOptions, Workspace, special};
+use super::lanes::{Lanes, MAX_LANES, lanes_of};
 use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
-use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
-use super::work::TileSweep;
+use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRun, special};
+use super::tile_runs::Workspace;
+use super::tile_sweep::TileSweep;
 use crate::Scalar;
+use crate::job::kernel;
 use core::ops::Range;
 
 /// Systems of `n` rows in memory: `tiles` full tiles, from the first system of a tile on.
@@ -19,6 +20,20 @@ pub struct Systems<'a, T> {
     /// Distance in scalars from one system to the next, and from one row to the next.
     pub strides: Strides,
     pub tiles: usize,
+}
+
+/// How a batch is solved, and where its errors are written.
+pub struct LockstepOptions<'a, T: Scalar> {
+    pub sweep: SweepOptions<T::Real>,
+    /// Whether the entries of the matrix are replaced by their conjugates.
+    pub conj: bool,
+    /// Whether residuals are computed. If not, only the test for singularity is made.
+    pub verify: bool,
+    /// One value per system: the largest |residual| / scale. It is infinite if the residual cannot be trusted, or if the
+    /// system may be singular.
+    pub errors: &'a mut [T::Real],
+    /// One value per system: ‖x‖∞ if [`Check::size_if_large`] finds x large, otherwise 0. Valid only if an x is large.
+    pub sizes: &'a mut [T::Real],
 }
 
 /// An array that several threads write. No two threads write the same entry.
@@ -53,18 +68,12 @@ impl<'a, T: Scalar> Shared<'a, T> {
 }
 
 impl<T: Scalar> Workspace<'_, T> {
-    /// Solve systems that fill whole tiles. x goes to `out` from entry `first` on, in the same layout.
-    ///
-    /// `found` receives one value per system: the largest |residual| / scale. It is infinite if the residual cannot be
-    /// trusted, or if the system may be singular. Without `verify`, only the test for singularity is made.
-    ///
-    /// Returns whether [`Check::size_if_large`] found a large x. In this case, the function also writes ‖x‖∞ of these
-    /// systems, and 0 for the others.
+    /// Solve systems that fill whole tiles. x goes to `out` from entry `first` on, in the same layout. Returns whether an
+    /// x is large.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
-        (how, conj): (SweepOptions<T::Real>, bool),
-        (found, verify): ([&mut [T::Real]; 2], bool),
+        options: LockstepOptions<T>,
         (out, first): (&Shared<'_, T>, usize),
     ) -> bool {
         let Systems { n, strides, tiles, .. } = *systems;
@@ -72,7 +81,7 @@ impl<T: Scalar> Workspace<'_, T> {
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
-        self.solve_at(arrays, (n, strides, tiles), (how, conj), (found, verify), out.base.wrapping_add(first))
+        self.solve_at(arrays, (n, strides, tiles), options, out.base.wrapping_add(first))
     }
 
     /// Solve fewer systems than a tile holds. Scalars are read and written one at a time.
@@ -82,8 +91,7 @@ impl<T: Scalar> Workspace<'_, T> {
         &mut self,
         (n, count): (usize, usize),
         at: impl Fn(usize, usize, usize) -> T,
-        (how, conj): (SweepOptions<T::Real>, bool),
-        (found, verify): ([&mut [T::Real]; 2], bool),
+        options: LockstepOptions<T>,
         put: impl Fn(usize, usize, T),
     ) -> bool {
         let lanes = self.lanes;
@@ -96,16 +104,14 @@ impl<T: Scalar> Workspace<'_, T> {
             }
             *copied = copy.as_mut_ptr();
         }
-        let mut all = [[T::Real::ZERO; super::lanes::MAX_LANES]; 2];
+        let LockstepOptions { errors, sizes, .. } = options;
+        let [mut all_errors, mut all_sizes] = [[T::Real::ZERO; MAX_LANES]; 2];
+        let of_tile = LockstepOptions { errors: &mut all_errors[..lanes], sizes: &mut all_sizes[..lanes], ..options };
         // x replaces the right-hand sides, which are staged before x is written.
-        let large = self.solve_at(
-            copies.map(|copy| copy.cast_const()),
-            (n, Strides::contiguous(n), 1),
-            (how, conj),
-            (all.each_mut().map(|all| &mut all[..lanes]), verify),
-            copies[3],
-        );
-        found.into_iter().zip(&all).for_each(|(found, all)| found.copy_from_slice(&all[..found.len()]));
+        let large =
+            self.solve_at(copies.map(|copy| copy.cast_const()), (n, Strides::contiguous(n), 1), of_tile, copies[3]);
+        errors.copy_from_slice(&all_errors[..errors.len()]);
+        sizes.copy_from_slice(&all_sizes[..sizes.len()]);
         for s in 0..count {
             for i in 0..n {
                 // SAFETY: inside the copy.
@@ -120,42 +126,45 @@ impl<T: Scalar> Workspace<'_, T> {
         &mut self,
         arrays: [*const T; 4],
         (n, strides, tiles): (usize, Strides, usize),
-        (how, conj): (SweepOptions<T::Real>, bool),
-        (found, verify): ([&mut [T::Real]; 2], bool),
+        options: LockstepOptions<T>,
         out: *mut T,
     ) -> bool {
         let lanes = self.lanes;
-        assert!(found.iter().all(|found| found.len() == tiles * lanes));
+        let LockstepOptions { sweep, conj, verify, errors, sizes } = options;
+        assert!(errors.len() == tiles * lanes && sizes.len() == tiles * lanes);
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
-        let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
-        let found = found.map(<[_]>::as_mut_ptr);
-        let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles);
-        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, found })
+        let run = TileRun { plain, first: plain.arrays, last, tiles, m: n, step };
+        let (errors, sizes) = (errors.as_mut_ptr(), sizes.as_mut_ptr());
+        let (memory, group) = (self.tiles_and_pivot_rows(n), self.tiles);
+        Lockstep { run, memory, group, sweep, verify, out, errors, sizes }.run_on(self.simd)
     }
 }
 
 pub struct Lockstep<T: Scalar> {
-    run: Run<T>,
+    run: TileRun<T>,
     /// The memory of the tiles and of the pivot rows.
     memory: [*mut T::Real; 2],
     /// The number of tiles that are staged as a group.
-    together: usize,
-    how: SweepOptions<T::Real>,
+    group: usize,
+    sweep: SweepOptions<T::Real>,
     verify: bool,
     out: *mut T,
-    /// For every system: its largest |residual| / scale, and ‖x‖∞ if it is large.
-    found: [*mut T::Real; 2],
+    /// As in [`LockstepOptions`].
+    errors: *mut T::Real,
+    sizes: *mut T::Real,
 }
+
+kernel!(LockstepKernel: Lockstep<> => bool);
 
 impl<T: Scalar> Job<T> for Lockstep<T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
+        if const { V::PORTABLE } && self.sweep.pivots.noise > T::Real::ZERO {
             return self.sweep::<V, true, { rule::NOISE }>();
         }
         match self.verify {
@@ -169,21 +178,21 @@ impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(&self) -> bool {
         let mut large = false;
-        for first in (0..self.run.tiles).step_by(self.together) {
-            let tiles = first..self.run.tiles.min(first + self.together);
-            if self.together > 1 {
+        for first in (0..self.run.tiles).step_by(self.group) {
+            let tiles = first..self.run.tiles.min(first + self.group);
+            if self.group > 1 {
                 self.stage::<V, RULE>(tiles.clone());
             }
             for t in tiles.clone() {
                 let work = self.work::<V, RULE>(t);
-                let scaling = (self.together == 1).then_some(self.how.scaling);
+                let scaling = (self.group == 1).then_some(self.sweep.scaling);
                 let size = self.solve::<V, VERIFY, RULE>(&work, t, scaling);
                 if size.peak().first() > T::Real::ZERO {
                     self.keep_sizes(t, &lanes_of(size)[..V::W], large);
                     large = true;
                 }
             }
-            if self.together > 1 {
+            if self.group > 1 {
                 self.write::<V, RULE>(tiles);
             }
         }
@@ -194,7 +203,7 @@ impl<T: Scalar> Lockstep<T> {
     #[cold]
     #[inline(never)]
     fn keep_sizes(&self, t: usize, sizes: &[T::Real], before: bool) {
-        let (to, lanes) = (self.found[1], sizes.len());
+        let (to, lanes) = (self.sizes, sizes.len());
         // SAFETY: `solve_at` checked that there is room for the sizes of all tiles.
         unsafe {
             if !before {
@@ -208,17 +217,17 @@ impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
     fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> TileSweep<V, 1, RULE, true> {
         let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
-        let tile = tiles.wrapping_add(t % self.together * m * 4 * T::Element::<V>::REALS * V::W);
-        TileSweep::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
+        let tile = tiles.wrapping_add(t % self.group * m * 4 * T::Element::<V>::REALS * V::W);
+        TileSweep::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.sweep.pivots))
     }
 
     /// Stage neighboring tiles row by row, so that adjacent memory is read consecutively.
     #[inline(always)]
     fn stage<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
-        let (m, scaled) = (self.run.m, self.how.scaling == Scaling::Rows);
+        let (m, scaled) = (self.run.m, self.sweep.scaling == Scaling::Rows);
         // SAFETY: `solve_at` checked all arrays, and there is memory for this number of tiles.
         unsafe {
-            for j in (0..m).step_by(BLOCK) {
+            for j in (0..m).step_by(STAGED_ROWS) {
                 for t in tiles.clone() {
                     let mut source = self.run.source(t);
                     for array in &mut source.arrays[..4] {
@@ -244,7 +253,7 @@ impl<T: Scalar> Lockstep<T> {
         let to = |t: usize| ([self.out.wrapping_add(t * self.run.step)], self.run.plain.strides);
         // SAFETY: `solve_at` checked all arrays.
         unsafe {
-            for j in (0..self.run.m).step_by(BLOCK) {
+            for j in (0..self.run.m).step_by(STAGED_ROWS) {
                 for t in tiles.clone() {
                     self.work::<V, RULE>(t).write(j, to(t));
                 }
@@ -269,11 +278,11 @@ impl<T: Scalar> Lockstep<T> {
         // SAFETY: `solve_at` checked all arrays.
         unsafe {
             let chain = work.eliminate::<T>(&self.run, (t, scaling), &zero, &mut least);
-            let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
+            let out = if self.group > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
             let out = [out];
             work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
             let gap = if self.verify { checks[0].judged_gap(&least) } else { least.judge(checks[0].gap()) };
-            gap.store(self.found[0].add(t * V::W));
+            gap.store(self.errors.add(t * V::W));
         }
         if self.verify { checks[0].size_if_large() } else { V::splat(T::Real::ZERO) }
     }

@@ -47,7 +47,7 @@ fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
 fn ask_for_huge_pages(_memory: *mut u8, _bytes: usize) {}
 
 /// Words per cache line.
-const LINE: usize = 8;
+const CACHE_LINE_WORDS: usize = 8;
 
 /// A pool of arrays that are no longer used, for reuse with the same size.
 ///
@@ -65,20 +65,20 @@ impl PartialEq for MemoryPool {
 impl MemoryPool {
     /// Maximum number of arrays in the pool: four for each part of a band and of its coarse system, and those of a
     /// fallback.
-    const MOST: usize = 64;
+    const MAX_ARRAYS: usize = 64;
     /// Smallest array in the pool, in words. For smaller ones, the allocator is fast enough.
-    const LEAST: usize = 1 << 12;
+    const MIN_WORDS: usize = 1 << 12;
 
     fn take(&self, words: usize) -> Option<Vec<u64>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|array| array.len() == words)?;
-        Some(kept.swap_remove(place))
+        let mut arrays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = arrays.iter().position(|array| array.len() == words)?;
+        Some(arrays.swap_remove(place))
     }
 
     fn keep(&self, array: Vec<u64>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if size_of_val(&array[..]) >= Self::LEAST && kept.len() < Self::MOST {
-            kept.push(array);
+        let mut arrays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if size_of_val(&array[..]) >= Self::MIN_WORDS && arrays.len() < Self::MAX_ARRAYS {
+            arrays.push(array);
         }
     }
 }
@@ -100,10 +100,10 @@ impl<T: Pod> Array<T> {
     /// An array of `len` numbers with arbitrary values, or `None` if there is not enough memory.
     pub fn new(len: usize, pool: Option<&MemoryPool>) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
-        let words = bytes.div_ceil(LINE * size_of::<u64>()) * LINE + LINE - 1;
-        let kept = pool.and_then(|pool| pool.take(words));
-        let words = kept.or_else(|| zeros(words))?;
-        let skipped = words.as_ptr().align_offset(LINE * size_of::<u64>());
+        let words = bytes.div_ceil(CACHE_LINE_WORDS * size_of::<u64>()) * CACHE_LINE_WORDS + CACHE_LINE_WORDS - 1;
+        let reused = pool.and_then(|pool| pool.take(words));
+        let words = reused.or_else(|| zeros(words))?;
+        let skipped = words.as_ptr().align_offset(CACHE_LINE_WORDS * size_of::<u64>());
         Some(Self { words, skipped, len, pool: pool.cloned(), of: PhantomData })
     }
 }
@@ -111,13 +111,13 @@ impl<T: Pod> Array<T> {
 impl<T: Pod> Deref for Array<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.words[self.skipped..][..self.words.len() - LINE + 1])[..self.len]
+        &bytemuck::cast_slice(&self.words[self.skipped..][..self.words.len() - CACHE_LINE_WORDS + 1])[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let words = self.words.len() - LINE + 1;
+        let words = self.words.len() - CACHE_LINE_WORDS + 1;
         &mut bytemuck::cast_slice_mut(&mut self.words[self.skipped..][..words])[..self.len]
     }
 }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn large_arrays_are_kept_for_the_next_of_their_size() {
-        let (pool, large) = (MemoryPool::default(), MemoryPool::LEAST / 8);
+        let (pool, large) = (MemoryPool::default(), MemoryPool::MIN_WORDS / 8);
         let mut array = Array::<f64>::new(large, Some(&pool)).unwrap();
         assert!(array.len() == large && array.as_ptr().addr().is_multiple_of(64));
         array.fill(3.0);
@@ -157,6 +157,6 @@ mod tests {
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
         let many: Vec<_> = (0..80).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
         drop(many);
-        assert!(pool.0.lock().unwrap().len() == MemoryPool::MOST);
+        assert!(pool.0.lock().unwrap().len() == MemoryPool::MAX_ARRAYS);
     }
 }

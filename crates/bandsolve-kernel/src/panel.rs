@@ -1,12 +1,13 @@
 //! Elimination of a panel: a few columns of a band, one after the other.
 
 use super::Job;
-use super::ahead::Ahead;
 use super::dense::Product;
 use super::lanes::Lanes;
+use super::prefetch::Prefetcher;
 use super::triangle::{SMALL, SmallSubstitution};
 use super::vectors::{Moduli, dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::window::{self, BandColumns, Column};
+use crate::job::kernel;
 use crate::scalar::{RealScalar, Scalar, reciprocal};
 use crate::view::{View, ViewMut};
 use core::ops::Range;
@@ -52,7 +53,7 @@ pub struct Panel<'a, T: Scalar> {
     /// The choice of pivots.
     pub rule: PivotRule<T::Real>,
     /// Memory that is prefetched column by column.
-    pub ahead: Ahead,
+    pub prefetcher: Prefetcher,
 }
 
 /// The result of a panel.
@@ -64,33 +65,35 @@ pub struct PanelResult {
     pub boosted: usize,
 }
 
+kernel!(PanelKernel: Panel<'a> => PanelResult);
+
 impl<T: Scalar> Job<T> for Panel<'_, T> {
     type Output = PanelResult;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> PanelResult {
-        let mut found = PanelResult::default();
+        let mut result = PanelResult::default();
         let mut first = 0;
         if const { V::PERMUTES && !T::COMPLEX } {
             first = match self.window {
-                Some(4) => self.in_registers::<V, 4>(&mut found),
-                Some(8) => self.in_registers::<V, 8>(&mut found),
-                Some(12) => self.in_registers::<V, 12>(&mut found),
-                Some(16) => self.in_registers::<V, 16>(&mut found),
+                Some(4) => self.in_registers::<V, 4>(&mut result),
+                Some(8) => self.in_registers::<V, 8>(&mut result),
+                Some(12) => self.in_registers::<V, 12>(&mut result),
+                Some(16) => self.in_registers::<V, 16>(&mut result),
                 _ => 0,
             };
         }
         let mut reach = first + self.fill;
         for k in first..self.inverse.len() {
-            self.eliminate::<V>(k, &mut reach, &mut found);
+            self.eliminate::<V>(k, &mut reach, &mut result);
         }
-        found
+        result
     }
 }
 
 impl<T: Scalar> Panel<'_, T> {
     /// Eliminate as many columns as a window of N columns in registers allows. Returns their number.
     #[inline(always)]
-    fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, found: &mut PanelResult) -> usize {
+    fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, result: &mut PanelResult) -> usize {
         let rule = self.rule.exchange && !self.reach_back && self.rule.noise == T::Real::ZERO;
         let reached = self.rows.saturating_sub(self.lower).min(self.columns.saturating_sub(N));
         let count = self.inverse.len().min(reached);
@@ -103,8 +106,8 @@ impl<T: Scalar> Panel<'_, T> {
         let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
         // SAFETY: real scalars are their own real type, and the assertion checked the last element of the last new row
         // and column.
-        found.singular =
-            unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count], &mut self.ahead) };
+        result.singular =
+            unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count], &mut self.prefetcher) };
         count
     }
 
@@ -112,7 +115,7 @@ impl<T: Scalar> Panel<'_, T> {
     ///
     /// Columns are updated up to number `reach`, the last one in which the previous rows have entries.
     #[inline(always)]
-    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, found: &mut PanelResult) {
+    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, result: &mut PanelResult) {
         let (diagonal, height) = (k * (self.stride + 1), (1 + self.lower).min(self.rows - k));
         // Without columns to the right, a column may be longer than the distance to the next column.
         let next = (diagonal + self.stride.max(height)).min(self.region.len());
@@ -120,10 +123,10 @@ impl<T: Scalar> Panel<'_, T> {
         let (earlier, column) = left.split_at_mut(diagonal);
         let column = &mut column[..height];
         let (q, boosted) = choose::<V, T>(column, self.rule);
-        found.boosted += boosted;
+        result.boosted += boosted;
         column.swap(0, q);
         if column[0] == T::ZERO {
-            found.singular = found.singular.or(Some(k));
+            result.singular = result.singular.or(Some(k));
         }
         // 1/u of a subnormal number would overflow.
         let tiny = column[0].abs1() < T::Real::MIN_POSITIVE;
@@ -200,7 +203,7 @@ pub struct Update<'a, T: Scalar> {
     /// Step k exchanges the rows k and k + `exchange[k]`.
     pub exchange: &'a [u32],
     /// Memory that is prefetched in [`parts`](Self::parts).
-    pub ahead: Ahead,
+    pub prefetcher: Prefetcher,
 }
 
 impl<T: Scalar> Update<'_, T> {
@@ -210,11 +213,13 @@ impl<T: Scalar> Update<'_, T> {
     }
 }
 
+kernel!(UpdateKernel: Update<'a> => ());
+
 impl<T: Scalar> Job<T> for Update<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { elements, origin, stride, lower, fill, block, columns, mut ahead, .. } = self;
+        let Self { elements, origin, stride, lower, fill, block, columns, mut prefetcher, .. } = self;
         let at = |i: usize, j: usize| origin + i + j * stride;
         // No column to the right begins below the last column of L that the update needs.
         let split = at(columns.start, columns.start) - fill - (block - 1);
@@ -230,7 +235,7 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             // Compute the rows of eight pivots and their update with the other pivots of the block. The last pass
             // updates all rows below the block with the same code, because the code is long.
             for k in (0..width + SMALL).step_by(SMALL) {
-                ahead.ask();
+                prefetcher.prefetch_next();
                 let whole = k >= width;
                 let (first, end, size) = if whole { (0, rows, width) } else { (k, width, SMALL.min(width - k)) };
                 let (mut top, below) = region.as_mut().rows(first..end).split_at_row(size);
@@ -258,9 +263,9 @@ pub fn exchange_rows<T: Copy>(region: &mut [T], stride: usize, count: usize, exc
         let column = region.as_mut_ptr().wrapping_add(c * stride);
         // SAFETY: the assertion checked the last exchanged row in the last column.
         unsafe {
-            if count - c >= TOGETHER {
-                exchange_in::<TOGETHER, T>(column, stride, exchange);
-                c += TOGETHER;
+            if count - c >= EXCHANGED_COLUMNS {
+                exchange_in::<EXCHANGED_COLUMNS, T>(column, stride, exchange);
+                c += EXCHANGED_COLUMNS;
             } else {
                 exchange_in::<1, T>(column, stride, exchange);
                 c += 1;
@@ -270,7 +275,7 @@ pub fn exchange_rows<T: Copy>(region: &mut [T], stride: usize, count: usize, exc
 }
 
 /// Number of columns in which rows are exchanged at the same time. The exchanges of one column do not wait for another.
-const TOGETHER: usize = 4;
+const EXCHANGED_COLUMNS: usize = 4;
 
 /// [`exchange_rows`] for N columns.
 ///
@@ -297,6 +302,8 @@ pub struct Largest<'a, T> {
     /// Number of columns.
     pub columns: usize,
 }
+
+kernel!(LargestKernel: Largest<'a> => <T as Scalar>::Real);
 
 impl<T: Scalar> Job<T> for Largest<'_, T> {
     type Output = T::Real;
@@ -347,6 +354,8 @@ pub struct Narrow<'a, T> {
     pub first: usize,
 }
 
+kernel!(NarrowKernel: Narrow<'a> => ());
+
 impl<T: Scalar> Job<T> for Narrow<'_, T> {
     type Output = ();
     #[inline(always)]
@@ -365,7 +374,7 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
             }
             Sweep::LowerTransposed => {
                 let steps = if registers { self.steps_below::<V>() } else { 0 };
-                let end = if steps > 0 { steps } else { GROUP * self.groups() };
+                let end = if steps > 0 { steps } else { GROUP_COLUMNS * self.groups() };
                 for k in (end..count).rev() {
                     self.lower_transposed::<V>(k);
                 }
@@ -395,7 +404,7 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
 }
 
 /// Number of columns of L per group if windows in registers cannot be used. Rows are loaded and stored once per group.
-const GROUP: usize = 4;
+const GROUP_COLUMNS: usize = 4;
 
 /// A group of columns of L with real numbers.
 struct ColumnsOfL<R> {
@@ -438,21 +447,21 @@ impl<R: RealScalar> ColumnsOfL<R> {
     unsafe fn solve<V: Lanes<Real = R>>(&self, x: *mut R) {
         // SAFETY: the caller's promise; the last vector has only the remaining rows.
         unsafe {
-            let mut own = [R::ZERO; GROUP];
-            let mut all = [V::splat(R::ZERO); GROUP];
-            for p in 0..GROUP {
-                own[p] = *x.add(p);
+            let mut values = [R::ZERO; GROUP_COLUMNS];
+            let mut all = [V::splat(R::ZERO); GROUP_COLUMNS];
+            for p in 0..GROUP_COLUMNS {
+                values[p] = *x.add(p);
                 for c in 0..p {
-                    own[p] -= self.at(p, c) * own[c];
+                    values[p] -= self.at(p, c) * values[c];
                 }
-                *x.add(p) = own[p];
-                all[p] = V::splat(own[p]);
+                *x.add(p) = values[p];
+                all[p] = V::splat(values[p]);
             }
-            for i in (GROUP..GROUP + self.reach).step_by(V::W) {
-                let count = GROUP + self.reach - i;
+            for i in (GROUP_COLUMNS..GROUP_COLUMNS + self.reach).step_by(V::W) {
+                let count = GROUP_COLUMNS + self.reach - i;
                 let to = x.add(i);
                 let mut rows = if count >= V::W { V::load(to) } else { V::load_first(to, count) };
-                for p in 0..GROUP {
+                for p in 0..GROUP_COLUMNS {
                     rows = all[p].neg_mul_add(self.rows::<V>(i, p), rows);
                 }
                 if count >= V::W { rows.store(to) } else { rows.store_first(to, count) }
@@ -468,22 +477,22 @@ impl<R: RealScalar> ColumnsOfL<R> {
     unsafe fn solve_transposed<V: Lanes<Real = R>>(&self, x: *mut R) {
         // SAFETY: the caller's promise; the last vector has only the remaining rows.
         unsafe {
-            let mut sum = [V::splat(R::ZERO); GROUP];
-            for i in (GROUP..GROUP + self.reach).step_by(V::W) {
-                let count = GROUP + self.reach - i;
+            let mut sum = [V::splat(R::ZERO); GROUP_COLUMNS];
+            for i in (GROUP_COLUMNS..GROUP_COLUMNS + self.reach).step_by(V::W) {
+                let count = GROUP_COLUMNS + self.reach - i;
                 let from = x.add(i);
                 let rows = if count >= V::W { V::load(from) } else { V::load_first(from, count) };
-                for p in 0..GROUP {
+                for p in 0..GROUP_COLUMNS {
                     sum[p] = self.rows::<V>(i, p).mul_add(rows, sum[p]);
                 }
             }
-            let mut own = [R::ZERO; GROUP];
-            for p in (0..GROUP).rev() {
-                own[p] = *x.add(p) - sum_of_lanes(sum[p]);
-                for c in p + 1..GROUP {
-                    own[p] -= self.at(c, p) * own[c];
+            let mut values = [R::ZERO; GROUP_COLUMNS];
+            for p in (0..GROUP_COLUMNS).rev() {
+                values[p] = *x.add(p) - sum_of_lanes(sum[p]);
+                for c in p + 1..GROUP_COLUMNS {
+                    values[p] -= self.at(c, p) * values[c];
                 }
-                *x.add(p) = own[p];
+                *x.add(p) = values[p];
             }
         }
     }
@@ -521,14 +530,14 @@ impl<T: Scalar> Narrow<'_, T> {
         if T::COMPLEX || self.reach == 0 || self.exchange.iter().any(|q| *q != 0) {
             return 0;
         }
-        self.exchange.len().min(self.rows.saturating_sub(self.reach)) / GROUP
+        self.exchange.len().min(self.rows.saturating_sub(self.reach)) / GROUP_COLUMNS
     }
 
     /// Process the columns of L that [`groups`](Self::groups) returns. Returns their number.
     #[inline(always)]
     fn lower_in_groups<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
         let (groups, reach) = (self.groups(), self.reach);
-        let end = groups * GROUP;
+        let end = groups * GROUP_COLUMNS;
         if groups == 0 {
             return 0;
         }
@@ -540,7 +549,7 @@ impl<T: Scalar> Narrow<'_, T> {
         let elements = self.elements[self.diagonal..].as_ptr().cast::<V::Real>();
         let x = self.x[self.first..].as_mut_ptr().cast::<V::Real>();
         for g in 0..groups {
-            let k = GROUP * if transposed { groups - 1 - g } else { g };
+            let k = GROUP_COLUMNS * if transposed { groups - 1 - g } else { g };
             // SAFETY: real scalars are their own real type, and the assertion checked the last elements of L and x.
             unsafe {
                 let group = ColumnsOfL { diagonal: elements.add(k * self.step), step: self.step, reach };

@@ -1,9 +1,7 @@
 //! Permutations, and parallel reordering of arrays with them.
 
 use crate::spread::{RowsOf, chunks, each_chunk};
-
-/// Number of elements per piece of parallel work.
-const PIECE: usize = 1 << 12;
+use crate::tuning::PERMUTED_PIECE;
 
 /// A permutation of 0 … n − 1, which was checked at construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,13 +34,13 @@ impl Permutation {
     /// inverse of the other.
     pub fn from_order(order: Vec<u32>, places: Vec<u32>) -> Option<Self> {
         let of_piece = |piece: usize, ()| {
-            let first = piece * PIECE;
-            let own = order[first..].iter().take(PIECE).enumerate();
+            let first = piece * PERMUTED_PIECE;
+            let elements = order[first..].iter().take(PERMUTED_PIECE).enumerate();
             let place = |element: u32| places.get(element as usize).map(|place| *place as usize);
-            own.fold(true, |inverse, (k, element)| inverse & (place(*element) == Some(first + k)))
+            elements.fold(true, |inverse, (k, element)| inverse & (place(*element) == Some(first + k)))
         };
         // Each place is the place of its element, so no element occurs twice. The lengths are equal.
-        let pieces = (order.len().div_ceil(PIECE), 2);
+        let pieces = (order.len().div_ceil(PERMUTED_PIECE), 2);
         let inverse = order.len() == places.len() && chunks(pieces, (), &of_piece, (true, &|a, b| a & b));
         inverse.then_some(Self { order, places })
     }
@@ -77,14 +75,14 @@ impl Permutation {
         assert_eq!(out.len(), self.len(), "`out` must have the length of the permutation");
         let out = ScatteredOutput(out.as_mut_ptr());
         let piece = |piece: usize, ()| {
-            let first = piece * PIECE;
-            for (k, place) in self.places[first..(first + PIECE).min(self.len())].iter().enumerate() {
+            let first = piece * PERMUTED_PIECE;
+            for (k, place) in self.places[first..(first + PERMUTED_PIECE).min(self.len())].iter().enumerate() {
                 // SAFETY: places are below the length, and each belongs to exactly one element. No two writes on any
                 // threads go to the same place. `out` is borrowed mutably for the whole time.
                 unsafe { out.at(*place as usize).write(value(first + k)) };
             }
         };
-        each_chunk((self.len().div_ceil(PIECE), 2), (), &piece);
+        each_chunk((self.len().div_ceil(PERMUTED_PIECE), 2), (), &piece);
     }
 
     /// `out[i] = value(i, out[i], place of i)` for every i.
@@ -93,9 +91,9 @@ impl Permutation {
     /// If the length of `out` differs from that of the permutation.
     pub fn gather<T: Copy + Send>(&self, out: &mut [T], value: &(impl Fn(usize, T, usize) -> T + Sync)) {
         assert_eq!(out.len(), self.len(), "`out` must have the length of the permutation");
-        let pieces = self.len().div_ceil(PIECE);
-        each_chunk((pieces, 2), RowsOf(out, PIECE), &|piece, RowsOf(out, _)| {
-            let first = piece * PIECE;
+        let pieces = self.len().div_ceil(PERMUTED_PIECE);
+        each_chunk((pieces, 2), RowsOf(out, PERMUTED_PIECE), &|piece, RowsOf(out, _)| {
+            let first = piece * PERMUTED_PIECE;
             for (k, (out, place)) in out.iter_mut().zip(&self.places[first..]).enumerate() {
                 *out = value(first + k, *out, *place as usize);
             }
@@ -126,7 +124,7 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for n in [0, 1, 7, PIECE, 5 * PIECE + 3] {
+        for n in [0, 1, 7, PERMUTED_PIECE, 5 * PERMUTED_PIECE + 3] {
             let places: Vec<u32> = (0..n).map(|i| ((i * 7 + 3) % n.max(1)) as u32).collect();
             let Some(permutation) = Permutation::from_places(places.clone(), vec![0; places.len()]) else {
                 assert!(n % 7 == 0, "{n}");

@@ -7,6 +7,7 @@
 use super::lanes::Lanes;
 use super::{Job, Simd};
 use crate::exact::{NormalizedRow, RunningMaximum, ScaledNorm, exponent, ldexp, lost, parts, pow2};
+use crate::job::kernel;
 use crate::rows::{BlockRows, Orientation};
 use crate::scalar::peak;
 use crate::{RealScalar, Scalar};
@@ -14,14 +15,20 @@ use crate::{RealScalar, Scalar};
 /// Number of rows that are processed as a group.
 const ROWS: usize = 256;
 
-/// Write r = d − A·x for the rows from `first` on. Returns the largest row-wise backward error among them.
-pub fn residual<T: Scalar>(
-    simd: Simd,
-    rows: &BlockRows<'_, T>,
-    first: usize,
-    (d, x): (&[T], &[T]),
-    (norm, r): (&ScaledNorm, &mut [T]),
-) -> RunningMaximum {
+/// The residual r = d − A·x of as many rows as `r` has, from row `first` on.
+pub struct PreciseResidual<'a, T: Scalar> {
+    pub rows: &'a BlockRows<'a, T>,
+    pub first: usize,
+    pub d: &'a [T],
+    pub x: &'a [T],
+    /// ‖x‖∞
+    pub norm: &'a ScaledNorm,
+    pub r: &'a mut [T],
+}
+
+/// Write r. Returns the largest row-wise backward error of its rows.
+pub fn residual<T: Scalar>(simd: Simd, job: PreciseResidual<'_, T>) -> RunningMaximum {
+    let PreciseResidual { rows, first, d, x, norm, r } = job;
     let (b, end) = (rows.block, first + r.len());
     let mut worst = RunningMaximum::default();
     let mut i = first;
@@ -32,8 +39,7 @@ pub fn residual<T: Scalar>(
         let (within, d) = ((i - row * b, b), &d[i..stop]);
         let r = &mut r[i - first..stop - first];
         let orientation = rows.orientation;
-        let found = T::block_row(simd, BlockRow { blocks, within, orientation, d, norm, r });
-        worst = worst.max(found);
+        worst = worst.max(BlockRow { blocks, within, orientation, d, norm, r }.run_on(simd));
         i = stop;
     }
     worst
@@ -50,6 +56,8 @@ pub struct BlockRow<'a, T> {
     norm: &'a ScaledNorm,
     r: &'a mut [T],
 }
+
+kernel!(BlockRowKernel: BlockRow<'a> => RunningMaximum);
 
 impl<T: Scalar> Job<T> for BlockRow<'_, T> {
     type Output = RunningMaximum;

@@ -6,20 +6,22 @@
 
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{Run, SweepOptions, special};
 use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
-use super::tile::{ARRAYS, BLOCK, TileRows};
+use super::tile::{ARRAYS, STAGED_ROWS, SweepOptions, TileRows, TileRun, special};
 use super::{Job, Machine};
 use crate::Scalar;
+use crate::job::kernel;
 
 /// The arguments of a reduction.
 pub struct Reduce<T: Scalar> {
-    pub(super) run: Run<T>,
+    pub(super) run: TileRun<T>,
     pub(super) tiles: [*mut T::Real; 2],
     pub(super) how: SweepOptions<T::Real>,
     pub(super) n_rhs: usize,
     pub(super) out: [*mut T; ARRAYS],
 }
+
+kernel!(ReduceKernel: Reduce<> => bool);
 
 impl<T: Scalar> Job<T> for Reduce<T> {
     /// Whether an equation vanished in the elimination.
@@ -65,15 +67,15 @@ impl<T: Scalar> Reduce<T> {
                 here.stage_rest::<T, V, false>(&source, m, false);
                 let mut up = Chain::start(before.row::<V, T::Element<V>>(m - 2).reversed(), T::Real::FAINT);
                 let mut down = up;
-                for block in 0..m.div_ceil(BLOCK) {
-                    let j = block * BLOCK;
+                for block in 0..m.div_ceil(STAGED_ROWS) {
+                    let j = block * STAGED_ROWS;
                     here.at::<V, T::Element<V>>(j).stage::<T, V, false>(&source, (m, j, false));
                     source.prefetch::<R, false>(V::W);
                     source.next_block::<R, false>(V::W);
                     if block == 0 {
                         down = Chain::start(here.row::<V, T::Element<V>>(1), T::Real::FAINT);
                     }
-                    for j in j.max(2)..(m - 1).min(j + BLOCK) {
+                    for j in j.max(2)..(m - 1).min(j + STAGED_ROWS) {
                         let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
                         let below = here.at::<V, T::Element<V>>(j).row::<V, T::Element<V>>(0);
                         up = up.merge(above.reversed(), pivots);

@@ -1,11 +1,12 @@
 //! Residuals of banded systems in the working precision, and the sums of moduli for their backward errors.
 
 use super::Job;
+use super::band_rectangle::Rectangle;
 use super::lanes::Lanes;
-use super::take::Rectangle;
+use super::row_gather::{RowGather, gather_rows};
 use super::vectors::{dot, subtract_multiple, sum_of_moduli};
-use super::walk::{Gather, walk};
 use crate::Scalar;
+use crate::job::kernel;
 
 /// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {
@@ -16,6 +17,8 @@ pub struct Residual<'a, T: Scalar> {
     pub r: &'a mut [T],
     pub sums: &'a mut [T],
 }
+
+kernel!(ResidualKernel: Residual<'a> => ());
 
 impl<T: Scalar> Job<T> for Residual<'_, T> {
     type Output = ();
@@ -34,7 +37,7 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
             if const { V::PERMUTES && !T::COMPLEX } {
                 let rows: [&mut [T::Real]; 2] =
                     [bytemuck::cast_slice_mut(&mut *self.r), bytemuck::cast_slice_mut(&mut *self.sums)];
-                let next = walk::<V, T, 2>(rows, &Residuals { x: self.x }, &self.a, j..columns);
+                let next = gather_rows::<V, T, 2>(rows, &Residuals { x: self.x }, &self.a, j..columns);
                 if next > j {
                     j = next;
                     continue;
@@ -55,7 +58,7 @@ struct Residuals<'a, T> {
     x: &'a [T],
 }
 
-impl<V: Lanes<Real = T::Real>, T: Scalar> Gather<V, 2> for Residuals<'_, T> {
+impl<V: Lanes<Real = T::Real>, T: Scalar> RowGather<V, 2> for Residuals<'_, T> {
     #[inline(always)]
     fn gather(&self, j: usize, v: V, [residual, sum]: [V; 2]) -> [V; 2] {
         [V::splat(self.x[j].re()).neg_mul_add(v, residual), sum + v.abs()]
@@ -65,7 +68,7 @@ impl<V: Lanes<Real = T::Real>, T: Scalar> Gather<V, 2> for Residuals<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kernels, Simd};
+    use crate::Simd;
 
     #[test]
     fn residuals_are_those_of_their_definition() {
@@ -88,7 +91,7 @@ mod tests {
                         if transposed { (others.clone(), rows.clone()) } else { (rows.clone(), others.clone()) };
                     let (mut r, mut sums) = (vec![0.5; rows.len()], vec![0.25; rows.len()]);
                     let (a_part, x_part) = (Rectangle::of((&bands, leading), (lower, upper), i, j), &x[others]);
-                    f64::residual(simd, Residual { a: a_part, transposed, x: x_part, r: &mut r, sums: &mut sums });
+                    Residual { a: a_part, transposed, x: x_part, r: &mut r, sums: &mut sums }.run_on(simd);
                     for (k, i) in rows.clone().enumerate() {
                         let a = |j: usize| if transposed { get(j, i) } else { get(i, j) };
                         let product: f64 = (0..n).map(|j| a(j) * x[j]).sum();

@@ -1,6 +1,9 @@
 //! The four number types: `f32`, `f64`, `c32`, `c64`.
 
-use crate::{Element, Kernels, Lanes, Machine};
+use crate::element::Element;
+use crate::lanes::Lanes;
+use crate::machine::Machine;
+use crate::simd::Simd;
 use bytemuck::Pod;
 use core::fmt::{Debug, Display};
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -58,7 +61,6 @@ pub trait Scalar:
     + AddAssign
     + SubAssign
     + MulAssign
-    + Kernels
 {
     /// The type of moduli and errors: `f32` or `f64`.
     type Real: RealScalar;
@@ -97,6 +99,16 @@ pub trait Scalar:
     /// Call the instance of a function for this type.
     #[doc(hidden)]
     fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self>;
+    /// The number of lanes of a vector of this instruction set.
+    fn lanes(simd: Simd) -> usize {
+        match simd {
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 if simd.is_available() => <Self::Real as Machine>::Avx512::W,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 if simd.is_available() => <Self::Real as Machine>::Avx2::W,
+            _ => <Self::Real as Machine>::Portable::W,
+        }
+    }
     /// Multiply by a real number.
     #[inline(always)]
     fn scale(self, by: Self::Real) -> Self {
@@ -114,13 +126,115 @@ pub trait ByType {
     /// The result of the function.
     type Output<T: Scalar>;
     /// The instance for `f32`.
+    #[cfg(feature = "single")]
     fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32>;
     /// The instance for `f64`.
     fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64>;
     /// The instance for [`Complex32`].
+    #[cfg(all(feature = "single", feature = "complex"))]
     fn of_c32(argument: Self::Argument<Complex32>) -> Self::Output<Complex32>;
     /// The instance for [`Complex64`].
+    #[cfg(feature = "complex")]
     fn of_c64(argument: Self::Argument<Complex64>) -> Self::Output<Complex64>;
+}
+
+/// Expands to its argument if the number type exists. (An attribute in [`by_type`](crate::by_type) would ask for a feature of the calling crate.)
+#[doc(hidden)]
+#[cfg(feature = "single")]
+#[macro_export]
+macro_rules! if_single {
+    ($($code:tt)*) => { $($code)* };
+}
+/// Expands to nothing, because the number type does not exist.
+#[doc(hidden)]
+#[cfg(not(feature = "single"))]
+#[macro_export]
+macro_rules! if_single {
+    ($($code:tt)*) => {};
+}
+
+/// Expands to its argument if the number type exists. (An attribute in [`by_type`](crate::by_type) would ask for a feature of the calling crate.)
+#[doc(hidden)]
+#[cfg(feature = "complex")]
+#[macro_export]
+macro_rules! if_complex {
+    ($($code:tt)*) => { $($code)* };
+}
+/// Expands to nothing, because the number type does not exist.
+#[doc(hidden)]
+#[cfg(not(feature = "complex"))]
+#[macro_export]
+macro_rules! if_complex {
+    ($($code:tt)*) => {};
+}
+
+/// Expands to its argument if the number type exists. (An attribute in [`by_type`](crate::by_type) would ask for a feature of the calling crate.)
+#[doc(hidden)]
+#[cfg(all(feature = "single", feature = "complex"))]
+#[macro_export]
+macro_rules! if_single_complex {
+    ($($code:tt)*) => { $($code)* };
+}
+/// Expands to nothing, because the number type does not exist.
+#[doc(hidden)]
+#[cfg(not(all(feature = "single", feature = "complex")))]
+#[macro_export]
+macro_rules! if_single_complex {
+    ($($code:tt)*) => {};
+}
+
+/// Define types with [`ByType`]: `struct Name<'a>: Argument => Output = function;`. The function is generic over the number type `T`.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::{Scalar, by_type};
+/// fn sum<T: Scalar>(values: &[T]) -> T {
+///     values.iter().fold(T::ZERO, |sum, value| sum + *value)
+/// }
+/// by_type! {
+///     /// [`sum`] for each number type.
+///     struct Sum<'a>: &'a [T] => T = sum;
+/// }
+/// assert_eq!(f32::by_type::<Sum<'_>>(&[1.0, 2.0]), 3.0);
+/// ```
+#[macro_export]
+macro_rules! by_type {
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident<$($lifetime:lifetime $(: $bound:lifetime)?),*>:
+            $argument:ty => $output:ty = $function:expr;
+    )*) => {$(
+        $(#[$attribute])*
+        $visibility struct $name<$($lifetime),*>(core::marker::PhantomData<($(&$lifetime (),)*)>);
+
+        impl<$($lifetime $(: $bound)?),*> $crate::ByType for $name<$($lifetime),*> {
+            type Argument<T: $crate::Scalar> = $argument;
+            type Output<T: $crate::Scalar> = $output;
+
+            $crate::if_single! {
+                fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32> {
+                    let function: fn(Self::Argument<f32>) -> Self::Output<f32> = $function;
+                    function(argument)
+                }
+            }
+            fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64> {
+                let function: fn(Self::Argument<f64>) -> Self::Output<f64> = $function;
+                function(argument)
+            }
+            $crate::if_single_complex! {
+                fn of_c32(argument: Self::Argument<$crate::Complex32>) -> Self::Output<$crate::Complex32> {
+                    let function: fn(Self::Argument<$crate::Complex32>) -> Self::Output<$crate::Complex32> = $function;
+                    function(argument)
+                }
+            }
+            $crate::if_complex! {
+                fn of_c64(argument: Self::Argument<$crate::Complex64>) -> Self::Output<$crate::Complex64> {
+                    let function: fn(Self::Argument<$crate::Complex64>) -> Self::Output<$crate::Complex64> = $function;
+                    function(argument)
+                }
+            }
+        }
+    )*};
 }
 
 /// A real [`Scalar`]: `f32` or `f64`.
@@ -292,9 +406,11 @@ macro_rules! real_scalar {
     };
 }
 
+#[cfg(feature = "single")]
 real_scalar!(f32, i32, "f32", of_f32, 0x7f80_0000, 0x7e80_0000);
 real_scalar!(f64, i64, "f64", of_f64, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000);
 
+#[cfg(feature = "complex")]
 macro_rules! complex_scalar {
     ($t:ident, $real:ident, $name:literal, $instance:ident) => {
         impl Scalar for $t {
@@ -339,7 +455,9 @@ macro_rules! complex_scalar {
     };
 }
 
+#[cfg(all(feature = "single", feature = "complex"))]
 complex_scalar!(Complex32, f32, "c32", of_c32);
+#[cfg(feature = "complex")]
 complex_scalar!(Complex64, f64, "c64", of_c64);
 
 /// The larger of |Re v| and |Im v|. Unlike `abs1`, it is finite for all finite v.
@@ -353,11 +471,11 @@ pub fn peak<T: Scalar>(v: T) -> T::Real {
 #[inline(always)]
 pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> R) -> R {
     // Independent maxima hide the latency of the comparisons.
-    const TOGETHER: usize = 16;
-    let [mut most, mut zeros] = [[R::ZERO; TOGETHER]; 2];
-    for (group, values) in values.chunks(TOGETHER).enumerate() {
+    const PARTIAL_MAXIMA: usize = 16;
+    let [mut most, mut zeros] = [[R::ZERO; PARTIAL_MAXIMA]; 2];
+    for (group, values) in values.chunks(PARTIAL_MAXIMA).enumerate() {
         for (k, ((value, most), zero)) in values.iter().zip(&mut most).zip(&mut zeros).enumerate() {
-            let size = size(group * TOGETHER + k, *value);
+            let size = size(group * PARTIAL_MAXIMA + k, *value);
             *most = if size > *most { size } else { *most };
             // 0 if the size is finite, otherwise NaN.
             *zero += size * R::ZERO;

@@ -116,7 +116,7 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         // SAFETY: `work` has room for n rows of P vectors, twice. The pointers of each pack are valid for `ins` and
         // `outs` rows.
         unsafe {
-            let kept = match (self.rows.uniform, self.same_roots::<P>()) {
+            let stored = match (self.rows.uniform, self.same_roots::<P>()) {
                 (true, true) => self.uniform_pivots::<V, P, 1>(pivots),
                 (true, false) => self.uniform_pivots::<V, P, P>(pivots),
                 (false, true) => self.pivots::<V, P, 1>(pivots),
@@ -124,20 +124,20 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
             };
             match (self.rows.uniform, self.together) {
                 (true, true) => {
-                    constant!(self.ins, self.forward::<V, P, _, true, true>(pivots, g, kept): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, true, true>(pivots, g, kept): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, true, true>(pivots, g, stored): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, true, true>(pivots, g, stored): 1 2 3);
                 }
                 (true, false) => {
-                    constant!(self.ins, self.forward::<V, P, _, true, false>(pivots, g, kept): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, true, false>(pivots, g, kept): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, true, false>(pivots, g, stored): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, true, false>(pivots, g, stored): 1 2 3);
                 }
                 (false, true) => {
-                    constant!(self.ins, self.forward::<V, P, _, false, true>(pivots, g, kept): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, false, true>(pivots, g, kept): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, false, true>(pivots, g, stored): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, false, true>(pivots, g, stored): 1 2 3);
                 }
                 (false, false) => {
-                    constant!(self.ins, self.forward::<V, P, _, false, false>(pivots, g, kept): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, false, false>(pivots, g, kept): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, false, false>(pivots, g, stored): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, false, false>(pivots, g, stored): 1 2 3);
                 }
             }
         }
@@ -220,13 +220,13 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
     /// Eliminate the right-hand sides downwards.
     ///
     /// # Safety
-    /// `pivots` contains `kept` rows, `g` has room for n rows of P vectors, and packs have S inputs.
+    /// `pivots` contains `stored` rows, `g` has room for n rows of P vectors, and packs have S inputs.
     #[inline(always)]
     unsafe fn forward<V: Lanes<Real = R>, const P: usize, const S: usize, const UNIFORM: bool, const TOGETHER: bool>(
         &mut self,
         pivots: *const R,
         g: *mut R,
-        kept: usize,
+        stored: usize,
     ) {
         let (n, zero) = (self.rows.gap.len(), V::splat(R::ZERO));
         let (mut coefficients, mut ins) = ([[zero; P]; S], [[core::ptr::null::<R>(); P]; S]);
@@ -261,7 +261,7 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
                     last[p] = r[p].mul_add(last[p], now[p]);
                     last[p].store(g.add((k * P + p) * V::W));
                 }
-                if !UNIFORM || k < kept {
+                if !UNIFORM || k < stored {
                     for p in 0..P {
                         r[p] = V::load(pivots.add((k * P + p) * V::W));
                     }
@@ -285,7 +285,7 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         &mut self,
         pivots: *const R,
         g: *const R,
-        kept: usize,
+        stored: usize,
     ) {
         let (n, zero) = (self.rows.gap.len(), V::splat(R::ZERO));
         let unit = V::splat(if UNIFORM { R::ONE / self.rows.sub[0] } else { R::ONE });
@@ -300,10 +300,10 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
                 for o in 0..O {
                     weights[o][p] = V::load(self.packs[p].weights.add(o * self.packs[p].stride)) * unit;
                 }
-                r[p] = V::load(pivots.add(((kept - 1) * P + p) * V::W));
+                r[p] = V::load(pivots.add(((stored - 1) * P + p) * V::W));
             }
             for k in (0..n).rev() {
-                if !UNIFORM || k < kept {
+                if !UNIFORM || k < stored {
                     for p in 0..P {
                         r[p] = V::load(pivots.add((k * P + p) * V::W));
                     }

@@ -105,19 +105,19 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
     (none, both): (R, &(impl Fn(R, R) -> R + Sync)),
 ) -> R {
     let piece = |rows: Range<usize>, out: S| {
-        let (mut rest, mut found) = (Some(out), none);
+        let (mut rest, mut result) = (Some(out), none);
         for chunk in rows.clone() {
             let out = rest.take().expect("`out` must have one row per chunk");
             let out = if chunk + 1 == rows.end {
                 out
             } else {
-                let (own, others) = out.split(1);
+                let (row, others) = out.split(1);
                 rest = Some(others);
-                own
+                row
             };
-            found = both(found, work(chunk, out));
+            result = both(result, work(chunk, out));
         }
-        found
+        result
     };
     let mut tasks = chunks.checked_div(least).unwrap_or(1);
     if tasks > 1 {

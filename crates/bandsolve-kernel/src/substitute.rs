@@ -3,17 +3,17 @@
 use super::Job;
 use super::element::Element;
 use super::lanes::{Lanes, MAX_LANES};
-use super::run::{Run, SweepOptions, slack, special};
 use super::sweep::{
-    self, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, PartitionEnds, rule,
+    self, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, PartitionEnds, rule, slack,
 };
-use super::tile::copy_streaming;
-use super::work::TileSweep;
+use super::tile::{SweepOptions, TileRun, copy_streaming, special};
+use super::tile_sweep::TileSweep;
 use crate::Scalar;
+use crate::job::kernel;
 
 /// The arguments of a substitution.
 pub struct Substitute<T: Scalar> {
-    pub(super) run: Run<T>,
+    pub(super) run: TileRun<T>,
     pub(super) tile: *mut T::Real,
     pub(super) pivot_rows: *mut T::Real,
     pub(super) how: SweepOptions<T::Real>,
@@ -28,6 +28,8 @@ pub struct Substitute<T: Scalar> {
     pub(super) buffers: [*mut T; MAX_RHS],
     pub(super) gaps: [*mut T::Real; MAX_RHS],
 }
+
+kernel!(SubstituteKernel: Substitute<> => [CheckResult; MAX_RHS]);
 
 impl<T: Scalar> Job<T> for Substitute<T> {
     type Output = [CheckResult; MAX_RHS];
@@ -79,15 +81,15 @@ impl<T: Scalar> Substitute<T> {
                 let (mut checks, mut out) = (total, [core::ptr::null_mut(); R]);
                 for r in 0..R {
                     checks[r] = Check::new(self.x_max[r]);
-                    let (buffer, own) = (self.buffers[r], self.out[r].wrapping_add(t * self.run.step));
-                    out[r] = if buffer.is_null() { own } else { buffer };
+                    let (buffer, target) = (self.buffers[r], self.out[r].wrapping_add(t * self.run.step));
+                    out[r] = if buffer.is_null() { target } else { buffer };
                 }
                 work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
                 for r in 0..R {
                     if !self.buffers[r].is_null() {
                         let len = self.run.step * T::Element::<V>::REALS;
-                        let own = self.out[r].wrapping_add(t * self.run.step);
-                        copy_streaming::<V>(out[r].cast(), own.cast(), len);
+                        let target = self.out[r].wrapping_add(t * self.run.step);
+                        copy_streaming::<V>(out[r].cast(), target.cast(), len);
                     }
                     if VERIFY && self.verify {
                         checks[r].gap().store(self.gaps[r].add(t * V::W));

@@ -118,7 +118,7 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
 
     /// Choose the pivot for the unknown between a chain and the next row.
     ///
-    /// `taken` is true if the row was the pivot row for the previous unknown.
+    /// `was_pivot` is true if the row was the pivot row for the previous unknown.
     ///
     /// Diagonal pivoting: a 2×2 pivot begins if |b̂|·σ < κ·|a·c|. Here b̂ and c are `near` and `next` of the chain, and
     /// a is the `sub` of the row. σ is the largest modulus of c and the entries of the row. The row is then the pivot
@@ -131,17 +131,17 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
         &self,
         chain: &Chain<E, R>,
         row: &Row<E, R>,
-        taken: V::Mask,
+        was_pivot: V::Mask,
     ) -> Choice<V::Mask, E> {
         if RULE == rule::DIAGONAL {
             let sigma = E::largest(row.sub, row.diag, row.sup).max(chain.next.abs1());
             let product = row.sub.abs1() * chain.next.abs1() * V::splat(V::Real::from_f64(KAPPA));
-            let product = V::select(taken, V::splat(V::Real::ZERO), product);
+            let product = V::select(was_pivot, V::splat(V::Real::ZERO), product);
             let take = product.gt(chain.near.abs1() * sigma);
             return Choice { take, pivot: E::select(take, row.sub, chain.near), near: chain.near, sub: row.sub };
         }
         if RULE == rule::FIRST || RULE == rule::ROTATION {
-            return Choice { take: taken, pivot: chain.near, near: chain.near, sub: row.sub };
+            return Choice { take: was_pivot, pivot: chain.near, near: chain.near, sub: row.sub };
         }
         self.choose(chain.near, row.sub)
     }
@@ -285,7 +285,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
 #[derive(Clone, Copy)]
 pub struct Least<V> {
     least: V,
-    /// Σ 1/|pivot|² of the steps since the last [`settle`](Self::settle). This is one operation per step, which delays
+    /// Σ 1/|pivot|² of the steps since the last [`include_reciprocals`](Self::include_reciprocals). This is one operation per step, which delays
     /// no other.
     squares: V,
 }
@@ -297,7 +297,7 @@ impl<V: Lanes> Least<V> {
         Self { least: V::splat(V::Real::ONE), squares: V::splat(V::Real::ZERO) }
     }
 
-    /// Add the pivot of a step, given by its reciprocal. A call of [`settle`](Self::settle) must follow.
+    /// Add the pivot of a step, given by its reciprocal. A call of [`include_reciprocals`](Self::include_reciprocals) must follow.
     #[inline(always)]
     pub fn see_reciprocal<E: Element<V>>(&mut self, recip: E) {
         self.squares = recip.square_add(self.squares);
@@ -313,7 +313,7 @@ impl<V: Lanes> Least<V> {
     ///
     /// They must be of few steps, so that the sum has the size of its largest term.
     #[inline(always)]
-    pub fn settle(&mut self) {
+    pub fn include_reciprocals(&mut self) {
         let (nothing, limit) = (V::splat(V::Real::ZERO), V::Real::from_f64(V::Real::NO_PIVOT.powi(-2)));
         self.least = V::select(V::splat(limit).gt(self.squares), self.least, nothing);
         self.squares = nothing;
@@ -327,11 +327,11 @@ impl<V: Lanes> Least<V> {
 
     /// Add the first step of a partition.
     ///
-    /// The row `above` can also contain the unknown. The chain can contain the first unknown of the partition, to its
-    /// `left`, which is known.
+    /// The row `above` can also contain the unknown. The chain can contain the first unknown of the partition,
+    /// which is known, with the coefficient `sub`.
     #[inline(always)]
-    pub fn see_first<E: Element<V>>(&mut self, (pivot, above): (E, E), (near, next, left): (E, E, E)) {
-        self.see_size(E::larger(pivot, above).min(E::largest(near, next, left)));
+    pub fn see_first<E: Element<V>>(&mut self, (pivot, above): (E, E), (near, next, sub): (E, E, E)) {
+        self.see_size(E::larger(pivot, above).min(E::largest(near, next, sub)));
     }
 
     /// Add the equation that remains at an end of a partition.
@@ -339,12 +339,12 @@ impl<V: Lanes> Least<V> {
     /// This equation need not be scaled. It is therefore compared with the `terms` whose difference it is, and with the
     /// number that is added to zeros.
     #[inline(always)]
-    pub fn see_equation<E: Element<V>, const R: usize>(&mut self, left: &Chain<E, R>, terms: V) {
+    pub fn see_equation<E: Element<V>, const R: usize>(&mut self, remaining: &Chain<E, R>, terms: V) {
         let (nothing, all) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
         let added = V::splat(V::Real::FAINT + V::Real::FAINT);
         let limit = terms.mul_add(V::splat(V::Real::from_f64(V::Real::NO_PIVOT)), added);
-        let left = V::select(E::largest(left.spike, left.near, left.next).gt(limit), all, nothing);
-        self.see_size(left);
+        let is_large = E::largest(remaining.spike, remaining.near, remaining.next).gt(limit);
+        self.see_size(V::select(is_large, all, nothing));
     }
 
     /// Add a size.
@@ -489,6 +489,16 @@ impl<V: Lanes> Check<V> {
 
 /// |z| ≤ `COMPLEX_SLACK` · measure(z). The factor is 1/cos(π/8) = 1.0824, rounded up because 1/√2 is rounded.
 pub const COMPLEX_SLACK: f64 = 1.0826;
+
+/// The factor by which the backward error can exceed the measured one. Moduli of complex residuals are approximated.
+pub(super) fn slack<T: Scalar>() -> f64 {
+    if T::COMPLEX { COMPLEX_SLACK } else { 1.0 }
+}
+
+/// An upper bound of the backward error of rows whose largest |residual| / scale is `gap`.
+pub fn bound<T: Scalar>(gap: T::Real) -> f64 {
+    gap.gap_to_ratio() * slack::<T>()
+}
 
 /// Number of vectors of a stored [`Check`].
 pub const CHECK_VECTORS: usize = 4;

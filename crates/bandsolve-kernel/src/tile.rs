@@ -1,9 +1,9 @@
 //! Tiles: partitions of a system, one per SIMD lane, copied into cache so that row j of all partitions is one vector.
 
-use super::ahead::prefetch;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::sweep::{MAX_RHS, Row, each};
+use super::prefetch::prefetch;
+use super::sweep::{MAX_RHS, Pivots, Row, each};
 use crate::{RealScalar, Scalar};
 
 /// How rows are scaled during staging. All scale factors are powers of two.
@@ -13,6 +13,13 @@ pub enum Scaling {
     Rows,
     /// Scale all rows of a partition by the same factor. Pivots are then those of the unscaled matrix.
     Partition,
+}
+
+/// The options of the sweeps through tiles.
+#[derive(Clone, Copy)]
+pub struct SweepOptions<X> {
+    pub pivots: Pivots<X>,
+    pub scaling: Scaling,
 }
 
 /// Number of arrays of a tile: sub, diag, sup and at most [`MAX_RHS`] right-hand sides.
@@ -59,9 +66,9 @@ impl<T> Source<T> {
     pub fn next_block<const R: usize, const OPEN: bool>(&mut self, lanes: usize) {
         let row = if OPEN { self.strides.row } else { 1 };
         // A contiguous tile is prefetched block by block, in memory order.
-        let ahead = if row == 1 { lanes * BLOCK } else { row * BLOCK };
+        let ahead = if row == 1 { lanes * STAGED_ROWS } else { row * STAGED_ROWS };
         for k in 0..3 + R {
-            self.arrays[k] = opaque(self.arrays[k].wrapping_add(row * BLOCK).cast_mut());
+            self.arrays[k] = opaque(self.arrays[k].wrapping_add(row * STAGED_ROWS).cast_mut());
             self.ahead[k] = opaque(self.ahead[k].wrapping_add(ahead).cast_mut());
         }
     }
@@ -70,7 +77,7 @@ impl<T> Source<T> {
     #[inline(always)]
     pub fn prefetch<const R: usize, const OPEN: bool>(&self, lanes: usize) {
         let interleaved = OPEN && self.strides.row != 1;
-        let lines = if interleaved { BLOCK } else { lanes * BLOCK * size_of::<T>() / 64 };
+        let lines = if interleaved { STAGED_ROWS } else { lanes * STAGED_ROWS * size_of::<T>() / 64 };
         for at in &self.ahead[..3 + R] {
             for i in 0..lines {
                 let row = at.wrapping_add(i * self.strides.row).cast::<u8>();
@@ -78,6 +85,44 @@ impl<T> Source<T> {
             }
         }
     }
+}
+
+/// Consecutive tiles.
+#[derive(Clone, Copy)]
+pub(super) struct TileRun<T: Scalar> {
+    /// The first tile in the caller's arrays.
+    pub(super) plain: Source<T>,
+    /// The first and the last tile, including copied data.
+    pub(super) first: [*const T; ARRAYS],
+    pub(super) last: [*const T; ARRAYS],
+    pub(super) tiles: usize,
+    pub(super) m: usize,
+    /// Distance in scalars from one tile to the next.
+    pub(super) step: usize,
+}
+
+impl<T: Scalar> TileRun<T> {
+    /// The first block of tile `t`.
+    #[inline(always)]
+    pub(super) fn source(&self, t: usize) -> Source<T> {
+        let mut source = self.plain;
+        for k in 0..ARRAYS {
+            source.ahead[k] = self.plain.arrays[k].wrapping_add((t + 1) * self.step);
+            source.arrays[k] = self.plain.arrays[k].wrapping_add(t * self.step);
+        }
+        if t == 0 {
+            source.arrays = self.first;
+        } else if t + 1 == self.tiles {
+            source.arrays = self.last;
+        }
+        source
+    }
+}
+
+/// Whether the sweeps have their own code for this case: real numbers and one right-hand side, which are the most
+/// common. In other cases, the residuals are computed even if nothing is verified.
+pub(super) const fn special<T: Scalar, V: Lanes, const R: usize>() -> bool {
+    R == 1 && !T::COMPLEX && !V::PORTABLE
 }
 
 /// Return the same pointer, and hide its origin from the compiler.
@@ -102,7 +147,7 @@ pub struct TileRows<X, const R: usize> {
 }
 
 /// Number of rows that are staged as a group.
-pub const BLOCK: usize = 4;
+pub const STAGED_ROWS: usize = 4;
 
 impl<X: RealScalar, const R: usize> TileRows<X, R> {
     /// The rows from row `j` on.
@@ -157,14 +202,14 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         m: usize,
         scaled: bool,
     ) {
-        let first = if source.strides.vectors::<T, OPEN>() { m / BLOCK * BLOCK } else { 0 };
+        let first = if source.strides.vectors::<T, OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
         for j in first..m {
             // SAFETY: the caller's promise.
             unsafe { self.stage_row::<T, V, OPEN>(source, (m, j, scaled)) }
         }
     }
 
-    /// Stage rows `j .. j + BLOCK` of `m` if all of them exist. They are the first rows of the tile and of the source.
+    /// Stage rows `j .. j + STAGED_ROWS` of `m` if all of them exist. They are the first rows of the tile and of the source.
     ///
     /// If `scaled`, each row is multiplied by the power of two that brings its largest entry near 1. With `OPEN`, every
     /// partition is a system of its own, and its first `sub` and last `sup` are ignored. Otherwise partitions are
@@ -178,8 +223,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         source: &Source<T>,
         (m, j, scaled): (usize, usize, bool),
     ) {
-        if j + BLOCK <= m && source.strides.vectors::<T, OPEN>() {
-            for i in (0..BLOCK).step_by(BLOCK / T::Element::<V>::REALS) {
+        if j + STAGED_ROWS <= m && source.strides.vectors::<T, OPEN>() {
+            for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / T::Element::<V>::REALS) {
                 // SAFETY: the caller's promise.
                 unsafe { self.stage_vectors::<T, V, OPEN>(source, i, (m, j, scaled)) }
             }
@@ -201,7 +246,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         // SAFETY: the caller's promise.
         unsafe {
             self.stage_rest::<T, V, OPEN>(&source, m, scaled);
-            for j in (0..m).step_by(BLOCK) {
+            for j in (0..m).step_by(STAGED_ROWS) {
                 self.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (m, j, scaled));
                 source.next_block::<R, OPEN>(V::W);
             }
@@ -227,8 +272,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         unsafe {
             let (sub, diag, sup) =
                 (vectors::<V>(load(0), reals), vectors::<V>(load(1), reals), vectors::<V>(load(2), reals));
-            let mut scales = [V::splat(X::ONE); BLOCK];
-            for i in 0..BLOCK / reals {
+            let mut scales = [V::splat(X::ONE); STAGED_ROWS];
+            for i in 0..STAGED_ROWS / reals {
                 let matrix = [
                     T::Element::<V>::from_columns(&sub[i * reals..]),
                     T::Element::<V>::from_columns(&diag[i * reals..]),
@@ -238,7 +283,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
             }
             for r in 0..R {
                 let rhs = vectors::<V>(load(3 + r), reals);
-                for i in 0..BLOCK / reals {
+                for i in 0..STAGED_ROWS / reals {
                     let x = T::Element::<V>::from_columns(&rhs[i * reals..]);
                     let x = if scaled { x.scale(scales[i]) } else { x };
                     x.store(self.array::<V, T::Element<V>>(first + i, 3 + r));
@@ -321,7 +366,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Copy x from the place of right-hand side `r` to `out`, for rows `j .. j + BLOCK` of `m`.
+    /// Copy x from the place of right-hand side `r` to `out`, for rows `j .. j + STAGED_ROWS` of `m`.
     ///
     /// These are the first rows of the tile and of `out`. Nothing is copied unless all these rows exist and can be
     /// stored as vectors.
@@ -335,12 +380,12 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         (m, j): (usize, usize),
         (out, strides): (*mut T, Strides),
     ) {
-        if j + BLOCK > m || !strides.vectors::<T, OPEN>() {
+        if j + STAGED_ROWS > m || !strides.vectors::<T, OPEN>() {
             return;
         }
         let reals = T::Element::<V>::REALS;
         let strides = if OPEN { strides } else { Strides::contiguous(m) };
-        for i in (0..BLOCK).step_by(BLOCK / reals) {
+        for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
             // SAFETY: the caller's promise.
             unsafe {
                 let x = self.array::<V, T::Element<V>>(i, 3 + r);
@@ -373,7 +418,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         m: usize,
         (out, strides): (*mut T, Strides),
     ) {
-        let first = if strides.vectors::<T, OPEN>() { m / BLOCK * BLOCK } else { 0 };
+        let first = if strides.vectors::<T, OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
         for j in first..m {
             // SAFETY: the caller's promise.
             unsafe {

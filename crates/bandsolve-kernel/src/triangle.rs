@@ -3,6 +3,7 @@
 use super::Job;
 use super::lanes::{Lanes, MAX_LANES};
 use crate::Scalar;
+use crate::job::kernel;
 use crate::view::{View, ViewMut};
 
 /// A triangular system with at most eight unknowns and many right-hand sides.
@@ -19,6 +20,8 @@ pub struct SmallSubstitution<'a, T: Scalar> {
 
 /// Maximum number of unknowns that are solved for in registers.
 pub const SMALL: usize = 8;
+
+kernel!(SmallSubstitutionKernel: SmallSubstitution<'a> => ());
 
 impl<T: Scalar> Job<T> for SmallSubstitution<'_, T> {
     type Output = ();
@@ -271,7 +274,7 @@ mod tests {
                 }
                 let columns_of_x = ViewMut::new(&mut rhs, size, columns);
                 let job = SmallSubstitution { t, inverse: Some(&inverse), forward, x: columns_of_x };
-                T::substitute_small(simd.or_best(), job);
+                job.run_on(simd.or_best());
                 // The parts of all entries are below 1, and the real parts of diagonal entries lie between 0.4 and 2.5.
                 // Each of the eight steps multiplies the error by at most 1 + √2·2.7.
                 let worst = rhs.iter().zip(&x).map(|(a, b)| Scalar::abs(*a - *b)).fold(0.0, f64::max);

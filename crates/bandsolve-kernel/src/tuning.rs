@@ -17,4 +17,18 @@ pub const SMALL_BLOCK_MAX: usize = 8;
 ///
 /// Time per block row on two threads, with and without prefetching: 41 and 47 ns for blocks of size 2, 105 and 118 ns
 /// for size 3, 230 and 229 ns for size 4. For larger blocks, the computation takes longer than the memory access.
-pub const ASK_MAX_BLOCK: usize = 3;
+pub const PREFETCH_MAX_BLOCK: usize = 3;
+
+// The sizes below keep data in the first-level cache, or make a task much longer than its start. They have no recorded measurement.
+
+/// Number of reals of a copied part of A in a dense product C ← C − A·B. With a few columns of B, it fits in the first-level cache. A smaller A fits
+/// without a copy.
+pub(crate) const COPIED: usize = 3072;
+/// Number of columns of C from which rows of A are copied.
+pub(crate) const COPIED_FROM: usize = 16;
+/// Number of terms of each sum from which C is prefetched.
+pub(crate) const PREFETCH_FROM: usize = 16;
+/// Distance, in columns, over which L and U of a narrow band are prefetched.
+pub(crate) const PREFETCH_COLUMNS: usize = 64;
+/// Number of elements per piece of a parallel permutation.
+pub(crate) const PERMUTED_PIECE: usize = 1 << 12;

@@ -3,6 +3,21 @@
 use super::lanes::{Lanes, MAX_LANES};
 use crate::Scalar;
 
+/// The first number of adjacent columns, and the distance from one column to the next.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnStart<R> {
+    pub first: *const R,
+    pub stride: usize,
+}
+
+impl<R> ColumnStart<R> {
+    /// The same columns from number k on.
+    #[inline(always)]
+    pub fn from(self, k: usize) -> Self {
+        Self { first: self.first.wrapping_add(k), ..self }
+    }
+}
+
 /// Add the products of M columns of A with N columns of B, one vector of each. Unless `FULL`, only the first `count`
 /// numbers count.
 ///
@@ -12,8 +27,8 @@ use crate::Scalar;
 /// W numbers, or `count` numbers unless `FULL`, are readable in all columns.
 #[inline(always)]
 pub(super) unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FULL: bool, const COMPLEX: bool>(
-    (a, a_stride): (*const V::Real, usize),
-    (b, b_stride): (*const V::Real, usize),
+    a: ColumnStart<V::Real>,
+    b: ColumnStart<V::Real>,
     count: usize,
     sum: &mut [[V; M]; N],
     crossed: &mut [[V; M]; N],
@@ -22,10 +37,10 @@ pub(super) unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FU
     unsafe {
         let mut column = [V::splat(<V::Real as Scalar>::ZERO); M];
         for m in 0..M {
-            column[m] = load::<V, FULL>(a.add(m * a_stride), count);
+            column[m] = load::<V, FULL>(a.first.add(m * a.stride), count);
         }
         for n in 0..N {
-            let b = load::<V, FULL>(b.add(n * b_stride), count);
+            let b = load::<V, FULL>(b.first.add(n * b.stride), count);
             for m in 0..M {
                 sum[n][m] = column[m].mul_add(b, sum[n][m]);
             }
@@ -101,15 +116,16 @@ pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
         return a.iter().zip(b).fold(T::ZERO, |sum, (a, b)| sum + *a * *b);
     }
     let len = a.len().min(b.len());
-    let (a, b) = (a.as_ptr().cast::<V::Real>(), b.as_ptr().cast::<V::Real>());
+    let a = ColumnStart { first: a.as_ptr().cast::<V::Real>(), stride: 0 };
+    let b = ColumnStart { first: b.as_ptr().cast::<V::Real>(), stride: 0 };
     let ([mut sum, mut none], whole) = ([[[V::splat(T::Real::ZERO)]]; 2], len / V::W * V::W);
     // SAFETY: real scalars are their own real type; both slices have `len` numbers.
     unsafe {
         for k in (0..whole).step_by(V::W) {
-            multiply::<V, 1, 1, true, false>((a.add(k), 0), (b.add(k), 0), V::W, &mut sum, &mut none);
+            multiply::<V, 1, 1, true, false>(a.from(k), b.from(k), V::W, &mut sum, &mut none);
         }
         if whole < len {
-            multiply::<V, 1, 1, false, false>((a.add(whole), 0), (b.add(whole), 0), len - whole, &mut sum, &mut none);
+            multiply::<V, 1, 1, false, false>(a.from(whole), b.from(whole), len - whole, &mut sum, &mut none);
         }
     }
     T::from_real(sum_of_lanes(sum[0][0]))
@@ -199,11 +215,11 @@ pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (u
     // Compare eight entries without branches, then one by one.
     let mut first = 0;
     for chunk in column.chunks(8) {
-        let mut found = false;
+        let mut any = false;
         for v in chunk {
-            found |= v.abs1() == largest;
+            any |= v.abs1() == largest;
         }
-        if found {
+        if any {
             break;
         }
         first += chunk.len();

@@ -8,9 +8,10 @@
 //! All operations, and so the results, are the same as those of the elimination in memory.
 
 use super::Simd;
-use super::ahead::{Ahead, prefetch_second_level};
 use super::lanes::Lanes;
+use super::prefetch::{Prefetcher, prefetch_second_level};
 use crate::Scalar;
+use crate::tuning::PREFETCH_COLUMNS;
 
 /// Numbers of superdiagonals of U for which windows are compiled.
 const WIDTHS: [usize; 4] = [4, 8, 12, 16];
@@ -72,7 +73,7 @@ impl<V: Lanes> Moves<V> {
     }
 }
 
-/// Eliminate as many columns as `inverse` and `exchange` have, and prefetch `ahead` meanwhile. Returns the first column
+/// Eliminate as many columns as `inverse` and `exchange` have, and prefetch meanwhile. Returns the first column
 /// without a pivot.
 ///
 /// # Safety
@@ -82,7 +83,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
     place: BandColumns<V::Real>,
     inverse: &mut [V::Real],
     exchange: &mut [u32],
-    ahead: &mut Ahead,
+    prefetcher: &mut Prefetcher,
 ) -> Option<usize> {
     let BandColumns { elements, stride, lower } = place;
     let moves = Moves::<V>::new(lower);
@@ -95,7 +96,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
             column[c] = V::load_first(diagonal.add(c * stride), lower);
         }
         for k in 0..inverse.len().min(exchange.len()) {
-            ahead.ask();
+            prefetcher.prefetch_next();
             let new = V::splat(*diagonal.add(lower));
             let moduli = column[0].abs();
             let largest = moduli.peak().max(new.abs());
@@ -143,12 +144,9 @@ pub struct Column<R> {
     pub reach: usize,
 }
 
-/// Distance, in columns, over which L and U are prefetched.
-const AHEAD: usize = 64;
-
 /// Prefetch `count` numbers.
 #[inline(always)]
-fn ask<R>(from: *const R, count: usize) {
+fn prefetch_numbers<R>(from: *const R, count: usize) {
     for k in (0..count).step_by(64 / size_of::<R>()) {
         prefetch_second_level(from.wrapping_add(k));
     }
@@ -168,7 +166,7 @@ pub unsafe fn lower<V: Lanes>(first: Column<V::Real>, exchange: &[u32], x: *mut 
         let mut column = diagonal.add(1);
         let mut window = V::load_first(x, lower);
         for q in exchange {
-            ask(column.wrapping_add(AHEAD * step), lower);
+            prefetch_numbers(column.wrapping_add(PREFETCH_COLUMNS * step), lower);
             let (q, new) = (*q as usize, V::splat(*x.add(lower)));
             let y = window.permute(new, moves.pivot[q]);
             window = y.neg_mul_add(V::load_first(column, lower), window.permute(new, moves.rows[q]));
@@ -199,7 +197,7 @@ pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mu
         let mut above = V::load_last(x, near);
         let mut further = if far == 0 { V::splat(*x.sub(fill + 1)) } else { V::load_last(x.sub(V::W), far) };
         for inverse in inverse.iter().rev() {
-            ask(diagonal.wrapping_sub(AHEAD * step + fill), fill);
+            prefetch_numbers(diagonal.wrapping_sub(PREFETCH_COLUMNS * step + fill), fill);
             let y = unknown * V::splat(*inverse);
             *x = y.first();
             above = y.neg_mul_add(V::load_last(diagonal, near), above);
@@ -230,14 +228,14 @@ pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::R
     // for it.
     let Column { mut diagonal, step, reach: fill } = first;
     let (near, far, mut x) = ((fill - 1).min(V::W), (fill - 1).saturating_sub(V::W), x);
-    let [down, _] = super::walk::down::<V>(1);
+    let [down, _] = super::row_gather::down::<V>(1);
     // SAFETY: the caller's promise.
     unsafe {
         let mut newest = V::splat(*x.sub(1));
         let mut above = V::load_last(x.sub(1), near);
         let mut further = V::load_last(x.wrapping_sub(1 + V::W), far);
         for inverse in inverse {
-            ask(diagonal.wrapping_add(AHEAD * step - fill), fill);
+            prefetch_numbers(diagonal.wrapping_add(PREFETCH_COLUMNS * step - fill), fill);
             let mut sum = V::load_last(diagonal.sub(1), near) * above;
             if far > 0 {
                 sum = V::load_last(diagonal.sub(1 + V::W), far).mul_add(further, sum);
@@ -269,7 +267,7 @@ pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32]
         let (mut newest, mut lane, mut others) = (zero, 0, below);
         for q in exchange.iter().rev() {
             let q = *q as usize;
-            ask(diagonal.wrapping_sub(AHEAD * step - 1), lower);
+            prefetch_numbers(diagonal.wrapping_sub(PREFETCH_COLUMNS * step - 1), lower);
             let sum = (V::load_first(diagonal.add(1), lower) * others).total();
             let y = newest.neg_mul_add(V::splat(*diagonal.add(1 + lane)), V::splat(*x) - sum);
             *x.add(lower) = below.permute(y, moves.last[q]).first();

@@ -1,5 +1,6 @@
 //! The condition of a factored matrix, estimated with a few solves.
 
+use crate::number::power_of_two_near;
 use crate::refine::FactoredMatrix;
 use bandsolve::{Op, RealScalar, Scalar};
 use bandsolve_kernel::estimate::norm_1;
@@ -37,11 +38,6 @@ pub fn reciprocal<T: Scalar>(
     });
     let product = T::Real::from_f64(inverse) * (norm / s / s);
     if product == T::Real::ZERO { T::Real::ZERO } else { T::Real::ONE / product }
-}
-
-/// A power of two within a factor of two of x; 1 if x is zero or not finite.
-pub(crate) fn power_of_two_near<R: RealScalar>(x: R) -> R {
-    if x.is_finite() && x > R::ZERO { R::ONE / x.normalizer() } else { R::ONE }
 }
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ pub fn select<T: Scalar>(yes: bool, a: T, b: T) -> T {
     if T::COMPLEX { T::from_parts(re, select_unpredictable(yes, a.im(), b.im())) } else { T::from_real(re) }
 }
 
+/// A power of two within a factor of two of x; 1 if x is zero or not finite.
+pub(crate) fn power_of_two_near<R: RealScalar>(x: R) -> R {
+    if x.is_finite() && x > R::ZERO { R::ONE / x.normalizer() } else { R::ONE }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,7 +27,7 @@ use bandsolve_kernel::memory::zeros;
 const CROSSOVER: usize = 1 << 11;
 
 /// Number of right-hand sides that are solved at the same time.
-const GROUP: usize = 7;
+const RHS_GROUP: usize = 7;
 
 /// Solve A·x = rhs for all columns in place; A does not change.
 ///
@@ -42,14 +42,14 @@ pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
-    let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
+    let mut x = zeros::<T>(n * rhs.count().min(RHS_GROUP)).ok_or(0usize)?;
     let mut b = zeros(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
     if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
         return Err(0);
     }
     let factors = plan.factor(&matrix).map_err(|_| 0usize)?;
-    for first in (0..rhs.count()).step_by(GROUP) {
-        let columns = first..(first + GROUP).min(rhs.count());
+    for first in (0..rhs.count()).step_by(RHS_GROUP) {
+        let columns = first..(first + RHS_GROUP).min(rhs.count());
         let x = &mut x[..n * columns.len()];
         let b = if rhs.leading() == n {
             &rhs.elements()[first * n..][..x.len()]
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn large_systems_are_solved() {
-        let (n, count) = (5000, 2 * GROUP + 1);
+        let (n, count) = (5000, 2 * RHS_GROUP + 1);
         let mut rng = TestRng(4);
         let (sub, diag, sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
         let expected = rng.vector::<f64>(n * count);

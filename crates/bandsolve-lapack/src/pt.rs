@@ -8,9 +8,8 @@
 //!
 //! The off-diagonal array contains the entries below the diagonal ([`TriangleSide::Lower`]) or above it.
 
-use crate::condition::power_of_two_near;
 use crate::norm::{self, MatrixNorm};
-use crate::number::larger;
+use crate::number::{larger, power_of_two_near};
 use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, RealScalar, Scalar};
 

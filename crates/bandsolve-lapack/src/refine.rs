@@ -1,7 +1,6 @@
 //! Iterative refinement with error bounds for every right-hand side.
 
-use crate::condition::power_of_two_near;
-use crate::number::{larger, rounding};
+use crate::number::{larger, power_of_two_near, rounding};
 use bandsolve::{Op, RealScalar, RefinedColumns, RefinedSystem, Scalar, StoppingRule};
 use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;

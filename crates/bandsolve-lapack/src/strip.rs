@@ -47,13 +47,13 @@ impl<T: Scalar> Strip<T> {
     /// are zero. Returns the new columns.
     pub fn move_on(&mut self, start: usize, n: usize) -> Range<usize> {
         let height = self.stride + 1;
-        let kept = self.columns.end.saturating_sub(start);
-        if kept > 0 {
+        let remaining = self.columns.end.saturating_sub(start);
+        if remaining > 0 {
             let first = (start - self.columns.start) * height;
-            self.elements.copy_within(first..first + kept * height, 0);
+            self.elements.copy_within(first..first + remaining * height, 0);
         }
-        self.elements[kept * height..].fill(T::ZERO);
+        self.elements[remaining * height..].fill(T::ZERO);
         self.columns = start..(start + self.capacity).min(n);
-        start + kept..self.columns.end
+        start + remaining..self.columns.end
     }
 }

@@ -1,22 +1,22 @@
 //! The C functions that the Python module `bandsolve.mpi` calls.
 //!
 //! There is no header. The Python module checks that both have the same version. This file declares the functions, each behind the
-//! guard of `status`; `held` and `poisson` select the number type. Functions that take ranks, matrices or factors are collective,
+//! guard of `status`; `any_type` and `poisson` select the number type. Functions that take ranks, matrices or factors are collective,
 //! except functions that free them. A panic ends all ranks, because the other ranks would wait for this rank forever.
 
 #![allow(non_camel_case_types)]
 
-mod held;
+mod any_type;
 mod poisson;
 mod status;
 
+use any_type::{AnyRankFactors, AnyRankMatrix, RankArrays, bandsolve_mpi_eigen_t};
 use bandsolve::{Layout, Method, Op};
 use bandsolve_mpi::Ranks;
 use core::ffi::{CStr, c_char, c_void};
-use held::{RankHeldFactors, RankHeldMatrix};
 use mpi::ffi::MPI_Comm;
-use poisson::{RankHeldPoisson, bandsolve_mpi_axis_t, bandsolve_mpi_box_t, bandsolve_mpi_poisson_report_t};
-use status::{RankFailure, RankResult, bandsolve_mpi_status_t, guard};
+use poisson::{AnyRankPoisson, bandsolve_mpi_axis_t, bandsolve_mpi_box_t, bandsolve_mpi_poisson_report_t};
+use status::{RankFailure, RankResult, bandsolve_mpi_status_t, guard, text};
 use std::ffi::CString;
 use std::sync::LazyLock;
 
@@ -26,19 +26,19 @@ pub struct bandsolve_mpi_ranks_t(Ranks);
 /// A matrix, distributed over ranks.
 pub struct bandsolve_mpi_matrix_t {
     ranks: Ranks,
-    held: Box<dyn RankHeldMatrix>,
+    inner: Box<dyn AnyRankMatrix>,
 }
 
 /// Factors of a matrix, distributed over ranks.
 pub struct bandsolve_mpi_factors_t {
     ranks: Ranks,
-    held: Box<dyn RankHeldFactors>,
+    inner: Box<dyn AnyRankFactors>,
 }
 
 /// A Poisson problem, distributed over ranks by planes.
 pub struct bandsolve_mpi_poisson_t {
     ranks: Ranks,
-    held: Box<dyn RankHeldPoisson>,
+    inner: Box<dyn AnyRankPoisson>,
 }
 
 /// How a solve went; the same on all ranks.
@@ -52,35 +52,6 @@ pub struct bandsolve_mpi_report_t {
     pub method: [c_char; 32],
     /// The reason for the method.
     pub reason: [c_char; 160],
-}
-
-/// Options of the eigenvalue solver, and its report.
-#[repr(C)]
-pub struct bandsolve_mpi_eigen_t {
-    /// Find the eigenvalues nearest to this number.
-    pub target: f64,
-    /// Relative tolerance. 0 means the accuracy of the number type.
-    pub tol: f64,
-    /// Number of eigenvalues to find.
-    pub k: usize,
-    /// Maximum dimension of the Krylov space. 0 means the default of the solver.
-    pub ncv: usize,
-    /// Maximum number of restarts. 0 means the default of the solver.
-    pub max_restarts: usize,
-    /// Seed of the random start vector, the same on all ranks.
-    pub seed: u64,
-    /// Number of eigenvalues that were found.
-    pub found: usize,
-    /// Number of restarts.
-    pub restarts: usize,
-    /// Number of solves.
-    pub solves: usize,
-    /// 1 if counts prove that no nearer eigenvalue is missing, else 0.
-    pub complete: i32,
-    /// 1 if all k eigenvalues were found, else 0.
-    pub converged: i32,
-    /// The reason for the end of the search, in words.
-    pub ending: [c_char; 64],
 }
 
 /// Get the version of this library.
@@ -152,8 +123,9 @@ pub unsafe extern "C" fn bandsolve_mpi_blocks(
     // SAFETY: the caller's promise, of arrays and of `out`.
     unsafe {
         hand_out(ranks, out, || {
-            let held = held::blocks(ranks, (kind, periodic != 0), (block, len), [sub, diag, sup])?;
-            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+            let arrays = RankArrays { kind, periodic: periodic != 0, len, arrays: [sub, diag, sup] };
+            let inner = any_type::blocks(ranks, block, arrays)?;
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), inner })
         })
     }
 }
@@ -177,8 +149,8 @@ pub unsafe extern "C" fn bandsolve_mpi_banded(
     // SAFETY: the caller's promise, of the array and of `out`.
     unsafe {
         hand_out(ranks, out, || {
-            let held = held::banded(ranks, kind, (lower, upper), (rows, len))?;
-            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+            let inner = any_type::banded(ranks, kind, (lower, upper), (rows, len))?;
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), inner })
         })
     }
 }
@@ -207,8 +179,9 @@ pub unsafe extern "C" fn bandsolve_mpi_batch(
     // SAFETY: the caller's promise, of arrays and of `out`.
     unsafe {
         hand_out(ranks, out, || {
-            let held = held::batch(ranks, (kind, periodic != 0), ((count, layout), len), [sub, diag, sup])?;
-            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })
+            let arrays = RankArrays { kind, periodic: periodic != 0, len, arrays: [sub, diag, sup] };
+            let inner = any_type::batch(ranks, (count, layout), arrays)?;
+            Ok(bandsolve_mpi_matrix_t { ranks: ranks.clone(), inner })
         })
     }
 }
@@ -232,8 +205,8 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson(
     // SAFETY: the caller's promise, of axes and of `out`.
     unsafe {
         hand_out(ranks, out, || {
-            let held = poisson::poisson(ranks, kind, (axes, whole), planes)?;
-            Ok(bandsolve_mpi_poisson_t { ranks: ranks.clone(), held })
+            let inner = poisson::poisson(ranks, kind, (axes, whole), planes)?;
+            Ok(bandsolve_mpi_poisson_t { ranks: ranks.clone(), inner })
         })
     }
 }
@@ -256,7 +229,7 @@ pub unsafe extern "C" fn bandsolve_mpi_poisson_solve(
     let problem = unsafe { &*problem };
     guard(Some(&problem.ranks), || {
         // SAFETY: the caller's promise.
-        let (solved, errors) = unsafe { (problem.held.solve(x, len)?, held::numbers_mut(errors, columns)) };
+        let (solved, errors) = unsafe { (problem.inner.solve(x, len)?, any_type::numbers_mut(errors, columns)) };
         errors.iter_mut().zip(&solved.backward_errors).for_each(|(to, error)| *to = *error);
         let report_of = bandsolve_mpi_poisson_report_t {
             removed: solved.removed,
@@ -288,7 +261,7 @@ pub unsafe extern "C" fn bandsolve_mpi_apply(
     // SAFETY: the caller's promise.
     let matrix = unsafe { &*matrix };
     // SAFETY: the caller's promise.
-    guard(Some(&matrix.ranks), || unsafe { matrix.held.apply(x, y, len) })
+    guard(Some(&matrix.ranks), || unsafe { matrix.inner.apply(x, y, len) })
 }
 
 /// Factor a matrix by the method with this name.
@@ -310,7 +283,7 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
                 "there is no method {name:?}; use one of auto, bcyclic, block-spike, spike, spike-truncated"
             ))
         })?;
-        Ok(bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), held: matrix.held.factor(method)? })
+        Ok(bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), inner: matrix.inner.factor(method)? })
     };
     // SAFETY: the caller's promise.
     unsafe { hand_out(&matrix.ranks, out, make) }
@@ -336,7 +309,7 @@ pub unsafe extern "C" fn bandsolve_mpi_solve(
     guard(Some(&factors.ranks), || {
         let op = [Op::Plain, Op::Transpose, Op::ConjTranspose][op.clamp(0, 2) as usize];
         // SAFETY: the caller's promise.
-        let (solved, errors) = unsafe { (factors.held.solve(op, x, len)?, held::numbers_mut(errors, columns)) };
+        let (solved, errors) = unsafe { (factors.inner.solve(op, x, len)?, any_type::numbers_mut(errors, columns)) };
         errors.iter_mut().zip(&solved.backward_errors).for_each(|(to, error)| *to = *error);
         let report_of = bandsolve_mpi_report_t {
             refinement_steps: solved.refinement_steps as i32,
@@ -373,7 +346,7 @@ pub unsafe extern "C" fn bandsolve_mpi_condition(
     // SAFETY: the caller's promise.
     let (factors, condition) = unsafe { (&*factors, &mut *condition) };
     guard(Some(&factors.ranks), || {
-        let (rcond, attention) = factors.held.condition(condition.backward_error)?;
+        let (rcond, attention) = factors.inner.condition(condition.backward_error)?;
         (condition.rcond, condition.attention) = (rcond, text(&attention.unwrap_or_default()));
         Ok(())
     })
@@ -400,11 +373,11 @@ pub unsafe extern "C" fn bandsolve_mpi_eigsh(
     // SAFETY: the caller's promise.
     let (a, b, eigen) = unsafe { (&*a, b.as_ref(), &mut *eigen) };
     guard(Some(&a.ranks), || {
-        let b = b.map(|b| &*b.held);
+        let b = b.map(|b| &*b.inner);
         // SAFETY: the caller's promise.
-        let numbers = unsafe { [values, offsets, residuals].map(|array| held::numbers_mut(array, eigen.k)) };
+        let numbers = unsafe { [values, offsets, residuals].map(|array| any_type::numbers_mut(array, eigen.k)) };
         // SAFETY: the caller's promise.
-        unsafe { a.held.nearest(&a.ranks, b, eigen, numbers, (vectors, len)) }
+        unsafe { a.inner.nearest(&a.ranks, b, eigen, numbers, (vectors, len)) }
     })
 }
 
@@ -452,11 +425,15 @@ pub unsafe extern "C" fn bandsolve_mpi_free_poisson(problem: *mut bandsolve_mpi_
 ///
 /// # Safety
 /// `out` may be written.
-unsafe fn hand_out<V>(ranks: &Ranks, out: *mut *mut V, make: impl FnOnce() -> RankResult<V>) -> bandsolve_mpi_status_t {
+unsafe fn hand_out<V>(
+    ranks: &Ranks,
+    out: *mut *mut V,
+    create: impl FnOnce() -> RankResult<V>,
+) -> bandsolve_mpi_status_t {
     guard(Some(ranks), || {
-        let made = Box::new(make()?);
+        let object = Box::new(create()?);
         // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(made)) };
+        unsafe { out.write(Box::into_raw(object)) };
         Ok(())
     })
 }
@@ -464,18 +441,10 @@ unsafe fn hand_out<V>(ranks: &Ranks, out: *mut *mut V, make: impl FnOnce() -> Ra
 /// Free an object.
 ///
 /// # Safety
-/// `held` is null, or comes from this library and is not used any more.
-unsafe fn free<V>(held: *mut V) {
-    if !held.is_null() {
+/// `object` is null, or comes from this library and is not used any more.
+unsafe fn free<V>(object: *mut V) {
+    if !object.is_null() {
         // SAFETY: the caller's promise.
-        drop(unsafe { Box::from_raw(held) });
+        drop(unsafe { Box::from_raw(object) });
     }
-}
-
-/// Convert a text to N bytes with a zero at the end. The function cuts a longer text.
-pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
-    let mut to = [0; N];
-    let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);
-    to.iter_mut().zip(text.bytes().take(most)).for_each(|(to, byte)| *to = byte as c_char);
-    to
 }

@@ -1,6 +1,6 @@
 //! Poisson problems on boxes, distributed over ranks by planes.
 
-use crate::held::{numbers, numbers_mut};
+use crate::any_type::{numbers, numbers_mut};
 use crate::status::{RankFailure, RankResult};
 use bandsolve_mpi::{DistributedPoisson, Ranks};
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonReport, PoissonScalar, Side};
@@ -98,7 +98,7 @@ impl bandsolve_mpi_axis_t {
 }
 
 /// A distributed Poisson problem of any number type.
-pub(crate) trait RankHeldPoisson {
+pub(crate) trait AnyRankPoisson {
     /// Solve in place: u replaces f.
     ///
     /// # Safety
@@ -106,7 +106,7 @@ pub(crate) trait RankHeldPoisson {
     unsafe fn solve(&self, x: *mut c_void, len: usize) -> RankResult<PoissonReport>;
 }
 
-impl<T: PoissonScalar> RankHeldPoisson for DistributedPoisson<T> {
+impl<T: PoissonScalar> AnyRankPoisson for DistributedPoisson<T> {
     unsafe fn solve(&self, x: *mut c_void, len: usize) -> RankResult<PoissonReport> {
         // SAFETY: the caller's promise.
         Ok(self.solve_in_place(unsafe { numbers_mut(x, len) })?)
@@ -122,7 +122,7 @@ pub(crate) unsafe fn poisson(
     kind: i32,
     (axes, all): (*const bandsolve_mpi_axis_t, &bandsolve_mpi_box_t),
     planes: usize,
-) -> RankResult<Box<dyn RankHeldPoisson>> {
+) -> RankResult<Box<dyn AnyRankPoisson>> {
     // SAFETY: the caller's promise.
     let axes = unsafe { core::slice::from_raw_parts(axes, all.n_axes) };
     let shape: Vec<usize> = axes.iter().map(|axis| axis.n).collect();

@@ -91,3 +91,11 @@ pub(crate) fn last_error() -> *const c_char {
     // The address is valid until the next message of this thread.
     MESSAGE.with_borrow(|message| message.as_ptr())
 }
+
+/// Convert a text to N bytes with a zero at the end. The function cuts a longer text.
+pub(crate) fn text<const N: usize>(text: &str) -> [c_char; N] {
+    let mut to = [0; N];
+    let end = (0..N).rev().find(|end| text.is_char_boundary((*end).min(text.len()))).unwrap_or(0);
+    to.iter_mut().zip(text.bytes().take(end)).for_each(|(to, byte)| *to = byte as c_char);
+    to
+}

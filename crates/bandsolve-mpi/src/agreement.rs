@@ -78,12 +78,12 @@ fn decode([kind, a, b, _]: Code, text: &str) -> Error {
     let mut texts = text.split(SEPARATOR);
     let mut next = || texts.next().unwrap_or_default();
     match kind {
-        1 => Error::Shape { what: kept(next()), expected: a as usize, got: b as usize },
-        2 => Error::NotFinite { array: kept(next()), index: a as usize },
+        1 => Error::Shape { what: interned(next()), expected: a as usize, got: b as usize },
+        2 => Error::NotFinite { array: interned(next()), index: a as usize },
         3 => Error::Singular { row: a as usize },
         4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
         5 => Error::OutOfMemory { bytes: a as usize },
-        6 => Error::Unsupported { method: kept(next()), what: kept(next()) },
+        6 => Error::Unsupported { method: interned(next()), what: interned(next()) },
         7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
         9 => Error::Interrupted,
         10 => Error::NotDefinite { row: a as usize },
@@ -95,7 +95,7 @@ fn decode([kind, a, b, _]: Code, text: &str) -> Error {
 }
 
 /// The text, which is kept until the program ends: the texts in errors are part of programs, and there are few of them.
-fn kept(text: &str) -> &'static str {
+fn interned(text: &str) -> &'static str {
     static TEXTS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = texts.iter().copied().find(|known| *known == text);
@@ -113,9 +113,9 @@ fn error_of(ranks: &Ranks, rank: usize, code: Code, text: &str) -> Error {
     if rank == ranks.rank() {
         bytes[..text.len()].copy_from_slice(text.as_bytes());
     }
-    let (own, _) = bytes.as_chunks();
-    let own: Vec<u64> = own.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let texts = if own.is_empty() { Vec::new() } else { ranks.all_gather(&own) };
+    let (local_words, _) = bytes.as_chunks();
+    let local_words: Vec<u64> = local_words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let texts = if local_words.is_empty() { Vec::new() } else { ranks.all_gather(&local_words) };
     let text: Vec<u8> = texts.iter().skip(rank * words).take(words).flat_map(|word| word.to_le_bytes()).collect();
     decode(code, &String::from_utf8_lossy(&text[..code[3] as usize]))
 }
@@ -124,8 +124,8 @@ fn error_of(ranks: &Ranks, rank: usize, code: Code, text: &str) -> Error {
 ///
 /// # Errors
 /// The error of the lowest rank that failed.
-pub(crate) fn agree<V>(ranks: &Ranks, own: bandsolve::Result<V>) -> Result<V, RankError> {
-    agree_and_tell(ranks, own, []).map(|(own, _)| own)
+pub(crate) fn agree<V>(ranks: &Ranks, local: bandsolve::Result<V>) -> Result<V, RankError> {
+    agree_and_tell(ranks, local, []).map(|(local, _)| local)
 }
 
 /// Do the same as [`agree`], and also gather `numbers` of each rank. Collective.
@@ -134,22 +134,22 @@ pub(crate) fn agree<V>(ranks: &Ranks, own: bandsolve::Result<V>) -> Result<V, Ra
 /// As [`agree`].
 pub(crate) fn agree_and_tell<V, const N: usize>(
     ranks: &Ranks,
-    own: bandsolve::Result<V>,
+    local: bandsolve::Result<V>,
     numbers: [u64; N],
 ) -> Result<(V, Vec<u64>), RankError> {
-    let own = if ranks.in_their_thread() { own } else { Err(other_thread()) };
-    let (code, text) = own.as_ref().err().map_or(Default::default(), encode);
-    let mut told = code.to_vec();
-    told.extend(numbers);
-    let told = ranks.all_gather(&told);
+    let local = if ranks.in_their_thread() { local } else { Err(other_thread()) };
+    let (code, text) = local.as_ref().err().map_or(Default::default(), encode);
+    let mut gathered = code.to_vec();
+    gathered.extend(numbers);
+    let gathered = ranks.all_gather(&gathered);
     let (mut codes, mut rest) = (Vec::with_capacity(ranks.size()), Vec::with_capacity(ranks.size() * N));
-    for told in told.chunks_exact(4 + N) {
-        codes.push([told[0], told[1], told[2], told[3]]);
-        rest.extend_from_slice(&told[4..]);
+    for gathered in gathered.chunks_exact(4 + N) {
+        codes.push([gathered[0], gathered[1], gathered[2], gathered[3]]);
+        rest.extend_from_slice(&gathered[4..]);
     }
     match codes.into_iter().enumerate().find(|(_, code)| code[0] != 0) {
         Some((rank, code)) => Err(RankError { rank, error: error_of(ranks, rank, code, &text) }),
-        None => Ok((own.expect("no rank has an error"), rest)),
+        None => Ok((local.expect("no rank has an error"), rest)),
     }
 }
 
@@ -159,12 +159,12 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
 /// As [`agree`], and `InvalidArgument` for the first rank with options other than those of rank 0.
 pub(crate) fn agree_alike<V, const N: usize>(
     ranks: &Ranks,
-    own: bandsolve::Result<V>,
+    local: bandsolve::Result<V>,
     options: [u64; N],
 ) -> Result<V, RankError> {
-    let (own, told) = agree_and_tell(ranks, own, options)?;
-    alike(told.chunks_exact(N.max(1)).position(|other| other != &told[..N]))?;
-    Ok(own)
+    let (local, gathered) = agree_and_tell(ranks, local, options)?;
+    alike(gathered.chunks_exact(N.max(1)).position(|other| other != &gathered[..N]))?;
+    Ok(local)
 }
 
 /// Do the same as [`agree`], check that `method` is the same on all ranks, and return whether `singular` is true on any rank. Collective.
@@ -173,13 +173,13 @@ pub(crate) fn agree_alike<V, const N: usize>(
 /// As [`agree_alike`].
 pub(crate) fn agree_on_method<V>(
     ranks: &Ranks,
-    own: bandsolve::Result<V>,
+    local: bandsolve::Result<V>,
     (method, singular): (u64, bool),
 ) -> Result<(V, bool), RankError> {
-    let (own, told) = agree_and_tell(ranks, own, [method, u64::from(singular)])?;
-    let (told, _) = told.as_chunks::<2>();
-    alike(told.iter().position(|[other, _]| *other != told[0][0]))?;
-    Ok((own, told.iter().any(|[_, singular]| *singular == 1)))
+    let (local, gathered) = agree_and_tell(ranks, local, [method, u64::from(singular)])?;
+    let (gathered, _) = gathered.as_chunks::<2>();
+    alike(gathered.iter().position(|[other, _]| *other != gathered[0][0]))?;
+    Ok((local, gathered.iter().any(|[_, singular]| *singular == 1)))
 }
 
 /// Return an error if `other` is a rank with options other than those of rank 0. All ranks pass the same value.
@@ -199,7 +199,7 @@ fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
 }
 
 /// An array with the rows of this rank of a number of columns.
-pub(crate) struct OwnColumns<'a, T> {
+pub(crate) struct LocalColumns<'a, T> {
     pub name: &'static str,
     pub values: &'a [T],
     /// Number of rows of a rank.
@@ -210,7 +210,7 @@ pub(crate) struct OwnColumns<'a, T> {
     pub option: u64,
 }
 
-impl<T: Scalar> OwnColumns<'_, T> {
+impl<T: Scalar> LocalColumns<'_, T> {
     /// Check the array, and return the number of columns on this rank.
     fn checked(&self, column: usize) -> bandsolve::Result<usize> {
         let (what, got) = (self.name, self.values.len());
@@ -234,20 +234,20 @@ impl<T: Scalar> OwnColumns<'_, T> {
         ranks: &Ranks,
         prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
     ) -> Result<(usize, V), RankError> {
-        let (len_of, own) = (self.len_of, self.checked((self.len_of)(ranks.rank())));
-        let columns = *own.as_ref().unwrap_or(&0) as u64;
-        let made = own.and_then(prepare);
-        let (made, told) = agree_and_tell(ranks, made, [columns << OPTION_BITS | self.option])?;
-        let (columns, option) = (|told: &u64| (told >> OPTION_BITS) as usize, told[0] & OPTIONS);
-        alike(told.iter().position(|told| told & OPTIONS != option))?;
-        let most = told.iter().map(columns).max().unwrap_or(0);
+        let (len_of, local) = (self.len_of, self.checked((self.len_of)(ranks.rank())));
+        let columns = *local.as_ref().unwrap_or(&0) as u64;
+        let prepared = local.and_then(prepare);
+        let (prepared, gathered) = agree_and_tell(ranks, prepared, [columns << OPTION_BITS | self.option])?;
+        let (columns, option) = (|gathered: &u64| (gathered >> OPTION_BITS) as usize, gathered[0] & OPTIONS);
+        alike(gathered.iter().position(|gathered| gathered & OPTIONS != option))?;
+        let most = gathered.iter().map(columns).max().unwrap_or(0);
         // All ranks know the number of columns of each rank.
-        match told.iter().map(columns).enumerate().find(|(rank, columns)| len_of(*rank) > 0 && *columns != most) {
+        match gathered.iter().map(columns).enumerate().find(|(rank, columns)| len_of(*rank) > 0 && *columns != most) {
             Some((rank, columns)) => {
                 let [expected, got] = [most, columns].map(|columns| columns * len_of(rank));
                 Err(RankError { rank, error: Error::Shape { what: self.name, expected, got } })
             }
-            None => Ok((most, made)),
+            None => Ok((most, prepared)),
         }
     }
 }

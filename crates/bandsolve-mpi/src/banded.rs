@@ -45,13 +45,13 @@ pub struct DistributedBanded<T: Scalar> {
 
 /// The rows of one rank between zero rows.
 #[derive(Debug)]
-struct OwnBands<T: Scalar> {
+struct LocalBands<T: Scalar> {
     matrix: Banded<'static, T>,
     /// The entries of the rows of this rank in the caller's order, with zeros outside the matrix.
     rows: Vec<T>,
 }
 
-impl<T: Scalar> OwnRows<T> for OwnBands<T> {
+impl<T: Scalar> OwnRows<T> for LocalBands<T> {
     fn entry(&self, i: usize, j: usize) -> T {
         self.matrix.get(i, j)
     }
@@ -79,10 +79,10 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         halos.fill_into(&self.rows, &mut around, 1);
         // Entry d of row i of Aᵀ is A(j, i) with j = i + d − upper.
         let entry = |k: usize| around[(halo + k / wide + k % wide - upper) * wide + lower + upper - k % wide];
-        let own = self.rows.len() / wide;
+        let local_rows = self.rows.len() / wide;
         let rows = collected(self.rows.len(), (0..self.rows.len()).map(entry));
         Ok(rows.and_then(|rows| {
-            let matrix = from_rows((upper, lower), &[&rows], halo, extended_len(own, halo) - own)?;
+            let matrix = from_rows((upper, lower), &[&rows], halo, extended_len(local_rows, halo) - local_rows)?;
             Ok(Box::new(Self { matrix, rows }) as _)
         }))
     }
@@ -105,13 +105,13 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }
 
-    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+    fn factor_part(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
         let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
         let first = lower.max(upper) + rows.start;
         // These are columns of the extended matrix. The factorization ignores entries outside these rows.
         let bands = copied(&bands[first * leading..(first + rows.len()) * leading])?;
-        let own = Banded::from_vec(rows.len(), lower, upper, bands)?;
-        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
+        let part = Banded::from_vec(rows.len(), lower, upper, bands)?;
+        Ok(Box::new(Plan::new(part.shape()).verify(verify).factor_owned(part)?))
     }
 }
 
@@ -155,18 +155,18 @@ impl<T: Scalar> DistributedBanded<T> {
         let same = if same { Ok(()) } else { Err(Error::Shape { what: "bands", expected: first, got: wide }) };
         agree(ranks, same)?;
         let ranges = RankRanges::of_counts(all.iter().map(|[.., count]| *count as usize));
-        let (own, n, halo) = (ranges.range(ranks.rank()), ranges.rows(), lower.max(upper));
-        let inside = |i: usize, d: usize| (lower..n + lower).contains(&(own.start + i + d));
+        let (local, n, halo) = (ranges.range(ranks.rank()), ranges.rows(), lower.max(upper));
+        let inside = |i: usize, d: usize| (lower..n + lower).contains(&(local.start + i + d));
         let entry = |k: usize| if inside(k / wide, k % wide) { rows[k] } else { T::ZERO };
-        let own_bands = || {
+        let local_bands = || {
             let rows = collected(len, (0..len).map(entry))?;
             if let Some(index) = rows.iter().position(|v| !Scalar::is_finite(*v)) {
                 return Err(Error::NotFinite { array: "bands", index });
             }
-            let more = extended_len(own.len(), halo) - own.len();
-            Ok(OwnBands { matrix: from_rows((lower, upper), &[&rows], halo, more)?, rows })
+            let more = extended_len(local.len(), halo) - local.len();
+            Ok(LocalBands { matrix: from_rows((lower, upper), &[&rows], halo, more)?, rows })
         };
-        let boxed = Box::new(agree(ranks, own_bands())?);
+        let boxed = Box::new(agree(ranks, local_bands())?);
         let matrix = Arc::new(DistributedMatrix::new(ranks.clone(), ranges, (halo, false), boxed));
         Ok(Self { matrix, lower, upper })
     }

@@ -18,7 +18,6 @@
 //! B_i → diag, ℓ → block rows, k → block, p → ranks.
 
 use crate::agreement::{RankError, agree_and_tell, agree_on_method};
-use crate::blocks::ScaledChain;
 use crate::factors::RankSolver;
 use crate::ranges::RankRanges;
 use crate::ranks::{Expected, Ranks, Sent};
@@ -49,21 +48,21 @@ struct RankLevel {
 /// A neighbour of a row of this rank.
 enum Beside {
     /// A row of this rank: its position among the rows of this rank on the level.
-    Own(usize),
+    Local(usize),
     /// A row of another rank.
-    Other(usize),
+    Remote(usize),
 }
 
 impl RankLevel {
     /// Get the positions of the rows of this rank.
     fn places(&self) -> Range<usize> {
-        let own = self.ranges.range(self.rank);
+        let rows = self.ranges.range(self.rank);
         let place = |row: usize| row.div_ceil(1 << self.shift);
-        place(own.start)..place(own.end)
+        place(rows.start)..place(rows.end)
     }
 
     /// Get the row at a position, counted from the first row of this rank before the elimination.
-    fn own_row(&self, place: usize) -> usize {
+    fn local_row(&self, place: usize) -> usize {
         (place << self.shift) - self.ranges.range(self.rank).start
     }
 
@@ -77,7 +76,7 @@ impl RankLevel {
             return None;
         }
         let owner = self.ranges.owner(next << self.shift);
-        Some(if owner == self.rank { Beside::Own(next - self.places().start) } else { Beside::Other(owner) })
+        Some(if owner == self.rank { Beside::Local(next - self.places().start) } else { Beside::Remote(owner) })
     }
 
     /// List the rows of this rank at odd positions, which are eliminated, or at even positions, with neighbours on other ranks: the index among the rows
@@ -87,8 +86,8 @@ impl RankLevel {
         let rows = places.clone().filter(|place| (place % 2 == 1) == odd);
         rows.flat_map(|place| [(place, 0), (place, 1)])
             .filter_map(|(place, side)| match self.beside(place, side)? {
-                Beside::Other(rank) => Some((place - places.start, side, rank)),
-                Beside::Own(_) => None,
+                Beside::Remote(rank) => Some((place - places.start, side, rank)),
+                Beside::Local(_) => None,
             })
             .collect()
     }
@@ -98,24 +97,27 @@ impl RankLevel {
 #[derive(Debug)]
 enum LevelRow<T> {
     /// An eliminated row: Dₑ, and Â and Ĉ.
-    Gone { pivot: Option<DiagonalBlock<T>>, hats: [Coupling<T>; 2] },
+    Eliminated { pivot: Option<DiagonalBlock<T>>, hats: [Coupling<T>; 2] },
     /// A remaining row: its blocks in the columns of the eliminated neighbours.
-    Kept { links: [Coupling<T>; 2] },
+    Remaining { links: [Coupling<T>; 2] },
 }
 
 impl<T> LevelRow<T> {
-    fn is_gone(&self) -> bool {
-        matches!(self, Self::Gone { .. })
+    fn is_eliminated(&self) -> bool {
+        matches!(self, Self::Eliminated { .. })
     }
 
     /// Get Â and Ĉ, or the blocks of a remaining row.
     fn couplings(&self) -> &[Coupling<T>; 2] {
         match self {
-            Self::Gone { hats, .. } => hats,
-            Self::Kept { links } => links,
+            Self::Eliminated { hats, .. } => hats,
+            Self::Remaining { links } => links,
         }
     }
 }
+
+/// Scaled block rows, and the scale factors of their rows.
+pub(crate) type ScaledChain<T> = (Vec<ChainRow<T>>, Vec<<T as Scalar>::Real>);
 
 /// BCYCLIC factors of the rows of this rank.
 #[derive(Debug)]
@@ -133,7 +135,7 @@ pub(crate) struct RankBcyclic<T: Scalar> {
 }
 
 /// The rows of this rank during the elimination.
-struct HeldRows<T> {
+struct ReducedRows<T> {
     chain: Vec<ChainRow<T>>,
     levels: Vec<(RankLevel, LevelMemory<T>)>,
 }
@@ -141,7 +143,7 @@ struct HeldRows<T> {
 /// Memory for the results of a level: all rows, the remaining rows, and the rows that are eliminated during communication.
 struct LevelMemory<T> {
     rows: Vec<LevelRow<T>>,
-    left: Vec<ChainRow<T>>,
+    remaining: Vec<ChainRow<T>>,
     inner: Vec<(usize, ChainRow<T>)>,
 }
 
@@ -151,8 +153,8 @@ impl RankLevel {
         let mut levels = Vec::new();
         while self.rows > 1 {
             self.ring &= self.rows > 2;
-            let own = self.places().len();
-            let memory = LevelMemory { rows: reserved(own)?, left: reserved(own)?, inner: reserved(own / 2 + 1)? };
+            let len = self.places().len();
+            let memory = LevelMemory { rows: reserved(len)?, remaining: reserved(len)?, inner: reserved(len / 2 + 1)? };
             levels.push((self.clone(), memory));
             self = Self { shift: self.shift + 1, rows: self.rows.div_ceil(2), ..self };
         }
@@ -191,9 +193,9 @@ impl<T: Scalar> RankBcyclic<T> {
     ) -> Result<Self, RankError> {
         let team = Team { block, threads: 1, simd: Simd::detect(), invert };
         let first = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
-        let own = chain.and_then(|(chain, scale)| Ok((HeldRows { chain, levels: first.with_memory()? }, scale)));
-        let ((HeldRows { mut chain, levels: planned }, scale), _) =
-            agree_on_method(ranks, own, (METHOD + u64::from(invert), false))?;
+        let planned = chain.and_then(|(chain, scale)| Ok((ReducedRows { chain, levels: first.with_memory()? }, scale)));
+        let ((ReducedRows { mut chain, levels: planned }, scale), _) =
+            agree_on_method(ranks, planned, (METHOD + u64::from(invert), false))?;
         let (mut levels, mut trouble) = (Vec::with_capacity(planned.len()), Trouble::default());
         for (level, memory) in planned {
             if ring && level.rows == 2 {
@@ -209,9 +211,9 @@ impl<T: Scalar> RankBcyclic<T> {
             }
             trouble.pivot(row.diag, team)
         });
-        let own = trouble.error.map_or(Ok(()), Err);
-        let ((), told) = agree_and_tell(ranks, own, [u64::from(trouble.singular)])?;
-        let (ranks, pool, singular) = (ranks.clone(), MemoryPool::default(), told.contains(&1));
+        let outcome = trouble.error.map_or(Ok(()), Err);
+        let ((), singular) = agree_and_tell(ranks, outcome, [u64::from(trouble.singular)])?;
+        let (ranks, pool, singular) = (ranks.clone(), MemoryPool::default(), singular.contains(&1));
         Ok(Self { ranks, team, scale, levels, pool, last, singular })
     }
 
@@ -225,20 +227,20 @@ impl<T: Scalar> RankBcyclic<T> {
     ///
     /// For A, an eliminated row sends its z, and the neighbours multiply it by their blocks. For Aᵀ, the rank of z has the block, and sends the product.
     fn sweep(&self, (level, rows): &(RankLevel, Vec<LevelRow<T>>), way: SweepWay, z: &mut [T], spare: &mut [T]) {
-        let SweepWay { back, transposed } = way;
-        let (chunk, first) = (spare.len(), level.places().start);
-        let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
+        let (SweepWay { back, transposed }, chunk) = (way, spare.len());
+        let sweep = LevelSweep { level, rows, transposed, chunk, team: self.team };
         let (ends, links) = (level.links(!back), level.links(back));
         // Process the rows that other ranks need first, and the rows that need other ranks last. Process the other rows during the communication.
         let [sends, waits] = [&ends, &links].map(|links| move |k: usize| links.iter().any(|(row, ..)| *row == k));
+        // zₑ ← Dₑ⁻¹·zₑ before the elimination with A
         if !back && !transposed {
-            self.divide((rows, &sends), at, false, (z, spare));
+            sweep.divide(&sends, z, spare);
         }
         let value = |(k, side, to): (usize, usize, usize)| {
-            let mut values = z[at(k)].to_vec();
+            let mut values = z[sweep.at(k)].to_vec();
             if transposed {
                 values.fill(T::ZERO);
-                subtract_from(&mut values, rows[k].couplings()[side].as_deref(), true, &z[at(k)], self.team);
+                subtract_from(&mut values, rows[k].couplings()[side].as_deref(), true, &z[sweep.at(k)], self.team);
             }
             Sent { to, tag: MOVES + side as i32, values }
         };
@@ -249,67 +251,22 @@ impl<T: Scalar> RankBcyclic<T> {
             len: chunk,
         };
         let expected: Vec<Expected> = links.iter().map(expect).collect();
-        let of_sweep = |k: usize| rows[k].is_gone() == back;
-        let mut came = self.ranks.exchange_during(&sent, &expected, || {
+        let of_sweep = |k: usize| rows[k].is_eliminated() == back;
+        let received = self.ranks.exchange_during(&sent, &expected, || {
             if !back && !transposed {
-                self.divide((rows, &|k| !sends(k)), at, false, (&mut *z, &mut *spare));
+                sweep.divide(&|k| !sends(k), z, spare);
             }
             for k in (0..rows.len()).filter(|k| of_sweep(*k) && !waits(*k)) {
-                self.take_neighbours((level, rows), k, (transposed, chunk), (&mut *z, &mut core::iter::empty()));
+                sweep.subtract_neighbours(k, z, &mut core::iter::empty());
             }
         });
-        let mut came = came.drain(..);
+        let mut received = received.into_iter();
         for k in (0..rows.len()).filter(|k| of_sweep(*k) && waits(*k)) {
-            self.take_neighbours((level, rows), k, (transposed, chunk), (&mut *z, &mut came));
+            sweep.subtract_neighbours(k, z, &mut received);
         }
+        // zₑ ← Dₑ⁻ᵀ·zₑ after the substitution with Aᵀ
         if back && transposed {
-            self.divide((rows, &|_| true), at, true, (z, spare));
-        }
-    }
-
-    /// Subtract from row k the contributions of its neighbours. Those of other ranks come from messages.
-    fn take_neighbours(
-        &self,
-        (level, rows): (&RankLevel, &[LevelRow<T>]),
-        k: usize,
-        (transposed, chunk): (bool, usize),
-        (z, came): (&mut [T], &mut dyn Iterator<Item = Vec<T>>),
-    ) {
-        let first = level.places().start;
-        let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
-        for side in [0, 1] {
-            match level.beside(first + k, side) {
-                Some(Beside::Own(other)) => {
-                    let [y, x] = z.get_disjoint_mut([at(k), at(other)]).expect("two rows");
-                    let couplings =
-                        if transposed { &rows[other].couplings()[1 - side] } else { &rows[k].couplings()[side] };
-                    subtract_from(y, couplings.as_deref(), transposed, x, self.team);
-                }
-                Some(Beside::Other(_)) => {
-                    let x = came.next().expect("a message for each link");
-                    if transposed {
-                        z[at(k)].iter_mut().zip(&x).for_each(|(z, x)| *z += *x);
-                    } else {
-                        subtract_from(&mut z[at(k)], rows[k].couplings()[side].as_deref(), false, &x, self.team);
-                    }
-                }
-                None => {}
-            }
-        }
-    }
-
-    /// Compute z ← D⁻¹z, or D⁻ᵀz, for the eliminated rows that `which` selects.
-    fn divide(
-        &self,
-        (rows, which): (&[LevelRow<T>], &dyn Fn(usize) -> bool),
-        at: impl Fn(usize) -> Range<usize>,
-        transposed: bool,
-        (z, spare): (&mut [T], &mut [T]),
-    ) {
-        for (k, row) in rows.iter().enumerate().filter(|(k, _)| which(*k)) {
-            if let LevelRow::Gone { pivot: Some(pivot), .. } = row {
-                pivot.solve(transposed, &mut z[at(k)], spare);
-            }
+            sweep.divide(&|_| true, z, spare);
         }
     }
 }
@@ -319,6 +276,58 @@ impl<T: Scalar> RankBcyclic<T> {
 struct SweepWay {
     back: bool,
     transposed: bool,
+}
+
+/// A sweep over the rows of a level, whose right-hand sides have `chunk` numbers per block row.
+struct LevelSweep<'a, T> {
+    level: &'a RankLevel,
+    rows: &'a [LevelRow<T>],
+    transposed: bool,
+    chunk: usize,
+    team: Team,
+}
+
+impl<T: Scalar> LevelSweep<'_, T> {
+    /// Get the range of row k of the level in z.
+    fn at(&self, k: usize) -> Range<usize> {
+        let row = self.level.local_row(self.level.places().start + k);
+        row * self.chunk..(row + 1) * self.chunk
+    }
+
+    /// Subtract from row k the contributions of its neighbours. Those of other ranks come from messages.
+    ///
+    /// For A, z_k ← z_k − B·z_neighbour with the block B of row k; for Aᵀ, with the transposed block of the neighbour.
+    fn subtract_neighbours(&self, k: usize, z: &mut [T], received: &mut dyn Iterator<Item = Vec<T>>) {
+        let (rows, transposed) = (self.rows, self.transposed);
+        for side in [0, 1] {
+            match self.level.beside(self.level.places().start + k, side) {
+                Some(Beside::Local(other)) => {
+                    let [y, x] = z.get_disjoint_mut([self.at(k), self.at(other)]).expect("two rows");
+                    let couplings =
+                        if transposed { &rows[other].couplings()[1 - side] } else { &rows[k].couplings()[side] };
+                    subtract_from(y, couplings.as_deref(), transposed, x, self.team);
+                }
+                Some(Beside::Remote(_)) => {
+                    let x = received.next().expect("a message for each link");
+                    if transposed {
+                        z[self.at(k)].iter_mut().zip(&x).for_each(|(z, x)| *z += *x);
+                    } else {
+                        subtract_from(&mut z[self.at(k)], rows[k].couplings()[side].as_deref(), false, &x, self.team);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Compute z ← D⁻¹z, or D⁻ᵀz, for the eliminated rows that `which` selects.
+    fn divide(&self, which: &dyn Fn(usize) -> bool, z: &mut [T], spare: &mut [T]) {
+        for (k, row) in self.rows.iter().enumerate().filter(|(k, _)| which(*k)) {
+            if let LevelRow::Eliminated { pivot: Some(pivot), .. } = row {
+                pivot.solve(self.transposed, &mut z[self.at(k)], spare);
+            }
+        }
+    }
 }
 
 impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
@@ -342,6 +351,7 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
                 z[place(row, column)] = if transposed { *x } else { x.scale(*s) };
             }
         }
+        // Eliminate level by level, solve for the last row, and substitute back.
         for level in &self.levels {
             self.sweep(level, SweepWay { back: false, transposed }, &mut z, &mut spare);
         }
@@ -380,46 +390,47 @@ fn reduce<T: Scalar>(
     (team, trouble): (Team, &mut Trouble),
 ) -> (Vec<LevelRow<T>>, Vec<ChainRow<T>>) {
     let (places, ends) = (level.places(), level.links(true));
-    let LevelMemory { mut rows, mut left, mut inner } = memory;
+    let LevelMemory { mut rows, mut remaining, mut inner } = memory;
     for (k, (place, row)) in places.clone().zip(chain).enumerate() {
-        rows.push(LevelRow::Kept { links: [None, None] });
+        rows.push(LevelRow::Remaining { links: [None, None] });
         match place % 2 == 0 {
-            true => left.push(row),
+            true => remaining.push(row),
             false if ends.iter().any(|(end, ..)| *end == k) => rows[k] = eliminated(row, team, trouble),
             false => inner.push((k, row)),
         }
     }
     // Eliminate the rows that other ranks need first, and the other rows during the communication.
-    let came = exchange_hats(ranks, level, (&mut rows, team.block), |rows| {
+    let hats_received = exchange_hats(ranks, level, (&mut rows, team.block), |rows| {
         inner.into_iter().for_each(|(k, row)| rows[k] = eliminated(row, team, trouble));
     });
-    let mut came = came.into_iter();
+    let mut hats_received = hats_received.into_iter();
     for place in places.clone().filter(|place| place % 2 == 0) {
         let k = place - places.start;
-        let row = &mut left[(place - places.start.next_multiple_of(2)) / 2];
+        let row = &mut remaining[(place - places.start.next_multiple_of(2)) / 2];
         for side in [0, 1] {
-            let received;
+            let remote;
             let hats = match level.beside(place, side) {
                 None => continue,
-                Some(Beside::Own(other)) => match &rows[other] {
-                    LevelRow::Gone { hats, .. } => hats,
-                    LevelRow::Kept { .. } => unreachable!("neighbours of rows that remain are eliminated"),
+                Some(Beside::Local(other)) => match &rows[other] {
+                    LevelRow::Eliminated { hats, .. } => hats,
+                    LevelRow::Remaining { .. } => unreachable!("neighbours of rows that remain are eliminated"),
                 },
-                Some(Beside::Other(_)) => {
-                    received = came.next().expect("a message for each link");
-                    &received
+                Some(Beside::Remote(_)) => {
+                    remote = hats_received.next().expect("a message for each link");
+                    &remote
                 }
             };
+            // D'ₖ = Dₖ − B·Ĉ or B·Â, and the new coupling −B·Â or −B·Ĉ, with the block B of row k in the column of the neighbour
             let coupling = if side == 0 { &mut row.left } else { &mut row.right };
             let link = coupling.take();
             subtract_product(&mut row.diag, link.as_deref(), hats[1 - side].as_deref(), team);
             *coupling = trouble.keep(fill_in(link.as_deref(), hats[side].as_deref(), team)).flatten();
-            if let LevelRow::Kept { links } = &mut rows[k] {
+            if let LevelRow::Remaining { links } = &mut rows[k] {
                 links[side] = link;
             }
         }
     }
-    (rows, left)
+    (rows, remaining)
 }
 
 /// Compute the factors of Dₑ, and Â and Ĉ, of an eliminated row.
@@ -429,7 +440,7 @@ fn eliminated<T: Scalar>(row: ChainRow<T>, team: Team, trouble: &mut Trouble) ->
         let divided = pivot.as_ref().map(|pivot| pivot.divide(block.as_deref(), team));
         divided.and_then(|divided| trouble.keep(divided)).flatten()
     });
-    LevelRow::Gone { pivot, hats }
+    LevelRow::Eliminated { pivot, hats }
 }
 
 /// Send Â and Ĉ of eliminated rows to the ranks of their neighbours, and run `work` during the communication. Return the received blocks, in the
@@ -445,7 +456,7 @@ fn exchange_hats<T: Scalar>(
     let square = block * block;
     let mut sent = Vec::new();
     for (k, side, to) in level.links(true) {
-        let LevelRow::Gone { hats, .. } = &rows[k] else { unreachable!("a row at an odd position") };
+        let LevelRow::Eliminated { hats, .. } = &rows[k] else { unreachable!("a row at an odd position") };
         let mut values = Vec::with_capacity(2 * square);
         for hat in hats {
             match hat {
@@ -460,7 +471,7 @@ fn exchange_hats<T: Scalar>(
         .into_iter()
         .map(|(_, side, from)| Expected { from, tag: MOVES + 1 - side as i32, len: 2 * square })
         .collect();
-    let came = ranks.exchange_during(&sent, &expected, || work(rows));
+    let received = ranks.exchange_during(&sent, &expected, || work(rows));
     let block_of = |values: &[T]| values.iter().any(|v| *v != T::ZERO).then(|| values.to_vec());
-    came.iter().map(|values| [block_of(&values[..square]), block_of(&values[square..])]).collect()
+    received.iter().map(|values| [block_of(&values[..square]), block_of(&values[square..])]).collect()
 }

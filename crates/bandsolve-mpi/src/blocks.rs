@@ -1,7 +1,7 @@
 //! Block tridiagonal matrices over ranks. With one row per block, they are tridiagonal.
 
 use crate::agreement::{RankError, agree, agree_alike, alike};
-use crate::bcyclic::RankBcyclic;
+use crate::bcyclic::{RankBcyclic, ScaledChain};
 use crate::coarse::RankCoarse;
 use crate::factors::DistributedFactors;
 use crate::halo::Halo;
@@ -48,17 +48,14 @@ pub struct DistributedBlocks<T: Scalar> {
     periodic: bool,
 }
 
-/// Scaled block rows, and the scale factors of their rows.
-pub(crate) type ScaledChain<T> = (Vec<ChainRow<T>>, Vec<<T as Scalar>::Real>);
-
 /// The rows of one rank between two zero rows, and one more row for the norm.
 #[derive(Debug)]
-struct OwnBlocks<T: Scalar> {
+struct LocalBlocks<T: Scalar> {
     rows: Arc<BlockTridiagonal<'static, T>>,
     periodic: bool,
 }
 
-impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
+impl<T: Scalar> OwnRows<T> for LocalBlocks<T> {
     /// With one row per block, products and errors of a tridiagonal matrix are faster.
     fn lines(&self) -> Option<Tridiagonal<'_, T>> {
         let [sub, diag, sup] = self.rows.arrays();
@@ -113,11 +110,11 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
 
     fn sum(&self, i: usize) -> f64 {
         let (b, square) = (self.rows.block(), self.rows.block().pow(2));
-        let own = |array: &[T]| {
+        let local_abs = |array: &[T]| {
             let row = array[(i / b + 1) * square + i % b..].iter().step_by(b).take(b);
             row.map(|v| Scalar::abs(*v).to_f64()).sum::<f64>()
         };
-        self.rows.arrays().map(own).iter().sum()
+        self.rows.arrays().map(local_abs).iter().sum()
     }
 
     fn entries(&self) -> bandsolve::Result<Vec<T>> {
@@ -127,12 +124,12 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         collected(len, rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied())
     }
 
-    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+    fn factor_part(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
         let block = self.rows.block();
         let (first, end) = ((block + rows.start) * block, (block + rows.end) * block);
         let [sub, diag, sup] = self.rows.arrays().map(|array| copied(&array[first..end]));
-        let own = BlockTridiagonal::from_vecs(block, [sub?, diag?, sup?], false)?;
-        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
+        let part = BlockTridiagonal::from_vecs(block, [sub?, diag?, sup?], false)?;
+        Ok(Box::new(Plan::new(part.shape()).verify(verify).factor_owned(part)?))
     }
 
     fn row_of(&self, k: usize) -> usize {
@@ -173,21 +170,21 @@ impl<T: Scalar> DistributedBlocks<T> {
     fn build(ranks: &Ranks, block: usize, arrays: [&[T]; 3], periodic: bool) -> Result<Self, RankError> {
         let count = agree(ranks, checked(block, arrays))?;
         // `periodic` must be the same on all ranks.
-        let told = [block as u64, count as u64 * 2 + u64::from(periodic)];
-        let gathered = ranks.all_gather(&told);
+        let local = [block as u64, count as u64 * 2 + u64::from(periodic)];
+        let gathered = ranks.all_gather(&local);
         let first = gathered[0] as usize;
         let same =
             if block == first { Ok(()) } else { Err(Error::Shape { what: "block", expected: first, got: block }) };
         agree(ranks, same)?;
-        alike(gathered.iter().skip(1).step_by(2).position(|told| told % 2 != gathered[1] % 2))?;
-        let ranges = RankRanges::of_counts(gathered.iter().skip(1).step_by(2).map(|count| *count as usize / 2));
-        let (own, last) = (ranges.range(ranks.rank()), ranges.rows());
-        let ends = [own.start == 0 && !periodic, own.end == last && !periodic];
+        alike(gathered.iter().skip(1).step_by(2).position(|code| code % 2 != gathered[1] % 2))?;
+        let ranges = RankRanges::of_counts(gathered.iter().skip(1).step_by(2).map(|code| *code as usize / 2));
+        let (local, last) = (ranges.range(ranks.rank()), ranges.rows());
+        let ends = [local.start == 0 && !periodic, local.end == last && !periodic];
         let rows = extended((block, arrays[1].len()), arrays.map(|array| move |k: usize| array[k]), ends);
         let rows = agree(ranks, rows.and_then(|rows| finite(&rows, block).map(|()| rows)))?;
         let rows = Arc::new(rows);
         let unknowns = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * block));
-        let boxed = Box::new(OwnBlocks { rows: rows.clone(), periodic });
+        let boxed = Box::new(LocalBlocks { rows: rows.clone(), periodic });
         let matrix = DistributedMatrix::new(ranks.clone(), unknowns, (block, periodic), boxed);
         Ok(Self { matrix: Arc::new(matrix), rows, ranges, periodic })
     }
@@ -340,8 +337,11 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// Compute the blocks of A − σB on this rank.
     fn subtracted(&self, sigma: T, b: Option<&Self>) -> bandsolve::Result<[Vec<T>; 3]> {
         let array = |k: usize| match b {
-            Some(b) => collected(b.own(k).len(), self.own(k).iter().zip(b.own(k)).map(|(a, b)| *a - sigma * *b)),
-            None => copied(self.own(k)),
+            Some(b) => collected(
+                b.local_array(k).len(),
+                self.local_array(k).iter().zip(b.local_array(k)).map(|(a, b)| *a - sigma * *b),
+            ),
+            None => copied(self.local_array(k)),
         };
         let mut shifted = [array(0)?, array(1)?, array(2)?];
         if b.is_none() {
@@ -353,7 +353,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     /// Get the blocks of `sub`, `diag` or `sup` on this rank.
-    pub(crate) fn own(&self, k: usize) -> &[T] {
+    pub(crate) fn local_array(&self, k: usize) -> &[T] {
         let (square, rows) = (self.block().pow(2), self.ranges.range(self.ranks().rank()).len());
         &self.rows.arrays()[k][square..][..rows * square]
     }
@@ -361,9 +361,9 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// Scale the block rows of this rank: multiply each row by the power of two that brings its largest entry into [2, 4). Return also the powers.
     fn chain(&self) -> bandsolve::Result<ScaledChain<T>> {
         let (b, square) = (self.block(), self.block().pow(2));
-        let own = self.ranges.range(self.ranks().rank());
-        let (mut all, mut chain) = (reserved(own.len() * b)?, reserved(own.len())?);
-        for (i, row) in own.enumerate() {
+        let local = self.ranges.range(self.ranks().rank());
+        let (mut all, mut chain) = (reserved(local.len() * b)?, reserved(local.len())?);
+        for (i, row) in local.enumerate() {
             let blocks = self.rows.arrays().map(|array| &array[(i + 1) * square..][..square]);
             let mut scale = vec![T::Real::ZERO; b];
             for column in blocks.iter().flat_map(|block| block.chunks_exact(b)) {

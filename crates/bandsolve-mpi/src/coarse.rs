@@ -15,7 +15,14 @@
 //! [W_t   I ]·[tᵣ₊₁] = g
 //! ```
 //!
-//! Source: E. Polizzi, A. Sameh, Parallel Comput. 32 (2006).
+//! # Cost
+//! `Gathered`: each rank sends 4k² numbers to all ranks to factor, and 2k per right-hand side to solve (4k for Aᵀ). `Truncated`: each rank sends k²
+//! numbers to each neighbour to factor, and k per right-hand side to solve (2k for Aᵀ). `Cyclic`: BCYCLIC with one block of 2k rows per rank, and k
+//! numbers per right-hand side to each neighbour.
+//!
+//! # Source
+//! E. Polizzi, A. H. Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Comput. 32 (2006), 177–194,
+//! doi:10.1016/j.parco.2005.07.005.
 
 use crate::agreement::RankError;
 use crate::bcyclic::RankBcyclic;
@@ -77,10 +84,11 @@ impl Interface {
     pub fn of<T: Scalar>(matrix: &DistributedMatrix<T>) -> Self {
         let (mut unknowns, mut of_rank) = (Vec::new(), Vec::new());
         for rank in 0..matrix.ranges.ranks() {
-            let (own, first) = (matrix.ranges.range(rank), unknowns.len());
-            let split = own.len().min(matrix.halo);
-            unknowns.extend(own.start..own.start + split);
-            unknowns.extend(own.end - split.min(own.len() - split)..own.end);
+            // tᵣ and bᵣ: the first and the last k rows of the rank. If it has fewer than 2k rows, bᵣ has only those that are not in tᵣ.
+            let (rows, first) = (matrix.ranges.range(rank), unknowns.len());
+            let split = rows.len().min(matrix.halo);
+            unknowns.extend(rows.start..rows.start + split);
+            unknowns.extend(rows.end - split.min(rows.len() - split)..rows.end);
             of_rank.push(first..unknowns.len());
         }
         Self { unknowns, of_rank }
@@ -98,14 +106,14 @@ impl Interface {
     }
 
     /// Copy the interface rows of a rank from columns of `n` rows to columns of `most` rows.
-    pub fn take<T: Scalar>(&self, rank: usize, first: usize, (columns, n): (&[T], usize), most: usize) -> Vec<T> {
+    pub fn tips<T: Scalar>(&self, rank: usize, first: usize, (columns, n): (&[T], usize), most: usize) -> Vec<T> {
         let rows = &self.unknowns[self.of_rank[rank].clone()];
         let count = columns.len().checked_div(n).unwrap_or(0);
-        let mut taken = vec![T::ZERO; count * most];
-        for (to, column) in taken.chunks_exact_mut(most.max(1)).zip(columns.chunks_exact(n.max(1))) {
+        let mut tips = vec![T::ZERO; count * most];
+        for (to, column) in tips.chunks_exact_mut(most.max(1)).zip(columns.chunks_exact(n.max(1))) {
             to.iter_mut().zip(rows).for_each(|(to, row)| *to = column[row - first]);
         }
-        taken
+        tips
     }
 
     /// Call `visit` for each spike of a rank, with its number and the position of its interface unknown.
@@ -156,6 +164,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
     pub fn factor(mut self, way: RankCoarse) -> Result<bandsolve::Result<CoarseSystem<T>>, RankError> {
         let (ranges, k) = (&self.matrix.ranges, self.matrix.halo);
         self.tips.resize(4 * k * k, T::ZERO);
+        // Pairs need spikes that decay, BCYCLIC a block tridiagonal system. The gathered system needs neither.
         Ok(match is_regular(ranges, k) {
             true if way == RankCoarse::Truncated && self.decays() => self.pairs(),
             true if way.is_cyclic(self.interface.len()) => Ok(self.cyclic()?),
@@ -180,6 +189,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         let k = self.matrix.halo;
         let mut largest = [0.0];
         if self.neighbours() == [true; 2] {
+            // The largest row sum of |W_b| (rows k to 2k − 1 of the first k spikes) and |V_t| (rows 0 to k − 1 of the last k)
             for (row, spikes) in (k..2 * k).map(|row| (row, 0..k)).chain((0..k).map(|row| (row, k..2 * k))) {
                 let sum = spikes.map(|spike| self.tips[spike * 2 * k + row].abs1().to_f64()).sum::<f64>();
                 largest[0] = if sum > largest[0] || sum.is_nan() { sum } else { largest[0] };
@@ -192,17 +202,17 @@ impl<T: Scalar> CoarseParts<'_, T> {
     /// Factor the systems of the pairs of neighbours. Collective.
     fn pairs(&self) -> bandsolve::Result<CoarseSystem<T>> {
         let (k, halo) = (self.matrix.halo, self.halo());
-        let own = if self.matrix.own() == 0 { 0 } else { 2 * k };
-        // Column j of W_t, followed by column j of V_b.
-        let mut inner = Vec::with_capacity(k * own);
-        for j in (0..k).filter(|_| own > 0) {
+        // Column j of W_t, followed by column j of V_b. A rank without rows has none.
+        let columns = if self.matrix.local_rows() == 0 { 0 } else { k };
+        let mut inner = Vec::with_capacity(columns * 2 * k);
+        for j in 0..columns {
             inner.extend_from_slice(&self.tips[j * 2 * k..][..k]);
             inner.extend_from_slice(&self.tips[(k + j) * 2 * k + k..][..k]);
         }
         let around = halo.fill(&inner, k);
         let len = around.len() / k;
         let pair = |above: usize, below: usize| -> bandsolve::Result<Box<dyn Factor<T>>> {
-            // V_b is in the upper block row, W_t in the lower one.
+            // [I V_b; W_t I] as a banded matrix: V_b is in the upper block row, W_t in the lower one.
             let (width, high) = (2 * k - 1, 4 * k - 1);
             let mut bands = zeroed(2 * k * high)?;
             let mut put = |i: usize, j: usize, v: T| bands[j * high + width + i - j] = v;
@@ -224,12 +234,13 @@ impl<T: Scalar> CoarseParts<'_, T> {
     /// Factor the coarse system by BCYCLIC. Collective.
     fn cyclic(&self) -> Result<CoarseSystem<T>, RankError> {
         let (k, n, ring) = (self.matrix.halo, 2 * self.matrix.halo, self.matrix.is_ring());
+        // The block of uᵣ₋₁ is [0 W], that of uᵣ₊₁ is [V 0], and the diagonal block is I. Each has 2k rows and columns.
         let block = |columns: usize, spikes: Range<usize>| -> bandsolve::Result<Vec<T>> {
             let mut block = zeroed(n * n)?;
             block[columns * n..][..k * n].copy_from_slice(&self.tips[spikes.start * n..spikes.end * n]);
             Ok(block)
         };
-        let own_row = || {
+        let local_row = || {
             let [before, behind] = self.neighbours();
             let mut diag = zeroed(n * n)?;
             diag.iter_mut().step_by(n + 1).for_each(|v| *v = T::ONE);
@@ -237,7 +248,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
             let right = if behind { Some(block(0, k..n)?) } else { None };
             Ok((vec![ChainRow { left, diag, right }], vec![T::Real::ONE; n]))
         };
-        let chain = if self.matrix.own() > 0 { own_row() } else { Ok((Vec::new(), Vec::new())) };
+        let chain = if self.matrix.local_rows() > 0 { local_row() } else { Ok((Vec::new(), Vec::new())) };
         let ranges = block_rows(&self.matrix.ranges, 1);
         let solver = RankBcyclic::factor(&self.matrix.ranks, &ranges, chain, (n, ring, false))?;
         Ok(CoarseSystem::Cyclic(solver, self.halo()))
@@ -250,6 +261,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
         if interface.len() == 0 {
             return Ok(None);
         }
+        // I + the spikes, as entries (row, column, value) in the order of the interface unknowns
         let mut entries = reserved(interface.len() * most)?;
         for (rank, rows) in interface.of_rank.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             let spikes = &all[rank * most * most..][..most * most];
@@ -258,6 +270,7 @@ impl<T: Scalar> CoarseParts<'_, T> {
             });
         }
         let n = interface.len();
+        // The same as a banded matrix, as wide as its entries
         let width = entries.iter().map(|(i, j, _)| i.abs_diff(*j)).max().unwrap_or(0);
         let mut bands = zeroed(n * (2 * width + 1))?;
         let place = |i: usize, j: usize| j * (2 * width + 1) + width + i - j;
@@ -301,6 +314,7 @@ impl<T: Scalar> CoarseSystem<T> {
         let mut beside: Vec<T> = matrix.ranks.room(most * n_rhs);
         match self {
             Self::Gathered(coarse) => {
+                // Gather g of all ranks, solve S·u = g, and pick the unknowns beside this rank.
                 tips.resize(most * n_rhs, T::ZERO);
                 let all = matrix.ranks.all_gather(&tips);
                 let Some(coarse) = coarse else { return beside };
@@ -317,16 +331,18 @@ impl<T: Scalar> CoarseSystem<T> {
                 }
             }
             Self::Cyclic(solver, halo) => {
+                // Solve S·u = g in place: tips = uᵣ. Then bᵣ₋₁ and tᵣ₊₁ come from the neighbours.
                 solver.solve(false, &mut tips, n_rhs);
                 let around = halo.fill(&tips, n_rhs);
                 let len = around.len() / n_rhs.max(1);
                 let columns = beside.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1)));
-                for (beside, around) in columns.filter(|_| matrix.own() > 0) {
+                for (beside, around) in columns.filter(|_| matrix.local_rows() > 0) {
                     beside[..k].copy_from_slice(&around[..k]);
                     beside[k..].copy_from_slice(&around[3 * k..][..k]);
                 }
             }
             Self::Pairs([left, right], halo) => {
+                // `around` contains g of bᵣ₋₁, tᵣ, bᵣ and tᵣ₊₁. Solve [I V_b; W_t I]·(bᵣ₋₁, tᵣ) = g for bᵣ₋₁, and the next pair for tᵣ₊₁.
                 let around = halo.fill(&tips, n_rhs);
                 let len = around.len() / n_rhs.max(1);
                 let mut pair = vec![T::ZERO; most];
@@ -363,8 +379,9 @@ impl<T: Scalar> CoarseSystem<T> {
                 tips.resize(most * n_rhs, T::ZERO);
                 products.resize(most * n_rhs, T::ZERO);
                 let all = matrix.ranks.all_gather(&[tips, products].concat());
-                let mut own = vec![T::ZERO; most * n_rhs];
-                let Some(coarse) = coarse else { return own };
+                let mut local = vec![T::ZERO; most * n_rhs];
+                let Some(coarse) = coarse else { return local };
+                // Subtract the products from d: each belongs to the interface unknown of its spike.
                 let mut tips = vec![T::ZERO; interface.len() * n_rhs];
                 for (column, tips) in tips.chunks_exact_mut(interface.len()).enumerate() {
                     for (rank, rows) in interface.of_rank.iter().enumerate() {
@@ -373,12 +390,13 @@ impl<T: Scalar> CoarseSystem<T> {
                         interface.each_spike(matrix, rank, |spike, place| tips[place] -= product[spike]);
                     }
                 }
+                // Solve Sᵀ·y = d, and pick the unknowns of this rank.
                 divide(matrix, &**coarse, true, &mut tips);
-                for (own, tips) in own.chunks_exact_mut(most.max(1)).zip(tips.chunks_exact(interface.len())) {
+                for (local, tips) in local.chunks_exact_mut(most.max(1)).zip(tips.chunks_exact(interface.len())) {
                     let rows = interface.of_rank[rank].clone();
-                    own[..rows.len()].copy_from_slice(&tips[rows]);
+                    local[..rows.len()].copy_from_slice(&tips[rows]);
                 }
-                own
+                local
             }
             Self::Cyclic(solver, halo) => {
                 subtract_beside(halo, &products, &mut tips, (k, n_rhs));
@@ -386,20 +404,21 @@ impl<T: Scalar> CoarseSystem<T> {
                 tips
             }
             Self::Pairs([left, right], halo) => {
+                // Solve the transposed pairs: tᵣ is in the lower half of the pair before, bᵣ in the upper half of the next one.
                 subtract_beside(halo, &products, &mut tips, (k, n_rhs));
                 let around = halo.fill(&tips, n_rhs);
                 let len = around.len() / n_rhs.max(1);
                 let mut pair = vec![T::ZERO; most];
-                for (own, around) in tips.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
+                for (local, around) in tips.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
                     if let Some(left) = left {
                         pair.copy_from_slice(&around[..most]);
                         divide(matrix, &**left, true, &mut pair);
-                        own[..k].copy_from_slice(&pair[k..]);
+                        local[..k].copy_from_slice(&pair[k..]);
                     }
                     if let Some(right) = right {
                         pair.copy_from_slice(&around[most..2 * most]);
                         divide(matrix, &**right, true, &mut pair);
-                        own[k..].copy_from_slice(&pair[..k]);
+                        local[k..].copy_from_slice(&pair[..k]);
                     }
                 }
                 tips

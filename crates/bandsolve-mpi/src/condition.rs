@@ -51,12 +51,12 @@ impl<T: Scalar> Products<'_, T> {
         }
         self.scale(x);
         (self.solve)(false, x);
-        let mut own = [-1.0, first as f64];
+        let mut local_max = [-1.0, first as f64];
         for (i, x) in x.iter().enumerate() {
             let size = Scalar::abs(*x).to_f64();
-            own = if size > own[0] { [size, (first + i) as f64] } else { own };
+            local_max = if size > local_max[0] { [size, (first + i) as f64] } else { local_max };
         }
-        let all = self.ranks.all_gather(&own);
+        let all = self.ranks.all_gather(&local_max);
         let (all, _) = all.as_chunks::<2>();
         all.iter().fold([-1.0, 0.0], |most, one| if one[0] > most[0] { *one } else { most })[1] as usize
     }
@@ -98,21 +98,21 @@ pub(crate) fn rcond<T: Scalar>(
     (sums, eta): (bandsolve::Result<Vec<f64>>, f64),
     solve: SolveOwn<'_, T>,
 ) -> Result<f64, RankError> {
-    let (own, n) = (ranges.range(ranks.rank()), ranges.rows());
-    let (sums, mut x) = agree(ranks, sums.and_then(|sums| Ok((sums, zeroed::<T>(own.len())?))))?;
+    let (local, n) = (ranges.range(ranks.rank()), ranges.rows());
+    let (sums, mut x) = agree(ranks, sums.and_then(|sums| Ok((sums, zeroed::<T>(local.len())?))))?;
     let mut products = Products { ranks, sums: &sums, solve };
     x.fill(T::from_real(T::Real::from_f64(1.0 / n as f64)));
     let mut norm = products.apply(&mut x);
     let mut largest = usize::MAX;
     for _ in 0..STEPS {
-        let place = products.apply_to_signs(&mut x, own.start);
+        let place = products.apply_to_signs(&mut x, local.start);
         if place == largest {
             break;
         }
         largest = place;
         x.fill(T::ZERO);
-        if own.contains(&place) {
-            x[place - own.start] = T::ONE;
+        if local.contains(&place) {
+            x[place - local.start] = T::ONE;
         }
         let next = products.apply(&mut x);
         if next <= norm {
@@ -121,7 +121,7 @@ pub(crate) fn rcond<T: Scalar>(
         norm = next;
     }
     // This vector with alternating signs detects matrices for which the products with the other vectors cancel.
-    for (i, x) in own.zip(x.iter_mut()) {
+    for (i, x) in local.zip(x.iter_mut()) {
         let size = 1.0 + i as f64 / (n.max(2) - 1) as f64;
         *x = T::from_real(T::Real::from_f64(if i % 2 == 0 { size } else { -size }));
     }

@@ -1,12 +1,15 @@
 //! `bandsolve-mpi eig`: rank 0 reads the matrix, all ranks find its eigenvalues.
 
-use crate::input::{RankSystem, RowsShape, announce, read, smallest_block};
+use crate::input::{RankSystem, RowsShape, announce, read};
 use crate::solve::{blocks, failure};
 use bandsolve::{Complex64, Scalar};
-use bandsolve_cli::exit::Failure;
-use bandsolve_cli::{finite, tolerance};
 use bandsolve_eigen::{EigenReport, EigenSolver};
 use bandsolve_mpi::Ranks;
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::check_all;
+use bandsolve_program::options::{finite, tolerance};
+use bandsolve_program::report;
+use bandsolve_sparse::Structure;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,7 +20,7 @@ pub struct RankEigArgs {
     /// Matrix Market file with the matrix; only rank 0 reads it
     matrix: PathBuf,
     /// Find the eigenvalues nearest to this number, by shift-and-invert
-    #[arg(long, default_value = "1e-8", allow_hyphen_values = true, value_parser = finite)]
+    #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
     /// Number of eigenvalues, from 1 to the number of rows [default: 5, or the number of rows if it is smaller]
     #[arg(short)]
@@ -25,15 +28,15 @@ pub struct RankEigArgs {
     /// Maximum dimension of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long)]
     ncv: Option<usize>,
-    /// Relative tolerance: accept an eigenpair if its residual is at most TOL times the eigenvalue of the shifted and inverted operator; 0 <= TOL < 1
-    #[arg(long, default_value = "1e-8", allow_negative_numbers = true, value_parser = tolerance)]
+    /// Relative tolerance: accept an eigenpair if its residual is at most TOL times the eigenvalue of the shifted and inverted operator, 0 <= TOL < 1; 0 means machine precision
+    #[arg(long, default_value = "0", allow_negative_numbers = true, value_parser = tolerance)]
     tol: f64,
     /// Number of rows per block [default: the smallest number for which the matrix is block tridiagonal]
     #[arg(long, value_name = "ROWS")]
     block: Option<usize>,
-    /// Print the report as JSON
-    #[arg(long)]
-    json: bool,
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
 }
 
 /// The eigenvalues that were found, and their report.
@@ -50,11 +53,13 @@ struct RankEigenvalues {
 pub fn run(ranks: &Ranks, args: &RankEigArgs) -> Result<(), Failure> {
     let mut input = Ok(None);
     if ranks.rank() == 0 {
-        let read = read((&args.matrix, None), (args.block, false)).map(|mut input| {
+        let outputs = check_all(&[("--json", &args.json)], &[&args.matrix]);
+        let read = outputs.and_then(|_| read((&args.matrix, None), (args.block, false))).and_then(|mut input| {
             if args.block.is_none() {
-                input.shape = RowsShape::Blocks(smallest_block(&input.matrix), false);
+                let structure = Structure::of::<Complex64, _>(&input.matrix)?;
+                input.shape = RowsShape::Blocks(structure.smallest_block::<Complex64, _>(&input.matrix), false);
             }
-            input
+            Ok(input)
         });
         input = read.and_then(|input| {
             let n = input.matrix.n_rows;
@@ -80,10 +85,10 @@ fn find<T: Scalar>(
     let all = system.rows(ranks, &of).map_err(failure)?;
     let hermitian = ranks.all_gather(&[u8::from(is_hermitian(&all, block))])[0] == 1;
     let started = Instant::now();
-    let own = system.scatter(ranks, &all).map_err(failure)?;
+    let part = system.scatter(ranks, &all).map_err(failure)?;
     drop(all);
-    let a = blocks(ranks, (block, false), &own).map_err(failure)?;
-    drop(own);
+    let a = blocks(ranks, (block, false), &part).map_err(failure)?;
+    drop(part);
     let k = args.k.unwrap_or(5.min(system.n));
     // The seed differs between the ranks, so that their parts of the random vectors differ.
     let mut solver = EigenSolver::new(k).tol(args.tol).seed(ranks.rank() as u64).communicator(ranks);
@@ -91,63 +96,58 @@ fn find<T: Scalar>(
         solver = solver.ncv(ncv);
     }
     let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
-    let found = if hermitian {
+    let eigenvalues = if hermitian {
         let below = |shift: f64| a.eigenvalues_below(None, shift).map_err(|error| error.error);
-        let found = solver.count(&below).hermitian_nearest(&a, None, args.target)?;
-        RankEigenvalues { values: wide(found.values), offsets: wide(found.offsets), report: found.report }
+        let eigenvalues = solver.count(&below).hermitian_nearest(&a, None, args.target)?;
+        RankEigenvalues {
+            values: wide(eigenvalues.values),
+            offsets: wide(eigenvalues.offsets),
+            report: eigenvalues.report,
+        }
     } else {
         let target = bandsolve::vectors::narrow(Complex64::from(args.target));
-        let found = solver.general_nearest(&a, None, target)?;
-        RankEigenvalues { values: found.values, offsets: found.offsets, report: found.report }
+        let eigenvalues = solver.general_nearest(&a, None, target)?;
+        RankEigenvalues { values: eigenvalues.values, offsets: eigenvalues.offsets, report: eigenvalues.report }
     };
     let seconds = started.elapsed().as_secs_f64();
     if ranks.rank() == 0 {
-        print(args, (ranks.size(), system.n, block), &found, seconds)?;
+        print(args, (ranks.size(), system.n, block), &eigenvalues, seconds)?;
     }
-    if found.report.ending == bandsolve_eigen::EigenEnding::Converged {
+    if eigenvalues.report.ending == bandsolve_eigen::EigenEnding::Converged {
         return Ok(());
     }
-    let (got, wanted) = (found.values.len(), found.report.wanted);
-    Err(Failure::Unsolved(format!("{got} of {wanted} eigenvalues found ({}); try a larger --ncv", found.report.ending)))
+    let (got, wanted) = (eigenvalues.values.len(), eigenvalues.report.wanted);
+    Err(Failure::Unsolved(format!(
+        "{got} of {wanted} eigenvalues found ({}); try a larger --ncv",
+        eigenvalues.report.ending
+    )))
 }
 
 fn print(
     args: &RankEigArgs,
     (ranks, n, block): (usize, usize, usize),
-    found: &RankEigenvalues,
+    eigenvalues: &RankEigenvalues,
     seconds: f64,
 ) -> Result<(), Failure> {
-    let RankEigenvalues { values, offsets, report } = found;
-    if args.json {
-        let complex = values.iter().any(|value| value.im != 0.0);
-        let numbers = |values: &[Complex64]| -> Vec<serde_json::Value> {
-            let number = |value: &Complex64| {
-                if complex { serde_json::json!([value.re, value.im]) } else { serde_json::json!(value.re) }
-            };
-            values.iter().map(number).collect()
-        };
-        let json = serde_json::json!({
-            "ranks": ranks, "n": n, "block": block, "target": args.target, "eigenvalues": numbers(values),
-            "offsets": numbers(offsets), "residuals": report.residuals, "restarts": report.restarts,
-            "solves": report.solves, "complete": report.complete, "seconds": seconds,
+    let RankEigenvalues { values, offsets, report: outcome } = eigenvalues;
+    let json = args.json.as_deref();
+    if let Some(path) = json {
+        let converged = outcome.ending == bandsolve_eigen::EigenEnding::Converged;
+        let fields = serde_json::json!({
+            "status": if converged { "solved" } else { "not converged" }, "ranks": ranks, "n": n, "block": block,
+            "target": args.target, "eigenvalues": report::numbers(values), "offsets": report::numbers(offsets),
+            "residuals": outcome.residuals, "restarts": outcome.restarts, "solves": outcome.solves,
+            "complete": outcome.complete, "seconds": seconds,
         });
-        say!("{json}");
-        return Ok(());
+        report::write_json(path, &fields)?;
     }
-    say!("{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts", report.solves, report.restarts);
-    for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
-        if value.im == 0.0 {
-            say!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
-        } else {
-            say!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
-        }
-    }
-    if let Some(complete) = report.complete {
-        let what = if complete { "proved complete by counts" } else { "not proved complete by counts" };
-        say!("  {what}");
-    }
-    say!("time  {seconds:.3} s");
-    Ok(())
+    let text = format!(
+        "{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {}\n{}time  {seconds:.3} s\n",
+        outcome.solves,
+        report::counted(outcome.restarts, "restart"),
+        report::eigenvalues(values, Some(offsets), &outcome.residuals, outcome.complete),
+    );
+    report::print_beside(&text, report::is_stdout(json))
 }
 
 /// Whether the matrix is Hermitian. Each block row has its left, diagonal and right block.

@@ -177,8 +177,8 @@ impl<T: Scalar> DistributedFactors<T> {
         })?;
         let Ok(rhs) = rhs else { unreachable!("agreed on") };
         // A rank without rows gets the number of columns from the other ranks.
-        let mut d = if matrix.own() == 0 { matrix.memory(matrix.extended() * n_rhs) } else { d };
-        if matrix.own() == 0 {
+        let mut d = if matrix.local_rows() == 0 { matrix.memory(matrix.extended() * n_rhs) } else { d };
+        if matrix.local_rows() == 0 {
             d.fill(T::ZERO);
         }
         if op == Op::Plain {
@@ -268,10 +268,10 @@ impl<T: Scalar> DistributedFactors<T> {
             // Only the rows of one rank or a diagonal block are singular. The whole matrix need not be.
             return Ok(f64::NAN);
         }
-        let (ranks, own) = (&matrix.ranks, matrix.ranges.range(matrix.ranks.rank()));
+        let (ranks, local) = (&matrix.ranks, matrix.ranges.range(matrix.ranks.rank()));
         let memory = || {
             let sums = matrix.sums()?;
-            let x = collected(own.len(), own.clone().zip(&sums).map(|(i, sum)| condition::sample::<T>(i, *sum)))?;
+            let x = collected(local.len(), local.clone().zip(&sums).map(|(i, sum)| condition::sample::<T>(i, *sum)))?;
             let d = matrix.padded(&x, 1)?;
             solver.reserve(1)?;
             matrix.reserve(1)?;
@@ -368,7 +368,7 @@ impl<T: Scalar> DistributedFactors<T> {
             if let Some(Some(careful)) = self.careful.get() {
                 solver = &**careful;
                 agree(&matrix.ranks, solver.reserve(n_rhs))?;
-                let columns = x.chunks_exact_mut(matrix.own().max(1)).zip(d.chunks_exact(matrix.extended()));
+                let columns = x.chunks_exact_mut(matrix.local_rows().max(1)).zip(d.chunks_exact(matrix.extended()));
                 columns.for_each(|(x, d)| x.copy_from_slice(&d[matrix.inside()]));
                 solver.solve(transposed, x, n_rhs);
                 errors = matrix.errors(d, x, n_rhs);
@@ -385,33 +385,33 @@ impl<T: Scalar> DistributedFactors<T> {
         (columns, errors): (&[usize], &mut [f64]),
         refinement_steps: usize,
     ) -> Result<(), RankError> {
-        let (ranks, own, len) = (&self.matrix.ranks, self.matrix.own(), self.matrix.extended());
+        let (ranks, local_rows, len) = (&self.matrix.ranks, self.matrix.local_rows(), self.matrix.extended());
         self.gather_whole()?;
-        let own_d = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied();
-        let part = agree(ranks, collected(own * columns.len(), own_d))?;
+        let local_d = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied();
+        let part = agree(ranks, collected(local_rows * columns.len(), local_d))?;
         let parts = ranks.gather(part, |rank| self.matrix.ranges.range(rank).len() * columns.len())?;
         let mut solved = Ok((Vec::new(), Vec::new()));
         if ranks.rank() == 0 {
             solved = self.solve_whole(transposed, &parts, columns.len());
         }
-        let (parts, found) = agree(ranks, solved)?;
-        let mut found = if ranks.rank() == 0 { found } else { vec![0.0; columns.len()] };
-        ranks.max(&mut found);
-        let part = ranks.scatter(parts, own * columns.len())?;
+        let (parts, solved_errors) = agree(ranks, solved)?;
+        let mut solved_errors = if ranks.rank() == 0 { solved_errors } else { vec![0.0; columns.len()] };
+        ranks.max(&mut solved_errors);
+        let part = ranks.scatter(parts, local_rows * columns.len())?;
         for (i, k) in columns.iter().enumerate() {
-            x[k * own..(k + 1) * own].copy_from_slice(&part[i * own..(i + 1) * own]);
-            errors[*k] = found[i];
+            x[k * local_rows..(k + 1) * local_rows].copy_from_slice(&part[i * local_rows..(i + 1) * local_rows]);
+            errors[*k] = solved_errors[i];
         }
-        let worst = found.iter().copied().fold(0.0, f64::max_nan);
+        let worst = solved_errors.iter().copied().fold(0.0, f64::max_nan);
         let failed = || Err(Error::NotConverged { backward_error: worst, refinement_steps });
         agree(ranks, if worst <= tolerable::<T>() { Ok(()) } else { failed() })
     }
 
     /// Gather the entries of each rank on rank 0. Collective.
-    fn gather_entries(&self, own: bandsolve::Result<Vec<T>>) -> Result<Vec<Vec<T>>, RankError> {
+    fn gather_entries(&self, entries: bandsolve::Result<Vec<T>>) -> Result<Vec<Vec<T>>, RankError> {
         let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
-        let entries = agree(ranks, own)?;
-        let per_row = entries.len().checked_div(matrix.own()).unwrap_or(0);
+        let entries = agree(ranks, entries)?;
+        let per_row = entries.len().checked_div(matrix.local_rows()).unwrap_or(0);
         let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
         ranks.gather(entries, |rank| matrix.ranges.range(rank).len() * per_row)
     }
@@ -421,11 +421,11 @@ impl<T: Scalar> DistributedFactors<T> {
         let (ranks, matrix) = (&self.matrix.ranks, &self.matrix);
         if self.whole.get().is_none() {
             let parts = self.gather_entries(matrix.rows.entries())?;
-            let made = (ranks.rank() == 0).then(|| matrix.rows.factor_whole(&parts)).transpose();
-            match agree(ranks, made) {
+            let whole = (ranks.rank() == 0).then(|| matrix.rows.factor_whole(&parts)).transpose();
+            match agree(ranks, whole) {
                 // Do not store this error, because the next call may have enough memory.
                 Err(error) if matches!(error.error, Error::OutOfMemory { .. }) => return Err(error),
-                made => _ = self.whole.set(made),
+                whole => _ = self.whole.set(whole),
             }
         }
         self.whole.get().map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone))

@@ -35,21 +35,21 @@ pub(crate) struct Halo {
 const HALO: i32 = 10;
 
 /// Get the length of an extended vector: the numbers of this rank between two halos, and `width` more numbers at the end.
-pub(crate) fn extended_len(own: usize, width: usize) -> usize {
-    own.saturating_add(width.max(1).saturating_mul(3))
+pub(crate) fn extended_len(local_len: usize, width: usize) -> usize {
+    local_len.saturating_add(width.max(1).saturating_mul(3))
 }
 
 /// List the numbers that a rank needs on each side: the side, the numbers, and their position in its extended vector.
 fn needs(ranges: &RankRanges, rank: usize, width: usize, ring: bool) -> Vec<(usize, Range<usize>, usize)> {
-    let (own, n) = (ranges.range(rank), ranges.rows());
-    if own.is_empty() {
+    let (local, n) = (ranges.range(rank), ranges.rows());
+    if local.is_empty() {
         return Vec::new();
     }
     // In a ring, the halo is one whole block row.
-    let left = if ring && own.start == 0 { n - width..n } else { own.start.saturating_sub(width)..own.start };
-    let right = if ring && own.end == n { 0..width } else { own.end..(own.end + width).min(n) };
-    let left_at = width - left.len();
-    vec![(0, left, left_at), (1, right, width + own.len())]
+    let before = if ring && local.start == 0 { n - width..n } else { local.start.saturating_sub(width)..local.start };
+    let behind = if ring && local.end == n { 0..width } else { local.end..(local.end + width).min(n) };
+    let before_at = width - before.len();
+    vec![(0, before, before_at), (1, behind, width + local.len())]
 }
 
 fn meet(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
@@ -61,7 +61,7 @@ impl Halo {
     /// Create halos of `width` numbers on each side. In a ring, the first and the last `width` numbers are neighbours.
     pub fn new(ranks: Ranks, ranges: RankRanges, (width, ring): (usize, bool)) -> Self {
         let me = ranks.rank();
-        let own = ranges.range(me);
+        let local = ranges.range(me);
         let (mut sends, mut receives, mut copies) = (Vec::new(), Vec::new(), Vec::new());
         for (side, needed, at) in needs(&ranges, me, width, ring) {
             for rank in 0..ranges.ranks() {
@@ -69,16 +69,16 @@ impl Halo {
                 let to = at + part.start.saturating_sub(needed.start)..at + part.end.saturating_sub(needed.start);
                 match part.is_empty() {
                     true => {}
-                    false if rank == me => copies.push((part.start - own.start..part.end - own.start, to)),
+                    false if rank == me => copies.push((part.start - local.start..part.end - local.start, to)),
                     false => receives.push(Stretch { rank, side, range: to }),
                 }
             }
         }
         for rank in (0..ranges.ranks()).filter(|rank| *rank != me) {
             for (side, needed, _) in needs(&ranges, rank, width, ring) {
-                let part = meet(&needed, &own);
+                let part = meet(&needed, &local);
                 if !part.is_empty() {
-                    sends.push(Stretch { rank, side, range: part.start - own.start..part.end - own.start });
+                    sends.push(Stretch { rank, side, range: part.start - local.start..part.end - local.start });
                 }
             }
         }
@@ -98,9 +98,9 @@ impl Halo {
 
     /// Get the number of messages that a rank sends to fill the halos of other ranks.
     pub fn sends_of(&self, rank: usize) -> u64 {
-        let own = self.ranges.range(rank);
+        let local = self.ranges.range(rank);
         let others = (0..self.ranges.ranks()).filter(|other| *other != rank).flat_map(|other| self.needs(other));
-        others.filter(|(_, needed, _)| !meet(needed, &own).is_empty()).count() as u64
+        others.filter(|(_, needed, _)| !meet(needed, &local).is_empty()).count() as u64
     }
 
     /// Get the ranks.
@@ -108,22 +108,22 @@ impl Halo {
         &self.ranks
     }
 
-    fn own(&self) -> usize {
+    fn local_len(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }
 
     /// Get the length of an array of columns with halos.
     pub fn len(&self, columns: usize) -> usize {
-        extended_len(self.own(), self.width) * columns
+        extended_len(self.local_len(), self.width) * columns
     }
 
     /// Write columns with zeros as halos.
     pub fn pad<T: Pod>(&self, x: &[T], padded: &mut [T]) {
-        let (own, width) = (self.own(), self.width);
-        for (column, to) in padded.chunks_exact_mut(extended_len(own, width)).enumerate() {
+        let (local_len, width) = (self.local_len(), self.width);
+        for (column, to) in padded.chunks_exact_mut(extended_len(local_len, width)).enumerate() {
             to[..width].fill(T::zeroed());
-            to[width..width + own].copy_from_slice(&x[column * own..][..own]);
-            to[width + own..].fill(T::zeroed());
+            to[width..width + local_len].copy_from_slice(&x[column * local_len..][..local_len]);
+            to[width + local_len..].fill(T::zeroed());
         }
     }
 
@@ -148,13 +148,13 @@ impl Halo {
     /// Write columns with halos from other ranks. Collective.
     pub fn fill_into<T: Pod>(&self, x: &[T], to: &mut [T], n_columns: usize) {
         self.pad(x, to);
-        self.bring(x, (to, extended_len(self.own(), self.width)), (n_columns, 0), || ());
+        self.bring(x, (to, extended_len(self.local_len(), self.width)), (n_columns, 0), || ());
     }
 
     /// Return only the halos: 2·width numbers per column, with zeros if there is no neighbour. Run `work` during the communication. Collective.
     pub fn sides<T: Pod>(&self, x: &[T], n_columns: usize, work: impl FnOnce()) -> Vec<T> {
         let mut sides = self.ranks.room(2 * self.width * n_columns);
-        self.bring(x, (&mut sides, 2 * self.width), (n_columns, self.own()), work);
+        self.bring(x, (&mut sides, 2 * self.width), (n_columns, self.local_len()), work);
         sides
     }
 
@@ -167,12 +167,13 @@ impl Halo {
         (n_columns, left_out): (usize, usize),
         work: impl FnOnce(),
     ) {
-        let own = self.own().max(1);
+        let local_len = self.local_len().max(1);
         let place = |range: &Range<usize>| {
             let moved = if range.start < self.width { 0 } else { left_out };
             range.start - moved..range.end - moved
         };
-        let columns = |range: &Range<usize>| x.chunks_exact(own).flat_map(|x| &x[range.clone()]).copied().collect();
+        let columns =
+            |range: &Range<usize>| x.chunks_exact(local_len).flat_map(|x| &x[range.clone()]).copied().collect();
         let sent: Vec<Sent<T>> = self
             .sends
             .iter()
@@ -190,7 +191,7 @@ impl Halo {
             }
         }
         for (from, part) in &self.copies {
-            for (to, x) in to.chunks_exact_mut(len).zip(x.chunks_exact(own)) {
+            for (to, x) in to.chunks_exact_mut(len).zip(x.chunks_exact(local_len)) {
                 to[place(part)].copy_from_slice(&x[from.clone()]);
             }
         }

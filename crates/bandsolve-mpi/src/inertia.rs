@@ -67,7 +67,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         agree_alike(self.ranks(), possible, [shift.to_bits(), u64::from(b.is_some())])?;
         let shifted = self.shifted(T::from_real(T::Real::from_f64(shift)), b)?;
         // Scale the largest entry to approximately 1, so that no product overflows.
-        let mut largest = [0, 1].map(|k| ScaledNorm::of(shifted.own(k)).plain);
+        let mut largest = [0, 1].map(|k| ScaledNorm::of(shifted.local_array(k)).plain);
         self.ranks().max(&mut largest);
         let largest = largest[0].max(largest[1]);
         let part = shifted.inertia(T::Real::from_f64(if largest > 0.0 { largest } else { 1.0 }).equilibrate());
@@ -77,8 +77,8 @@ impl<T: Scalar> DistributedBlocks<T> {
             Some(whole) => whole.count()?.ok_or(failed),
             None => Ok(0),
         });
-        let told = *counted.as_ref().unwrap_or(&0) as u64;
-        let (_, counts) = agree_and_tell(ranks, counted, [told])?;
+        let local_count = *counted.as_ref().unwrap_or(&0) as u64;
+        let (_, counts) = agree_and_tell(ranks, counted, [local_count])?;
         Ok(counts[0] as usize)
     }
 
@@ -130,7 +130,7 @@ impl<T: Scalar> DistributedBlocks<T> {
                     false => T::ZERO,
                 }
             };
-            collected(self.own(k).len(), self.own(k).iter().enumerate().map(entry))
+            collected(self.local_array(k).len(), self.local_array(k).iter().enumerate().map(entry))
         };
         let arrays = array(0).and_then(|sub| Ok([sub, array(1)?, array(2)?]));
         let arrays = agree(self.ranks(), arrays)?;
@@ -147,7 +147,7 @@ impl<T: Scalar> DistributedBlocks<T> {
         let (b, square, me) = (self.block(), self.block().pow(2), self.ranks().rank());
         let [behind, before] = self.beside(me);
         let inner = self.ranges().range(me).len() - behind;
-        let (sub, diag) = (self.own(0), self.own(1));
+        let (sub, diag) = (self.local_array(0), self.local_array(1));
         let lower = |i: usize, j: usize| {
             // Block row 0 is the row before the first row of this rank.
             let [i, j] = [i, j].map(|i| i + (1 - before) * b);
@@ -166,9 +166,9 @@ impl<T: Scalar> DistributedBlocks<T> {
 
 /// Get the numbers of block rows, 0 or 1, that remain for a range of block rows: its last row, unless it is the last row of all ranks, and the row
 /// before the range.
-pub(crate) fn between(ranges: &RankRanges, own: Range<usize>) -> [usize; 2] {
-    let inside = |row: usize| usize::from(!own.is_empty() && row > 0 && row < ranges.rows());
-    [inside(own.end), inside(own.start)]
+pub(crate) fn between(ranges: &RankRanges, rows: Range<usize>) -> [usize; 2] {
+    let inside = |row: usize| usize::from(!rows.is_empty() && row > 0 && row < ranges.rows());
+    [inside(rows.end), inside(rows.start)]
 }
 
 /// Join the parts of all ranks on rank 0, in pairs as a tree. Other ranks get `None`.
@@ -176,13 +176,13 @@ pub(crate) fn between(ranges: &RankRanges, own: Range<usize>) -> [usize; 2] {
 /// A rank that fails continues with the part of no rows, so that no rank waits forever, and returns its error at the end.
 fn joined<T: Scalar>(ranks: &Ranks, part: Result<InertiaPart<T>>) -> Result<Option<InertiaPart<T>>> {
     let mut failure = Ok(());
-    let mut kept = |part: Result<InertiaPart<T>>| {
+    let mut or_nothing = |part: Result<InertiaPart<T>>| {
         part.unwrap_or_else(|error| {
             failure = Err(error);
             InertiaPart::nothing()
         })
     };
-    let mut part = kept(part);
+    let mut part = or_nothing(part);
     let (me, size) = (ranks.rank(), ranks.size());
     let mut step = 1;
     while step < size {
@@ -199,7 +199,7 @@ fn joined<T: Scalar>(ranks: &Ranks, part: Result<InertiaPart<T>>) -> Result<Opti
             let [negatives, waiting, behind, before] = [0, 1, 2, 3].map(|k| header[k] as usize);
             let len = (waiting + behind + before).pow(2);
             let matrix = ranks.exchange(&[], &[Expected { from, tag: TAGS[1], len }]).remove(0);
-            part = kept(part.merge(InertiaPart { negatives, columns: [waiting, behind, before], matrix }));
+            part = or_nothing(part.merge(InertiaPart { negatives, columns: [waiting, behind, before], matrix }));
         }
         step *= 2;
     }

@@ -2,9 +2,10 @@
 
 use bandsolve::memory::{copied, zeroed};
 use bandsolve::{Complex64, Scalar};
-use bandsolve_cli::exit::Failure;
-use bandsolve_cli::io::{DenseArray, Triplets, read_matrix, read_rhs};
 use bandsolve_mpi::{RankError, RankRanges, Ranks};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::{DenseArray, Triplets, read_matrix, read_rhs};
+use bandsolve_sparse::{EntryList, Structure};
 use std::path::Path;
 
 /// The input of rank 0.
@@ -56,16 +57,17 @@ pub fn read(
 ) -> Result<RankInput, Failure> {
     let matrix = read_matrix(matrix)?;
     let rhs = rhs.map(|path| read_rhs(path, matrix.n_rows)).transpose()?;
-    let (mut lower, mut upper) = (0, 0);
-    matrix.for_each(|i, j, _| (lower, upper) = (lower.max(i.saturating_sub(j)), upper.max(j.saturating_sub(i))));
-    let Some(block) = block else { return Ok(RankInput { matrix, rhs, shape: RowsShape::Bands(lower, upper) }) };
+    let Some(block) = block else {
+        let Structure { lower, upper, .. } = Structure::of::<Complex64, _>(&matrix)?;
+        return Ok(RankInput { matrix, rhs, shape: RowsShape::Bands(lower, upper) });
+    };
     let n = matrix.n_rows;
     if block == 0 || !n.is_multiple_of(block) {
         return Err(Failure::Usage(format!(
             "--block {block}: the matrix has {n} rows, which is not a multiple of the block size; pass a divisor of {n}"
         )));
     }
-    match outside(&matrix, block, periodic) {
+    match EntryList::<Complex64>::first_outside_blocks(&matrix, block, periodic) {
         Some((i, j)) => Err(Failure::Usage(format!(
             "--block {block}: the entry in row {}, column {} is in none of the three block diagonals; use larger blocks, or solve without --block",
             i + 1,
@@ -73,23 +75,6 @@ pub fn read(
         ))),
         None => Ok(RankInput { matrix, rhs, shape: RowsShape::Blocks(block, periodic) }),
     }
-}
-
-/// Find an entry that is in none of the three block diagonals.
-fn outside(matrix: &Triplets, block: usize, periodic: bool) -> Option<(usize, usize)> {
-    let (mut outside, count) = (None, matrix.n_rows / block);
-    matrix.for_each(|i, j, _| {
-        let apart = (i / block).abs_diff(j / block);
-        let corner = periodic && apart + 1 == count;
-        outside = outside.or((apart > 1 && !corner).then_some((i, j)));
-    });
-    outside
-}
-
-/// Get the number of rows of the smallest blocks for which a matrix is block tridiagonal.
-pub fn smallest_block(matrix: &Triplets) -> usize {
-    let n = matrix.n_rows;
-    (1..=n).find(|block| n.is_multiple_of(*block) && outside(matrix, *block, false).is_none()).unwrap_or(1)
 }
 
 /// Announce the sizes of the input of rank 0 to all ranks. If rank 0 failed, the other ranks get `None`. Collective.
@@ -141,6 +126,10 @@ impl RankSystem {
         let mut rows = zeroed((self.n / unknowns).saturating_mul(numbers))?;
         let count = self.n / unknowns;
         input.matrix.for_each(|i, j, v| {
+            // The shape does not contain stored zeros.
+            if v == Complex64::ZERO {
+                return;
+            }
             let place = match self.shape {
                 RowsShape::Bands(lower, _) => i * numbers + lower + j - i,
                 RowsShape::Blocks(b, periodic) => {

@@ -3,7 +3,7 @@
 /// Print a line on standard output. A closed pipe is no error; a full device is.
 macro_rules! say {
     ($($words:tt)*) => {
-        bandsolve_cli::report::print(&format!("{}\n", format_args!($($words)*)))?
+        bandsolve_program::report::print(&format!("{}\n", format_args!($($words)*)))?
     };
 }
 
@@ -13,8 +13,8 @@ mod scalapack;
 mod scaling;
 mod solve;
 
-use bandsolve_cli::exit::{Failure, finish};
 use bandsolve_mpi::{Ranks, abort_on_panic};
+use bandsolve_program::exit::{Failure, finish};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 

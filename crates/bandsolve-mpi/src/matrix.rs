@@ -4,7 +4,7 @@
 //! group of zero rows represents unknowns that occur in no row. For the backward error, this group contains ‖x‖∞ over all ranks. The code for one
 //! machine then computes the backward error η that the rows have in the whole system.
 
-use crate::agreement::{OwnColumns, RankError, agree};
+use crate::agreement::{LocalColumns, RankError, agree};
 use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, collected};
@@ -53,7 +53,7 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
 
     /// Factor the square matrix of some rows of this rank and the unknowns with the same indices. Block rows must be whole. `verify` says whether
     /// to verify the solves.
-    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
+    fn factor_part(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
 /// A matrix, distributed over ranks.
@@ -89,7 +89,7 @@ impl<T: Scalar> DistributedMatrix<T> {
         prepare: impl FnOnce(usize) -> bandsolve::Result<V>,
     ) -> Result<(usize, V), RankError> {
         let len_of = |rank: usize| self.ranges.range(rank).len();
-        let columns = OwnColumns { name, values, len_of: &len_of, finite, option: op as u64 };
+        let columns = LocalColumns { name, values, len_of: &len_of, finite, option: op as u64 };
         columns.agree(&self.ranks, prepare)
     }
 
@@ -104,18 +104,18 @@ impl<T: Scalar> DistributedMatrix<T> {
     }
 
     /// Get the number of unknowns of this rank.
-    pub fn own(&self) -> usize {
+    pub fn local_rows(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }
 
     /// Get the number of unknowns that this rank stores, with halos.
     pub fn extended(&self) -> usize {
-        extended_len(self.own(), self.halo)
+        extended_len(self.local_rows(), self.halo)
     }
 
     /// Get the positions of the unknowns of this rank in an extended vector.
     pub fn inside(&self) -> Range<usize> {
-        self.halo..self.halo + self.own()
+        self.halo..self.halo + self.local_rows()
     }
 
     /// Get memory for a solve. The matrix keeps it for the next solve. If the allocation fails, return `OutOfMemory`.
@@ -163,19 +163,19 @@ impl<T: Scalar> DistributedMatrix<T> {
         if self.transposed.get().is_none() {
             let rows = agree(&self.ranks, self.rows.transposed(&self.halos)?)?;
             let halo = (self.halo, self.halos.ring);
-            let made = Self::new(self.ranks.clone(), self.ranges.clone(), halo, rows);
-            _ = self.transposed.set(Box::new(Self { pool: self.pool.clone(), ..made }));
+            let transposed = Self::new(self.ranks.clone(), self.ranges.clone(), halo, rows);
+            _ = self.transposed.set(Box::new(Self { pool: self.pool.clone(), ..transposed }));
         }
         Ok(self.transposed.get().expect("created on all ranks"))
     }
 
     /// Compute the rows of y = A·x of this rank. Collective.
     pub fn apply_into(&self, x: &[T], y: &mut [T], n_rhs: usize) {
-        let (own, k) = (self.own(), self.halo);
+        let (local_rows, k) = (self.local_rows(), self.halo);
         // Multiply the rows without unknowns of other ranks during the communication.
         let sides = self.halos.sides(x, n_rhs, || {
-            if own >= 4 * k {
-                let columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
+            if local_rows >= 4 * k {
+                let columns = y.chunks_exact_mut(local_rows.max(1)).zip(x.chunks_exact(local_rows.max(1)));
                 columns.for_each(|(y, x)| self.rows.apply(k, x, y));
             }
         });
@@ -183,21 +183,21 @@ impl<T: Scalar> DistributedMatrix<T> {
             return;
         }
         // Multiply the first and the last k rows, with k more rows on the inner side, or all rows at once.
-        let part = if own >= 4 * k { 2 * k } else { own };
+        let part = if local_rows >= 4 * k { 2 * k } else { local_rows };
         let [mut around, mut product] = [0, 1].map(|_| self.memory::<T>(part + 2 * k));
-        for (column, y) in y.chunks_exact_mut(own.max(1)).enumerate() {
-            let (x, sides) = (&x[column * own..][..own], &sides[column * 2 * k..][..2 * k]);
+        for (column, y) in y.chunks_exact_mut(local_rows.max(1)).enumerate() {
+            let (x, sides) = (&x[column * local_rows..][..local_rows], &sides[column * 2 * k..][..2 * k]);
             around[..k].copy_from_slice(&sides[..k]);
             around[k..k + part].copy_from_slice(&x[..part]);
-            around[k + part..].copy_from_slice(if part == own { &sides[k..] } else { &x[part..part + k] });
+            around[k + part..].copy_from_slice(if part == local_rows { &sides[k..] } else { &x[part..part + k] });
             self.rows.apply(0, &around, &mut product);
             y[..part].copy_from_slice(&product[k..k + part]);
-            if part < own {
-                around[..k].copy_from_slice(&x[own - 3 * k..own - 2 * k]);
-                around[k..k + part].copy_from_slice(&x[own - part..]);
+            if part < local_rows {
+                around[..k].copy_from_slice(&x[local_rows - 3 * k..local_rows - 2 * k]);
+                around[k..k + part].copy_from_slice(&x[local_rows - part..]);
                 around[k + part..].copy_from_slice(&sides[k..]);
-                self.rows.apply(own - part, &around, &mut product);
-                y[own - part..].copy_from_slice(&product[k..k + part]);
+                self.rows.apply(local_rows - part, &around, &mut product);
+                y[local_rows - part..].copy_from_slice(&product[k..k + part]);
             }
         }
     }
@@ -205,7 +205,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// Compute ‖x‖∞ of each column over all ranks. Collective.
     fn norms(&self, x: &[T], n_rhs: usize) -> Vec<f64> {
         let mut norms = vec![0.0; n_rhs];
-        for (norm, x) in norms.iter_mut().zip(x.chunks_exact(self.own().max(1))) {
+        for (norm, x) in norms.iter_mut().zip(x.chunks_exact(self.local_rows().max(1))) {
             *norm = largest(x);
         }
         self.ranks.max(&mut norms);
@@ -214,7 +214,7 @@ impl<T: Scalar> DistributedMatrix<T> {
 
     /// Compute Σⱼ|aᵢⱼ| of each row of this rank.
     pub fn sums(&self) -> bandsolve::Result<Vec<f64>> {
-        collected(self.own(), (0..self.own()).map(|i| self.rows.sum(i)))
+        collected(self.local_rows(), (0..self.local_rows()).map(|i| self.rows.sum(i)))
     }
 
     /// Copy the unknowns of this rank with halos, followed by ‖x‖∞ over all ranks. Collective.
@@ -265,9 +265,9 @@ impl<T: Scalar> DistributedMatrix<T> {
 
     /// Compute η on this rank for a tridiagonal matrix, without a copy of x. The first and the last row are computed separately. Collective.
     fn errors_of_lines(&self, lines: &Tridiagonal<'_, T>, d: &[T], x: &[T], norms: &[f64]) -> Vec<f64> {
-        let (own, n_rhs) = (self.own(), norms.len());
+        let (local_rows, n_rhs) = (self.local_rows(), norms.len());
         let sides = self.halos.sides(x, n_rhs, || ());
-        if own == 0 {
+        if local_rows == 0 {
             return vec![0.0; n_rhs];
         }
         let [sub, diag, sup] = lines.arrays();
@@ -278,13 +278,16 @@ impl<T: Scalar> DistributedMatrix<T> {
             inner_error_of(&rows, (d, x), norm)
         };
         let of_column = |(k, norm): (usize, &f64)| {
-            let (d, x) = (&d[k * self.extended()..][..self.extended()], &x[k * own..][..own]);
+            let (d, x) = (&d[k * self.extended()..][..self.extended()], &x[k * local_rows..][..local_rows]);
             let [before, behind] = [sides[2 * k], sides[2 * k + 1]];
             let first = [before, x[0], x.get(1).copied().unwrap_or(behind)];
-            let last = [if own > 1 { x[own - 2] } else { before }, x[own - 1], behind];
+            let last = [if local_rows > 1 { x[local_rows - 2] } else { before }, x[local_rows - 1], behind];
             // NaN counts as the largest value, as in the maximum over the ranks.
-            let all = [error(0, (&d[..3], &first), *norm), error(own - 1, (&d[own - 1..own + 2], &last), *norm)];
-            let inner = error(1, (&d[1..=own], x), *norm);
+            let all = [
+                error(0, (&d[..3], &first), *norm),
+                error(local_rows - 1, (&d[local_rows - 1..local_rows + 2], &last), *norm),
+            ];
+            let inner = error(1, (&d[1..=local_rows], x), *norm);
             all.into_iter().fold(inner, |worst, error| if error > worst || error.is_nan() { error } else { worst })
         };
         norms.iter().enumerate().map(of_column).collect()
@@ -295,12 +298,12 @@ impl<T: Scalar> DistributedMatrix<T> {
         let len = self.extended();
         let norms = self.norms(x, d.len() / len);
         let x = self.to_measure(x, &norms);
-        let (mut whole, own) = (self.memory::<T>(len), self.own());
+        let (mut whole, local_rows) = (self.memory::<T>(len), self.local_rows());
         let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
         let mut errors = Vec::with_capacity(d.len() / len);
         for (k, (d, x)) in columns.enumerate() {
             errors.push(self.rows.residual(d, x, &mut whole));
-            r[k * own..(k + 1) * own].copy_from_slice(&whole[self.inside()]);
+            r[k * local_rows..(k + 1) * local_rows].copy_from_slice(&whole[self.inside()]);
         }
         self.ranks.max(&mut errors);
         errors

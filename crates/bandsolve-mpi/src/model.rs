@@ -1,4 +1,4 @@
-//! The cost model of solves over ranks. Messages and bytes are exact, operations and seconds are estimates.
+//! The cost model of solves over ranks. Messages and bytes are exact, operations are estimates.
 
 use crate::blocks::DistributedBlocks;
 use crate::coarse::{RankCoarse, block_rows, is_regular};
@@ -16,7 +16,8 @@ pub(crate) const NUMBER: u64 = 8;
 /// # Examples
 /// ```
 /// use bandsolve::Method;
-/// use bandsolve_mpi::{CostModel, DistributedBlocks, RankCost, on_threads};
+/// use bandsolve_mpi::cost::{CostModel, RankCost};
+/// use bandsolve_mpi::{DistributedBlocks, on_threads};
 /// // The messages and bytes of the model are exact.
 /// on_threads(2, |ranks| {
 ///     let a = DistributedBlocks::new(ranks, 1, [&[-1.0; 50], &[2.5; 50], &[-1.0; 50]]).unwrap();
@@ -34,38 +35,15 @@ pub struct RankCost {
     pub flops: f64,
 }
 
-/// Speed of the network and of the ranks of a cluster.
+/// Cost model of a block tridiagonal system over ranks: messages, bytes and operations.
+///
+/// Messages and bytes are exact. Operations are estimates.
 ///
 /// # Examples
 /// ```
 /// use bandsolve::Method;
-/// use bandsolve_mpi::{CostModel, NetworkFigures, RankCoarse, RankRanges};
-/// let ranges = RankRanges::even(1 << 20, 64);
-/// let (block, scalar, periodic, method) = (8, 8, false, Method::Bcyclic);
-/// let model = CostModel { ranges, block, scalar, periodic, method, coarse: RankCoarse::Auto };
-/// let fast = NetworkFigures { latency: 1.5e-6, bandwidth: 12.5e9, flops: 1e10 };
-/// let slow = NetworkFigures { latency: 50e-6, ..fast };
-/// let seconds = |figures| model.seconds(|rank| model.solve(rank, 1), figures);
-/// assert!(seconds(slow) > seconds(fast));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NetworkFigures {
-    /// Latency of a message, in seconds.
-    pub latency: f64,
-    /// Bandwidth of a link, in bytes per second.
-    pub bandwidth: f64,
-    /// Floating-point operations per second of a rank.
-    pub flops: f64,
-}
-
-/// Cost model of a block tridiagonal system over ranks: messages, bytes, operations and seconds.
-///
-/// Messages and bytes are exact. Operations and seconds are estimates.
-///
-/// # Examples
-/// ```
-/// use bandsolve::Method;
-/// use bandsolve_mpi::{CostModel, RankCoarse, RankRanges};
+/// use bandsolve_mpi::cost::CostModel;
+/// use bandsolve_mpi::{RankCoarse, RankRanges};
 /// // 4096 ranks with 128 block rows each, blocks of 64 × 64 numbers of type f64.
 /// let ranges = RankRanges::even(128 * 4096, 4096);
 /// let (block, scalar, periodic, method) = (64, 8, false, Method::Bcyclic);
@@ -241,14 +219,6 @@ impl CostModel {
         cost
     }
 
-    /// Estimate the seconds on the slowest rank.
-    ///
-    /// The model adds the times of operations, messages and gathers. A gather over p ranks takes ⌈log₂ p⌉ steps and transfers p
-    /// parts. Levels of BCYCLIC wait for each other; the latency of each level includes the wait of idle ranks.
-    pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
-        seconds(self.ranges.ranks(), cost, figures)
-    }
-
     fn owns_first(&self, rank: usize) -> bool {
         self.ranges.range(rank).contains(&0)
     }
@@ -293,18 +263,6 @@ impl CostModel {
         }
         found
     }
-}
-
-/// Get the seconds on the slowest rank.
-pub(crate) fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
-    let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
-    let of = |rank: usize| {
-        let RankCost { traffic, flops } = cost(rank);
-        let messages = traffic.messages as f64 + traffic.gathers as f64 * steps;
-        let bytes = traffic.bytes as f64 + traffic.gathered_bytes as f64 * (ranks - 1) as f64;
-        flops / figures.flops + messages * figures.latency + bytes / figures.bandwidth
-    };
-    (0..ranks).map(of).fold(0.0, f64::max)
 }
 
 /// The numbers of eliminated and remaining rows of one rank at a level, and of their messages.

@@ -14,9 +14,9 @@ impl Communicator for Ranks {
         Ranks::sum(self, values);
     }
 
-    fn rows_before(&self, own: usize) -> usize {
+    fn rows_before(&self, local_rows: usize) -> usize {
         let mut held = vec![0.0; self.size()];
-        held[self.rank()] = own as f64;
+        held[self.rank()] = local_rows as f64;
         Ranks::sum(self, &mut held);
         held[..self.rank()].iter().sum::<f64>() as usize
     }
@@ -43,11 +43,11 @@ fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T])
 
 impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
     fn rows(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn columns(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
@@ -62,11 +62,11 @@ impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
 
 impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
     fn rows(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn columns(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
@@ -82,11 +82,11 @@ impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
 /// y = A⁻¹·x, with verification.
 impl<T: Scalar> LinearOperator<T> for DistributedFactors<T> {
     fn rows(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn columns(&self) -> usize {
-        self.matrix().own()
+        self.matrix().local_rows()
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {

@@ -77,9 +77,9 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let (expected, got) = (parts.shape()[0], ranges.rows());
         let fits = if expected == got { Ok(()) } else { Err(Error::Shape { what: "planes", expected, got }) };
         agree(ranks, fits)?;
-        let (own, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
-        let mut arrays = agree(ranks, parts.systems(own.clone()))?;
-        if let Some(constant) = constant.as_ref().filter(|_| own.contains(&0)) {
+        let (local, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
+        let mut arrays = agree(ranks, parts.systems(local.clone()))?;
+        if let Some(constant) = constant.as_ref().filter(|_| local.contains(&0)) {
             // A singular problem leaves the constant free: set u of its system to 0 in the first plane. The solve sets the mean afterwards.
             let [sub, diag, sup] = &mut arrays;
             (sub[constant.mode], diag[constant.mode], sup[constant.mode]) = (T::ZERO, T::ONE, T::ZERO);
@@ -89,7 +89,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         let factors = batch.factor()?;
         let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * plane));
         let halos = Halo::new(ranks.clone(), numbers, (plane, parts.is_periodic()));
-        let measures = || Ok((parts.residual(own.clone())?, parts.mean(own.clone())?));
+        let measures = || Ok((parts.residual(local.clone())?, parts.mean(local.clone())?));
         let (residual, mean) = agree(ranks, measures())?;
         Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, mean, halos })
     }
@@ -128,8 +128,8 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
 
     /// Solve in place, with an error of this rank instead of the right-hand sides if their copy failed.
     fn solve_given(&self, x: bandsolve::Result<&mut [T]>) -> Result<PoissonReport, RankError> {
-        let own = self.ranges.range(self.ranks.rank());
-        let column = own.len() * self.parts.plane();
+        let local = self.ranges.range(self.ranks.rank());
+        let column = local.len() * self.parts.plane();
         let values = x.as_deref().unwrap_or_default();
         let (columns, mut memory) = self.batch.columns(("f", values), |_| {
             x.as_ref().map_err(|error| error.clone())?;
@@ -214,12 +214,12 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     fn error(&self, f: &[T], u: &[T], (r, around): (&mut [T], &mut [T])) -> f64 {
         self.halos.fill_into(u, around, usize::from(!u.is_empty()));
         let around = around.get(..u.len() + 2 * self.parts.plane()).unwrap_or_default();
-        let mut found = [0.0; 2];
+        let mut measured = [0.0; 2];
         if !u.is_empty() {
-            found = self.residual.of(f, around, r, None);
+            measured = self.residual.of(f, around, r, None);
         }
-        self.ranks.max(&mut found);
-        let [ratio, largest] = found;
+        self.ranks.max(&mut measured);
+        let [ratio, largest] = measured;
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
@@ -254,13 +254,13 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     fn levelled(&self, mut solved: Solved, u: &mut [T], memory: &mut SlabMemory<T>) -> Result<Solved, RankError> {
         let Some(mean) = &self.mean else { return Ok(solved) };
         let asked = self.parts.free().0;
-        let (found, changed) = levelled(asked, |level: Option<T>| {
+        let (level, changed) = levelled(asked, |level: Option<T>| {
             if let Some(level) = level {
                 u.iter_mut().for_each(|u| *u += level);
             }
             SlabMean::joined(&self.ranks.all_gather(&mean.part(u)))
         });
-        solved.mean = Some([asked, found]);
+        solved.mean = Some([asked, level]);
         if changed {
             solved.error = self.error(&memory.f, u, (&mut memory.r, &mut memory.around));
         }
@@ -273,6 +273,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
     }
 
     /// Get the cost of one right-hand side on a rank, if no refinement is needed and the problem is not singular.
+    #[doc(hidden)]
     pub fn cost(&self, rank: usize) -> RankCost {
         let (model, plane) = (BatchCostModel::of(&self.batch), self.parts.plane());
         let (mut cost, several) = (model.solve(rank, 1), u64::from(self.ranks.size() > 1));

@@ -1,6 +1,5 @@
 //! Communication between the ranks of a job: messages of numbers, split if they are long, with counts of messages and bytes.
 
-use crate::agreement::{RankError, agree};
 use crate::transport::lone::Lone;
 use crate::transport::rsmpi::MpiRanks;
 use crate::transport::{Incoming, Outgoing, Transport};
@@ -15,10 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of bytes in one message, because MPI counts in 32 bits.
 const LARGEST_MESSAGE: usize = 1 << 30;
-
-/// Message tags for messages to rank 0, and from rank 0.
-const TO_FIRST: i32 = 30;
-const FROM_FIRST: i32 = 31;
 
 /// Messages and bytes that a rank sent.
 ///
@@ -179,14 +174,6 @@ impl Ranks {
         self.transport.abort(message)
     }
 
-    /// Return the value of this rank if no rank failed; otherwise the error of the lowest rank that failed. Collective.
-    ///
-    /// # Errors
-    /// The error of the lowest rank that failed, the same on all ranks.
-    pub fn agree<V>(&self, own: Result<V>) -> Result<V, RankError> {
-        agree(self, own)
-    }
-
     /// Sum the values of all ranks, in the order of the ranks. All ranks get the same bits. Collective.
     pub fn sum(&self, values: &mut [f64]) {
         self.fold(values, |sum, value| sum + value);
@@ -217,67 +204,26 @@ impl Ranks {
     }
 
     /// Gather the values of all ranks, in the order of the ranks. Each rank passes the same number of values. Collective.
-    pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
-        let (size, len) = (self.size(), own.len());
+    pub fn all_gather<T: Pod>(&self, local: &[T]) -> Vec<T> {
+        let (size, len) = (self.size(), local.len());
         let mut all = self.room(size * len);
         // Some MPI libraries count the bytes of all ranks in total in 32 bits.
         let each = (self.largest / (size_of::<T>().max(1) * size)).max(1);
         let mut part = if len > each { self.room(size * each) } else { Vec::new() };
-        for (k, own) in own.chunks(each).enumerate() {
+        for (k, local) in local.chunks(each).enumerate() {
             self.counters.gathers.fetch_add(1, Ordering::Relaxed);
-            self.counters.gathered_bytes.fetch_add(size_of_val(own) as u64, Ordering::Relaxed);
+            self.counters.gathered_bytes.fetch_add(size_of_val(local) as u64, Ordering::Relaxed);
             if len <= each {
-                self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut all));
+                self.transport.all_gather(bytemuck::cast_slice(local), bytemuck::cast_slice_mut(&mut all));
                 break;
             }
-            let part = &mut part[..size * own.len()];
-            self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(part));
-            for (all, part) in all.chunks_exact_mut(len).zip(part.chunks_exact(own.len())) {
-                all[k * each..][..own.len()].copy_from_slice(part);
+            let part = &mut part[..size * local.len()];
+            self.transport.all_gather(bytemuck::cast_slice(local), bytemuck::cast_slice_mut(part));
+            for (all, part) in all.chunks_exact_mut(len).zip(part.chunks_exact(local.len())) {
+                all[k * each..][..local.len()].copy_from_slice(part);
             }
         }
         all
-    }
-
-    /// Gather the values of all ranks on rank 0, in the order of the ranks. Other ranks get an empty list. Collective.
-    ///
-    /// `len_of(rank)` is the number of values of each rank.
-    ///
-    /// # Errors
-    /// `OutOfMemory` if rank 0 cannot allocate the result.
-    pub fn gather<T: Pod>(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Result<Vec<Vec<T>>, RankError> {
-        let senders = if self.rank() > 0 { 0..0 } else { 1..self.size() };
-        let rooms: Result<Vec<Vec<T>>> = senders.clone().map(|from| room(len_of(from))).collect();
-        let mut parts = agree(self, rooms)?;
-        if self.rank() > 0 {
-            self.exchange(&[Sent { to: 0, tag: TO_FIRST, values: own }], &[]);
-            return Ok(Vec::new());
-        }
-        let expect = |from: usize| Expected { from, tag: TO_FIRST, len: len_of(from) };
-        let expected: Vec<Expected> = senders.map(expect).collect();
-        self.exchange_into::<T>(&[], (&expected, &mut parts), || ());
-        parts.insert(0, own);
-        Ok(parts)
-    }
-
-    /// Send part k of rank 0 to rank k, which must know its length. Collective.
-    ///
-    /// # Errors
-    /// `OutOfMemory` if a rank cannot allocate its part.
-    pub fn scatter<T: Pod>(&self, parts: Vec<Vec<T>>, len: usize) -> Result<Vec<T>, RankError> {
-        let own = agree(self, room(if self.rank() > 0 { len } else { 0 }))?;
-        if self.rank() > 0 {
-            let mut came = [own];
-            self.exchange_into(&[], (&[Expected { from: 0, tag: FROM_FIRST, len }], &mut came), || ());
-            let [own] = came;
-            return Ok(own);
-        }
-        let mut parts = parts.into_iter();
-        let own = parts.next().unwrap_or_default();
-        let sent: Vec<Sent<T>> =
-            parts.enumerate().map(|(k, values)| Sent { to: k + 1, tag: FROM_FIRST, values }).collect();
-        self.exchange(&sent, &[]);
-        Ok(own)
     }
 
     /// Send and receive messages at the same time. Return the received ones, in the order of `expected`.
@@ -300,7 +246,7 @@ impl Ranks {
     }
 
     /// Do the same, with the received messages in memory of the caller.
-    fn exchange_into<T: Pod>(
+    pub(crate) fn exchange_into<T: Pod>(
         &self,
         sent: &[Sent<T>],
         (expected, came): (&[Expected], &mut [Vec<T>]),
@@ -386,8 +332,8 @@ fn pieces_of<T: Pod>(values: &[T], (lens, pieces): (&[usize], &[usize]), first: 
 fn put_pieces<T: Pod>(mut got: &[T], values: &mut [T], (lens, pieces): (&[usize], &[usize]), first: usize) {
     let mut start = 0;
     for (len, piece) in lens.iter().zip(pieces) {
-        let (own, rest) = got.split_at(*piece);
-        values[start..start + len][first.min(*len)..][..*piece].copy_from_slice(own);
+        let (received, rest) = got.split_at(*piece);
+        values[start..start + len][first.min(*len)..][..*piece].copy_from_slice(received);
         (start, got) = (start + len, rest);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The program opens ScaLAPACK at run time. ScaLAPACK uses the MPI library that this program started.
 
-use bandsolve_cli::exit::Failure;
 use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, RankRanges, Ranks};
+use bandsolve_program::exit::Failure;
 use clap::Args;
 use libloading::Library;
 use serde_json::json;
@@ -39,7 +39,7 @@ pub struct RankScalapackArgs {
 }
 
 /// Number of timed rounds, and number of solves with the factors of each round. The output shows the fastest times.
-const ROUNDS: usize = 5;
+const TIMED_ROUNDS: usize = 5;
 const SOLVES: usize = 4;
 
 /// File names under which the program looks for the library.
@@ -145,8 +145,8 @@ struct ScalapackRun {
 impl Scalapack {
     fn open(ranks: &Ranks) -> Result<Self, String> {
         // SAFETY: ScaLAPACK has no initialization code.
-        let found = NAMES.iter().find_map(|name| unsafe { Library::new(name) }.ok());
-        let library = found.ok_or_else(|| {
+        let library = NAMES.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+        let library = library.ok_or_else(|| {
             format!(
                 "ScaLAPACK was not found; install it (apt install libscalapack-openmpi-dev). The program looked for {}",
                 NAMES.join(", ")
@@ -275,25 +275,25 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     let scalapack = Scalapack::open(ranks).map_err(Failure::Other)?;
     let each = n.div_ceil(size);
     let ranges = RankRanges::of_counts((0..size).map(|rank| n.min((rank + 1) * each) - n.min(rank * each)));
-    let own = ranges.range(ranks.rank());
-    let rhs: Vec<f64> = own.clone().map(|i| wave(i + 5)).collect();
+    let local = ranges.range(ranks.rank());
+    let rhs: Vec<f64> = local.clone().map(|i| wave(i + 5)).collect();
     let arrays = [0, 1, 2]
-        .map(|a| own.clone().map(|i| wave(3 * i + a) + if a == 1 { 4.0 * args.dominance } else { 0.0 }).collect());
-    let told = |error: RankError| Failure::Unsolved(error.to_string());
+        .map(|a| local.clone().map(|i| wave(3 * i + a) + if a == 1 { 4.0 * args.dominance } else { 0.0 }).collect());
+    let failure = |error: RankError| Failure::Unsolved(error.to_string());
     let open = |arrays: &[Vec<f64>; 3]| DistributedBlocks::new(ranks, 1, arrays.each_ref().map(Vec::as_slice));
-    let a = open(&arrays).map_err(told)?;
+    let a = open(&arrays).map_err(failure)?;
     let lines = contest(ranks, &rhs, || a.factor(), || scalapack.tridiagonal(n, &arrays, &rhs))?;
     let wide = 2 * k + 1;
     let diagonal = (4.0 * k as f64 + 4.0) * args.dominance;
     let entry = |i: usize, j: usize| wave(wide * i + j % 7919) + if i == j { diagonal } else { 0.0 };
     let inside = |i: usize, j: usize| if (k..n + k).contains(&j) { entry(i, j - k) } else { 0.0 };
     let rows: Vec<f64> =
-        own.clone().flat_map(|i| (0..wide).map(move |d| (i, i + d))).map(|(i, j)| inside(i, j)).collect();
+        local.clone().flat_map(|i| (0..wide).map(move |d| (i, i + d))).map(|(i, j)| inside(i, j)).collect();
     // Entry d of column j is in row j + d − k.
     let column = |j: usize, d: usize| if (k..n + k).contains(&(j + d)) { entry(j + d - k, j) } else { 0.0 };
     let columns: Vec<f64> =
-        own.clone().flat_map(|j| (0..wide).map(move |d| (j, d))).map(|(j, d)| column(j, d)).collect();
-    let a = DistributedBanded::new(ranks, (k, k), &rows).map_err(told)?;
+        local.clone().flat_map(|j| (0..wide).map(move |d| (j, d))).map(|(j, d)| column(j, d)).collect();
+    let a = DistributedBanded::new(ranks, (k, k), &rows).map_err(failure)?;
     let bands = contest(ranks, &rhs, || a.factor(), || scalapack.band(n, (k, &columns), &rhs))?;
     if ranks.rank() == 0 {
         say!("{}", json!({ "tridiagonal": lines, "banded": bands }));
@@ -310,7 +310,7 @@ fn contest(
     theirs: impl Fn() -> Result<ScalapackRun, String>,
 ) -> Result<[f64; 6], Failure> {
     let (mut best, mut far) = ([f64::INFINITY; 5], 0.0);
-    for _ in 0..ROUNDS {
+    for _ in 0..TIMED_ROUNDS {
         let mut x = rhs.to_vec();
         ranks.sum(&mut [0.0]);
         let start = Instant::now();
@@ -355,14 +355,14 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
     let mut command = crate::scaling::mpirun(args.ranks)?;
     let numbers = [args.rows.to_string(), args.bandwidth.to_string(), args.dominance.to_string()];
     command.arg("rank-scalapack").args(numbers);
-    let found = crate::scaling::answer(&mut command)?;
+    let output = crate::scaling::answer(&mut command)?;
     say!(
-        "{} rows on {} ranks; seconds on the slowest rank, fastest of {ROUNDS} rounds ({SOLVES} solves each)",
+        "{} rows on {} ranks; seconds on the slowest rank, fastest of {TIMED_ROUNDS} rounds ({SOLVES} solves each)",
         args.rows,
         args.ranks
     );
     say!("                        bandsolve ScaLAPACK   ratio   diff of x      verification");
-    let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
+    let number = |key: &str, k: usize| output[key][k].as_f64().unwrap_or(f64::NAN);
     for (key, name, routines) in [
         ("tridiagonal", "tridiagonal".to_owned(), ["pddttrf", "pddttrs"]),
         ("banded", format!("{} diagonals", 2 * args.bandwidth + 1), ["pdgbtrf", "pdgbtrs"]),

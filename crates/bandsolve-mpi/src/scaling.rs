@@ -1,9 +1,11 @@
 //! `bandsolve-mpi bench scaling`: run this program under `mpirun` on several numbers of ranks, and compare with a cost model.
 
 use bandsolve::{Layout, Method, Report, accepted_at_once};
-use bandsolve_cli::exit::Failure;
-use bandsolve_mpi::{BatchCostModel, CostModel, DistributedBatch, DistributedBlocks, NetworkFigures};
-use bandsolve_mpi::{RankCoarse, RankCost, RankError, RankRanges, Ranks, Traffic};
+use bandsolve_mpi::cost::RankCost;
+use bandsolve_mpi::cost::{BatchCostModel, CostModel};
+use bandsolve_mpi::{DistributedBatch, DistributedBlocks};
+use bandsolve_mpi::{RankCoarse, RankError, RankRanges, Ranks, Traffic};
+use bandsolve_program::exit::Failure;
 use clap::Args;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -73,14 +75,36 @@ impl ScalingModel {
         }
     }
 
-    /// Seconds of a factorization and of a solve.
-    fn seconds(&self, figures: NetworkFigures) -> [f64; 2] {
-        let seconds = |cost: &dyn Fn(usize) -> RankCost| match self {
-            Self::System(model) => model.seconds(cost, figures),
-            Self::Batch(model) => model.seconds(cost, figures),
-        };
-        [seconds(&|rank| self.factor(rank)), seconds(&|rank| self.solve(rank))]
+    /// Seconds of a factorization and of a solve on this number of ranks.
+    fn seconds(&self, ranks: usize, figures: NetworkFigures) -> [f64; 2] {
+        [seconds(ranks, |rank| self.factor(rank), figures), seconds(ranks, |rank| self.solve(rank), figures)]
     }
+}
+
+/// Speed of the network and of the ranks of a cluster.
+#[derive(Clone, Copy)]
+struct NetworkFigures {
+    /// Latency of a message, in seconds.
+    latency: f64,
+    /// Bandwidth of a link, in bytes per second.
+    bandwidth: f64,
+    /// Floating-point operations per second of a rank.
+    flops: f64,
+}
+
+/// Estimate the seconds on the slowest rank.
+///
+/// The model adds the times of operations, messages and gathers. A gather over p ranks takes ⌈log₂ p⌉ steps and transfers p parts. Levels
+/// of BCYCLIC wait for each other; the latency of each level includes the wait of idle ranks.
+fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
+    let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
+    let of = |rank: usize| {
+        let RankCost { traffic, flops } = cost(rank);
+        let messages = traffic.messages as f64 + traffic.gathers as f64 * steps;
+        let bytes = traffic.bytes as f64 + traffic.gathered_bytes as f64 * (ranks - 1) as f64;
+        flops / figures.flops + messages * figures.latency + bytes / figures.bandwidth
+    };
+    (0..ranks).map(of).fold(0.0, f64::max)
 }
 
 /// Time one system, or a batch, on all ranks; rank 0 prints a line of JSON. Collective.
@@ -246,7 +270,7 @@ fn project(args: &ScalingArgs, rate: Option<f64>) -> Result<(), Failure> {
     say!(" ranks         rows   factor s    solve s   messages        bytes   (maximum over the ranks)");
     for ranks in [128, 4096] {
         let model = model_of(args, ranks, args.rows * ranks);
-        let times = model.seconds(figures);
+        let times = model.seconds(ranks, figures);
         let most = |of: fn(Traffic) -> u64| {
             (0..ranks).map(|r| of(model.factor(r).traffic) + of(model.solve(r).traffic)).max().unwrap_or(0)
         };

@@ -3,9 +3,10 @@
 use crate::input::{RankInput, RankSystem, RowsShape, announce, read};
 use bandsolve::memory::{allocate, reserved};
 use bandsolve::{Complex64, Method, RealScalar, Report, Scalar};
-use bandsolve_cli::exit::Failure;
-use bandsolve_cli::io::output::{Format, check_all, write_solution};
 use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, Ranks, Traffic};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::{Format, check_all, write_solution};
+use bandsolve_program::report;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,9 +22,9 @@ pub struct RankSolveArgs {
     /// Write x to this file, .mtx or .npy
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Print the report as JSON
-    #[arg(long)]
-    json: bool,
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
     /// Treat the matrix as block tridiagonal, with this number of rows per block [default: banded]
     #[arg(long, value_name = "ROWS")]
     block: Option<usize>,
@@ -67,7 +68,7 @@ fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
         Format::of(out)?;
     }
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
-    check_all(&[("--out", &args.out)], &inputs)?;
+    check_all(&[("--out", &args.out), ("--json", &args.json)], &inputs)?;
     read((&args.matrix, args.rhs.as_deref()), (args.block, args.periodic))
 }
 
@@ -132,7 +133,7 @@ impl RankTask<'_> {
     fn finish<T: Scalar>(
         &self,
         parts: &[Vec<T>],
-        (report, rcond): (&Report, f64),
+        (solved, rcond): (&Report, f64),
         (seconds, traffic): (f64, Traffic),
         ones: bool,
     ) -> Result<(), Failure> {
@@ -146,31 +147,31 @@ impl RankTask<'_> {
         let far = x.iter().map(|x| Scalar::abs(*x - T::ONE).to_f64()).fold(0.0, f64::max);
         let forward_error = ones.then_some(far);
         let epsilon = T::Real::EPSILON.to_f64();
-        let attention = bandsolve::attention(epsilon, Some(rcond), report.backward_error, forward_error);
+        let attention = bandsolve::attention(epsilon, Some(rcond), solved.backward_error, forward_error);
         if let Some(out) = &self.args.out {
             write_solution(out, Format::of(out)?, self.system.n, &x)?;
         }
-        if self.args.json {
-            let json = serde_json::json!({
-                "ranks": self.ranks.size(), "n": self.system.n, "n_rhs": self.system.columns, "method": report.method.name(),
-                "backward_error": report.backward_error, "refinement_steps": report.refinement_steps,
-                "fallback": report.fallback, "seconds": seconds, "messages": traffic.messages, "bytes": traffic.bytes,
+        let json = self.args.json.as_deref();
+        if let Some(path) = json {
+            let fields = serde_json::json!({
+                "status": "solved", "ranks": self.ranks.size(), "n": self.system.n, "n_rhs": self.system.columns, "method": solved.method.name(),
+                "backward_error": solved.backward_error, "refinement_steps": solved.refinement_steps,
+                "fallback": solved.fallback, "seconds": seconds, "messages": traffic.messages, "bytes": traffic.bytes,
                 "forward_error": forward_error, "rcond": rcond, "attention": attention,
             });
-            say!("{json}");
-        } else {
-            say!("{} unknowns on {} ranks by {}", self.system.n, self.ranks.size(), report.method.name());
-            say!("backward error  {:.1e}, {} refinement steps", report.backward_error, report.refinement_steps);
-            if ones {
-                say!("forward error   {far:.1e} (x = 1)");
-            }
-            say!("rcond           {rcond:.1e}");
-            if let Some(attention) = attention {
-                say!("attention       {attention}");
-            }
-            say!("time            {seconds:.3} s; rank 0 sent {} messages, {} bytes", traffic.messages, traffic.bytes);
+            report::write_json(path, &fields)?;
         }
-        Ok(())
+        let mut lines = vec![
+            ("backward error", format!("{:.1e}, {} refinement steps", solved.backward_error, solved.refinement_steps)),
+            ("rcond", format!("{rcond:.1e}")),
+        ];
+        lines.extend(ones.then(|| ("forward error", format!("{far:.1e} (x = 1)"))));
+        lines.extend(attention.map(|attention| ("attention", attention)));
+        let sent = format!("{seconds:.3} s; rank 0 sent {} messages, {} bytes", traffic.messages, traffic.bytes);
+        lines.push(("time", sent));
+        let (n, ranks, method) = (self.system.n, self.ranks.size(), solved.method.name());
+        let text = format!("{n} unknowns on {ranks} ranks by {method}\n{}", report::columns(&lines));
+        report::print_beside(&text, report::is_stdout(json))
     }
 }
 

@@ -10,8 +10,9 @@
 //! x_before and x_after are among the first k or last k unknowns of other ranks, the interface unknowns. Their equations are the coarse system
 //! (`coarse.rs`). Solves with Aᵀ use the same factors: A = E·S with the spikes in S, so the solve starts with Sᵀ.
 //!
-//! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that extend over ranks with few rows; E. Polizzi,
-//! A. Sameh, Parallel Comput. 32 (2006).
+//! # Source
+//! A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (10)–(16), with spikes that extend over ranks with few rows; E. Polizzi,
+//! A. H. Sameh, Parallel Comput. 32 (2006), 177–194.
 
 use crate::agreement::{RankError, agree_and_tell, agree_on_method};
 use crate::coarse::{CoarseParts, CoarseSystem, Interface, RankCoarse, divide, words_of};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 const FIRST_ROWS: usize = 256;
 
 /// Number of spikes of one side that are computed at the same time.
-const TOGETHER: usize = 4;
+const SPIKES_AT_ONCE: usize = 4;
 
 /// The k spikes of one side: columns that are zero except in some rows of this rank.
 #[derive(Debug, Clone)]
@@ -94,7 +95,7 @@ pub(crate) struct RankSpike<T: Scalar> {
     /// Whether each solve with Eᵣ is verified.
     verified: bool,
     /// Factors of Eᵣ, or `None` if the rank owns no rows.
-    own: Option<Box<dyn Factor<T>>>,
+    local: Option<Box<dyn Factor<T>>>,
     /// Wᵣ and Vᵣ.
     spikes: [SpikeColumns<T>; 2],
     coarse: Option<CoarseSystem<T>>,
@@ -117,13 +118,14 @@ impl<T: Scalar> RankSpike<T> {
 
     fn factor_with(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse, verified: bool) -> Result<Self, RankError> {
         let (ranks, interface) = (&matrix.ranks, Interface::of(matrix));
-        let spiked = own_factors(matrix, verified).and_then(|own| {
-            let spikes = match &own {
-                Some(own) => [spikes(matrix, &**own, 0, verified)?, spikes(matrix, &**own, 1, verified)?],
+        // Factor Eᵣ, and compute Wᵣ = Eᵣ⁻¹·Dᵣ and Vᵣ = Eᵣ⁻¹·Fᵣ.
+        let spiked = local_factors(matrix, verified).and_then(|local| {
+            let spikes = match &local {
+                Some(local) => [spikes(matrix, &**local, 0, verified)?, spikes(matrix, &**local, 1, verified)?],
                 None => [SpikeColumns::none(), SpikeColumns::none()],
             };
             let finite = spikes.iter().all(|spikes| spikes.values.iter().all(|v| Scalar::is_finite(*v)));
-            if finite { Ok((own, spikes)) } else { Err(Error::Singular { row: 0 }) }
+            if finite { Ok((local, spikes)) } else { Err(Error::Singular { row: 0 }) }
         });
         let spiked = match spiked {
             Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
@@ -131,17 +133,19 @@ impl<T: Scalar> RankSpike<T> {
         };
         let singular = matches!(spiked, Ok(None));
         let (spiked, singular) = agree_on_method(ranks, spiked, (way as u64, singular))?;
-        let (own, spikes) = spiked.unwrap_or((None, [SpikeColumns::none(), SpikeColumns::none()]));
-        let mut spike = Self { matrix: matrix.clone(), way, verified, own, spikes, coarse: None, interface, singular };
+        let (local, spikes) = spiked.unwrap_or((None, [SpikeColumns::none(), SpikeColumns::none()]));
+        let mut spike =
+            Self { matrix: matrix.clone(), way, verified, local, spikes, coarse: None, interface, singular };
         if !singular {
+            // Factor the coarse system of the interface rows of all spikes.
             let coarse = CoarseParts { matrix, interface: &spike.interface, tips: spike.spike_tips() }.factor(way)?;
             let coarse = match coarse {
                 Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
                 other => Ok(other.ok()),
             };
             let singular = matches!(&coarse, Ok(coarse) if coarse.as_ref().is_none_or(CoarseSystem::is_singular));
-            let (coarse, told) = agree_and_tell(ranks, coarse, [u64::from(singular)])?;
-            (spike.coarse, spike.singular) = (coarse, told.contains(&1));
+            let (coarse, singular) = agree_and_tell(ranks, coarse, [u64::from(singular)])?;
+            (spike.coarse, spike.singular) = (coarse, singular.contains(&1));
         }
         Ok(spike)
     }
@@ -149,12 +153,12 @@ impl<T: Scalar> RankSpike<T> {
     /// Copy the interface rows of the spikes of this rank, in columns of 2k rows.
     fn spike_tips(&self) -> Vec<T> {
         let (matrix, k) = (&self.matrix, self.matrix.halo);
-        let own = matrix.ranges.range(matrix.ranks.rank());
+        let start = matrix.ranges.range(matrix.ranks.rank()).start;
         let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
         let mut tips: Vec<T> = matrix.ranks.room(4 * k * k);
         for (j, tips) in tips.chunks_exact_mut((2 * k).max(1)).enumerate() {
             let (side, column) = (&self.spikes[j / k], j % k);
-            tips.iter_mut().zip(rows).for_each(|(tip, row)| *tip = side.get(row - own.start, column));
+            tips.iter_mut().zip(rows).for_each(|(tip, row)| *tip = side.get(row - start, column));
         }
         tips
     }
@@ -170,11 +174,11 @@ impl<T: Scalar> RankSpike<T> {
 }
 
 /// Factor the square matrix of the rows and unknowns of this rank.
-fn own_factors<T: Scalar>(
+fn local_factors<T: Scalar>(
     matrix: &DistributedMatrix<T>,
     verify: bool,
 ) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
-    if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own(0..matrix.own(), verify).map(Some) }
+    if matrix.local_rows() == 0 { Ok(None) } else { matrix.rows.factor_part(0..matrix.local_rows(), verify).map(Some) }
 }
 
 /// Compute the spikes of one side: E⁻¹·D, or E⁻¹·F.
@@ -183,11 +187,11 @@ fn own_factors<T: Scalar>(
 /// of the rows at the edge, and uses more rows if the spikes have not decayed. The dropped entries change η by at most ε².
 fn spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
-    own: &dyn Factor<T>,
+    local: &dyn Factor<T>,
     side: usize,
     verify: bool,
 ) -> bandsolve::Result<SpikeColumns<T>> {
-    let (k, n) = (matrix.halo, matrix.own());
+    let (k, n) = (matrix.halo, matrix.local_rows());
     let needed = matrix.needs(matrix.ranks.rank());
     if needed.iter().all(|(of, which, _)| *of != side || which.is_empty()) {
         return Ok(SpikeColumns::none());
@@ -195,36 +199,36 @@ fn spikes<T: Scalar>(
     let mut rows = FIRST_ROWS.max(8 * k).next_multiple_of(k);
     while rows < n / 4 {
         let part = if side == 0 { 0..rows } else { n - rows..n };
-        let solved = matrix.rows.factor_own(part.clone(), verify);
-        let Ok(found) = solved.and_then(|own| solved_spikes(matrix, &*own, side, part)) else { break };
-        match found.rows_to(side, k) {
-            Some(enough) if enough <= rows => return Ok(found),
+        let solved = matrix.rows.factor_part(part.clone(), verify);
+        let Ok(columns) = solved.and_then(|factors| solved_spikes(matrix, &*factors, side, part)) else { break };
+        match columns.rows_to(side, k) {
+            Some(enough) if enough <= rows => return Ok(columns),
             Some(enough) => rows = enough.max(2 * rows).next_multiple_of(k),
             None => break,
         }
     }
-    solved_spikes(matrix, own, side, 0..n)
+    solved_spikes(matrix, local, side, 0..n)
 }
 
 /// Solve with the rows in a range for the spikes of one side.
 fn solved_spikes<T: Scalar>(
     matrix: &DistributedMatrix<T>,
-    own: &dyn Factor<T>,
+    factors: &dyn Factor<T>,
     side: usize,
     rows: Range<usize>,
 ) -> bandsolve::Result<SpikeColumns<T>> {
-    let (k, n, len) = (matrix.halo, matrix.own(), rows.len());
+    let (k, n, len) = (matrix.halo, matrix.local_rows(), rows.len());
     // Only the k rows at the edge contain unknowns of that side.
     let edge = if side == 0 { 0..k.min(n) } else { n.saturating_sub(k)..n };
-    let (mut values, mut rhs) = (zeroed(k * len)?, zeroed(TOGETHER.min(k) * len)?);
-    for first in (0..k).step_by(TOGETHER) {
-        let columns = first..(first + TOGETHER).min(k);
+    let (mut values, mut rhs) = (zeroed(k * len)?, zeroed(SPIKES_AT_ONCE.min(k) * len)?);
+    for first in (0..k).step_by(SPIKES_AT_ONCE) {
+        let columns = first..(first + SPIKES_AT_ONCE).min(k);
         let rhs = &mut rhs[..columns.len() * len];
         for (j, rhs) in columns.clone().zip(rhs.chunks_exact_mut(len)) {
             let unknown = if side == 0 { j } else { matrix.inside().end + j };
             edge.clone().for_each(|i| rhs[i - rows.start] = matrix.rows.entry(k + i, unknown));
         }
-        own.solve_into(rhs, &mut values[columns.start * len..columns.end * len])?;
+        factors.solve_into(rhs, &mut values[columns.start * len..columns.end * len])?;
     }
     Ok(SpikeColumns { rows, values })
 }
@@ -235,8 +239,8 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
     }
 
     fn reserve(&self, n_rhs: usize) -> bandsolve::Result<()> {
-        let words = |own: &dyn Factor<T>| words_of(own, n_rhs);
-        self.matrix.try_memory::<f64>(self.own.as_deref().map_or(0, words))?;
+        let words = |factors: &dyn Factor<T>| words_of(factors, n_rhs);
+        self.matrix.try_memory::<f64>(self.local.as_deref().map_or(0, words))?;
         Ok(())
     }
 
@@ -255,7 +259,7 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
 impl<T: Scalar> RankSpike<T> {
     /// Compute x ← Eᵣ⁻¹x, or Eᵣ⁻ᵀx.
     fn divide(&self, transposed: bool, x: &mut [T]) {
-        if let Some(factors) = &self.own {
+        if let Some(factors) = &self.local {
             divide(&self.matrix, &**factors, transposed, x);
         }
     }
@@ -263,19 +267,22 @@ impl<T: Scalar> RankSpike<T> {
     /// Copy the interface rows of columns of this rank.
     fn tips(&self, x: &[T]) -> Vec<T> {
         let (matrix, rank) = (&self.matrix, self.matrix.ranks.rank());
-        let own = matrix.ranges.range(rank);
-        self.interface.take(rank, own.start, (x, own.len()), 2 * matrix.halo)
+        let rows = matrix.ranges.range(rank);
+        self.interface.tips(rank, rows.start, (x, rows.len()), 2 * matrix.halo)
     }
 
     fn solve_plain(&self, x: &mut [T], n_rhs: usize) {
-        let (own, most) = (self.matrix.own(), 2 * self.matrix.halo);
+        let (n, most) = (self.matrix.local_rows(), 2 * self.matrix.halo);
+        // g = E⁻¹·d
         self.divide(false, x);
         let Some(coarse) = &self.coarse else { return };
+        // S·u = g for the interface unknowns
         let beside = coarse.solve(&self.matrix, &self.interface, self.tips(x), n_rhs);
-        if own == 0 {
+        if n == 0 {
             return;
         }
-        for (x, beside) in x.chunks_exact_mut(own).zip(beside.chunks_exact(most.max(1))) {
+        // xᵣ = gᵣ − Wᵣ·x_before − Vᵣ·x_after
+        for (x, beside) in x.chunks_exact_mut(n).zip(beside.chunks_exact(most.max(1))) {
             let sides = self.spikes.iter().zip(beside.chunks_exact(most / 2));
             sides.for_each(|(spikes, beside)| spikes.subtract(x, beside));
         }
@@ -285,12 +292,12 @@ impl<T: Scalar> RankSpike<T> {
     fn solve_transposed(&self, x: &mut [T], n_rhs: usize) {
         let (matrix, most) = (&self.matrix, 2 * self.matrix.halo);
         let Some(coarse) = &self.coarse else { return self.divide(true, x) };
-        let own = matrix.ranges.range(matrix.ranks.rank());
-        let products: Vec<T> = x.chunks_exact(own.len().max(1)).flat_map(|x| self.inner_products(x)).collect();
+        let range = matrix.ranges.range(matrix.ranks.rank());
+        let products: Vec<T> = x.chunks_exact(range.len().max(1)).flat_map(|x| self.inner_products(x)).collect();
         let tips = coarse.solve_transposed((matrix, &self.interface), (self.tips(x), products), n_rhs);
         let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
-        for (x, tips) in x.chunks_exact_mut(own.len().max(1)).zip(tips.chunks_exact(most.max(1))) {
-            rows.iter().zip(tips).for_each(|(row, tip)| x[row - own.start] = *tip);
+        for (x, tips) in x.chunks_exact_mut(range.len().max(1)).zip(tips.chunks_exact(most.max(1))) {
+            rows.iter().zip(tips).for_each(|(row, tip)| x[row - range.start] = *tip);
         }
         self.divide(true, x);
     }

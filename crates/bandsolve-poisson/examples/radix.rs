@@ -14,7 +14,7 @@ fn main() {
         "{:>16} {:>11} {:>11} {:>9} {:>9} {:>9}",
         "box", "radix 2, ms", "radix 4, ms", "ns/point", "ratio", "expected"
     );
-    for row in bandsolve_poisson::compare_radices(&shapes, runs, threads).expect("memory") {
+    for row in bandsolve_poisson::radix::compare_radices(&shapes, runs, threads).expect("memory") {
         let shape: Vec<String> = row.shape.iter().map(usize::to_string).collect();
         let points: usize = row.shape.iter().product();
         let [two, four] = row.seconds.map(|s| s * 1e3);
@@ -28,8 +28,9 @@ fn main() {
     }
     println!("\n{:>16} {:>20} {:>14}", "line", "reduction, ns/row", "elimination");
     for n in sizes(63, plane) {
-        let [reduction, elimination] =
-            bandsolve_poisson::compare_line_solvers(n, 50 * runs).expect("memory").map(|s| s * 1e9 / (16 * n) as f64);
+        let [reduction, elimination] = bandsolve_poisson::radix::compare_line_solvers(n, 50 * runs)
+            .expect("memory")
+            .map(|s| s * 1e9 / (16 * n) as f64);
         println!("{n:>16} {reduction:>20.2} {elimination:>14.2}");
     }
 }

@@ -111,7 +111,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
         let matrix = if inverse { &self.back } else { &self.to };
         let (a, b) = (View::new(z, width, self.n), View::new(matrix, self.n, self.n));
         let c = ViewMut::new(out, width, self.n);
-        T::dense_product(Simd::detect(), Product::replace(c, a, b));
+        Product::replace(c, a, b).run_on(Simd::detect());
     }
 }
 
@@ -126,7 +126,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
             true => matrix(&self.back).transpose(),
         };
         let b = View::new(z, self.n, lines);
-        T::dense_product(Simd::detect(), Product::replace(ViewMut::new(out, self.n, lines), a, b));
+        Product::replace(ViewMut::new(out, self.n, lines), a, b).run_on(Simd::detect());
     }
 }
 

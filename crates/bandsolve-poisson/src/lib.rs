@@ -24,7 +24,6 @@
 //! | Solve for one or several right-hand sides | [`PoissonPlan`] |
 //! | Read the accuracy and the condition of a solve | [`PoissonReport`] |
 //! | Choose the method yourself | [`PoissonMethod`] |
-//! | Compare radix 2 with radix 4 | [`compare_radices`], [`compare_line_solvers`] |
 //!
 //! # Cost
 //!
@@ -65,7 +64,6 @@ mod pencil;
 mod pieces;
 mod plan;
 mod problem;
-mod radix;
 mod reflections;
 mod report;
 mod residual;
@@ -81,9 +79,12 @@ pub use method::PoissonMethod;
 pub use pencil::{AxisPencil, PencilPlan, SeparablePencils};
 pub use plan::PoissonPlan;
 pub use problem::Poisson;
-pub use radix::{RadixComparison, compare_line_solvers, compare_radices};
 pub use report::{PoissonReport, PoissonSolution};
 pub use scalar::PoissonScalar;
+
+/// Measurements for `bandsolve bench poisson` and the example `radix`. Not part of the public interface.
+#[doc(hidden)]
+pub mod radix;
 
 /// Parts of the solvers for problems distributed over several processes. Not part of the public interface.
 #[doc(hidden)]

@@ -14,7 +14,7 @@ use std::time::Instant;
 ///
 /// # Examples
 /// ```
-/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1)?;
+/// let rows = bandsolve_poisson::radix::compare_radices(&[vec![63, 63]], 1, 1)?;
 /// assert_eq!((&rows[0].shape[..], rows[0].subproblems), (&[63, 63][..], [321, 225]));
 /// assert!(rows[0].expected() > 1.0 && rows[0].measured() > 0.0);
 /// # Ok::<(), bandsolve::Error>(())
@@ -59,7 +59,7 @@ impl RadixComparison {
 ///
 /// # Examples
 /// ```
-/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1)?;
+/// let rows = bandsolve_poisson::radix::compare_radices(&[vec![63, 63]], 1, 1)?;
 /// assert_eq!(rows[0].subproblems, [321, 225]);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
@@ -102,7 +102,7 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> Result<RadixComparis
 ///
 /// # Examples
 /// ```
-/// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3)?;
+/// let [reduction, elimination] = bandsolve_poisson::radix::compare_line_solvers(255, 3)?;
 /// assert!(reduction > 0.0 && elimination > 0.0);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```

@@ -1,5 +1,6 @@
 //! NumPy arrays as slices, without copies where their type and order allow it.
 
+use crate::device::DeviceScalar;
 use bandsolve::{Complex32, Complex64, Scalar};
 use core::ffi::c_int;
 use core::ptr::null_mut;
@@ -11,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 
 /// A number type of the solvers.
-pub trait Number: Scalar + Element + bandsolve_gpu::DeviceScalar {}
+pub trait Number: Scalar + Element + DeviceScalar {}
 impl Number for f32 {}
 impl Number for f64 {}
 impl Number for Complex32 {}

@@ -1,13 +1,13 @@
 //! Batches of tridiagonal systems.
 
 use crate::arrays::{Number, filled, rows, slice, with_number};
+use crate::device::Device;
 use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
 use crate::memory::room;
 use crate::options::{CallOptions, ThreadCount};
 use crate::solve::{answer, arguments, once};
 use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
-use bandsolve_gpu::Device;
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;

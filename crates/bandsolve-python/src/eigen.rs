@@ -3,16 +3,17 @@
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
-use crate::sparse::{Arrays, PyOperator, owned};
+use crate::sparse::{Arrays, PyOperator, PyPreconditioner, owned};
+use crate::structure::DirectStorage;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::zeroed;
 use bandsolve::vectors::narrow;
-use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, RealScalar, Scalar};
+use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Scalar};
 use bandsolve_eigen::{
     EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
-    Which, block_rows, check_definite, eigenvalues_below,
+    Which, check_definite, eigenvalues_below,
 };
-use bandsolve_sparse::Csr;
+use bandsolve_sparse::{Csr, EntryList, KrylovInverse, KrylovMethod, KrylovSolver, PreparedProduct, Structure};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ use pyo3::types::PyDict;
 /// A sparse matrix, or a Python function.
 enum PyMatrix<T: Number> {
     Rows(Csr<'static, T, u32>),
+    /// A matrix for many products.
+    Prepared(Box<PreparedProduct<'static, T, u32>>),
     Function(PyOperator),
 }
 
@@ -32,16 +35,24 @@ impl<T: Number> PyMatrix<T> {
         }
     }
 
+    /// Prepare the matrix for many products.
+    fn prepared(n: usize, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Self::Rows(rows) = Self::of(n, value)? else { return Ok(Self::Function(PyOperator::new(n, value))) };
+        let prepared = detached(value.py(), || PreparedProduct::from_csr(rows))?;
+        prepared.map(|a| Self::Prepared(a.into())).map_err(|error| exception(value.py(), &error))
+    }
+
     fn operator(&self) -> &dyn LinearOperator<T> {
         match self {
             Self::Rows(matrix) => matrix,
+            Self::Prepared(matrix) => &**matrix,
             Self::Function(function) => function,
         }
     }
 
     fn take(&self) -> Option<PyErr> {
         match self {
-            Self::Rows(_) => None,
+            Self::Rows(_) | Self::Prepared(_) => None,
             Self::Function(function) => function.take(),
         }
     }
@@ -94,6 +105,79 @@ impl EigenOptions {
     }
 }
 
+/// An inverse by iteration.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct IterativeOptions<'py> {
+    /// A sparse matrix, or a Python function.
+    a: Bound<'py, PyAny>,
+    m: Option<Bound<'py, PyPreconditioner>>,
+    rtol: f64,
+    /// Use conjugate gradients while they converge.
+    hermitian: bool,
+    /// The inverse is multiplied by this number.
+    factor: f64,
+}
+
+/// Maximum number of iterations of conjugate gradients. GMRES continues after them.
+const CG_ITERATIONS: usize = 200;
+
+impl IterativeOptions<'_> {
+    fn inverse<'a, T: Number>(&'a self, py: Python<'_>, a: &'a PyMatrix<T>) -> PyResult<ScaledInverse<'a, T>> {
+        let m = self.m.as_ref().map(|m| m.get().typed::<T>()).transpose()?;
+        let restart = if m.is_none() { 150 } else { 60 };
+        let gmres = KrylovSolver::new(KrylovMethod::Gmres { restart }).rtol(self.rtol);
+        let cg = KrylovSolver::new(KrylovMethod::Cg).rtol(self.rtol).max_iterations(CG_ITERATIONS);
+        let inverse = match self.hermitian && m.is_some() {
+            // GMRES, if the matrix is not definite, or the preconditioner is not Hermitian.
+            true => detached(py, || KrylovInverse::new(cg, a, m).map(|inverse| inverse.fallback(gmres))),
+            false => detached(py, || KrylovInverse::new(gmres, a, m)),
+        };
+        let inverse = inverse?.map_err(|error| exception(py, &error))?;
+        Ok(ScaledInverse { inverse, factor: T::Real::from_f64(self.factor) })
+    }
+
+    fn explain(&self, py: Python<'_>, error: &Error) -> PyErr {
+        let Error::NotConverged { backward_error, refinement_steps } = error.cause() else {
+            return exception(py, error);
+        };
+        lin_alg_error(
+            py,
+            format!(
+                "GMRES did not reach the tolerance {:.0e} with the shifted matrix: the relative residual is {backward_error:.0e} after \
+                 {refinement_steps} iterations. Name another preconditioner, or pass the inverse as OPinv",
+                self.rtol
+            ),
+        )
+    }
+}
+
+/// An inverse, multiplied by a number.
+struct ScaledInverse<'a, T: Number> {
+    inverse: KrylovInverse<'a, T>,
+    factor: T::Real,
+}
+
+impl<T: Number> LinearOperator<T> for ScaledInverse<'_, T> {
+    fn rows(&self) -> usize {
+        self.inverse.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.inverse.columns()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.inverse.apply_scratch()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> bandsolve::Result<()> {
+        self.inverse.apply(x, y, stack)?;
+        y.iter_mut().for_each(|y| *y = Scalar::scale(*y, self.factor));
+        Ok(())
+    }
+}
+
 /// A, B, and the inverse of A − σB or of B.
 type Matrices<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
@@ -123,12 +207,21 @@ fn eigenvalues_of<'py, T: Number>(
     let begun = columns::<T>(&array(start)?.0)?;
     let a = PyMatrix::<T>::of(n, a)?;
     let b = b.as_ref().map(|b| PyMatrix::<T>::of(n, b)).transpose()?;
-    let inverse = inverse.as_ref().map(|inverse| PyMatrix::<T>::of(n, inverse)).transpose()?;
+    let iterative = inverse.as_ref().filter(|inverse| inverse.is_instance_of::<PyDict>());
+    let iterative = iterative.map(|options| options.extract::<IterativeOptions<'_>>()).transpose()?;
+    // The inverse, or the matrix of an inverse by iteration.
+    let given = match (&iterative, inverse) {
+        (Some(options), _) => Some(PyMatrix::<T>::prepared(n, &options.a)?),
+        (None, inverse) => inverse.as_ref().map(|inverse| PyMatrix::<T>::of(n, inverse)).transpose()?,
+    };
+    let iterated = iterative.as_ref().zip(given.as_ref()).map(|(options, a)| options.inverse(py, a)).transpose()?;
+    let inverse = iterated.as_ref().map(|inverse| inverse as &dyn LinearOperator<T>);
+    let inverse = inverse.or(given.as_ref().map(|given| given as &dyn LinearOperator<T>));
     let mut problem = EigenProblem::new(&a);
     if let Some(b) = &b {
         problem = problem.mass(b);
     }
-    problem = match (&inverse, options.sigma) {
+    problem = match (inverse, options.sigma) {
         (Some(inverse), Some((re, im))) if options.cayley => problem.cayley(narrow(Complex64::new(re, im)), inverse),
         (Some(inverse), Some((re, im))) => problem.shifted(narrow(Complex64::new(re, im)), inverse),
         (Some(inverse), None) => problem.mass_inverse(inverse),
@@ -140,11 +233,14 @@ fn eigenvalues_of<'py, T: Number>(
     } else {
         detached(py, || solver.general(&problem)).map(|found| found.map(|found| general(py, n, found)))
     };
-    let raised = [a.take(), b.and_then(|b| b.take()), inverse.and_then(|inverse| inverse.take())];
+    let raised = [a.take(), b.as_ref().and_then(PyMatrix::take), given.as_ref().and_then(PyMatrix::take)];
     if let Some(error) = raised.into_iter().flatten().next() {
         return Err(error);
     }
-    found?.map_err(|error| exception(py, &error))?
+    found?.map_err(|error| match &iterative {
+        Some(options) => options.explain(py, &error),
+        None => exception(py, &error),
+    })?
 }
 
 /// Convert the result of a Hermitian problem to NumPy arrays.
@@ -191,18 +287,19 @@ fn nearest_of<'py, T: Number>(
     let b = b.as_ref().map(|b| owned::<T>(n, b)).transpose()?;
     let both: Vec<_> = [Some(&a), b.as_ref()].into_iter().flatten().collect();
     let failed = |error: Error| exception(py, &error);
-    let width = both.iter().map(|a| width_of(a)).max().unwrap_or(0);
-    if let Some(block) = block_of(&both, width).filter(|block| n * block * 3 <= most) {
-        let of = |a: &Csr<'_, T, u32>| blocks(a, block).map_err(failed);
-        let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
-        return nearest(py, (&a, b.as_ref()), &solver, options).map(Some);
+    match DirectStorage::of(&both, most).map_err(failed)? {
+        Some(DirectStorage::Blocks(block)) => {
+            let of = |a: &Csr<'_, T, u32>| a.to_block_tridiagonal(block, false).map_err(failed);
+            let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
+            nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
+        }
+        Some(DirectStorage::Band(lower, upper)) => {
+            let of = |a: &Csr<'_, T, u32>| a.to_banded(lower, upper).map_err(failed);
+            let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
+            nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
+        }
+        None => Ok(None),
     }
-    if n * (2 * width + 1) > most {
-        return Ok(None);
-    }
-    let of = |a: &Csr<'_, T, u32>| band(a, width).map_err(failed);
-    let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
-    nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
 }
 
 /// Return an error if a test shows that the matrix B of a pencil is not positive definite.
@@ -219,9 +316,9 @@ fn check_mass_of<T: Number>(py: Python<'_>, (n, most): (usize, usize), mass: &Bo
     let mass = PyMatrix::<T>::of(n, mass)?;
     let failed = |error: Error| exception(py, &error);
     if let PyMatrix::Rows(rows) = &mass {
-        let width = width_of(rows);
-        if n.saturating_mul(2 * width + 1) <= most {
-            let band = band(rows, width).map_err(failed)?;
+        let Structure { lower, upper, .. } = Structure::of(rows).map_err(failed)?;
+        if n.saturating_mul(lower + upper + 1) <= most {
+            let band = rows.to_banded(lower, upper).map_err(failed)?;
             return detached(py, || check_definite(&band))?.map_err(failed);
         }
         detached(py, || check_minors(rows))?.map_err(failed)?;
@@ -277,25 +374,6 @@ fn few_products<T: Number>(mass: &PyMatrix<T>) -> bandsolve::Result<()> {
     }
 }
 
-/// Get the larger bandwidth of a matrix, from its non-zero entries.
-fn width_of<T: Scalar>(a: &Csr<'_, T, u32>) -> usize {
-    let of_row = |i: usize| a.row(i).filter(|(_, value)| *value != T::ZERO).map(move |(j, _)| i.abs_diff(j)).max();
-    (0..a.rows()).filter_map(of_row).max().unwrap_or(0)
-}
-
-/// Choose the block size, if block tridiagonal storage needs fewer numbers than a band of `width` entries on each side of the diagonal.
-fn block_of<T: Scalar>(matrices: &[&Csr<'_, T, u32>], width: usize) -> Option<usize> {
-    let n = matrices[0].rows();
-    let inside = |a: &Csr<'_, T, u32>, block: usize| {
-        (0..n).all(|i| {
-            let row = i / block * block;
-            let columns = row.saturating_sub(block)..row + 2 * block;
-            a.row(i).all(|(j, value)| columns.contains(&j) || value == T::ZERO)
-        })
-    };
-    block_rows(n, width, |block| matrices.iter().all(|a| inside(a, *block)))
-}
-
 fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
     py: Python<'py>,
     (a, b): (&M, Option<&M>),
@@ -320,35 +398,6 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
     let solver = if options.complete { solver.count(&below) } else { *solver };
     let found = detached(py, || solver.hermitian_nearest(a, b, re))?;
     hermitian(py, a.rows(), found.map_err(failed)?)
-}
-
-/// Convert a sparse matrix to banded storage. Duplicate entries add up.
-fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Banded<'static, T>> {
-    let (n, leading) = (a.rows(), 2 * width + 1);
-    let mut bands = zeroed(n.saturating_mul(leading))?;
-    for i in 0..n {
-        for (j, value) in a.row(i).filter(|(j, _)| i.abs_diff(*j) <= width) {
-            bands[j * leading + width + i - j] += value;
-        }
-    }
-    Banded::from_vec(n, width, width, bands)
-}
-
-/// Convert a sparse matrix to block tridiagonal storage. Duplicate entries add up.
-fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
-    let (n, square) = (a.rows(), block * block);
-    let mut arrays: [Vec<T>; 3] = [zeroed(n * block)?, zeroed(n * block)?, zeroed(n * block)?];
-    for i in 0..n {
-        let (row, inside) = (i / block, i % block);
-        // Count columns from the first column of the subdiagonal block.
-        let first = row * block;
-        for (j, value) in a.row(i).filter(|(j, _)| *j + block >= first && *j < first + 2 * block) {
-            let from = j + block - first;
-            let which = usize::from(from >= block) + usize::from(from >= 2 * block);
-            arrays[which][row * square + inside + (from - which * block) * block] += value;
-        }
-    }
-    BlockTridiagonal::from_vecs(block, arrays, false)
 }
 
 /// Copy vectors to the columns of an array.

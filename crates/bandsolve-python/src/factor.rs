@@ -1,13 +1,13 @@
 //! The class `Factor`.
 
 use crate::arrays::{DtypeKind, Number, array, columns, slice, with_number};
+use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
-use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
-use bandsolve_gpu::{Device, HostMatrix, OnDevice};
+use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -20,7 +20,7 @@ struct HeldFactors<T: Number, M> {
     plan: Plan,
     /// Factors on the CPU. For a device, they are computed at the first call of a function that the device does not have, such as `rcond`.
     on_host: OnceLock<Box<dyn Inspect<T>>>,
-    on_device: Option<OnDevice<'static, T>>,
+    on_device: Option<Box<dyn Factor<T>>>,
     /// The matrix for the factors on the CPU, if those do not exist yet.
     matrix: Option<Arc<M>>,
 }
@@ -35,7 +35,7 @@ where
             let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix)?);
             return Ok(Self { plan, on_host: factor.into(), on_device: None, matrix: None });
         };
-        let on_device = Some(device.factor_shared(&plan, matrix.clone())?);
+        let on_device = Some(factor_on(device, &plan, matrix.clone())?);
         Ok(Self { plan, on_host: OnceLock::new(), on_device, matrix: Some(matrix) })
     }
 
@@ -76,7 +76,7 @@ where
     fn solve<'py>(&self, task: &SolveCall<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let op = task.op;
         task.solve_by::<T>(self.plan.shape(), |rhs, x| match &self.on_device {
-            Some(factor) => solve_by(factor, op, rhs, x),
+            Some(factor) => solve_by(&**factor, op, rhs, x),
             None => solve_by(self.inspect()?, op, rhs, x),
         })
     }
@@ -289,7 +289,8 @@ impl PyFactor {
 }
 
 impl PyFactor {
-    fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static>(
+    /// Factor a matrix on the CPU, or on a device.
+    pub fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static>(
         py: Python<'_>,
         (plan, device): (&Plan, Option<&Device>),
         matrix: impl FnOnce() -> bandsolve::Result<M> + Send,

@@ -4,6 +4,7 @@
 
 mod arrays;
 mod batch;
+mod device;
 mod diagonals;
 mod eigen;
 mod errors;
@@ -17,6 +18,7 @@ mod read;
 mod report;
 mod solve;
 mod sparse;
+mod structure;
 mod tridiagonal_eigen;
 
 use pyo3::prelude::*;
@@ -50,6 +52,8 @@ mod _bandsolve {
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]
     use super::sparse::{PyPreconditioner, PyProduct, graph_factor, krylov};
+    #[pymodule_export]
+    use super::structure::{diagonals, factor_compact};
     #[pymodule_export]
     use super::tridiagonal_eigen::eigh_tridiagonal;
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! Options of solvers: methods, pivoting, threads, devices.
 
+use crate::device::Device;
 use crate::errors::exception;
 use bandsolve::{Method, Op, Pivoting, Plan};
-use bandsolve_gpu::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
 //! One call that does all.
 
 use crate::arrays::{DtypeKind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
@@ -9,13 +10,13 @@ use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
     Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
 };
-use bandsolve_gpu::{Device, HostMatrix};
 use bandsolve_kernel::arithmetic::Standard;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// x, or x and a report.
 pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -109,7 +110,7 @@ where
 {
     match device {
         None => solve_by(&plan.factor(a)?, op, rhs, x),
-        Some(device) => solve_by(&device.factor(plan, a)?, op, rhs, x),
+        Some(device) => solve_by(&*factor_on(device, plan, Arc::new(a))?, op, rhs, x),
     }
 }
 

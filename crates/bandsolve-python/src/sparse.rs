@@ -320,6 +320,21 @@ impl PyPreconditioner {
     }
 }
 
+impl PyPreconditioner {
+    /// Get the preconditioner for vectors of type `T`.
+    ///
+    /// # Errors
+    /// `TypeError` if it is one for another type.
+    pub fn typed<T: Number>(&self) -> PyResult<&dyn LinearOperator<T>> {
+        let typed = self.operator.as_any().downcast_ref::<InverseOf<T>>().map(|m| &*m.0 as &dyn LinearOperator<T>);
+        typed.ok_or_else(|| {
+            PyTypeError::new_err(
+                "the preconditioner and the right-hand side have different dtypes, expected the same dtype",
+            )
+        })
+    }
+}
+
 impl InverseOptions {
     fn parsed(&self) -> PyResult<(PreconditionerKind, PreconditionerOptions)> {
         let mut options = PreconditionerOptions::default();
@@ -496,15 +511,9 @@ fn krylov_of<'py, T: Number>(
     let (rhs, start) = (columns::<T>(&array(rhs)?.0)?, columns::<T>(&array(x)?.0)?);
     let n = rhs.len();
     let preconditioner = m.and_then(|m| m.cast::<PyPreconditioner>().ok()).map(Bound::get);
-    let fast = preconditioner.and_then(|m| m.operator.as_any().downcast_ref::<InverseOf<T>>());
-    if preconditioner.is_some() && fast.is_none() {
-        return Err(PyTypeError::new_err(
-            "the preconditioner and the right-hand side have different dtypes, expected the same dtype",
-        ));
-    }
+    let fast = preconditioner.map(PyPreconditioner::typed::<T>).transpose()?;
     let function = m.filter(|_| fast.is_none()).map(|m| PyOperator::new(n, m));
-    let m = fast.map(|m| &*m.0 as &dyn LinearOperator<T>);
-    let m = m.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
+    let m = fast.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
     let method: KrylovMethod = options.method.parse().map_err(PyValueError::new_err)?;
     let side = if options.left { PreconditionerSide::Left } else { PreconditionerSide::Right };
     let mut solver = KrylovSolver::new(method).rtol(options.rtol).atol(options.atol).side(side);

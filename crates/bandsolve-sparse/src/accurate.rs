@@ -61,10 +61,10 @@ impl<T: Scalar, I: Index> AccurateRows<'_, T, I> {
         let (_, columns, values) = self.a.parts();
         let mut worst = 0.0_f64;
         for (k, r) in self.r.iter_mut().enumerate() {
-            let (own, d) = (self.a.range(self.first + k), parts(self.rhs[self.first + k], 1.0));
+            let (entries, d) = (self.a.range(self.first + k), parts(self.rhs[self.first + k], 1.0));
             let (mut re, mut im) = (PairSum::new(d[0]), PairSum::new(d[1]));
-            let count = own.len();
-            for e in own {
+            let count = entries.len();
+            for e in entries {
                 let column = columns[e].to_usize().expect("checked by `new`");
                 let (a, x) = (parts(values[e], 1.0), parts(self.x[column], 1.0));
                 re.subtract::<T, FUSED>(a[0], x[0]);

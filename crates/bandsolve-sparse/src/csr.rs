@@ -4,7 +4,7 @@ use crate::rows::{Ragged, TASK};
 use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::memory::{allocate, collected, copied, refill, reserved, zeroed};
 use bandsolve::vectors::{narrow, widen};
-use bandsolve::{Csc, Error, Result, Scalar, interrupt};
+use bandsolve::{Csc, Error, RealScalar, Result, Scalar, interrupt};
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bytemuck::Pod;
 use core::ops::Range;
@@ -19,8 +19,8 @@ pub(crate) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
 /// Copy an array to large pages, on all threads.
 fn copied_by_all<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
     let mut copy = zeroed(array.len())?;
-    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
-        own.0.copy_from_slice(&array[task * TASK..][..own.0.len()]);
+    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, part| {
+        part.0.copy_from_slice(&array[task * TASK..][..part.0.len()]);
     });
     Ok(copy)
 }
@@ -133,12 +133,12 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         column_indices: impl Into<Cow<'a, [I]>>,
         values: impl Into<Cow<'a, [T]>>,
     ) -> Result<Self> {
-        let mut own = reserved(row_pointers.len())?;
+        let mut pointers = reserved(row_pointers.len())?;
         for (index, pointer) in row_pointers.iter().enumerate() {
             let at = pointer.to_usize().ok_or(Error::Structure { array: "row_pointers", index })?;
-            own.push(counted("entries of a matrix with this index type", at)?);
+            pointers.push(counted("entries of a matrix with this index type", at)?);
         }
-        Self::new(columns, own, column_indices, values)
+        Self::new(columns, pointers, column_indices, values)
     }
 
     /// Make a matrix from triplets (row, column, value) in any order. The entries of a row keep the order of the triplets.
@@ -233,9 +233,9 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     /// The entries (column, value) of row i.
     #[inline]
     pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, T)> + Clone + '_ {
-        let own = self.range(i);
-        let columns = self.column_indices[own.clone()].iter().map(|j| j.to_usize().expect("checked by `new`"));
-        columns.zip(self.values[own].iter().copied())
+        let entries = self.range(i);
+        let columns = self.column_indices[entries.clone()].iter().map(|j| j.to_usize().expect("checked by `new`"));
+        columns.zip(self.values[entries].iter().copied())
     }
 }
 
@@ -280,12 +280,12 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     pub fn to_owned_narrow(&self) -> Result<Csr<'static, T, u32>> {
         let a = self.narrow()?;
         let (pointers, columns, values) = a.parts();
-        let made = (copied_by_all(pointers)?, copied_by_all(columns)?, copied_by_all(values)?);
+        let copies = (copied_by_all(pointers)?, copied_by_all(columns)?, copied_by_all(values)?);
         Ok(Csr {
             columns: self.columns,
-            row_pointers: made.0.into(),
-            column_indices: made.1.into(),
-            values: made.2.into(),
+            row_pointers: copies.0.into(),
+            column_indices: copies.1.into(),
+            values: copies.2.into(),
         })
     }
 
@@ -350,11 +350,52 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         Csr::new(n, pointers, columns, values)
     }
 
+    /// Copy the matrix without the entries that are smaller than `threshold` times the largest entry of their row, in modulus, and without zeros.
+    ///
+    /// Entries at the same position are added up first. The rows of the copy are sorted by column. The matrix keeps NaN.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `threshold` is not a number from 0 to 1. [`Error::Shape`] if an index does not fit. [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 1, 1e-9), (0, 0, 4.0), (1, 0, 1e-9)])?;
+    /// let a = a.without_small(1e-6)?;
+    /// // The entry of row 1 is the largest of its row.
+    /// assert_eq!(a.parts(), (&[0, 1, 2][..], &[0, 0][..], &[4.0, 1e-9][..]));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn without_small(&self, threshold: f64) -> Result<Csr<'static, T, u32>> {
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::InvalidArgument {
+                argument: "threshold".into(),
+                problem: format!("is {threshold}").into(),
+                expected: "a number from 0 to 1".into(),
+            });
+        }
+        let a = self.narrow()?.sorted()?;
+        let (mut pointers, mut columns) = (reserved(a.rows() + 1)?, reserved(a.entries())?);
+        let mut values = reserved(a.entries())?;
+        let modulus = |value: T| Scalar::abs(value).to_f64();
+        pointers.push(0);
+        for i in 0..a.rows() {
+            let largest = a.row(i).fold(0.0, |largest, (_, value)| f64::max(largest, modulus(value)));
+            // No comparison with NaN is true, so NaN stays.
+            for (j, value) in a.row(i).filter(|(_, v)| *v != T::ZERO && !(modulus(*v) < threshold * largest)) {
+                columns.push(j as u32);
+                values.push(value);
+            }
+            pointers.push(columns.len() as u32);
+        }
+        Ok(Csr::from_rows(self.columns, pointers, columns, values))
+    }
+
     /// The values, converted to another type.
     pub(crate) fn rounded_values<S: Scalar>(&self) -> Result<Vec<S>> {
         let mut values = zeroed::<S>(self.entries())?;
-        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
-            own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
+        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, part| {
+            part.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(to, value)| *to = cast(*value));
         });
         Ok(values)
     }
@@ -386,16 +427,16 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     pub(crate) fn sorted(&self) -> Result<Csr<'static, T, u32>> {
         let mut pointers = reserved(self.rows() + 1)?;
         let (mut columns, mut values) = (reserved(self.entries())?, reserved::<T>(self.entries())?);
-        let mut own: Vec<(usize, usize, T)> = Vec::new();
+        let mut row: Vec<(usize, usize, T)> = Vec::new();
         pointers.push(0);
         for i in 0..self.rows() {
             if i % TASK == 0 {
                 interrupt::check()?;
             }
             // Entries add up in the caller's order. Sort by position, too, because a stable sort would need extra memory.
-            refill(&mut own, self.row(i).enumerate().map(|(k, (j, value))| (j, k, value)))?;
-            own.sort_unstable_by_key(|(j, k, _)| (*j, *k));
-            for (j, _, value) in &own {
+            refill(&mut row, self.row(i).enumerate().map(|(k, (j, value))| (j, k, value)))?;
+            row.sort_unstable_by_key(|(j, k, _)| (*j, *k));
+            for (j, _, value) in &row {
                 if columns.len() > pointers[i] as usize && columns.last() == Some(&(*j as u32)) {
                     *values.last_mut().expect("as many as columns") += *value;
                 } else {
@@ -415,11 +456,11 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         let starts: Vec<usize> = collected((0..=tasks).map(|task| at((task * TASK).min(rows))))?;
         let (pointers, columns) = (&self.row_pointers, &self.column_indices);
         let out = Ragged { values: self.values.to_mut(), starts: &starts };
-        each_chunk((tasks, 2), out, &|task, own| {
+        each_chunk((tasks, 2), out, &|task, part| {
             let index = |index: I| index.to_usize().expect("checked by `new`");
             for i in task * TASK..((task + 1) * TASK).min(rows) {
                 let (entry, entries) = (row(i), index(pointers[i])..index(pointers[i + 1]));
-                let values = &mut own.values[entries.start - own.starts[0]..entries.end - own.starts[0]];
+                let values = &mut part.values[entries.start - part.starts[0]..entries.end - part.starts[0]];
                 for (value, column) in values.iter_mut().zip(&columns[entries]) {
                     *value = entry(index(*column), *value);
                 }

@@ -9,7 +9,7 @@ use crate::reduce::{RowReduction, reduce_rows};
 use crate::rows::SMALL_TASK as TASK;
 use bandsolve::memory::{allocate, collected, reserved, zeroed};
 use bandsolve::{Error, Result, interrupt};
-use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use std::borrow::Cow;
 
@@ -162,9 +162,9 @@ impl GraphFactor {
     }
 
     fn pair(&self, v: usize) -> [u32; 2] {
-        let mut own = [NONE; 2];
-        own.iter_mut().zip(self.partners(v)).for_each(|(own, u)| *own = u as u32);
-        own
+        let mut ends = [NONE; 2];
+        ends.iter_mut().zip(self.partners(v)).for_each(|(end, u)| *end = u as u32);
+        ends
     }
 
     /// The share of the factor's edges in the total edge weight of the graph, from 0 to 1 (c_π in the source).
@@ -178,22 +178,22 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
     let mut memory: [Vec<u32>; 2] = [zeroed(n.saturating_mul(N))?, zeroed(n.saturating_mul(N))?];
     let [confirmed, proposed] = memory.each_mut().map(|memory| memory.as_chunks_mut::<N>().0);
     let mut states = zeroed(n)?;
-    each_vertex(confirmed, &mut states, &|v, own, state| (*own, *state) = ([NONE; N], options.charge(v, 0)));
+    each_vertex(confirmed, &mut states, &|v, partners, state| (*partners, *state) = ([NONE; N], options.charge(v, 0)));
     let (mut rounds, mut maximal) = (0, false);
     while rounds < options.rounds && !maximal {
         interrupt::check()?;
         let charged = options.is_charged(rounds);
         let proposal = Proposal { confirmed, states: &states, charged };
-        let found = reduce_rows(graph.matrix(), &proposal, proposed);
+        let proposals = reduce_rows(graph.matrix(), &proposal, proposed);
         rounds += 1;
-        maximal = found == 0 && !charged;
-        if found == 0 && charged && !can_grow(graph, confirmed, &states) {
+        maximal = proposals == 0 && !charged;
+        if proposals == 0 && charged && !can_grow(graph, confirmed, &states) {
             // The factor is maximal. Skip to the round without charges that would detect this.
             rounds = options.next_uncharged(rounds).min(options.rounds);
         }
-        each_vertex(confirmed, &mut states, &|v, own, state| {
-            *own = mutual(proposed, v);
-            *state = if own[N - 1] == NONE { options.charge(v, rounds) } else { SATURATED };
+        each_vertex(confirmed, &mut states, &|v, partners, state| {
+            *partners = mutual(proposed, v);
+            *state = if partners[N - 1] == NONE { options.charge(v, rounds) } else { SATURATED };
         });
     }
     let [partners, _] = memory;
@@ -219,25 +219,25 @@ fn each_vertex<const N: usize>(
 ) {
     let tasks = partners.len().div_ceil(TASK);
     each_chunk((tasks, 2), (RowsOf(partners, TASK), RowsOf(states, TASK)), &|task, (partners, states)| {
-        let own = partners.0.iter_mut().zip(states.0).enumerate();
-        own.for_each(|(k, (partners, state))| work(task * TASK + k, partners, state));
+        let vertices = partners.0.iter_mut().zip(states.0).enumerate();
+        vertices.for_each(|(k, (partners, state))| work(task * TASK + k, partners, state));
     });
 }
 
 /// The partners that a vertex proposes and that propose it, in order. It selects values instead of branching.
 #[inline(always)]
 fn mutual<const N: usize>(proposed: &[[u32; N]], v: usize) -> [u32; N] {
-    let mut own = proposed[v];
+    let mut ends = proposed[v];
     for k in (0..N).rev() {
         // No vertex proposes itself.
-        let at = if own[k] == NONE { v } else { own[k] as usize };
-        let is_mutual = proposed[at].iter().fold(false, |found, back| found | (*back == v as u32));
+        let at = if ends[k] == NONE { v } else { ends[k] as usize };
+        let is_mutual = proposed[at].iter().fold(false, |any, back| any | (*back == v as u32));
         for j in k..N {
-            let next = if j + 1 < N { own[j + 1] } else { NONE };
-            own[j] = if is_mutual { own[j] } else { next };
+            let next = if j + 1 < N { ends[j + 1] } else { NONE };
+            ends[j] = if is_mutual { ends[j] } else { next };
         }
     }
-    own
+    ends
 }
 
 /// Number of partners.
@@ -273,16 +273,16 @@ impl<const N: usize> Heaviest<N> {
     #[inline(always)]
     fn insert(&mut self, weight: u64, end: u32) {
         for k in (0..N).rev() {
-            let (own, own_end) = (self.weights[k], self.ends[k]);
+            let (weight_k, end_k) = (self.weights[k], self.ends[k]);
             // A displaced edge stays in front of edges with the same weight.
             let (before, before_end) = if k > 0 { (self.weights[k - 1], self.ends[k - 1]) } else { (u64::MAX, NONE) };
-            self.weights[k] = own.max(weight.min(before));
+            self.weights[k] = weight_k.max(weight.min(before));
             self.ends[k] = if weight > before {
                 before_end
-            } else if weight > own {
+            } else if weight > weight_k {
                 end
             } else {
-                own_end
+                end_k
             };
         }
     }
@@ -301,7 +301,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     #[inline(always)]
     fn add(&self, sum: &mut Heaviest<N>, _: usize, column: usize, weight: f64) {
         let end = column as u32;
-        let known = sum.known.iter().fold(false, |known, own| known | (*own == end));
+        let known = sum.known.iter().fold(false, |known, known_end| known | (*known_end == end));
         let possible = (self.states[column] == sum.wanted) & !known;
         // The bits of the weight, or 0. A shift instead of a choice, which would become an unpredictable branch.
         sum.insert(weight.to_bits() >> (63 * u32::from(!possible)), end);
@@ -326,13 +326,13 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     fn finish(&self, _: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
         // Add the new partners after the current ones.
         let mut ends = sum.ends;
-        for own in sum.known {
+        for known in sum.known {
             for k in (1..N).rev() {
-                ends[k] = if own == NONE { ends[k] } else { ends[k - 1] };
+                ends[k] = if known == NONE { ends[k] } else { ends[k - 1] };
             }
         }
-        for (k, own) in output.iter_mut().enumerate() {
-            *own = if sum.known[k] == NONE { ends[k] } else { sum.known[k] };
+        for (k, to) in output.iter_mut().enumerate() {
+            *to = if sum.known[k] == NONE { ends[k] } else { sum.known[k] };
         }
         count(output) - count(&sum.known)
     }

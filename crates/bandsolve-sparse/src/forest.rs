@@ -91,15 +91,15 @@ impl Forest {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn heaviest(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
-        let found = Self::from_factor(graph, factor)?;
+        let forest = Self::from_factor(graph, factor)?;
         // Do not compare a matching with paths.
-        if factor.degree() < 2 || graph.coverage_in_order() <= found.coverage(graph) {
-            return Ok(found);
+        if factor.degree() < 2 || graph.coverage_in_order() <= forest.coverage(graph) {
+            return Ok(forest);
         }
         let mut partners = allocate(graph.vertices(), [NONE; 2])?;
-        each_row(&mut partners, &|v, own| {
+        each_row(&mut partners, &|v, partners| {
             let beside = |(u, _): &(usize, f64)| v.abs_diff(*u) == 1;
-            own.iter_mut().zip(graph.edges(v).filter(beside)).for_each(|(own, (u, _))| *own = u as u32);
+            partners.iter_mut().zip(graph.edges(v).filter(beside)).for_each(|(partner, (u, _))| *partner = u as u32);
             0
         });
         Ok(Self::from_pairs(&partners, &|v, u| graph.weight(v, u))?.0)
@@ -174,11 +174,6 @@ impl Forest {
     pub(crate) fn begins(&self, place: usize) -> bool {
         let v = self.permutation.order()[place];
         self.paths[v as usize] == v
-    }
-
-    /// The permutation to the order of the paths.
-    pub(crate) fn into_permutation(self) -> Permutation {
-        self.permutation
     }
 
     /// The permutation to the order of the paths, with its inverse.
@@ -284,9 +279,9 @@ fn pieces(count: usize) -> Result<Vec<PathsOfPiece>> {
 }
 
 /// Add a path to the list of a piece.
-fn add(own: &mut PathsOfPiece, path: FoundPath) {
-    if let Err(error) = own.as_mut().map_or(Ok(()), |own| push(own, path)) {
-        *own = Err(error);
+fn add(paths: &mut PathsOfPiece, path: FoundPath) {
+    if let Err(error) = paths.as_mut().map_or(Ok(()), |paths| push(paths, path)) {
+        *paths = Err(error);
     }
 }
 
@@ -312,15 +307,15 @@ impl FoundPaths {
     /// Find the paths that have ends, on all threads, and mark their vertices as seen.
     fn between_ends(partners: &[[u32; 2]], seen: &[AtomicBool]) -> Result<Self> {
         let n = partners.len();
-        let mut found = pieces(n.div_ceil(TASK))?;
-        each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
+        let mut paths = pieces(n.div_ceil(TASK))?;
+        each_chunk((paths.len(), 2), RowsOf(&mut paths, 1), &|task, paths| {
             let (first, mut walked) = (task * TASK, [false; TASK]);
             for v in first..(first + TASK).min(n) {
                 // If both ends are in this piece, walk from one of them only.
                 if partners[v].contains(&NONE) && !walked[v - first] {
                     let path = walk(partners, (v, NONE), |u| seen[u].store(true, Ordering::Relaxed));
                     if path.end <= path.other {
-                        add(&mut found.0[0], path);
+                        add(&mut paths.0[0], path);
                         if let Some(walked) = walked.get_mut(path.other as usize - first) {
                             *walked = true;
                         }
@@ -328,8 +323,8 @@ impl FoundPaths {
                 }
             }
         });
-        found.iter().try_for_each(|own| own.as_ref().map(|_| ()).map_err(Error::clone))?;
-        Ok(Self(found))
+        paths.iter().try_for_each(|piece| piece.as_ref().map(|_| ()).map_err(Error::clone))?;
+        Ok(Self(paths))
     }
 
     /// Find the cycles among the unseen vertices, on all threads, and break each at its weakest edge. In the order of their smallest vertices.
@@ -339,28 +334,28 @@ impl FoundPaths {
         seen: &[AtomicBool],
         weight: &(impl Fn(usize, usize) -> f64 + Sync),
     ) -> Result<Vec<FoundPath>> {
-        let mut found = pieces(self.0.len())?;
-        each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
+        let mut paths = pieces(self.0.len())?;
+        each_chunk((paths.len(), 2), RowsOf(&mut paths, 1), &|task, paths| {
             let first = task * TASK;
             for v in first..(first + TASK).min(partners.len()) {
                 if !seen[v].load(Ordering::Relaxed) && is_smallest(partners, v as u32) {
-                    add(&mut found.0[0], broken_cycle(weight, partners, v));
+                    add(&mut paths.0[0], broken_cycle(weight, partners, v));
                 }
             }
         });
-        let count = found.iter().flatten().map(Vec::len).sum();
+        let count = paths.iter().flatten().map(Vec::len).sum();
         let mut all = reserved(count)?;
-        for own in found {
-            all.extend(own?);
+        for piece in paths {
+            all.extend(piece?);
         }
         Ok(all)
     }
 
     /// Insert a path whose end is not the end of another path.
     fn insert(&mut self, path: FoundPath) -> Result<()> {
-        let own = self.0[path.end as usize / TASK].as_mut().expect("errors were returned when the paths were found");
-        more(own, 1)?;
-        own.insert(own.partition_point(|other| other.end < path.end), path);
+        let piece = self.0[path.end as usize / TASK].as_mut().expect("errors were returned when the paths were found");
+        more(piece, 1)?;
+        piece.insert(piece.partition_point(|other| other.end < path.end), path);
         Ok(())
     }
 

@@ -1,13 +1,13 @@
 //! The weighted graph of a matrix.
 
 use crate::csr::Csr;
-use crate::forest::Forest;
-use crate::instances::MakeGraph;
 use crate::multiply::RowSum;
-use crate::rows::{RowsMade, make_rows};
+use crate::row_builder::{BuiltRows, make_rows};
+use crate::tuning::LINEAR_SEARCH_MAX_ENTRIES;
 use bandsolve::matrix::Index;
 use bandsolve::memory::{allocate, collected, copied};
 use bandsolve::{Error, RealScalar, Result, Scalar, interrupt};
+use bandsolve_kernel::by_type;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// The undirected weighted graph of a square matrix.
@@ -73,8 +73,8 @@ impl Graph {
 
     /// The weight of the edge between two vertices, or 0 if there is no edge.
     pub fn weight(&self, v: usize, u: usize) -> f64 {
-        let ((_, neighbors, weights), own) = (self.rows.parts(), self.rows.range(v));
-        neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[own.start + k])
+        let ((_, neighbors, weights), edges) = (self.rows.parts(), self.rows.range(v));
+        neighbors[edges.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[edges.start + k])
     }
 
     /// The weights as a matrix.
@@ -82,10 +82,10 @@ impl Graph {
         &self.rows
     }
 
-    /// Multiply the weights of the edges of a forest by ω. ω = 0 gives them the weight 0.
-    pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) -> Result<()> {
+    /// Multiply the weights of the edges between v and `linked(v)` by ω. ω = 0 gives them the weight 0.
+    pub(crate) fn weaken(&mut self, linked: &(impl Fn(usize) -> [u32; 2] + Sync), omega: f64) -> Result<()> {
         self.rows.update(&|v| {
-            let linked = forest.linked(v);
+            let linked = linked(v);
             move |u, weight| if linked.contains(&(u as u32)) { weight - (1.0 - omega) * weight } else { weight }
         })
     }
@@ -99,13 +99,13 @@ impl Graph {
     pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Result<Graph> {
         let mut members: Vec<(u32, u32)> = collected((0..self.vertices()).map(|v| (group(v), v as u32)))?;
         members.sort_unstable();
-        let rows = make_rows((groups, groups), self.rows.entries(), &|rows, made| {
-            let mut sum = RowSum::new(groups, made)?;
-            for own in rows {
-                let first = members.partition_point(|(other, _)| (*other as usize) < own);
-                let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
+        let rows = make_rows((groups, groups), self.rows.entries(), &|rows, built| {
+            let mut sum = RowSum::new(groups, built)?;
+            for vertex in rows {
+                let first = members.partition_point(|(other, _)| (*other as usize) < vertex);
+                let members = members[first..].iter().take_while(|(other, _)| *other as usize == vertex);
                 for (u, weight) in members.flat_map(|(_, v)| self.edges(*v as usize)) {
-                    if group(u) as usize != own {
+                    if group(u) as usize != vertex {
                         sum.reserve(1)?;
                         sum.add(group(u), weight);
                     }
@@ -118,18 +118,18 @@ impl Graph {
     }
 
     /// The share of the edges for which `taken(v)(u)` holds in the total weight. 0 if the graph has no edges.
-    pub(crate) fn share<E: Fn(usize) -> bool>(&self, taken: impl Fn(usize) -> E) -> f64 {
-        let (mut all, mut own) = (0.0, 0.0);
+    pub(crate) fn share<E: Fn(usize) -> bool>(&self, selected: impl Fn(usize) -> E) -> f64 {
+        let (mut all, mut selected_weight) = (0.0, 0.0);
         for v in 0..self.vertices() {
-            let taken = taken(v);
+            let selected = selected(v);
             for (u, weight) in self.edges(v) {
                 all += weight;
-                if taken(u) {
-                    own += weight;
+                if selected(u) {
+                    selected_weight += weight;
                 }
             }
         }
-        if all > 0.0 { own / all } else { 0.0 }
+        if all > 0.0 { selected_weight / all } else { 0.0 }
     }
 
     /// The coverage of the path in the given order: the share of the edges between unknowns i and i + 1 in the total weight (c_id in the
@@ -139,7 +139,12 @@ impl Graph {
     }
 }
 
-pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -> Result<Graph> {
+by_type! {
+    /// [`graph`] for each number type, compiled once, in this crate.
+    struct MakeGraph<'a>: (Csr<'a, T, u32>, Option<&'a [f64]>) => Result<Graph> = graph;
+}
+
+fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -> Result<Graph> {
     let n = a.rows();
     if a.columns() != n {
         return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
@@ -157,31 +162,31 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
         let by = moduli.map_or(1.0, |moduli| moduli[i]);
         a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
     };
-    if (0..n).all(|i| a.range(i).len() <= SHORT) {
+    if (0..n).all(|i| a.range(i).len() <= LINEAR_SEARCH_MAX_ENTRIES) {
         // Search for the mirrored entry in its row. If every entry has one, each row knows all of its edges.
         let lonely = AtomicBool::new(false);
-        let rows = make_rows((n, n), a.entries(), &|rows, made| {
+        let rows = make_rows((n, n), a.entries(), &|rows, built| {
             // One short row; its memory is not worth a fallible allocation.
-            let mut own: Vec<(usize, f64)> = Vec::new();
+            let mut entries: Vec<(usize, f64)> = Vec::new();
             for i in rows {
-                own.clear();
-                own.extend(row(i));
-                if !own.is_sorted_by_key(|(j, _)| *j) {
-                    own.sort_by_key(|(j, _)| *j);
+                entries.clear();
+                entries.extend(row(i));
+                if !entries.is_sorted_by_key(|(j, _)| *j) {
+                    entries.sort_by_key(|(j, _)| *j);
                 }
-                made.reserve(own.len())?;
-                let edge = |own: &[(usize, f64)]| {
-                    let (j, weight) = (own[0].0, own.iter().fold(0.0, |sum, (_, weight)| sum + weight));
+                built.reserve(entries.len())?;
+                let edge = |entries: &[(usize, f64)]| {
+                    let (j, weight) = (entries[0].0, entries.iter().fold(0.0, |sum, (_, weight)| sum + weight));
                     let by = moduli.map_or(1.0, |moduli| moduli[j]);
                     let mirrored = a.row(j).filter(|(k, _)| *k == i).map(|(_, v)| Scalar::abs(v).to_f64() * by);
-                    let mut found = false;
-                    let other = mirrored.inspect(|_| found = true).fold(0.0, |sum, weight| sum + weight);
-                    if !found {
+                    let mut is_mirrored = false;
+                    let other = mirrored.inspect(|_| is_mirrored = true).fold(0.0, |sum, weight| sum + weight);
+                    if !is_mirrored {
                         lonely.store(true, Ordering::Relaxed);
                     }
                     (j, weight + other)
                 };
-                push_row(made, own.chunk_by(|a, b| a.0 == b.0).map(edge));
+                push_row(built, entries.chunk_by(|a, b| a.0 == b.0).map(edge));
             }
             Ok(())
         })?;
@@ -192,10 +197,10 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     // Two transpositions sort the rows.
     let transposed = Compressed::transposed(n, row)?;
     let sorted = Compressed::transposed(n, |i| transposed.row(i))?;
-    let rows = make_rows((n, n), 2 * a.entries(), &|rows, made| {
+    let rows = make_rows((n, n), 2 * a.entries(), &|rows, built| {
         for i in rows {
-            made.reserve(sorted.length(i) + transposed.length(i))?;
-            push_row(made, merged(summed(sorted.row(i)), summed(transposed.row(i))));
+            built.reserve(sorted.length(i) + transposed.length(i))?;
+            push_row(built, merged(summed(sorted.row(i)), summed(transposed.row(i))));
         }
         Ok(())
     });
@@ -211,45 +216,42 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Result
     let mirrored = |i: usize, j: usize, k: usize| {
         let other = a.range(j);
         match other.end.checked_sub(k + 1).filter(|e| other.contains(e) && columns[*e] as usize == i) {
-            None => columns[other.clone()].binary_search(&(i as u32)).ok().map(|found| other.start + found),
-            found => found,
+            None => columns[other.clone()].binary_search(&(i as u32)).ok().map(|at| other.start + at),
+            at => at,
         }
     };
-    let rows = make_rows((a.rows(), a.rows()), a.entries(), &|rows, made| {
+    let rows = make_rows((a.rows(), a.rows()), a.entries(), &|rows, built| {
         for i in rows {
-            let (own, first) = (a.range(i), made.columns.len());
-            made.reserve(own.len())?;
+            let (entries, first) = (a.range(i), built.columns.len());
+            built.reserve(entries.len())?;
             // Stop once an entry without a mirrored one has been found: the result is then not used.
-            for e in own.clone().filter(|e| columns[*e] as usize != i && !lonely.load(Ordering::Relaxed)) {
+            for e in entries.clone().filter(|e| columns[*e] as usize != i && !lonely.load(Ordering::Relaxed)) {
                 let j = columns[e] as usize;
-                let Some(other) = mirrored(i, j, e - own.start) else {
+                let Some(other) = mirrored(i, j, e - entries.start) else {
                     lonely.store(true, Ordering::Relaxed);
                     break;
                 };
                 let weight = weight(i, e) + weight(j, other);
                 if weight > 0.0 {
-                    made.columns.push(j as u32);
-                    made.values.push(weight);
+                    built.columns.push(j as u32);
+                    built.values.push(weight);
                 }
             }
-            made.lengths.push((made.columns.len() - first) as u32);
+            built.lengths.push((built.columns.len() - first) as u32);
         }
         Ok(())
     })?;
     Ok((!lonely.into_inner()).then_some(rows))
 }
 
-/// Maximum length of rows that are searched linearly for mirrored entries.
-const SHORT: usize = 48;
-
 /// Append the edges of a vertex, neighbors in ascending order. Omits weights that are 0 or NaN.
-fn push_row(made: &mut RowsMade<f64>, edges: impl Iterator<Item = (usize, f64)>) {
-    let first = made.columns.len();
+fn push_row(built: &mut BuiltRows<f64>, edges: impl Iterator<Item = (usize, f64)>) {
+    let first = built.columns.len();
     for (j, weight) in edges.filter(|(_, weight)| *weight > 0.0) {
-        made.columns.push(j as u32);
-        made.values.push(weight);
+        built.columns.push(j as u32);
+        built.values.push(weight);
     }
-    made.lengths.push((made.columns.len() - first) as u32);
+    built.lengths.push((built.columns.len() - first) as u32);
 }
 
 /// A list in ascending order, with the weights of equal numbers added up.
@@ -295,8 +297,8 @@ impl Compressed {
     }
 
     fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
-        let own = self.pointers[i]..self.pointers[i + 1];
-        self.columns[own.clone()].iter().map(|j| *j as usize).zip(self.values[own].iter().copied())
+        let entries = self.pointers[i]..self.pointers[i + 1];
+        self.columns[entries.clone()].iter().map(|j| *j as usize).zip(self.values[entries].iter().copied())
     }
 }
 

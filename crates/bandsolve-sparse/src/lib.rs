@@ -30,6 +30,8 @@
 //! | multiply with the same matrix many times | [`PreparedProduct`] |
 //! | reduce each row by your own operators (maxima, semirings) | [`reduce_rows`], [`ProductPlan`], [`RowReduction`] |
 //! | find the tridiagonal systems with most of the weight | [`Graph`], [`GraphFactor`], [`Forest`] |
+//! | find the bandwidths, corners or blocks of a matrix, and convert it for a direct solver | [`Structure`], [`EntryList`] |
+//! | ignore small entries | [`Csr::without_small`] |
 //! | make the band narrower by renumbering | [`Graph::reverse_cuthill_mckee`] |
 //! | make model problems | [`nine_point`], [`seven_point`], [`twenty_seven_point`], [`MODEL_PROBLEMS`] |
 //!
@@ -75,7 +77,6 @@ mod csr;
 mod factor;
 mod forest;
 mod graph;
-mod instances;
 pub mod interop;
 mod krylov;
 mod multiply;
@@ -86,11 +87,15 @@ mod product;
 mod random;
 mod reduce;
 mod rounded;
+mod row_builder;
 mod row_maxima;
 mod rows;
+mod scratch;
 mod single;
 mod sliced;
 mod stencils;
+mod structure;
+mod tuning;
 mod two_largest;
 
 pub use csr::Csr;
@@ -110,3 +115,4 @@ pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
 pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};
 pub use single::{DoubleScalar, SingleInverse};
 pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};
+pub use structure::{EntryList, MatrixForm, Structure};

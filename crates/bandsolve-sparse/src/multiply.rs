@@ -1,7 +1,9 @@
 //! Products and transposes of sparse matrices.
 
 use crate::csr::Csr;
-use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows};
+use crate::row_builder::{BuiltRows, RowScratch, make_rows};
+use crate::rows::{TASK, each_row};
+use crate::tuning::{ADJOINT_PARTS, INSERTION_SORT_MAX_ENTRIES};
 use bandsolve::memory::{allocate, collected, more, zeroed};
 use bandsolve::{Result, Scalar};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -25,14 +27,11 @@ pub(crate) struct RowSum<'a, T: Scalar> {
     count: u32,
 }
 
-/// Maximum length of rows that insertion sort sorts.
-const SHORT: usize = 24;
-
 impl<'a, T: Scalar> RowSum<'a, T> {
     /// Append rows with this number of columns to `made`.
-    pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Result<Self> {
-        made.scratch.make_places(columns)?;
-        let RowsMade { lengths, columns, values, scratch: RowScratch { places, next_place, .. }, .. } = made;
+    pub fn new(columns: usize, built: &'a mut BuiltRows<T>) -> Result<Self> {
+        built.scratch.make_places(columns)?;
+        let BuiltRows { lengths, columns, values, scratch: RowScratch { places, next_place, .. }, .. } = built;
         let start = columns.len();
         Ok(Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 })
     }
@@ -61,14 +60,14 @@ impl<'a, T: Scalar> RowSum<'a, T> {
     #[inline(always)]
     pub fn add(&mut self, column: u32, value: T) {
         let place = &mut self.places[column as usize];
-        let own = place.wrapping_sub(self.first);
-        let known = own < self.count;
-        let own = if known { own } else { self.count };
-        let at = self.start + own as usize;
+        let position = place.wrapping_sub(self.first);
+        let known = position < self.count;
+        let position = if known { position } else { self.count };
+        let at = self.start + position as usize;
         let before = self.values[at];
         self.values[at] = if known { before } else { T::ZERO } + value;
         self.columns[at] = column;
-        *place = self.first + own;
+        *place = self.first + position;
         self.count += u32::from(!known);
     }
 
@@ -82,8 +81,8 @@ impl<'a, T: Scalar> RowSum<'a, T> {
 
     /// End the row, and sort it by column.
     pub fn finish_sorted(&mut self) -> Result<()> {
-        let own = self.start..self.start + self.count as usize;
-        sort_row(&mut self.columns[own.clone()], &mut self.values[own])?;
+        let row = self.start..self.start + self.count as usize;
+        sort_row(&mut self.columns[row.clone()], &mut self.values[row])?;
         self.finish();
         Ok(())
     }
@@ -98,11 +97,11 @@ impl<T: Scalar> Drop for RowSum<'_, T> {
 }
 
 fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) -> Result<()> {
-    if columns.len() > SHORT {
+    if columns.len() > INSERTION_SORT_MAX_ENTRIES {
         let mut row = collected(columns.iter().copied().zip(values.iter().copied()))?;
         row.sort_unstable_by_key(|(column, _)| *column);
         let places = columns.iter_mut().zip(values);
-        places.zip(row).for_each(|((column, value), own)| (*column, *value) = own);
+        places.zip(row).for_each(|((column, value), entry)| (*column, *value) = entry);
         return Ok(());
     }
     for k in 1..columns.len() {
@@ -132,8 +131,8 @@ pub(crate) fn sum_rows<T: Scalar>(
     sorted: bool,
     terms: &impl RowTerms<T>,
 ) -> Result<Csr<'static, T, u32>> {
-    make_rows((rows, columns), entries, &|rows, made| {
-        let mut sum = RowSum::new(columns, made)?;
+    make_rows((rows, columns), entries, &|rows, built| {
+        let mut sum = RowSum::new(columns, built)?;
         for i in rows {
             sum.reserve(terms.most(i).min(columns))?;
             terms.each_term(i, &mut |column, term| sum.add(column, term));
@@ -160,8 +159,8 @@ impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
     fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
         let (_, columns, values) = self.b.parts();
         for (k, value) in self.a.row(row) {
-            let own = self.b.range(k);
-            let entries = columns[own.clone()].iter().zip(&values[own]);
+            let entries = self.b.range(k);
+            let entries = columns[entries.clone()].iter().zip(&values[entries]);
             entries.for_each(|(j, other)| add(*j, value * *other));
         }
     }
@@ -186,20 +185,17 @@ pub(crate) fn triple_product<T: Scalar>(
     multiply(r, &multiply(a, p, false)?, true)
 }
 
-/// Number of parts of the rows that are transposed in parallel.
-const PARTS: usize = 4;
-
 /// Compute Aᴴ with sorted rows.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
 pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, u32>> {
     let (columns, values) = (a.parts().1, a.parts().2);
-    let rows_of = |part: usize| a.rows() * part / PARTS..a.rows() * (part + 1) / PARTS;
+    let rows_of = |part: usize| a.rows() * part / ADJOINT_PARTS..a.rows() * (part + 1) / ADJOINT_PARTS;
     // The number of entries of each column in each part. Later, the position of the next of these entries.
-    let mut next: Vec<u32> = zeroed(PARTS * a.columns())?;
+    let mut next: Vec<u32> = zeroed(ADJOINT_PARTS * a.columns())?;
     let least = usize::from(a.entries() >= TASK);
-    each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
+    each_chunk((ADJOINT_PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
         let entries = rows_of(part).flat_map(|i| a.range(i));
         entries.for_each(|e| next.0[columns[e] as usize] += 1);
     });
@@ -212,7 +208,7 @@ pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Csr<'static, T, 
         pointers[j + 1] = at;
     }
     let (rows, entries) = (atomic_zeros(columns.len())?, atomic_zeros(columns.len())?);
-    each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
+    each_chunk((ADJOINT_PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
         for i in rows_of(part) {
             for e in a.range(i) {
                 let at = &mut next.0[columns[e] as usize];

@@ -1,16 +1,19 @@
 //! Repeated products with the same matrix.
 
 use crate::csr::{Csr, CsrWords};
-use crate::instances::{MultiplyPanels, MultiplySlices, PrepareMatrix};
 use crate::product::weighted;
 use crate::reduce::{ProductPlan, ProductSchedule};
 use crate::rows::{Ragged, each_row};
 use crate::sliced::SlicedMatrix;
+use crate::tuning::{
+    MIN_PANELS, PANEL_AHEAD, PANEL_MAX_ROW_ENTRIES, PANEL_NEAR_COLUMNS, PANEL_SUMS_BYTES, PANELS_MIN_X_BYTES,
+};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
 use bandsolve::memory::{allocate, copied, reserved, zeroed};
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
-use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::by_type;
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -54,30 +57,18 @@ pub struct PreparedProduct<'a, T: Scalar, I: Index> {
 
 /// The format of a matrix for its products.
 #[derive(Debug)]
-pub(crate) enum PreparedForm<T: Scalar> {
+enum PreparedForm<T: Scalar> {
     AsGiven,
     Panels(RowPanels<T>),
     Slices(SlicedMatrix<'static, T>),
 }
 
-/// Size of x in bytes above which panels are worth their memory.
-const LARGE: usize = 2 << 20;
-/// Size of the sums of a panel in bytes: half of a second-level cache.
-const SUMS: usize = 256 << 10;
-/// Minimum number of panels, so that all threads have work.
-const FEWEST: usize = 16;
-/// Rows with more entries are in no panel. They are divided among the threads.
-const LONG: usize = 1 << 14;
 /// Number of columns in the lower half of a place. The upper half is the row in the panel.
 const BLOCK: usize = 1 << 16;
-/// Number of adjacent columns in which the entries of a panel keep the order of the rows.
-const NEAR: usize = 1 << 6;
-/// Distance in entries at which vector and sums are prefetched.
-const AHEAD: usize = 32;
 
 /// Number of rows of a panel.
 fn panel_rows<T>(rows: usize) -> usize {
-    (SUMS / size_of::<T>()).min(BLOCK).min(rows.div_ceil(FEWEST)).max(1)
+    (PANEL_SUMS_BYTES / size_of::<T>()).min(BLOCK).min(rows.div_ceil(MIN_PANELS)).max(1)
 }
 
 /// The entries of a matrix in panels of rows. Each panel is sorted by column.
@@ -95,11 +86,20 @@ pub(crate) struct RowPanels<T> {
     long: Vec<usize>,
 }
 
+by_type! {
+    /// [`prepared`] for each number type, compiled once, in this crate.
+    struct PrepareMatrix<'a>: (CsrWords<'a, T>, bool) => Result<PreparedForm<T>> = prepared;
+    /// [`by_panels`] for each number type, compiled once, in this crate.
+    struct MultiplyPanels<'a>: PanelsCall<'a, T> => () = by_panels;
+    /// [`by_slices`] for each number type, compiled once, in this crate.
+    struct MultiplySlices<'a>: SlicesCall<'a, T> => () = by_slices;
+}
+
 /// Convert a matrix to panels, or otherwise to slices if its rows allow this.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(crate) fn prepared<T: Scalar>((a, in_panels): (CsrWords<'_, T>, bool)) -> Result<PreparedForm<T>> {
+fn prepared<T: Scalar>((a, in_panels): (CsrWords<'_, T>, bool)) -> Result<PreparedForm<T>> {
     match (a, in_panels) {
         (CsrWords::Narrow(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
         (CsrWords::Wide(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
@@ -119,7 +119,7 @@ impl<T: Scalar> PreparedForm<T> {
 }
 
 /// y = α·A·x + β·y, or y = rhs − A·x.
-pub(crate) struct SlicesCall<'a, T: Scalar> {
+struct SlicesCall<'a, T: Scalar> {
     slices: &'a SlicedMatrix<'static, T>,
     alpha: T,
     x: &'a [T],
@@ -128,7 +128,7 @@ pub(crate) struct SlicesCall<'a, T: Scalar> {
     y: &'a mut [T],
 }
 
-pub(crate) fn by_slices<T: Scalar>(call: SlicesCall<'_, T>) {
+fn by_slices<T: Scalar>(call: SlicesCall<'_, T>) {
     let SlicesCall { slices, alpha, x, beta, rhs, y } = call;
     match rhs {
         Some(rhs) => slices.residual(x, rhs, y),
@@ -138,7 +138,7 @@ pub(crate) fn by_slices<T: Scalar>(call: SlicesCall<'_, T>) {
 }
 
 /// y = α·A·x + β·y. For rows that are in no panel, y = β·y.
-pub(crate) struct PanelsCall<'a, T> {
+struct PanelsCall<'a, T> {
     panels: &'a RowPanels<T>,
     alpha: T,
     x: &'a [T],
@@ -146,7 +146,7 @@ pub(crate) struct PanelsCall<'a, T> {
     y: &'a mut [T],
 }
 
-pub(crate) fn by_panels<T: Scalar>(call: PanelsCall<'_, T>) {
+fn by_panels<T: Scalar>(call: PanelsCall<'_, T>) {
     let PanelsCall { panels, alpha, x, beta, y } = call;
     let count = y.len().div_ceil(panels.rows);
     each_chunk((count, 1), RowsOf(y, panels.rows), &|panel, y| {
@@ -166,14 +166,14 @@ pub(crate) fn by_panels<T: Scalar>(call: PanelsCall<'_, T>) {
 impl<T: Scalar> RowPanels<T> {
     fn new<I: Index>(a: &Csr<'_, T, I>, rows: usize) -> Result<Self> {
         let (count, blocks) = (a.rows().div_ceil(rows), a.columns().div_ceil(BLOCK));
-        let is_long = |i: &usize| a.range(*i).len() > LONG;
+        let is_long = |i: &usize| a.range(*i).len() > PANEL_MAX_ROW_ENTRIES;
         let mut long: Vec<usize> = reserved((0..a.rows()).filter(is_long).count())?;
         long.extend((0..a.rows()).filter(is_long));
         let mut ends = allocate(count + 1, 0)?;
         for panel in 0..count {
-            let own = panel * rows..((panel + 1) * rows).min(a.rows());
-            let apart = long.iter().filter(|i| own.contains(i)).map(|i| a.range(*i).len()).sum::<usize>();
-            ends[panel + 1] = ends[panel] + a.range(own.end - 1).end - a.range(own.start).start - apart;
+            let panel_rows = panel * rows..((panel + 1) * rows).min(a.rows());
+            let apart = long.iter().filter(|i| panel_rows.contains(i)).map(|i| a.range(*i).len()).sum::<usize>();
+            ends[panel + 1] = ends[panel] + a.range(panel_rows.end - 1).end - a.range(panel_rows.start).start - apart;
         }
         let entries = ends[count];
         let (mut places, mut values) = (zeroed(entries)?, zeroed(entries)?);
@@ -184,12 +184,12 @@ impl<T: Scalar> RowPanels<T> {
         last[0] = entries;
         if blocks > 0 {
             each_chunk((count, 1), (RowsOf(begins, blocks), arrays), &|panel, (begins, (places, values))| {
-                let own = panel * rows..((panel + 1) * rows).min(a.rows());
-                let next = match by_columns(a, own, places.values, values.values) {
+                let panel_rows = panel * rows..((panel + 1) * rows).min(a.rows());
+                let next = match by_columns(a, panel_rows, places.values, values.values) {
                     Ok(next) => next,
                     Err(error) => return *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
                 };
-                let begin = |block: usize| ends[panel] + next[block * (BLOCK / NEAR)] as usize;
+                let begin = |block: usize| ends[panel] + next[block * (BLOCK / PANEL_NEAR_COLUMNS)] as usize;
                 begins.0.iter_mut().enumerate().for_each(|(block, to)| *to = begin(block));
             });
         }
@@ -208,7 +208,7 @@ impl<T: Scalar> RowPanels<T> {
             let [from, end] = [0, 1].map(|k| self.starts[panel * blocks + block + k]);
             let (places, values) = (&self.places[from..end], &self.values[from..end]);
             for (k, (place, value)) in places.iter().zip(values).enumerate() {
-                if let Some(place) = places.get(k + AHEAD) {
+                if let Some(place) = places.get(k + PANEL_AHEAD) {
                     prefetch(x.as_ptr().wrapping_add(column_of(*place)));
                     prefetch(y.as_ptr().wrapping_add(row_of(*place)));
                 }
@@ -239,17 +239,17 @@ fn by_columns<T: Scalar, I: Index>(
     places: &mut [u32],
     values: &mut [T],
 ) -> Result<Vec<u32>> {
-    let own = |i: &usize| a.range(*i).len() <= LONG;
-    let mut begins = allocate(a.columns().div_ceil(NEAR) + 1, 0)?;
-    for i in rows.clone().filter(own) {
-        a.row(i).for_each(|(j, _)| begins[j / NEAR + 1] += 1);
+    let is_in_panel = |i: &usize| a.range(*i).len() <= PANEL_MAX_ROW_ENTRIES;
+    let mut begins = allocate(a.columns().div_ceil(PANEL_NEAR_COLUMNS) + 1, 0)?;
+    for i in rows.clone().filter(is_in_panel) {
+        a.row(i).for_each(|(j, _)| begins[j / PANEL_NEAR_COLUMNS + 1] += 1);
     }
     (1..begins.len()).for_each(|k| begins[k] += begins[k - 1]);
     let mut next = copied(&begins)?;
-    for i in rows.clone().filter(own) {
+    for i in rows.clone().filter(is_in_panel) {
         for (j, value) in a.row(i) {
-            let at = next[j / NEAR] as usize;
-            next[j / NEAR] += 1;
+            let at = next[j / PANEL_NEAR_COLUMNS] as usize;
+            next[j / PANEL_NEAR_COLUMNS] += 1;
             places[at] = (((i - rows.start) as u32) << 16) | (j % BLOCK) as u32;
             values[at] = value;
         }
@@ -272,7 +272,7 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
     /// As [`new`](Self::new).
     pub fn from_csr(a: Csr<'a, T, I>) -> Result<Self> {
         let plan = ProductPlan::new(&a);
-        let large = a.columns() * size_of::<T>() >= LARGE && u32::try_from(a.entries()).is_ok();
+        let large = a.columns() * size_of::<T>() >= PANELS_MIN_X_BYTES && u32::try_from(a.entries()).is_ok();
         // A panel has entries in most cache lines of x.
         let dense = a.entries() / a.rows().max(1) * panel_rows::<T>(a.rows()) * (64 / size_of::<T>()) >= a.columns();
         let in_panels = plan.is_scattered() && large && dense;
@@ -410,7 +410,7 @@ mod tests {
     fn panels_multiply() {
         let mut random = Random::new(3);
         let mut mixed: Vec<usize> = (0..3000).map(|_| random.below(9)).collect();
-        (mixed[0], mixed[1234], mixed[2999]) = (LONG + 1, 20_000, LONG);
+        (mixed[0], mixed[1234], mixed[2999]) = (PANEL_MAX_ROW_ENTRIES + 1, 20_000, PANEL_MAX_ROW_ENTRIES);
         for lengths in [vec![], vec![0], vec![5], vec![0; 100], vec![7; 1000], mixed] {
             for (columns, rows) in [(1, 1), (70, 3), (BLOCK, 64), (BLOCK + 1, 1000), (3 * BLOCK - 5, BLOCK)] {
                 let a = matrix(columns, &lengths, &mut random);
@@ -483,7 +483,7 @@ mod tests {
     #[test]
     fn scattered_matrices_are_kept_in_panels() {
         let mut random = Random::new(4);
-        let columns = LARGE / 8;
+        let columns = PANELS_MIN_X_BYTES / 8;
         let mut lengths = vec![5; columns];
         (lengths[7], lengths[8]) = (40_000, 30_000);
         let scattered = matrix(columns, &lengths, &mut random);

@@ -1,17 +1,18 @@
 //! y = α·A·x + β·y, and other sums over rows.
 
-use crate::accurate::AccurateCall;
+use crate::accurate::{AccurateCall, accurate_residual};
 use crate::csr::{Csr, CsrWords};
-use crate::instances::{AccurateResidual, MultiplyRows};
-use crate::krylov::check;
 use crate::reduce::{OutputRows, ProductPlan, RowReduction};
 use crate::rows::{TASK, each_row};
+use crate::scratch::check;
+use crate::tuning::{LARGE_PAGES_MIN_BYTES, TRANSPOSED_PARTS};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
 use bandsolve::memory::{collected, zeroed};
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
-use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::by_type;
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
 use core::ops::Range;
 
@@ -20,8 +21,8 @@ impl<T: Scalar> Csr<'_, T, u32> {
     #[inline]
     pub(crate) fn row_times(&self, i: usize, x: &[T]) -> T {
         let (_, columns, values) = self.parts();
-        let own = self.range(i);
-        let entries = columns[own.clone()].iter().zip(&values[own]);
+        let entries = self.range(i);
+        let entries = columns[entries.clone()].iter().zip(&values[entries]);
         entries.fold(T::ZERO, |sum, (j, value)| sum + *value * x[*j as usize])
     }
 
@@ -131,15 +132,22 @@ impl<T: Send, const K: usize> Split for VectorsMut<'_, T, K> {
 impl<T: Scalar, const K: usize> OutputRows<[T; K]> for VectorsMut<'_, T, K> {
     #[inline]
     fn update(&mut self, row: usize, write: impl FnOnce(&mut [T; K]) -> usize) -> usize {
-        let mut own = core::array::from_fn(|k| self.0[k][row]);
-        let count = write(&mut own);
-        self.0.iter_mut().zip(own).for_each(|(vector, own)| vector[row] = own);
+        let mut results = core::array::from_fn(|k| self.0[k][row]);
+        let count = write(&mut results);
+        self.0.iter_mut().zip(results).for_each(|(vector, result)| vector[row] = result);
         count
     }
 }
 
+by_type! {
+    /// [`product`] for each number type, compiled once, in this crate.
+    struct MultiplyRows<'a>: ProductCall<'a, T> => Result<()> = product;
+    /// [`accurate_residual`] for each number type, compiled once, in this crate.
+    struct AccurateResidual<'a>: AccurateCall<'a, T> => f64 = accurate_residual;
+}
+
 /// y = α·op(A)·x + β·y for the vectors of x and y, or y = rhs − A·x for one.
-pub(crate) struct ProductCall<'a, T: Scalar> {
+struct ProductCall<'a, T: Scalar> {
     a: CsrWords<'a, T>,
     /// `None`: choose one for the matrix.
     plan: Option<&'a ProductPlan>,
@@ -154,7 +162,7 @@ pub(crate) struct ProductCall<'a, T: Scalar> {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), for several vectors, or for the transpose or adjoint of the matrix.
-pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) -> Result<()> {
+fn product<T: Scalar>(mut call: ProductCall<'_, T>) -> Result<()> {
     match core::mem::replace(&mut call.a, CsrWords::Narrow(Csr::nothing())) {
         CsrWords::Narrow(a) => of_words(&a, call),
         CsrWords::Wide(a) => of_words(&a, call),
@@ -191,18 +199,15 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) ->
     Ok(())
 }
 
-/// Size in bytes above which vectors are copied to large pages.
-const LARGE: usize = 4 << 20;
-
 /// A copy of a large vector on large pages. Random reads from small pages take 1.5 times as long. The copy is empty if the vector is small, or if the
 /// memory does not suffice.
 fn on_large_pages<T: Scalar>(x: &[T]) -> Vec<T> {
-    if size_of_val(x) < LARGE {
+    if size_of_val(x) < LARGE_PAGES_MIN_BYTES {
         return vec![];
     }
     let mut copy = zeros::<T>(x.len()).unwrap_or_default();
-    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
-        own.0.copy_from_slice(&x[task * TASK..][..own.0.len()]);
+    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, part| {
+        part.0.copy_from_slice(&x[task * TASK..][..part.0.len()]);
     });
     copy
 }
@@ -230,9 +235,6 @@ fn columns<T: Scalar, I: Index>(
     Ok(())
 }
 
-/// Number of parts of the rows. The product with the transpose of each part goes to a separate vector.
-const PARTS: usize = 8;
-
 /// Each part adds up its contributions to its columns. The results of the parts are then added in a fixed order.
 fn transposed<T: Scalar, I: Index>(
     a: &Csr<'_, T, I>,
@@ -240,16 +242,16 @@ fn transposed<T: Scalar, I: Index>(
     (alpha, x): (T, &[T]),
     (beta, y): (T, &mut [T]),
 ) -> Result<()> {
-    let parts = if a.entries() < TASK { 1 } else { PARTS };
+    let parts = if a.entries() < TASK { 1 } else { TRANSPOSED_PARTS };
     let mut sums: Vec<Result<(usize, Vec<T>)>> = vec![Ok((0, vec![])); parts];
     let rows = |part: usize| a.row_at(a.entries() * part / parts)..a.row_at(a.entries() * (part + 1) / parts);
-    each_chunk((parts, 1), RowsOf(&mut sums, 1), &|part, own| {
-        own.0[0] = transposed_rows(a, conjugate, rows(part), x);
+    each_chunk((parts, 1), RowsOf(&mut sums, 1), &|part, sum| {
+        sum.0[0] = transposed_rows(a, conjugate, rows(part), x);
     });
-    sums.iter().try_for_each(|own| own.as_ref().map(|_| ()).map_err(Error::clone))?;
+    sums.iter().try_for_each(|sum| sum.as_ref().map(|_| ()).map_err(Error::clone))?;
     each_row(y, &|j, y| {
-        let own = sums.iter().flatten().filter_map(|(least, sum)| sum.get(j.wrapping_sub(*least)));
-        weighted(alpha, own.fold(T::ZERO, |all, sum| all + *sum), beta, y);
+        let parts = sums.iter().flatten().filter_map(|(least, sum)| sum.get(j.wrapping_sub(*least)));
+        weighted(alpha, parts.fold(T::ZERO, |all, sum| all + *sum), beta, y);
         0
     });
     Ok(())

@@ -4,8 +4,12 @@
 //! C. J. Klein, dissertation, Heidelberg 2022, chapter 3 (SRCSR-adaptive and SRCSR-balanced).
 
 use crate::csr::Csr;
+use crate::tuning::{
+    ENTRIES_PER_SAMPLE, GATHER_AHEAD, NEAR_COLUMNS, PREFETCH_BLOCK, PRODUCT_MAX_PIECES, PRODUCT_PIECE_WORK,
+    PRODUCT_SAMPLES, STREAM_AHEAD,
+};
 use bandsolve::matrix::{Index, IndexWords};
-use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::spread::Split;
 use bandsolve_kernel::threads::{available, count, join};
 use core::ops::Range;
@@ -142,17 +146,8 @@ pub struct ProductPlan {
     scattered: bool,
 }
 
-/// The minimum work of a piece, in rows plus entries, and the maximum number of pieces.
-const PIECE: usize = 1 << 14;
-const PIECES: usize = 128;
-/// Distance in entries at which the matrix is prefetched. Hardware prefetching stops at the end of a page, which is 512 entries.
-const STREAM_AHEAD: usize = 256;
-/// Distance in entries at which the vector is prefetched.
-const GATHER_AHEAD: usize = 64;
 /// Entries per cache line, at 8 bytes each.
 const LINE: usize = 8;
-/// Entries of a long row between two rounds of prefetching.
-const BLOCK: usize = 64;
 
 impl ProductPlan {
     /// Plan a product over all rows. The schedule depends on the lengths of some hundred sampled rows.
@@ -160,17 +155,23 @@ impl ProductPlan {
         let (pointers, columns, _) = a.parts();
         let (rows, index) = (pointers.len() - 1, |index: &I| index.to_usize().expect("checked by `new`"));
         // A row as long as a piece makes its sample long.
-        let sample = |k: usize| index(&pointers[rows * k / SAMPLES]);
-        let longest = (0..SAMPLES).map(|k| sample(k + 1) - sample(k)).max().unwrap_or(0);
-        let usual = columns.len() / SAMPLES;
-        let schedule = if longest > 4 * usual + PIECE { ProductSchedule::Balanced } else { ProductSchedule::Adaptive };
+        let sample = |k: usize| index(&pointers[rows * k / PRODUCT_SAMPLES]);
+        let longest = (0..PRODUCT_SAMPLES).map(|k| sample(k + 1) - sample(k)).max().unwrap_or(0);
+        let usual = columns.len() / PRODUCT_SAMPLES;
+        let schedule = if longest > 4 * usual + PRODUCT_PIECE_WORK {
+            ProductSchedule::Balanced
+        } else {
+            ProductSchedule::Adaptive
+        };
         // A column is near if the previous entry, or an entry of the previous row, lies within about one kilobyte.
         let is_far = |e: usize| {
-            let near = |other: usize| index(&columns[e]).abs_diff(index(&columns[other])) < NEAR;
-            !near(e - 1) && !(e - SAMPLE..e - 1).any(near)
+            let near = |other: usize| index(&columns[e]).abs_diff(index(&columns[other])) < NEAR_COLUMNS;
+            !near(e - 1) && !(e - ENTRIES_PER_SAMPLE..e - 1).any(near)
         };
-        let places = (0..SAMPLES).map(|k| SAMPLE + (columns.len() - SAMPLE) * k / SAMPLES);
-        let scattered = columns.len() > PIECE && 4 * places.filter(|e| is_far(*e)).count() > SAMPLES;
+        let places = (0..PRODUCT_SAMPLES)
+            .map(|k| ENTRIES_PER_SAMPLE + (columns.len() - ENTRIES_PER_SAMPLE) * k / PRODUCT_SAMPLES);
+        let scattered =
+            columns.len() > PRODUCT_PIECE_WORK && 4 * places.filter(|e| is_far(*e)).count() > PRODUCT_SAMPLES;
         Self { rows: 0..rows, schedule, scattered }
     }
 
@@ -239,12 +240,6 @@ impl ProductPlan {
         }
     }
 }
-
-/// Number of samples, and entries per sample.
-const SAMPLES: usize = 256;
-const SAMPLE: usize = 32;
-/// Maximum distance of columns that are near each other.
-const NEAR: usize = 128;
 
 /// Reduce every row of a matrix on all threads. Returns the sum of the counts that [`RowReduction::finish`] returned.
 ///
@@ -366,7 +361,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         let parallel = count() > 1 && available();
         // Cuts between whole rows do not change the results.
         let alone = !parallel && self.plan.schedule == ProductSchedule::Adaptive;
-        let least = if alone { usize::MAX } else { PIECE.max(work(from, to) / PIECES) };
+        let least = if alone { usize::MAX } else { PRODUCT_PIECE_WORK.max(work(from, to) / PRODUCT_MAX_PIECES) };
         self.piece((from, to), least, output, parallel).count
     }
 
@@ -499,7 +494,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
             let sum = if reduction.skips(row) {
                 asked = end;
                 reduction.start(row)
-            } else if end.wrapping_sub(from) > BLOCK {
+            } else if end.wrapping_sub(from) > PREFETCH_BLOCK {
                 asked = end;
                 self.part(row, from..end)
             } else {
@@ -524,8 +519,8 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
     fn are_alike(&self, rows: Range<usize>, length: usize) -> bool {
         let Some(end) = self.pointers[..=rows.end].get(rows.start + R::ALIKE) else { return false };
         // Rows of different lengths seldom have this total length. No branches, since lengths may be random.
-        let together = end.at().wrapping_sub(self.pointers[rows.start].at()) == R::ALIKE * length;
-        if !(together & (length.wrapping_sub(1) < BLOCK) & self.reduction.takes_alike(length)) {
+        let are_alike = end.at().wrapping_sub(self.pointers[rows.start].at()) == R::ALIKE * length;
+        if !(are_alike & (length.wrapping_sub(1) < PREFETCH_BLOCK) & self.reduction.takes_alike(length)) {
             return false;
         }
         let of = |row: usize| self.pointers[row + 1].at() - self.pointers[row].at();
@@ -535,12 +530,12 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
     /// Reduce rows of the same length, starting at `row`. Their results begin at `at`.
     #[inline(never)]
     fn rows_alike<O: OutputRows<R::Output>>(&self, row: usize, at: usize, output: &mut O) -> usize {
-        let own = self.pointers[row].at()..self.pointers[row + R::ALIKE].at();
-        for line in (own.start + STREAM_AHEAD..own.end + STREAM_AHEAD).step_by(LINE) {
+        let entries = self.pointers[row].at()..self.pointers[row + R::ALIKE].at();
+        for line in (entries.start + STREAM_AHEAD..entries.end + STREAM_AHEAD).step_by(LINE) {
             prefetch(self.columns.as_ptr().wrapping_add(line));
             prefetch(self.values.as_ptr().wrapping_add(line));
         }
-        let (columns, values, mut count) = (&self.columns[own.clone()], &self.values[own], 0);
+        let (columns, values, mut count) = (&self.columns[entries.clone()], &self.values[entries], 0);
         let give = |k: usize, sum| {
             count += output.update(at + k, |output| self.reduction.finish(row + k, sum, output));
         };
@@ -554,8 +549,8 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         let Self { columns, values, reduction, .. } = *self;
         let mut sum = reduction.start(row);
         let entries = if reduction.skips(row) { 0..0 } else { entries };
-        for from in entries.clone().step_by(BLOCK) {
-            let end = entries.end.min(from + BLOCK);
+        for from in entries.clone().step_by(PREFETCH_BLOCK) {
+            let end = entries.end.min(from + PREFETCH_BLOCK);
             for line in (from + STREAM_AHEAD..end + STREAM_AHEAD).step_by(LINE) {
                 prefetch(columns.as_ptr().wrapping_add(line));
                 prefetch(values.as_ptr().wrapping_add(line));

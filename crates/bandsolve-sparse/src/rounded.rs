@@ -67,8 +67,8 @@ impl RowScale {
 /// The largest `size(i, xᵢ)`; NaN if one of them is not finite.
 fn largest_of<T: Scalar>(x: &[T], size: &(impl Fn(usize, T) -> f64 + Sync)) -> f64 {
     let of_piece = |piece: usize, ()| {
-        let own = &x[piece * PIECE..x.len().min((piece + 1) * PIECE)];
-        largest(own, |i, x| size(piece * PIECE + i, x))
+        let part = &x[piece * PIECE..x.len().min((piece + 1) * PIECE)];
+        largest(part, |i, x| size(piece * PIECE + i, x))
     };
     chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
 }
@@ -100,23 +100,23 @@ pub(crate) fn apply_rounded<T: Scalar, S: Scalar>(
     };
     let (rhs, stack) = stack.make_raw::<S>(x.len());
     let (z, stack) = stack.make_raw::<S>(x.len());
-    each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|own, rhs| match rows {
+    each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|rows_of_piece, rhs| match rows {
         RowScale::All(all) => {
             rhs.0
                 .iter_mut()
-                .zip(&x[own])
+                .zip(&x[rows_of_piece])
                 .for_each(|(rhs, x)| *rhs = cast(scale(scale(scale(*x, first), *all), second)));
         }
         RowScale::Each(_) => {
-            for (i, rhs) in own.zip(rhs.0) {
+            for (i, rhs) in rows_of_piece.zip(rhs.0) {
                 *rhs = cast(scale(scale(scale(x[i], first), rows.at(i)), second));
             }
         }
     });
     inner(rhs, z, stack)?;
     let z = &*z;
-    each_piece(x.len(), RowsOf(y, PIECE), &|own, y| {
-        for (y, z) in y.0.iter_mut().zip(&z[own]) {
+    each_piece(x.len(), RowsOf(y, PIECE), &|rows_of_piece, y| {
+        for (y, z) in y.0.iter_mut().zip(&z[rows_of_piece]) {
             *y = scale(scale(cast(*z), 1.0 / first), 1.0 / second);
         }
     });

@@ -4,6 +4,7 @@
 //! C. J. Klein, dissertation, Heidelberg 2022, section 3.6: max1, max1-with-col, arg-max1, arg-max2.
 
 use crate::reduce::RowReduction;
+use crate::tuning::TWO_PASSES_MIN_ENTRIES;
 use crate::two_largest::{ROWS, SHORTEST, places_of_two_largest};
 use bandsolve::RealScalar;
 
@@ -78,18 +79,15 @@ fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
     value > best || best.is_nan()
 }
 
-/// Length above which the search for the largest value comes before the search for the places of two.
-const LONG: usize = 32;
-
 /// The largest `weighted(k, values[k])` of many values, without NaN. −∞ if there is none. Eight independent maxima, since each maximum waits for the
 /// previous one.
 #[inline(never)]
 fn largest_of<T: RealScalar>(values: &[T], weighted: impl Fn(usize, T) -> T) -> T {
     const SIDE: usize = 8;
     let mut most = [-T::INFINITY; SIDE];
-    for (chunk, own) in values.chunks_exact(SIDE).enumerate() {
+    for (chunk, values) in values.chunks_exact(SIDE).enumerate() {
         for k in 0..SIDE {
-            most[k] = larger(weighted(SIDE * chunk + k, own[k]), most[k]);
+            most[k] = larger(weighted(SIDE * chunk + k, values[k]), most[k]);
         }
     }
     let largest = most.iter().fold(-T::INFINITY, |largest, value| larger(*value, largest));
@@ -120,7 +118,7 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
     #[inline(always)]
     fn add_entries(&self, sum: &mut T, row: usize, _: impl Fn(usize) -> usize, values: &[T]) {
         let mut largest = -T::INFINITY;
-        if values.len() >= LONG {
+        if values.len() >= TWO_PASSES_MIN_ENTRIES {
             largest = largest_of(values, |_, value| value);
         } else {
             for value in values {
@@ -183,7 +181,7 @@ impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
     fn add_entries(&self, sum: &mut T, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
         let weighted = |k: usize, value: T| T::from_f64(column(k) as u32 as f64) * value;
         let mut largest = -T::INFINITY;
-        if values.len() >= LONG {
+        if values.len() >= TWO_PASSES_MIN_ENTRIES {
             largest = largest_of(values, weighted);
         } else {
             for k in 0..values.len() {
@@ -325,7 +323,7 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
             return self.add(sum, row, column(0), *value);
         }
         // Most parts of a long row contain none of the two largest. As long as there is no second (NaN), any part may.
-        if values.len() >= LONG && largest_of(values, |_, value| value) <= sum[1].0 {
+        if values.len() >= TWO_PASSES_MIN_ENTRIES && largest_of(values, |_, value| value) <= sum[1].0 {
             return;
         }
         let [mut first, mut second] = [-T::INFINITY; 2];

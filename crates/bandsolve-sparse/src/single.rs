@@ -4,9 +4,10 @@
 //! E. Carson, N. J. Higham, SIAM J. Sci. Comput. 40 (2018): iterative refinement in several precisions.
 
 use crate::csr::{Csr, cast};
-use crate::krylov::{KrylovSolver, check};
+use crate::krylov::{IterationProgress, KrylovSolver};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions};
 use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
+use crate::scratch::check;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::memory::{copied, reserved};
@@ -155,7 +156,7 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
         apply_rounded(&self.scale, (x, y), stack, |rhs, z, stack| match &self.solver {
             Some(solver) => {
                 z.fill(T::Single::ZERO);
-                let watch = &mut |_: crate::IterationProgress<'_, T::Single>| ControlFlow::Continue(());
+                let watch = &mut |_: IterationProgress<'_, T::Single>| ControlFlow::Continue(());
                 let report = solver.solve_with(&self.a, self.inner(), rhs, z, watch, stack)?;
                 self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
                 Ok(())

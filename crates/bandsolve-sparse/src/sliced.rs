@@ -2,9 +2,10 @@
 
 use crate::csr::{Csr, cast};
 use crate::rows::{Ragged, SMALL_TASK as TASK};
+use crate::tuning::{SHARED_VALUES_MAX_ENTRIES, SLICE_AHEAD};
 use bandsolve::memory::{allocate, collected, copied, reserved, zeroed};
 use bandsolve::{Result, Scalar, Simd};
-use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
@@ -12,10 +13,6 @@ use bandsolve_kernel::{Job, Lanes, dispatch};
 pub(crate) const LANES: usize = 8;
 /// Number of slices per task.
 const SLICES: usize = TASK / LANES;
-/// Maximum length of rows whose values are compared with those of earlier slices.
-const SHORT: usize = 32;
-/// Distance in values at which slices are prefetched.
-const AHEAD: usize = 512;
 
 /// A matrix in slices. The [`LANES`] rows of a slice have their entries at the same distances from the diagonal, so that the columns of the first row
 /// suffice. Rows that are in no slice are stored in CSR format.
@@ -53,8 +50,8 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     /// Convert to another precision, with the lifetime of the matrix `a`.
     pub fn rounded<'b, S: Scalar>(&self, a: &Csr<'b, T, u32>) -> Result<SlicedMatrix<'b, S>> {
         let mut values = zeroed(self.values.len())?;
-        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
-            own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
+        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, part| {
+            part.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(to, value)| *to = cast(*value));
         });
         let rest = if self.values.is_empty() {
             a.places()?.with_values(a.rounded_values()?)
@@ -115,12 +112,13 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         each_chunk((tasks, 2), out, &|task, (values, columns)| {
             let slices = task * SLICES..((task + 1) * SLICES).min(count);
             for slice in slices.filter(|slice| starts[*slice] < starts[slice + 1]) {
-                let own = starts[slice]..starts[slice + 1];
+                let columns_of_slice = starts[slice]..starts[slice + 1];
                 let of_first = &a.parts().1[a.range(slice * LANES)];
-                columns.values[own.start - of_columns[task]..own.end - of_columns[task]].copy_from_slice(of_first);
+                columns.values[columns_of_slice.start - of_columns[task]..columns_of_slice.end - of_columns[task]]
+                    .copy_from_slice(of_first);
                 if models[slice] == slice {
                     let first = blocks[slice] - of_tasks[task];
-                    fill_slice(a, slice * LANES, &mut values.values[first..first + LANES * own.len()]);
+                    fill_slice(a, slice * LANES, &mut values.values[first..first + LANES * columns_of_slice.len()]);
                 }
             }
         });
@@ -151,12 +149,12 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     /// The columns of the first row of a slice, and for each entry the values of all rows. `None` if the rows differ.
     #[inline(always)]
     pub fn slice(&self, slice: usize) -> Option<(&[u32], &[T])> {
-        let own = self.starts.get(slice..slice + 2).map_or(0..0, |own| own[0]..own[1]);
-        if own.is_empty() {
+        let entries = self.starts.get(slice..slice + 2).map_or(0..0, |entries| entries[0]..entries[1]);
+        if entries.is_empty() {
             return None;
         }
         let first = self.blocks[slice];
-        Some((&self.columns[own.clone()], &self.values[first..first + LANES * own.len()]))
+        Some((&self.columns[entries.clone()], &self.values[first..first + LANES * entries.len()]))
     }
 
     /// For each row of a slice, the value of the mirrored entry of entry k. In the first row, entry k is in this column. `None` if a mirrored entry is
@@ -178,9 +176,9 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         if lane > 0 {
             both[LANES..].copy_from_slice(values_at(other + 1, first - lane + LANES)?);
         }
-        let (mut found, both) = ([T::ZERO; LANES], &both[lane..lane + LANES]);
-        found.copy_from_slice(both);
-        Some(found)
+        let (mut mirrored, both) = ([T::ZERO; LANES], &both[lane..lane + LANES]);
+        mirrored.copy_from_slice(both);
+        Some(mirrored)
     }
 
     /// Σⱼ aᵢⱼ·xⱼ for the first rows of a slice, in the order of the entries.
@@ -193,7 +191,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
             return sums;
         };
         for (column, values) in columns.iter().zip(values.as_chunks::<LANES>().0) {
-            prefetch(values.as_ptr().wrapping_add(AHEAD));
+            prefetch(values.as_ptr().wrapping_add(SLICE_AHEAD));
             let x = x[*column as usize..].first_chunk::<LANES>().expect("columns of all lanes");
             sums = core::array::from_fn(|k| sums[k] + values[k] * x[k]);
         }
@@ -228,21 +226,21 @@ impl<T: Scalar, F: Fn(usize, T, &mut T)> Job<T> for SliceSums<'_, T, F> {
 /// For each slice from this one on, the number of entries per row, or 0 if its rows differ. Also the slice with the same values: the last slice of the
 /// same length with separate values, or the slice itself. Returns the number of slices.
 fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usize], models: &mut [usize]) -> usize {
-    let (mut alike, mut last) = (0, [None; SHORT]);
+    let (mut alike, mut last) = (0, [None; SHARED_VALUES_MAX_ENTRIES]);
     let values = |slice: usize| {
-        let own = a.range(slice * LANES).start..a.range(slice * LANES + LANES - 1).end;
-        bytemuck::cast_slice::<T, u8>(&a.parts().2[own])
+        let entries = a.range(slice * LANES).start..a.range(slice * LANES + LANES - 1).end;
+        bytemuck::cast_slice::<T, u8>(&a.parts().2[entries])
     };
-    for (k, (own, model)) in lengths.iter_mut().zip(models).enumerate() {
+    for (k, (entries, model)) in lengths.iter_mut().zip(models).enumerate() {
         let slice = first + k;
-        (*own, *model) = (0, slice);
+        (*entries, *model) = (0, slice);
         let length = a.range(slice * LANES).len();
         if length == 0 || !are_alike(a, slice * LANES) {
             continue;
         }
         alike += 1;
-        *own = length;
-        if let Some(last) = last.get_mut(*own) {
+        *entries = length;
+        if let Some(last) = last.get_mut(*entries) {
             match last {
                 Some(last) if values(*last) == values(slice) => *model = *last,
                 _ => *last = Some(slice),
@@ -253,11 +251,11 @@ fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usiz
 }
 
 /// The values of rows with the same pattern: for each entry, the values of all rows.
-fn fill_slice<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, own: &mut [T]) {
-    let (length, values) = (own.len() / LANES, a.parts().2);
+fn fill_slice<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, out: &mut [T]) {
+    let (length, values) = (out.len() / LANES, a.parts().2);
     let rows: [&[T]; LANES] = core::array::from_fn(|lane| &values[a.range(first + lane)][..length]);
-    for (k, own) in own.chunks_exact_mut(LANES).enumerate() {
-        own.iter_mut().zip(rows).for_each(|(to, row)| *to = row[k]);
+    for (k, out) in out.chunks_exact_mut(LANES).enumerate() {
+        out.iter_mut().zip(rows).for_each(|(to, row)| *to = row[k]);
     }
 }
 
@@ -280,8 +278,9 @@ fn are_alike<T: Scalar>(rows: &Csr<'_, T, u32>, first: usize) -> bool {
     let columns = |i: usize| &rows.parts().1[rows.range(i)];
     let of_first = columns(first);
     (1..LANES).all(|lane| {
-        let own = columns(first + lane);
-        own.len() == of_first.len() && of_first.iter().zip(own).all(|(of_first, own)| of_first + lane as u32 == *own)
+        let others = columns(first + lane);
+        others.len() == of_first.len()
+            && of_first.iter().zip(others).all(|(of_first, others)| of_first + lane as u32 == *others)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Matrices of stencils on grids, and the model problems on which preconditioners are compared.
 
 use crate::csr::Csr;
-use crate::rows::make_rows;
+use crate::row_builder::make_rows;
 
 /// The message of the panic if the memory does not suffice.
 const MEMORY: &str = "memory for a model problem";
@@ -53,19 +53,19 @@ pub fn twenty_seven_point(stencil: [[[f64; 3]; 3]; 3], (nx, ny, nz): (usize, usi
     );
     let places = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3]);
     let entries: Vec<_> = places.map(|[z, y, x]| ([z, y, x], stencil[z][y][x])).filter(|(_, v)| *v != 0.0).collect();
-    make_rows((n, n), n * entries.len(), &|rows, made| {
+    make_rows((n, n), n * entries.len(), &|rows, built| {
         for i in rows {
             let at = [i / (nx * ny), i / nx % ny, i % nx];
             let mut length = 0;
             for (d, value) in &entries {
                 let to: [usize; 3] = core::array::from_fn(|k| (at[k] + d[k]).wrapping_sub(1));
                 if to[0] < nz && to[1] < ny && to[2] < nx {
-                    made.columns.push(((to[0] * ny + to[1]) * nx + to[2]) as u32);
-                    made.values.push(*value);
+                    built.columns.push(((to[0] * ny + to[1]) * nx + to[2]) as u32);
+                    built.values.push(*value);
                     length += 1;
                 }
             }
-            made.lengths.push(length);
+            built.lengths.push(length);
         }
         Ok(())
     })
@@ -183,13 +183,13 @@ fn along_diagonals(n: usize) -> Csr<'static, f64, u32> {
     order.sort_by_key(|v| (v % n + v / n, v % n));
     let mut places = vec![0; n * n];
     order.iter().enumerate().for_each(|(place, v)| places[*v] = place as u32);
-    make_rows((n * n, n * n), a.entries(), &|rows, made| {
+    make_rows((n * n, n * n), a.entries(), &|rows, built| {
         for place in rows {
             let mut row: Vec<(u32, f64)> = a.row(order[place]).map(|(j, value)| (places[j], value)).collect();
             row.sort_unstable_by_key(|(j, _)| *j);
-            made.columns.extend(row.iter().map(|(j, _)| *j));
-            made.values.extend(row.iter().map(|(_, value)| *value));
-            made.lengths.push(row.len() as u32);
+            built.columns.extend(row.iter().map(|(j, _)| *j));
+            built.values.extend(row.iter().map(|(_, value)| *value));
+            built.lengths.push(row.len() as u32);
         }
         Ok(())
     })

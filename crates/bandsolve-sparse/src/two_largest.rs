@@ -29,9 +29,9 @@ impl<T: RealScalar> Job<T> for TwoLargest<'_, T> {
         for row in (0..ROWS).step_by(V::W) {
             // SAFETY: `values` has `ROWS` rows of `length` entries, and `row` + W ≤ ROWS.
             unsafe {
-                let found = two_largest::<T, V>(self.values.as_ptr().add(row * self.length), self.length);
-                found[0].store(places[0].as_mut_ptr().add(row));
-                found[1].store(places[1].as_mut_ptr().add(row));
+                let largest = two_largest::<T, V>(self.values.as_ptr().add(row * self.length), self.length);
+                largest[0].store(places[0].as_mut_ptr().add(row));
+                largest[1].store(places[1].as_mut_ptr().add(row));
             }
         }
         places
@@ -55,12 +55,12 @@ unsafe fn two_largest<T: RealScalar, V: Lanes<Real = T>>(rows: *const T, length:
         }
     }
     // Load the last four columns, and skip those that were already processed.
-    let left = length - whole;
-    if left > 0 {
+    let remainder = length - whole;
+    if remainder > 0 {
         // SAFETY: the last four of at least four columns.
         let columns = unsafe { V::load_columns(rows.add(length - 4), length) };
         for k in 1..4 {
-            if k + left >= 4 {
+            if k + remainder >= 4 {
                 best.take(columns[k]);
             }
         }

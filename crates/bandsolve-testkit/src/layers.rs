@@ -30,29 +30,31 @@ impl Layers {
 
     /// The forbidden imports of `code`, which is a file of a module without its tests.
     fn broken(&self, (name, module): (&str, &str), code: &str) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut broken = Vec::new();
         for (name_of_other, place) in &self.crates {
             if *place > self.crates[name] && words_before_colons(code).any(|word| word == name_of_other) {
-                found.push(format!("imports from {name_of_other}"));
+                broken.push(format!("imports from {name_of_other}"));
             }
         }
         let places = &self.modules[name];
-        let Some(own) = places.get(module) else { return found };
-        for taken in code.split("crate::").skip(1) {
-            let names = match taken.strip_prefix('{') {
+        let Some(layer) = places.get(module) else { return broken };
+        for import in code.split("crate::").skip(1) {
+            let names = match import.strip_prefix('{') {
                 Some(list) => list.split('}').next().unwrap_or("").split(',').map(str::trim).collect(),
-                None => vec![taken],
+                None => vec![import],
             };
-            for taken in names {
-                let first: String = taken.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            for path in names {
+                let first: String = path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 match places.get(&first) {
-                    Some(place) if place <= own => {}
-                    Some(_) => found.push(format!("imports from `{first}`, which is a later layer")),
-                    None => found.push(format!("imports `{first}` from the root of its crate. Import from the module")),
+                    Some(place) if place <= layer => {}
+                    Some(_) => broken.push(format!("imports from `{first}`, which is a later layer")),
+                    None => {
+                        broken.push(format!("imports `{first}` from the root of its crate. Import from the module"))
+                    }
                 }
             }
         }
-        found
+        broken
     }
 }
 
@@ -63,16 +65,16 @@ fn words_before_colons(code: &str) -> impl Iterator<Item = &str> {
 
 /// All Rust files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for entry in read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("a file of it").path();
         if path.is_dir() {
-            found.extend(files(&path));
+            all.extend(files(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
+            all.push(path);
         }
     }
-    found
+    all
 }
 
 /// A source without comments and without the tests at its end.

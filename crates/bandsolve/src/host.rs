@@ -26,14 +26,14 @@ fn left_of_group() -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(name)).ok();
     let most = read("memory.max")?.trim().parse::<u64>().ok()?;
     let statistics = read("memory.stat")?;
-    let taken = statistics.lines().find_map(|line| line.strip_prefix("anon ")?.trim().parse().ok())?;
-    Some(most.saturating_sub(taken))
+    let used = statistics.lines().find_map(|line| line.strip_prefix("anon ")?.trim().parse().ok())?;
+    Some(most.saturating_sub(used))
 }
 
 fn left_of_address_space() -> Option<u64> {
     let most = soft_limit(&std::fs::read_to_string("/proc/self/limits").ok()?, "Max address space")?;
-    let taken = bytes_of(&std::fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
-    Some(most.saturating_sub(taken))
+    let used = bytes_of(&std::fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(most.saturating_sub(used))
 }
 
 /// The bytes of an entry in KiB, in the format of `/proc/meminfo`.

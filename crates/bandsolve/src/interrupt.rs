@@ -132,7 +132,7 @@ struct Relay {
     stopped: Arc<AtomicBool>,
     begun: AtomicBool,
     ended: Mutex<bool>,
-    told: Condvar,
+    end_signal: Condvar,
 }
 
 impl Relay {
@@ -144,7 +144,7 @@ impl Relay {
         let since = Instant::now();
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         while !*ended {
-            ended = self.told.wait_timeout(ended, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            ended = self.end_signal.wait_timeout(ended, LOOK).unwrap_or_else(PoisonError::into_inner).0;
             if check().is_err() {
                 self.stopped.store(true, Ordering::Relaxed);
                 return;
@@ -161,7 +161,7 @@ impl Relay {
         impl Drop for Ended<'_> {
             fn drop(&mut self) {
                 *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-                self.0.told.notify_all();
+                self.0.end_signal.notify_all();
             }
         }
         self.begun.store(true, Ordering::Relaxed);

@@ -49,10 +49,13 @@
 //!
 //! # Features
 //!
-//! All features are off by default.
+//! `single` and `complex` are on by default, all others are off. With `default-features = false`, the crate has `f64` alone and builds in
+//! a third of the time.
 //!
 //! | feature | use |
 //! | --- | --- |
+//! | `single` | the number type `f32`, and with `complex` also [`Complex32`] |
+//! | `complex` | the number type [`Complex64`] |
 //! | `ndarray` | pass vectors and matrices of `ndarray`, see [`interop`] |
 //! | `nalgebra` | pass vectors and matrices of `nalgebra`, see [`interop`] |
 //! | `faer` | pass vectors and matrices of `faer`, see [`interop`] |
@@ -114,7 +117,8 @@ pub use dyn_stack;
 /// Building blocks of solvers for systems that several processes share. Not part of the interface.
 #[doc(hidden)]
 pub mod distributed {
-    pub use crate::contract::equations::{Equations, Matrix, error_of, inner_error_of, residual_of};
+    pub use crate::contract::equations::{Equations, Matrix};
+    pub use crate::contract::measure::{error_of, inner_error_of, residual_of};
     pub use crate::methods::block_dense::{
         ChainRow, Coupling, DiagonalBlock, fill_in, subtract_from, subtract_product,
     };

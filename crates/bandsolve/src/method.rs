@@ -11,7 +11,7 @@ use crate::tuning::SMALL_BLOCK_MAX;
 /// - `stored E`: an `Elimination` of `methods/`
 /// - `block_stored E`: a `BlockElimination` of `methods/`
 /// - `scheme m`: partitions on SIMD lanes, by the function `scheme` of a file of `methods/`
-/// - `own m`: the functions `factor` and `scratch` of a module
+/// - `module m`: the functions `factor` and `scratch` of a module
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods {
@@ -19,9 +19,9 @@ macro_rules! methods {
         $then! {
             /// Sequential elimination with pivoting, as in LAPACK. Banded systems use blocked LU.
             Pivoted "pivoted" {
-                Tridiagonal "pivoted.md" [own pivoted::tridiagonal];
-                Band "pivoted.md" [own pivoted::banded];
-                Blocks "pivoted.md" [own pivoted::block_band];
+                Tridiagonal "pivoted.md" [module pivoted::tridiagonal];
+                Band "pivoted.md" [module pivoted::banded];
+                Blocks "pivoted.md" [module pivoted::block_band];
             }
             /// Sequential elimination without pivoting, for diagonally dominant or positive definite matrices.
             Thomas "thomas" {
@@ -29,8 +29,8 @@ macro_rules! methods {
             }
             /// L·D·Lᴴ from both ends, for Hermitian positive definite matrices. All other matrices give an error.
             Cholesky "cholesky" {
-                Tridiagonal "cholesky.md" [own methods::cholesky::tridiagonal];
-                Band "cholesky.md" [own methods::cholesky::band];
+                Tridiagonal "cholesky.md" [module methods::cholesky::tridiagonal];
+                Band "cholesky.md" [module methods::cholesky::band];
             }
             /// Sequential elimination with 1 × 1 and 2 × 2 pivots on the diagonal, without row exchanges.
             DiagonalPivoting "diagonal-pivoting" {
@@ -39,8 +39,8 @@ macro_rules! methods {
             /// Recursive partitioned Schur complement: SIMD lanes and threads eliminate the partitions of one system.
             Rpts "rpts" {
                 Tridiagonal "rpts.md" [scheme rpts];
-                NarrowBand "block-rpts.md" [own methods::rpts::of_bands];
-                SmallBlocks "block-rpts.md" [own methods::rpts::of_blocks];
+                NarrowBand "block-rpts.md" [module methods::rpts::of_bands];
+                SmallBlocks "block-rpts.md" [module methods::rpts::of_blocks];
             }
             /// Partitions on SIMD lanes, with diagonal pivoting inside each partition.
             SpikeDiagonalPivoting "spike-diagonal-pivoting" {
@@ -88,8 +88,8 @@ macro_rules! methods {
             }
             /// Banded systems: partitions on threads with LU and UL, and a coarse system that is solved recursively.
             Spike "spike" {
-                Band "spike.md" [own methods::spike];
-                Blocks "spike.md" [own methods::spike::of_blocks];
+                Band "spike.md" [module methods::spike];
+                Blocks "spike.md" [module methods::spike::of_blocks];
             }
             /// Dense blocks: block cyclic reduction on threads.
             Bcyclic "bcyclic" {

@@ -162,8 +162,8 @@ pub trait Communicator: Sync {
     fn sum(&self, values: &mut [f64]);
 
     /// Number of rows on the processes before this one, which itself holds `own` rows. All processes must call this function.
-    fn rows_before(&self, own: usize) -> usize {
-        let _ = own;
+    fn rows_before(&self, rows: usize) -> usize {
+        let _ = rows;
         0
     }
 }

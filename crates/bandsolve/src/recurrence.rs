@@ -42,7 +42,7 @@ mod linear;
 mod scan;
 
 pub(crate) use linear::{Affine, solve, solve_sequentially};
-pub(crate) use scan::{Carry, GROUPS, Scan, ScanTile, run};
+pub(crate) use scan::{Carry, SCAN_GROUPS, Scan, ScanTile, run};
 
 use crate::error::{Result, check_len};
 use bandsolve_kernel::Scalar;

@@ -30,7 +30,7 @@ pub struct Tuning {
 }
 
 /// Maximum size of a tuning file in bytes. [`Tuning::save`] writes a few lines.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The name of an entry up to its half-bandwidth.
 const INNER_ROW_COST: &str = "spike.inner-row-cost.";
 
@@ -52,7 +52,7 @@ impl Tuning {
     /// If the file cannot be read, is a pipe or a device, is longer than 1 MiB, or has an invalid line.
     pub fn load() -> io::Result<Option<Tuning>> {
         let Some(path) = Self::path() else { return Ok(None) };
-        match host::read_file(&path, LONGEST) {
+        match host::read_file(&path, MAX_FILE_BYTES) {
             Ok(text) => text.parse().map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

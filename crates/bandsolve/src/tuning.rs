@@ -106,7 +106,7 @@ pub(crate) const BAND_RHS: usize = 64;
 ///
 /// Time of both sweeps on two threads, with and without prefetching: 93 and 101 ns per row for half-bandwidth 32; 203 and 162 ns per row
 /// for half-bandwidth 80, where a block has 22 KiB.
-pub(crate) const ASK_MAX_BYTES: usize = 12 << 10;
+pub(crate) const PREFETCH_MAX_BYTES: usize = 12 << 10;
 /// Number of columns per task of a banded update. It sets the order of operations and must not depend on the number of threads.
 pub(crate) const BAND_COLUMNS: usize = 128;
 /// Number of elements of a banded update from which the elimination of a block updates the columns to its right, on all threads. Below,
@@ -156,3 +156,42 @@ pub(crate) fn blocks_pay_as_band(block: usize, block_rows: usize, once: bool) ->
     let lanes = block <= 4 && (once || block_rows >= block_rpts_min_rows(block, once));
     !lanes && spike_pays(block.saturating_mul(block_rows), half, half)
 }
+
+// The sizes below keep data in the first-level cache, or make a task much longer than its start. They have no recorded measurement.
+
+/// Number of matrix entries from which η is measured in parallel, and number of entries per task.
+pub(crate) const MEASURE_PARALLEL: usize = 300_000;
+pub(crate) const MEASURE_TASK: usize = 1 << 14;
+/// Number of rows whose backward errors are measured together.
+pub(crate) const MEASURED_ROWS: usize = 512;
+/// Number of rows whose errors are compared with the largest error so far at a time.
+pub(crate) const COMPARED_ROWS: usize = 16;
+/// Number of rows per tile of a residual of several columns of a banded system.
+pub(crate) const RESIDUAL_TILE_ROWS: usize = 32;
+/// Block size from which only residuals in twice the working precision are computed.
+pub(crate) const PRECISE_FROM: usize = 32;
+/// Maximum number of products of entries that one task of a block tridiagonal product computes.
+pub(crate) const PRODUCT_TASK: usize = 1 << 16;
+/// Number of block columns from which a task of the conversion of blocks to a band pays off.
+pub(crate) const COLUMNS_TASK: usize = 1 << 10;
+/// Number of pairs of coarse equations per task of a truncated coarse system.
+pub(crate) const TRUNCATION_PAIRS: usize = 1 << 12;
+/// Number of tiles that are reduced at a time for sparse right-hand sides.
+pub(crate) const DUMMY_TILES: usize = 16;
+/// Number of sparse right-hand sides that are expanded and solved together.
+pub(crate) const DENSE_TOGETHER: usize = 16;
+/// Number of rows that parallel cyclic reduction processes together, so that they stay in cache during the four passes.
+pub(crate) const PCR_ROWS: usize = 512;
+/// Number of rows from which a positive definite tridiagonal matrix is checked in segments, and from which on two threads.
+pub(crate) const SEGMENTS_FROM: usize = 1 << 10;
+pub(crate) const SEGMENT_THREADS_FROM: usize = 1 << 15;
+/// Number of columns of a band that are compared with their rows together, and number of columns per task.
+pub(crate) const HERMITIAN_COLUMNS: usize = 32;
+pub(crate) const HERMITIAN_TASK: usize = 1 << 12;
+/// Number of pieces of a vector from which a thread pays off.
+pub(crate) const PARALLEL_PIECES: usize = 8;
+/// Maximum number of basis vectors per matrix product of an orthogonalization.
+pub(crate) const BASIS_VECTORS: usize = 32;
+/// Number of right-hand sides, and of rows, whose backward errors are measured together.
+pub(crate) const RHS_TOGETHER: usize = 64;
+pub(crate) const ROWS_TOGETHER: usize = 128;

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::operator::Communicator;
+use crate::tuning::{BASIS_VECTORS, PARALLEL_PIECES};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
@@ -24,10 +25,7 @@ use dyn_stack::{PodStack, StackReq};
 pub const PIECE: usize = 1 << 10;
 
 /// Maximum number of sums that the functions of [`Reducer`] need for themselves.
-const OWN: usize = 2;
-
-/// Number of pieces from which a thread pays off.
-const LEAST: usize = 8;
+const REDUCER_SUMS: usize = 2;
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
@@ -40,7 +38,7 @@ const DISTRIBUTED: &str = "distributed";
 /// has failed.
 ///
 /// # Errors
-/// The error in `own`. If only other processes have an error, an error of the same kind that names another process.
+/// The error in `result`. If only other processes have an error, an error of the same kind that names another process.
 ///
 /// # Examples
 /// ```
@@ -48,8 +46,8 @@ const DISTRIBUTED: &str = "distributed";
 /// assert_eq!(agree(&Alone, 5, Ok(())), Ok(5));
 /// assert_eq!(agree(&Alone, 5, Err(Error::Interrupted)), Err(Error::Interrupted));
 /// ```
-pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> Result<usize> {
-    let (kind, numbers) = match &own {
+pub fn agree(communicator: &dyn Communicator, rows: usize, result: Result<()>) -> Result<usize> {
+    let (kind, numbers) = match &result {
         Ok(()) => (None, [0; 2]),
         Err(Error::Shape { expected, got, .. }) => (Some(0), [*expected, *got]),
         Err(Error::NotFinite { index, .. }) => (Some(1), [*index, 0]),
@@ -59,10 +57,10 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
     };
     let is = |of| if kind == Some(of) { 1.0 } else { 0.0 };
     let numbers = numbers.map(|number| number as f64);
-    let mut told = [rows as f64, is(0), is(1), is(2), is(3), is(4), numbers[0], numbers[1]];
-    communicator.sum(&mut told);
-    own?;
-    let [rows, shape, not_finite, memory, interrupted, other, first, second] = told;
+    let mut sums = [rows as f64, is(0), is(1), is(2), is(3), is(4), numbers[0], numbers[1]];
+    communicator.sum(&mut sums);
+    result?;
+    let [rows, shape, not_finite, memory, interrupted, other, first, second] = sums;
     // If several processes have an error, only the mean of their numbers is known.
     let failed = shape + not_finite + memory + interrupted + other;
     let [first, second] = [first, second].map(|number| (number / failed.max(1.0)) as usize);
@@ -89,13 +87,13 @@ pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> R
 /// use bandsolve::{Alone, vectors::agree_on};
 /// assert_eq!(agree_on(&Alone, Ok("made")), Ok("made"));
 /// ```
-pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V> {
-    let (own, error) = match own {
-        Ok(own) => (Some(own), Ok(())),
+pub fn agree_on<V>(communicator: &dyn Communicator, result: Result<V>) -> Result<V> {
+    let (result, error) = match result {
+        Ok(result) => (Some(result), Ok(())),
         Err(error) => (None, Err(error)),
     };
     agree(communicator, 0, error)?;
-    Ok(own.expect("no process has an error"))
+    Ok(result.expect("no process has an error"))
 }
 
 /// Check that all processes pass the same number, such as a [`digest`] of their options. All processes must call this function.
@@ -111,13 +109,13 @@ pub fn agree_on<V>(communicator: &dyn Communicator, own: Result<V>) -> Result<V>
 pub fn agree_alike(communicator: &dyn Communicator, options: u64) -> Result<()> {
     // Sums of 16-bit parts and of their squares are exact. By the Cauchy–Schwarz inequality, p·Σv² = (Σv)² only if all v are equal.
     let parts = [0, 16, 32, 48].map(|shift| ((options >> shift) & 0xffff) as f64);
-    let mut told = [0.0; 9];
-    told[0] = 1.0;
-    told[1..5].copy_from_slice(&parts);
-    told[5..].copy_from_slice(&parts.map(|part| part * part));
-    communicator.sum(&mut told);
-    let told = told.map(|sum| sum as u128);
-    let same = (1..5).all(|k| told[0] * told[k + 4] == told[k] * told[k]);
+    let mut sums = [0.0; 9];
+    sums[0] = 1.0;
+    sums[1..5].copy_from_slice(&parts);
+    sums[5..].copy_from_slice(&parts.map(|part| part * part));
+    communicator.sum(&mut sums);
+    let sums = sums.map(|sum| sum as u128);
+    let same = (1..5).all(|k| sums[0] * sums[k + 4] == sums[k] * sums[k]);
     let different = || Error::invalid("options", "differ between the processes", "the same options on each process");
     if same { Ok(()) } else { Err(different()) }
 }
@@ -165,7 +163,7 @@ impl<'s> Reducer<'s> {
     pub fn scratch(n: usize, sums: usize) -> StackReq {
         // The first call reads an environment variable, which allocates memory. It must not happen in an iteration.
         _ = Simd::detect();
-        StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums.max(OWN)))
+        StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums.max(REDUCER_SUMS)))
     }
 
     /// A reducer for vectors of length n on this process and at most `sums` sums at a time, and the rest of the stack.
@@ -175,7 +173,7 @@ impl<'s> Reducer<'s> {
         sums: usize,
         stack: &'s mut PodStack,
     ) -> (Self, &'s mut PodStack) {
-        let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums.max(OWN));
+        let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums.max(REDUCER_SUMS));
         (Self { communicator, n, partial }, stack)
     }
 
@@ -183,8 +181,8 @@ impl<'s> Reducer<'s> {
     ///
     /// # Errors
     /// Those of [`agree`].
-    pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
-        agree_on(self.communicator, own)
+    pub fn agree_on<V>(&self, result: Result<V>) -> Result<V> {
+        agree_on(self.communicator, result)
     }
 
     /// Number of rows on the processes before this one. All processes must call this function.
@@ -204,7 +202,7 @@ impl<'s> Reducer<'s> {
     ) {
         let (n, wide, pieces) = (self.n, sums.len(), self.n.div_ceil(PIECE));
         let partial = &mut self.partial[..pieces * wide];
-        each_chunk((pieces, LEAST), (RowsOf(partial, wide), out), &|piece, (RowsOf(partial, _), out)| {
+        each_chunk((pieces, PARALLEL_PIECES), (RowsOf(partial, wide), out), &|piece, (RowsOf(partial, _), out)| {
             partial.fill(ZERO);
             work(rows_of(piece, n), out, partial);
         });
@@ -300,9 +298,6 @@ impl<'s> Reducer<'s> {
     }
 }
 
-/// Maximum number of basis vectors per matrix product.
-const BLOCK: usize = 32;
-
 /// Whether matrix products can form the sums. Products in single precision are less precise, and complex ones do not conjugate.
 const fn by_products<T: Scalar>() -> bool {
     !T::COMPLEX && size_of::<T>() == size_of::<f64>()
@@ -310,13 +305,13 @@ const fn by_products<T: Scalar>() -> bool {
 
 /// The parts of vₖᴴ·w in some rows, one vector of length n per sum.
 fn products<T: Scalar>((basis, n): (&[T], usize), rows: &Range<usize>, w: &[T], sums: &mut [Complex64]) {
-    for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
-        let basis = &basis[block * BLOCK * n + rows.start..];
+    for (block, sums) in sums.chunks_mut(BASIS_VECTORS).enumerate() {
+        let basis = &basis[block * BASIS_VECTORS * n + rows.start..];
         if by_products::<T>() {
-            let (mut c, count) = ([T::ZERO; BLOCK], sums.len());
+            let (mut c, count) = ([T::ZERO; BASIS_VECTORS], sums.len());
             let (v, w) = (View::with_stride(basis, rows.len(), count, n), View::new(w, rows.len(), 1));
             let into = ViewMut::new(&mut c[..count], count, 1);
-            T::dense_product(Simd::detect(), Product::replace(into, v.transpose(), w));
+            Product::replace(into, v.transpose(), w).run_on(Simd::detect());
             sums.iter_mut().zip(c).for_each(|(sum, c)| *sum = widen(c));
         } else {
             sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(&basis[k * n..][..rows.len()], w));
@@ -326,14 +321,14 @@ fn products<T: Scalar>((basis, n): (&[T], usize), rows: &Range<usize>, w: &[T], 
 
 /// Compute y ← y − V·c in some rows.
 fn subtract_combination<T: Scalar>(y: &mut [T], (basis, n): (&[T], usize), rows: &Range<usize>, c: &[Complex64]) {
-    for (block, c) in c.chunks(BLOCK).enumerate() {
-        let basis = &basis[block * BLOCK * n + rows.start..];
+    for (block, c) in c.chunks(BASIS_VECTORS).enumerate() {
+        let basis = &basis[block * BASIS_VECTORS * n + rows.start..];
         if by_products::<T>() {
-            let (mut narrowed, count) = ([T::ZERO; BLOCK], c.len());
+            let (mut narrowed, count) = ([T::ZERO; BASIS_VECTORS], c.len());
             narrowed.iter_mut().zip(c).for_each(|(to, c)| *to = narrow(*c));
             let (v, c) = (View::with_stride(basis, rows.len(), count, n), View::new(&narrowed[..count], count, 1));
             let into = ViewMut::new(&mut *y, rows.len(), 1);
-            T::dense_product(Simd::detect(), Product::subtract(into, v, c));
+            Product::subtract(into, v, c).run_on(Simd::detect());
         } else {
             c.iter().enumerate().for_each(|(k, c)| subtract(y, *c, &basis[k * n..][..rows.len()]));
         }
@@ -356,7 +351,7 @@ fn rows_of(piece: usize, n: usize) -> Range<usize> {
 /// assert_eq!(rows_seen.into_inner(), 5000);
 /// ```
 pub fn each_piece<S: Split>(n: usize, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
-    each_chunk((n.div_ceil(PIECE), LEAST), out, &|piece, out| work(rows_of(piece, n), out));
+    each_chunk((n.div_ceil(PIECE), PARALLEL_PIECES), out, &|piece, out| work(rows_of(piece, n), out));
 }
 
 /// Convert a number to type T. If T is real, the imaginary part is dropped.
@@ -411,7 +406,7 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
 }
 
 /// Number of independent partial sums, so that an addition need not wait for the previous one.
-const SIDE: usize = 8;
+const PARTIAL_SUMS: usize = 8;
 
 /// The inner product aᴴ·b of one piece.
 ///
@@ -427,7 +422,7 @@ pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
         products((a, a.len()), &(0..a.len()), b, &mut sum);
         return sum[0];
     }
-    let (mut re, mut im) = ([0.0; SIDE], [0.0; SIDE]);
+    let (mut re, mut im) = ([0.0; PARTIAL_SUMS], [0.0; PARTIAL_SUMS]);
     let mut add = |a: &[T], b: &[T]| {
         for k in 0..a.len().min(b.len()) {
             re[k] += a[k].re().to_f64() * b[k].re().to_f64();
@@ -437,10 +432,11 @@ pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
             }
         }
     };
-    let (a_whole, b_whole) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
+    let (a_whole, b_whole) = (a.chunks_exact(PARTIAL_SUMS), b.chunks_exact(PARTIAL_SUMS));
     let (a_rest, b_rest) = (a_whole.remainder(), b_whole.remainder());
     for (a, b) in a_whole.zip(b_whole) {
-        let (a, b): (&[T; SIDE], &[T; SIDE]) = (a.try_into().expect("as long"), b.try_into().expect("as long"));
+        let (a, b): (&[T; PARTIAL_SUMS], &[T; PARTIAL_SUMS]) =
+            (a.try_into().expect("as long"), b.try_into().expect("as long"));
         add(a, b);
     }
     add(a_rest, b_rest);

@@ -1,6 +1,6 @@
 //! Factors of the graph of a matrix, linear forests, and their tridiagonal systems.
 
-use super::{bandsolve_csr_t, destroy, held, named, opened, with_rows};
+use super::{bandsolve_csr_t, csr_of, destroy, named, opened, with_rows};
 use crate::memory::{RawArray, apart, elements, room, size};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::Scalar;
@@ -77,29 +77,29 @@ pub(crate) unsafe fn forest_defaults(out: *mut bandsolve_forest_options_t) -> Ca
 /// # Safety
 /// `options` is null, or points to a structure whose first field is its size.
 pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> CallResult<PreconditionerOptions> {
-    let mut own = PreconditionerOptions::default();
+    let mut chosen = PreconditionerOptions::default();
     if options.is_null() {
-        return Ok(own);
+        return Ok(chosen);
     }
     // SAFETY: the caller's promise; all bytes are valid numbers.
     let given = unsafe {
         room("options", options)?;
         *options
     };
-    own.omega = given.omega;
-    own.factors.degree = size("options->degree", given.degree)?;
-    own.factors.rounds = size("options->rounds", given.rounds)?;
-    own.factors.period = size("options->period", given.period)?;
-    own.factors.uncharged = size("options->uncharged", given.uncharged)?;
-    own.factors.seed = given.seed;
-    if !(0.0..=1.0).contains(&own.omega) {
-        return Err(CallFailure::argument(format!("options->omega is {}, expected 0 to 1", own.omega)));
+    chosen.omega = given.omega;
+    chosen.factors.degree = size("options->degree", given.degree)?;
+    chosen.factors.rounds = size("options->rounds", given.rounds)?;
+    chosen.factors.period = size("options->period", given.period)?;
+    chosen.factors.uncharged = size("options->uncharged", given.uncharged)?;
+    chosen.factors.seed = given.seed;
+    if !(0.0..=1.0).contains(&chosen.omega) {
+        return Err(CallFailure::argument(format!("options->omega is {}, expected 0 to 1", chosen.omega)));
     }
-    Ok(own)
+    Ok(chosen)
 }
 
 /// Get the information about a factor with this coverage.
-fn found(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
+fn factor_info(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
     bandsolve_forest_info_t {
         size: size_of::<bandsolve_forest_info_t>(),
         n: factor.vertices() as i64,
@@ -136,27 +136,27 @@ pub(crate) unsafe fn factor<T: Scalar>(
     info: *mut bandsolve_forest_info_t,
 ) -> CallResult {
     // SAFETY: the caller's promise.
-    let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
-    let len = elements::<i64>("partners", &[held.sizes().0, options.degree])?;
+    let (csr, options) = unsafe { (csr_of::<T>(matrix)?, options(asked)?.factors) };
+    let len = elements::<i64>("partners", &[csr.sizes().0, options.degree])?;
     let partners = RawArray::new("partners", partners, len)?;
-    held.apart(&[partners.place()], &[])?;
+    csr.apart(&[partners.place()], &[])?;
     if !info.is_null() {
         // SAFETY: the caller's promise.
         unsafe { room("info", info)? };
     }
-    let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
+    let graph = with_rows!(csr, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
     // SAFETY: the caller's promise; overlaps no array that is read.
     let out = unsafe { partners.write() };
-    for (v, own) in out.chunks_exact_mut(options.degree).enumerate() {
-        own.fill(-1);
-        own.iter_mut().zip(factor.partners(v)).for_each(|(own, u)| *own = u as i64);
+    for (v, row) in out.chunks_exact_mut(options.degree).enumerate() {
+        row.fill(-1);
+        row.iter_mut().zip(factor.partners(v)).for_each(|(partner, u)| *partner = u as i64);
     }
     if info.is_null() {
         return Ok(());
     }
     // SAFETY: as above.
-    unsafe { tell(found(&factor, factor.coverage(&graph)), info) }
+    unsafe { tell(factor_info(&factor, factor.coverage(&graph)), info) }
 }
 
 /// Compute the linear forest of a matrix (`csr_forest`).
@@ -170,13 +170,13 @@ pub(crate) unsafe fn forest<T: Scalar>(
 ) -> CallResult {
     let out = RawArray::new("forest", out, 1)?;
     // SAFETY: the caller's promise.
-    let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
-    let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
+    let (csr, options) = unsafe { (csr_of::<T>(matrix)?, options(asked)?.factors) };
+    let graph = with_rows!(csr, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
     let forest = Forest::heaviest(&graph, &factor)?;
     let (paths, cycles) = (forest.lengths().count() as i64, forest.cycles() as i64);
     let maximal = i32::from(factor.is_maximal() && forest.is_of(&factor));
-    let info = bandsolve_forest_info_t { paths, cycles, maximal, ..found(&factor, forest.coverage(&graph)) };
+    let info = bandsolve_forest_info_t { paths, cycles, maximal, ..factor_info(&factor, forest.coverage(&graph)) };
     // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_forest { forest, info })) };
     Ok(())
@@ -225,9 +225,9 @@ pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -
     let [paths, positions, order, lengths] = unsafe { arrays.each_ref().map(|array| array.write()) };
     let position = |v: usize| forest.place(v) - forest.place(forest.path(v));
     paths.iter_mut().enumerate().for_each(|(v, path)| *path = forest.path(v) as i64);
-    positions.iter_mut().enumerate().for_each(|(v, own)| *own = position(v) as i64);
-    order.iter_mut().zip(forest.order()).for_each(|(own, v)| *own = v as i64);
-    lengths.iter_mut().zip(forest.lengths()).for_each(|(own, length)| *own = length as i64);
+    positions.iter_mut().enumerate().for_each(|(v, out)| *out = position(v) as i64);
+    order.iter_mut().zip(forest.order()).for_each(|(out, v)| *out = v as i64);
+    lengths.iter_mut().zip(forest.lengths()).for_each(|(out, length)| *out = length as i64);
     Ok(())
 }
 
@@ -241,14 +241,14 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     [sub, diag, sup]: [*mut T; 3],
 ) -> CallResult {
     // SAFETY: the caller's promise.
-    let (held, forest) = unsafe { (held::<T>(matrix)?, &handle(forest)?.forest) };
+    let (csr, forest) = unsafe { (csr_of::<T>(matrix)?, &handle(forest)?.forest) };
     let n = elements::<T>("diag", &[forest.vertices()])?;
     let out = [RawArray::new("sub", sub, n)?, RawArray::new("diag", diag, n)?, RawArray::new("sup", sup, n)?];
-    held.apart(&out.each_ref().map(RawArray::place), &[])?;
-    let found = with_rows!(held, rows => forest.tridiagonal(&rows.a))?;
-    for (out, found) in out.iter().zip(found.arrays()) {
+    csr.apart(&out.each_ref().map(RawArray::place), &[])?;
+    let diagonals = with_rows!(csr, rows => forest.tridiagonal(&rows.a))?;
+    for (out, diagonal) in out.iter().zip(diagonals.arrays()) {
         // SAFETY: the caller's promise; overlaps no other array.
-        unsafe { out.write() }.copy_from_slice(found);
+        unsafe { out.write() }.copy_from_slice(diagonal);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Iterative solves.
 
 use super::precond::{HeldPreconditioner, bandsolve_precond_t, buffer, parsed, preconditioner};
-use super::{HeldCsr, bandsolve_csr_t, held};
+use super::{HeldCsr, bandsolve_csr_t, csr_of};
 use crate::memory::{RawArray, elements, in_scratch, room, room_from, size, tell_size, write_part};
 use crate::report;
 use crate::status::{CallFailure, CallResult};
@@ -121,11 +121,11 @@ pub(crate) unsafe fn iteration_defaults(out: *mut bandsolve_iteration_options_t)
     // SAFETY: the caller's promise.
     let size = unsafe { room("options", out)? };
     // SAFETY: the size was checked above.
-    unsafe { out.write(bandsolve_iteration_options_t { size, ..USUAL }) };
+    unsafe { out.write(bandsolve_iteration_options_t { size, ..DEFAULT_ITERATION_OPTIONS }) };
     Ok(())
 }
 
-const USUAL: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
+const DEFAULT_ITERATION_OPTIONS: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
     size: size_of::<bandsolve_iteration_options_t>(),
     rtol: KrylovSolver::DEFAULT_RTOL,
     atol: 0.0,
@@ -142,7 +142,7 @@ impl bandsolve_iteration_options_t {
     /// `options` is null, or points to a structure whose first field is its size.
     unsafe fn read(options: *const Self) -> CallResult<Self> {
         if options.is_null() {
-            return Ok(USUAL);
+            return Ok(DEFAULT_ITERATION_OPTIONS);
         }
         // SAFETY: the caller's promise, also that `watch` is null or a function.
         unsafe {
@@ -216,7 +216,7 @@ impl IterationCall {
     unsafe fn check<T: Scalar>(self) -> CallResult<Iteration<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let (method, matrix) = (parsed("method", self.method)?, held::<T>(self.matrix)?);
+            let (method, matrix) = (parsed("method", self.method)?, csr_of::<T>(self.matrix)?);
             let (rows, columns) = matrix.sizes();
             if rows != columns {
                 let message = format!("matrix has {rows} rows and {columns} columns, expected a square one");

@@ -133,8 +133,8 @@ impl CsrIndex for i64 {
 
 /// Evaluate `$body` with the rows, for any index type.
 macro_rules! with_rows {
-    ($held:expr, $rows:ident => $body:expr) => {
-        match &$held.rows {
+    ($csr:expr, $rows:ident => $body:expr) => {
+        match &$csr.rows {
             $crate::csr::IndexedRows::Narrow($rows) => $body,
             $crate::csr::IndexedRows::Wide($rows) => $body,
         }
@@ -182,7 +182,7 @@ pub(crate) unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) ->
 ///
 /// # Safety
 /// The handle is null, or not destroyed during the call.
-unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>> {
+unsafe fn csr_of<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>> {
     // SAFETY: the caller's promise.
     let handle = unsafe { opened(matrix, "matrix", "csr_create")? };
     Arc::downcast(handle.matrix.clone()).map_err(|_| {
@@ -230,10 +230,10 @@ pub(crate) unsafe fn create_mixed<T: Scalar, I: CsrIndex, P: Index>(
     arrays: SparseRows<T, I, P>,
     out: *mut bandsolve_csr_t,
 ) -> CallResult {
-    let made =
+    let create =
         |columns, pointers: Cow<'static, [P]>, indices, values| Csr::with_pointers(columns, &pointers, indices, values);
     // SAFETY: the caller's promise.
-    unsafe { create_by(sizes, arrays, out, made) }
+    unsafe { create_by(sizes, arrays, out, create) }
 }
 
 /// Do the same as [`create`], with a function that builds the matrix from columns, pointers, indices and values.
@@ -244,7 +244,7 @@ unsafe fn create_by<T: Scalar, I: CsrIndex, P: Index>(
     (rows, columns): (i64, i64),
     arrays: SparseRows<T, I, P>,
     out: *mut bandsolve_csr_t,
-    made: impl FnOnce(usize, Cow<'static, [P]>, &'static [I], &'static [T]) -> bandsolve::Result<Csr<'static, T, I>>,
+    create: impl FnOnce(usize, Cow<'static, [P]>, &'static [I], &'static [T]) -> bandsolve::Result<Csr<'static, T, I>>,
 ) -> CallResult {
     let out = RawArray::new("matrix", out, 1)?;
     let (rows, columns) = (size("rows", rows)?, size("columns", columns)?);
@@ -259,7 +259,7 @@ unsafe fn create_by<T: Scalar, I: CsrIndex, P: Index>(
     let (values, col_indices, row_ptrs): (&'static [T], &'static [I], &'static [P]) =
         unsafe { (values.read(), col_indices.read(), row_ptrs.read()) };
     let row_ptrs = if rows == 0 { Cow::Owned(vec![P::from_usize(0)]) } else { Cow::Borrowed(row_ptrs) };
-    let a = made(columns, row_ptrs, col_indices, values).map_err(named)?;
+    let a = create(columns, row_ptrs, col_indices, values).map_err(named)?;
     let matrix = Arc::new(HeldCsr { rows: I::rows(a), places });
     // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_csr { matrix })) };
@@ -281,8 +281,8 @@ pub(crate) unsafe fn destroy_csr(matrix: bandsolve_csr_t) -> CallResult {
 /// `matrix` is null, or is not destroyed during the call.
 pub(crate) unsafe fn prepare<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult {
     // SAFETY: the caller's promise.
-    let held = unsafe { held::<T>(matrix)? };
-    with_rows!(held, rows => rows.prepare())?;
+    let csr = unsafe { csr_of::<T>(matrix)? };
+    with_rows!(csr, rows => rows.prepare())?;
     Ok(())
 }
 
@@ -309,14 +309,14 @@ pub(crate) unsafe fn product<T: Scalar>(
 ) -> CallResult {
     let op = operation(op)?;
     // SAFETY: the caller's promise.
-    let (held, alpha, beta) = unsafe { (held::<T>(matrix)?, number("alpha", alpha)?, number("beta", beta)?) };
-    let (rows, columns) = held.sizes();
+    let (csr, alpha, beta) = unsafe { (csr_of::<T>(matrix)?, number("alpha", alpha)?, number("beta", beta)?) };
+    let (rows, columns) = csr.sizes();
     let (rows, columns) = if op == Op::Plain { (rows, columns) } else { (columns, rows) };
     let x = RawArray::new("x", x, elements::<T>("x", &[columns])?)?;
     let y = RawArray::new("y", y, elements::<T>("y", &[rows])?)?;
-    held.apart(&[y.place()], &[x.place()])?;
+    csr.apart(&[y.place()], &[x.place()])?;
     // SAFETY: the caller's promise; y overlaps no array that is read.
     let (x, y) = unsafe { (x.read(), y.write()) };
-    with_rows!(held, rows => rows.product(op, alpha, x, beta, y))?;
+    with_rows!(csr, rows => rows.product(op, alpha, x, beta, y))?;
     Ok(())
 }

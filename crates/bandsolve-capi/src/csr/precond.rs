@@ -1,7 +1,7 @@
 //! Preconditioners by name.
 
 use super::forest::{bandsolve_forest_options_t, options};
-use super::{HeldCsr, OperationArgument, bandsolve_csr_t, destroy, held, named, opened, operation, with_rows};
+use super::{HeldCsr, OperationArgument, bandsolve_csr_t, csr_of, destroy, named, opened, operation, with_rows};
 use crate::memory::{ArgumentPlace, RawArray, elements, in_scratch, scratch_bytes, tell_size, text};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::StackReq;
@@ -75,15 +75,15 @@ pub(crate) unsafe fn precond<T: Scalar>(
     let out = RawArray::new("precond", out, 1)?;
     // SAFETY: the caller's promise.
     let (kind, matrix, options) =
-        unsafe { (parsed::<PreconditionerKind>("name", name)?, held::<T>(matrix)?, options(asked)?) };
+        unsafe { (parsed::<PreconditionerKind>("name", name)?, csr_of::<T>(matrix)?, options(asked)?) };
     // SAFETY: the object keeps its address until everything that borrows it is dropped.
     let lent: &'static HeldCsr<T> = unsafe { &*Arc::as_ptr(&matrix) };
     let operator = with_rows!(lent, rows => Preconditioner::new(&rows.a, kind, &options)).map_err(named)?;
     let words = |text: String| CString::new(text).unwrap_or_default();
     let (kind, reason) = (words(operator.kind().to_string()), words(operator.reason().to_string()));
-    let made = bandsolve_precond { operator: Arc::new(HeldPreconditioner { operator, matrix }), kind, reason };
+    let object = bandsolve_precond { operator: Arc::new(HeldPreconditioner { operator, matrix }), kind, reason };
     // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
-    unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
+    unsafe { out.write()[0] = Box::into_raw(Box::new(object)) };
     Ok(())
 }
 
@@ -123,16 +123,16 @@ pub(crate) unsafe fn apply<T: Scalar>(
 ) -> CallResult {
     let op = operation(op)?;
     // SAFETY: the caller's promise.
-    let held = unsafe { preconditioner::<T>(precond)? };
-    let n = elements::<T>("r", &[LinearOperator::rows(&held.operator)])?;
+    let precond = unsafe { preconditioner::<T>(precond)? };
+    let n = elements::<T>("r", &[LinearOperator::rows(&precond.operator)])?;
     let (r, z) = (RawArray::new("r", r, n)?, RawArray::new("z", z, n)?);
-    held.matrix.apart(&[z.place()], &[r.place()])?;
-    let needed = held.operator.apply_scratch();
-    let buffer = buffer(scratch, needed, &held.matrix, &[r.place(), z.place()])?;
+    precond.matrix.apart(&[z.place()], &[r.place()])?;
+    let needed = precond.operator.apply_scratch();
+    let buffer = buffer(scratch, needed, &precond.matrix, &[r.place(), z.place()])?;
     // SAFETY: the caller's promise; the written arrays overlap no other array.
     unsafe {
         let (r, z) = (r.read(), z.write());
-        in_scratch(buffer, needed, |stack| held.operator.apply_op(op, r, z, stack))??;
+        in_scratch(buffer, needed, |stack| precond.operator.apply_op(op, r, z, stack))??;
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ pub(crate) unsafe fn apply<T: Scalar>(
 ///
 /// # Safety
 /// The handle is null, or not destroyed for as long as the text is read.
-unsafe fn said(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precond) -> &CStr) -> *const c_char {
+unsafe fn text_of(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precond) -> &CStr) -> *const c_char {
     // SAFETY: the caller's promise.
     unsafe { precond.as_ref() }.map_or(c"", text).as_ptr()
 }
@@ -149,19 +149,19 @@ unsafe fn said(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precon
 /// Get the name of the preconditioner, after the choice of `auto` (`bandsolvePrecondKind`).
 ///
 /// # Safety
-/// As [`said`].
+/// As [`text_of`].
 pub(crate) unsafe fn kind(precond: bandsolve_precond_t) -> *const c_char {
     // SAFETY: the caller's promise.
-    unsafe { said(precond, |precond| &precond.kind) }
+    unsafe { text_of(precond, |precond| &precond.kind) }
 }
 
 /// Get the reason for the choice (`bandsolvePrecondReason`).
 ///
 /// # Safety
-/// As [`said`].
+/// As [`text_of`].
 pub(crate) unsafe fn reason(precond: bandsolve_precond_t) -> *const c_char {
     // SAFETY: the caller's promise.
-    unsafe { said(precond, |precond| &precond.reason) }
+    unsafe { text_of(precond, |precond| &precond.reason) }
 }
 
 /// Free a preconditioner (`bandsolvePrecondDestroy`).

@@ -14,7 +14,7 @@ mod c;
 mod csr;
 mod d;
 mod general;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 mod gpu;
 mod poisson;
 mod s;
@@ -24,7 +24,7 @@ pub use c::*;
 pub use csr::*;
 pub use d::*;
 pub use general::*;
-#[cfg(feature = "gpu")]
+#[cfg(feature = "cuda")]
 pub use gpu::*;
 pub use poisson::*;
 pub use s::*;

@@ -2,8 +2,8 @@
 //! are never read.
 
 use super::handle::{bandsolve_gpu_device_t, handle};
-use super::{At, DeviceCall, apart};
-use crate::factored::{Call, no_factors, other_type};
+use super::{CallSettings, DeviceCall, apart};
+use crate::factored::{FactorCall, no_factors, other_type};
 use crate::memory::RawArray;
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind, bands, columns, fixed_size};
@@ -14,7 +14,7 @@ use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a factorization buffer in bytes. It is above 0, so that each buffer has its own address.
-const BYTES: usize = 1;
+const DEVICE_BUFFER_BYTES: usize = 1;
 
 /// Factors and the call for which they were created.
 struct DeviceFactors<T: DeviceScalar> {
@@ -28,7 +28,7 @@ struct DeviceFactors<T: DeviceScalar> {
     /// Maximum number of right-hand sides.
     n_rhs: usize,
     plan: Plan,
-    call: Call,
+    call: FactorCall,
 }
 
 impl<T: DeviceScalar> DeviceFactors<T> {
@@ -36,7 +36,7 @@ impl<T: DeviceScalar> DeviceFactors<T> {
     ///
     /// # Safety
     /// The arrays have the given sizes and are on the device, and nobody changes them before the factors are dropped.
-    unsafe fn new(job: &DeviceCall, arrays: &[RawArray<T>; 3], n_rhs: usize, call: Call) -> CallResult<Self> {
+    unsafe fn new(job: &DeviceCall, arrays: &[RawArray<T>; 3], n_rhs: usize, call: FactorCall) -> CallResult<Self> {
         let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
         // SAFETY: the object keeps its address until everything that borrows it is dropped.
         let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
@@ -50,7 +50,7 @@ impl<T: DeviceScalar> DeviceFactors<T> {
 
 /// Get the address of a factorization buffer.
 fn address(buffer: *const c_void) -> CallResult<usize> {
-    RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    RawArray::<u8>::new("factorization_buffer", buffer.cast(), DEVICE_BUFFER_BYTES)?;
     Ok(buffer.addr())
 }
 
@@ -71,30 +71,28 @@ pub(crate) unsafe fn storage_size<T: DeviceScalar>(
     // SAFETY: the caller's promise.
     unsafe {
         handle(device)?;
-        fixed_size::<T>(p, open_blocks(sizes), 1, BYTES, out)
+        fixed_size::<T>(p, open_blocks(sizes), 1, DEVICE_BUFFER_BYTES, out)
     }
 }
 
 /// Factor a block tridiagonal matrix (`bgtf`).
 ///
 /// # Safety
-/// `at` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device; the matrix is not changed
+/// `call` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device; the matrix is not changed
 /// before the factors are destroyed.
 pub(crate) unsafe fn factor<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     sizes: (i64, i64),
     matrix: [*const T; 3],
     buffer: *mut c_void,
 ) -> CallResult {
     // SAFETY: the caller's promise.
-    let held = unsafe {
-        let job = DeviceCall::new::<T>(at, p, open_blocks(sizes), 1)?;
+    let (handle, buffer, factors) = unsafe {
+        let job = DeviceCall::new::<T>(call, open_blocks(sizes), 1)?;
         let (arrays, _) = bands(matrix, job.system.matrix_len)?;
-        (job.handle, address(buffer)?, DeviceFactors::new(&job, &arrays, 1, Call::new(p, sizes, matrix))?)
+        (job.handle, address(buffer)?, DeviceFactors::new(&job, &arrays, 1, FactorCall::new(call.p, sizes, matrix))?)
     };
-    let (handle, buffer, held) = held;
-    handle.set_factors(buffer, Some(Arc::new(Mutex::new(held))));
+    handle.set_factors(buffer, Some(Arc::new(Mutex::new(factors))));
     Ok(())
 }
 
@@ -103,34 +101,33 @@ pub(crate) unsafe fn factor<T: DeviceScalar>(
 /// # Safety
 /// As [`factor`].
 pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     sizes: (i64, i64),
     matrix: [*const T; 3],
     sides: Sides<T>,
     buffer: *const c_void,
 ) -> CallResult {
     // SAFETY: the caller's promise.
-    let mut job = unsafe { DeviceCall::new::<T>(at, p, open_blocks(sizes), sides.n_rhs)? };
-    let factors = job.handle.factors(address(buffer)?).ok_or_else(no_factors)?;
-    let held = factors.downcast_ref::<Mutex<DeviceFactors<T>>>().ok_or_else(other_type)?;
-    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-    let call = Call::new(p, sizes, matrix);
-    held.call.check(&call)?;
-    job.system.plan = held.plan.clone();
+    let mut job = unsafe { DeviceCall::new::<T>(call, open_blocks(sizes), sides.n_rhs)? };
+    let stored = job.handle.factors(address(buffer)?).ok_or_else(no_factors)?;
+    let factors = stored.downcast_ref::<Mutex<DeviceFactors<T>>>().ok_or_else(other_type)?;
+    let mut factors = factors.lock().unwrap_or_else(PoisonError::into_inner);
+    let call = FactorCall::new(call.p, sizes, matrix);
+    factors.call.check(&call)?;
+    job.system.plan = factors.plan.clone();
     let (arrays, places) = bands(matrix, job.system.matrix_len)?;
     let sides = columns(&job.system, &places, &sides)?;
     if job.system.rhs_len == 0 {
         return Ok(());
     }
-    if held.stream != job.stream || held.n_rhs < job.system.n_rhs {
+    if factors.stream != job.stream || factors.n_rhs < job.system.n_rhs {
         // SAFETY: the caller's promise.
-        *held = unsafe { DeviceFactors::new(&job, &arrays, job.system.n_rhs.max(held.n_rhs), call)? };
+        *factors = unsafe { DeviceFactors::new(&job, &arrays, job.system.n_rhs.max(factors.n_rhs), call)? };
     }
-    let DeviceFactors { factored, copy, .. } = &mut *held;
+    let DeviceFactors { factored, copy, .. } = &mut *factors;
     // SAFETY: the caller's promise.
     let solved = unsafe { apart(&job.device, &sides, copy, |rhs, x| factored.solve(rhs, x)) };
-    job.system.settle(solved)
+    job.system.record(solved)
 }
 
 /// Free the factors, if there are any (`bgtf_destroy`).

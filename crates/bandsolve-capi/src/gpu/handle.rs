@@ -44,9 +44,10 @@ impl bandsolve_gpu_device {
     /// Take out the solver for this call.
     pub(super) fn take<T: DeviceScalar>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<KeptSolver<T>>> {
         let mut solvers = lock(&self.solvers);
-        let fits = |kept: &KeptSolver<T>| kept.stream == stream && kept.plan == *plan && kept.solver.n_rhs() == n_rhs;
-        let found = solvers.iter().rposition(|any| any.downcast_ref().is_some_and(fits))?;
-        solvers.remove(found).downcast().ok()
+        let fits =
+            |stored: &KeptSolver<T>| stored.stream == stream && stored.plan == *plan && stored.solver.n_rhs() == n_rhs;
+        let place = solvers.iter().rposition(|any| any.downcast_ref().is_some_and(fits))?;
+        solvers.remove(place).downcast().ok()
     }
 
     /// Keep a solver. If there are too many, the least recently used one is freed.

@@ -21,12 +21,13 @@ use core::ffi::c_void;
 use core::slice;
 use handle::{KeptSolver, handle};
 
-/// The device and stream of a call, from C.
+/// The device, the stream and the pivoting of a call, from C.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct At {
+pub(crate) struct CallSettings {
     pub device: bandsolve_gpu_device_t,
     /// A `cudaStream_t`.
     pub stream: *mut c_void,
+    pub p: PivotingArgument,
 }
 
 /// A call with checked sizes, on its device and stream.
@@ -41,24 +42,24 @@ impl DeviceCall<'_> {
     /// Start a call.
     ///
     /// # Safety
-    /// `at` is null or an open device, and a stream of it, which nobody closes during the call.
-    unsafe fn new<T: DeviceScalar>(at: At, p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> CallResult<Self> {
+    /// `call` has null or an open device, and a stream of it, which nobody closes during the call.
+    unsafe fn new<T: DeviceScalar>(call: CallSettings, kind: SystemKind, n_rhs: i64) -> CallResult<Self> {
         report::clear();
         // SAFETY: the caller's promise.
-        let handle = unsafe { handle(at.device)? };
-        let stream = at.stream.expose_provenance() as u64;
+        let handle = unsafe { handle(call.device)? };
+        let stream = call.stream.expose_provenance() as u64;
         // SAFETY: the stream belongs to this device. Objects that outlive the call only free memory, which needs no stream, unless a later
         // call passes this stream again.
         let device = unsafe { handle.device.with_stream(stream) };
-        let mut system = CheckedSystem::new::<T>(p, kind, n_rhs)?;
+        let mut system = CheckedSystem::new::<T>(call.p, kind, n_rhs)?;
         system.plan = device.plan(&system.plan)?;
         Ok(Self { handle, device, stream, system })
     }
 
     /// Get a solver for `n_rhs` right-hand sides, from an earlier call if it exists.
     fn solver<T: DeviceScalar>(&self, n_rhs: usize) -> CallResult<Box<KeptSolver<T>>> {
-        if let Some(kept) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
-            return Ok(kept);
+        if let Some(stored) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
+            return Ok(stored);
         }
         let solver = DeviceSolver::new(&self.device, &self.system.plan, n_rhs)?;
         let (plan, copy) = (self.system.plan.clone(), self.device.zeros(0)?);
@@ -79,12 +80,12 @@ impl DeviceCall<'_> {
         if self.system.rhs_len == 0 {
             return Ok(());
         }
-        let mut kept = self.solver::<T>(self.system.n_rhs)?;
-        let KeptSolver { solver, copy, .. } = &mut *kept;
+        let mut stored = self.solver::<T>(self.system.n_rhs)?;
+        let KeptSolver { solver, copy, .. } = &mut *stored;
         // SAFETY: the caller's promise.
         let solved = unsafe { apart(&self.device, &sides, copy, |rhs, x| solver.solve(a, rhs, x)) };
-        self.handle.keep(kept);
-        self.system.settle(solved)
+        self.handle.keep(stored);
+        self.system.record(solved)
     }
 }
 
@@ -133,18 +134,17 @@ pub(crate) unsafe fn no_buffer<T: DeviceScalar>(
 /// Solve a tridiagonal or block tridiagonal system (`gtsv`, `cgtsv`, `bgtsv`, `cbgtsv`).
 ///
 /// # Safety
-/// `at` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device. Written arrays belong
+/// `call` as for [`DeviceCall::new`]; pointers that are not null point to arrays of the given sizes, on the device. Written arrays belong
 /// to this call alone.
 pub(crate) unsafe fn three<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     kind: SystemKind,
     matrix: [*const T; 3],
     sides: Sides<T>,
 ) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
+        let job = DeviceCall::new::<T>(call, kind, sides.n_rhs)?;
         let (arrays, places) = bands(matrix, job.system.matrix_len)?;
         let [sub, diag, sup] = arrays.each_ref().map(|array| array.read_on(&job.device));
         job.solve(DeviceMatrix::tridiagonal(sub, diag, sup), &places, sides)
@@ -156,15 +156,14 @@ pub(crate) unsafe fn three<T: DeviceScalar>(
 /// # Safety
 /// As [`three`].
 pub(crate) unsafe fn banded<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     kind: SystemKind,
     bands: *const T,
     sides: Sides<T>,
 ) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
+        let job = DeviceCall::new::<T>(call, kind, sides.n_rhs)?;
         let array = RawArray::new("bands", bands, job.system.matrix_len)?;
         job.solve(DeviceMatrix::diagonals(array.read_on(&job.device)), slice::from_ref(&array.place()), sides)
     }

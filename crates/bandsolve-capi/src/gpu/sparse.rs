@@ -1,10 +1,9 @@
 //! `gtsv_csc2dense` and `gtsv_csc2csc` on a device.
 
-use super::{At, DeviceCall};
+use super::{CallSettings, DeviceCall};
 use crate::memory::size;
-use crate::settings::PivotingArgument;
 use crate::solve::SystemKind;
-use crate::sparse::{CheckedColumns, SparseColumns, SparseColumnsMut, dense_arrays, kept, pruned_arrays};
+use crate::sparse::{CheckedColumns, SparseColumns, SparseColumnsMut, dense_arrays, pruned_arrays, record};
 use crate::status::CallResult;
 use bandsolve::Result;
 use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceMatrix, DeviceScalar, DeviceSolver};
@@ -39,8 +38,7 @@ impl<T: DeviceScalar> CheckedColumns<T> {
 /// # Safety
 /// As [`three`](super::three).
 pub(crate) unsafe fn to_dense<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
@@ -48,7 +46,7 @@ pub(crate) unsafe fn to_dense<T: DeviceScalar>(
 ) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
+        let job = DeviceCall::new::<T>(call, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
         let (matrix, rhs, x) = dense_arrays(&job.system, n_rhs, matrix, rhs, x)?;
         if job.system.rhs_len == 0 {
             return Ok(());
@@ -58,7 +56,7 @@ pub(crate) unsafe fn to_dense<T: DeviceScalar>(
         let mut solver = job.solver::<T>(job.system.n_rhs)?;
         let solved = solver.solver.solve_sparse(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, x);
         job.handle.keep(solver);
-        kept(solved, &job.system)
+        record(solved, &job.system)
     }
 }
 
@@ -67,8 +65,7 @@ pub(crate) unsafe fn to_dense<T: DeviceScalar>(
 /// # Safety
 /// As [`three`](super::three).
 pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
-    at: At,
-    p: PivotingArgument,
+    call: CallSettings,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
@@ -77,7 +74,7 @@ pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
     // SAFETY: the caller's promise.
     unsafe {
         // The function never stores the whole X, so the size of X has no limit.
-        let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
+        let job = DeviceCall::new::<T>(call, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
         let (matrix, rhs, result) = pruned_arrays(&job.system, n_rhs, matrix, rhs, result)?;
         let (rows, columns) = (job.system.matrix_len, size("n_rhs", n_rhs)?);
         if rows == 0 || columns == 0 {
@@ -88,6 +85,6 @@ pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
         let mut solver = job.solver::<T>(columns.min(DeviceSolver::<T>::pruned_together(rows)))?;
         let solved = solver.solver.solve_pruned(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, result);
         job.handle.keep(solver);
-        kept(solved, &job.system)
+        record(solved, &job.system)
     }
 }

@@ -153,7 +153,7 @@ impl Family {
     /// As the C function.
     pub unsafe fn solve<T: Api>(
         self,
-        (p, n, n_rhs): (i32, i64, i64),
+        CallSizes { p, n, n_rhs }: CallSizes,
         [sub, diag, sup]: [*const T; 3],
         (x, rhs): (*mut T, *const T),
         buffer: *mut c_void,
@@ -169,6 +169,20 @@ impl Family {
                 Banded { lower, upper } => f.gbsv.1(p, n, n_rhs, lower, upper, sub, x, rhs, buffer),
             }
         }
+    }
+}
+
+/// The pivoting and the sizes of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct CallSizes {
+    pub p: i32,
+    pub n: i64,
+    pub n_rhs: i64,
+}
+
+impl CallSizes {
+    pub fn new(p: i32, n: i64, n_rhs: i64) -> Self {
+        Self { p, n, n_rhs }
     }
 }
 
@@ -247,7 +261,7 @@ impl<T: Api> System<T> {
             self.rhs.as_ptr()
         };
         // SAFETY: arrays of the sizes that go with them, a buffer of the size asked for.
-        unsafe { self.family.solve((p, n, n_rhs), self.pointers(), (x_pointer, rhs), buffer) }
+        unsafe { self.family.solve(CallSizes { p, n, n_rhs }, self.pointers(), (x_pointer, rhs), buffer) }
     }
 
     /// Solve, and check for success.

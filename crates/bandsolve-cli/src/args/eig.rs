@@ -2,6 +2,7 @@
 
 use bandsolve::Complex64;
 use bandsolve_eigen::Which;
+use bandsolve_program::options::{finite, tolerance};
 use clap::Args as ClapArgs;
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -42,12 +43,12 @@ pub struct EigArgs {
     /// Maximum dimension of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long, value_name = "NCV")]
     pub ncv: Option<usize>,
-    /// Relative tolerance, 0 <= TOL < 1: each residual in the report is at most TOL, or at the level of rounding errors
-    #[arg(long, default_value = "1e-8", value_name = "TOL", allow_negative_numbers = true, value_parser = tolerance)]
+    /// Relative tolerance, 0 <= TOL < 1: each residual in the report is at most TOL, or at the level of rounding errors; 0 means machine precision
+    #[arg(long, default_value = "0", value_name = "TOL", allow_negative_numbers = true, value_parser = tolerance)]
     pub tol: f64,
-    /// Maximum number of restarts
+    /// Maximum number of iterations, which end with a restart
     #[arg(long, default_value_t = 1000, value_name = "N")]
-    pub max_restarts: usize,
+    pub max_iterations: usize,
     /// Seed of the random start vectors
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -86,20 +87,6 @@ impl Display for WhichName {
             Self::End(which) => which.fmt(f),
         }
     }
-}
-
-/// Parse a number from 0 up to, but not including, 1.
-pub fn tolerance(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
-    value.ok_or_else(|| "expected a number from 0 up to, but not including, 1".into())
-}
-
-/// Parse a finite real number.
-pub fn finite(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| "expected a finite number, such as 0.75".into())
 }
 
 /// Parse a finite real or complex number.

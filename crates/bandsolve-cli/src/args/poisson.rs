@@ -1,7 +1,8 @@
 //! Arguments of `poisson`.
 
-use super::{EXIT_CODES, positive};
+use super::EXIT_CODES;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, PoissonMethod};
+use bandsolve_program::options::{RealDtype, positive};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
 use core::str::FromStr;
@@ -70,9 +71,9 @@ pub struct PoissonArgs {
     /// Largest constant to subtract from f if the problem is singular, relative to the largest entry of f
     #[arg(long, default_value_t = 0.1, value_name = "PART", value_parser = positive)]
     pub removable: f64,
-    /// Solve in single precision
-    #[arg(long)]
-    pub single: bool,
+    /// Number type to solve in
+    #[arg(long, default_value = "f64")]
+    pub dtype: RealDtype,
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

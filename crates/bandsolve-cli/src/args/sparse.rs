@@ -1,5 +1,6 @@
 //! Arguments of `iterate` and `forest`.
 
+use bandsolve_program::options::{RealDtype, positive};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, ValueEnum};
 use core::fmt::{self, Display, Formatter};
@@ -38,9 +39,9 @@ pub struct IterateArgs {
     /// The preconditioner; auto chooses one for the matrix
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
-    /// Set up and apply the preconditioner in single precision, which halves its memory
-    #[arg(long)]
-    pub single: bool,
+    /// Number type of the preconditioner; f32, also for complex matrices, halves its memory
+    #[arg(long, default_value = "f64")]
+    pub precond_dtype: RealDtype,
     /// The side of A on which the preconditioner M is applied
     #[arg(long, default_value = "right")]
     pub side: SideName,
@@ -50,7 +51,7 @@ pub struct IterateArgs {
     /// Absolute tolerance, see --rtol
     #[arg(long, default_value = "0", value_name = "ATOL", allow_negative_numbers = true, value_parser = positive)]
     pub atol: f64,
-    /// Maximum number of iterations [default: 10 n, at most 10000]
+    /// Maximum number of iterations [default: 10 n (at most 10000)]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
     /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
@@ -138,12 +139,4 @@ pub struct ForestArgs {
     /// Write a JSON report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-}
-
-/// Parse a finite number of at least 0.
-pub fn positive(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(value) if (0.0..f64::INFINITY).contains(&value) => Ok(value),
-        _ => Err("expected a number of at least 0".into()),
-    }
 }

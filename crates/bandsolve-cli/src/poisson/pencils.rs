@@ -1,10 +1,10 @@
 //! Problems with two tridiagonal matrices per axis, from files.
 
 use crate::args::PoissonArgs;
-use crate::exit::Failure;
-use crate::io;
-use crate::report::sizes;
 use bandsolve_poisson::{AxisPencil, SeparablePencils};
+use bandsolve_program::exit::Failure;
+use bandsolve_program::io;
+use bandsolve_program::report::sizes;
 use std::path::Path;
 
 /// Read the problem and its shape from the files.

@@ -1,8 +1,8 @@
 //! A picture of u: a curve in one dimension, otherwise colours on the grid.
 
-use crate::plot::{self, CellRun, Picture, Point, RAMP, Svg};
-use crate::report;
 use bandsolve::RealScalar;
+use bandsolve_bench::plot::{self, CellRun, Picture, Point, RAMP, Svg};
+use bandsolve_program::report;
 
 /// Pixels of the longer side of the panel, and maximum number of cells along it.
 const SIDE: f64 = 420.0;

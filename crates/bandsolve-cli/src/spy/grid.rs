@@ -1,7 +1,7 @@
 //! The cells of a drawing, each for many entries.
 
-use super::SpyView;
-use crate::plot::CellRun;
+use super::view::SpyView;
+use bandsolve_bench::plot::CellRun;
 
 /// One number per cell of a picture, 0 for cells without entries.
 pub struct SpyGrid {

@@ -1,9 +1,9 @@
 //! A picture of a matrix with two panels: the positions of all entries, and the sizes of the entries along the band.
 
-use super::SpyView;
 use super::grid::{SpyGrid, level};
-use crate::plot::{self, Picture, Point, RAMP, Svg};
-use crate::report;
+use super::view::SpyView;
+use bandsolve_bench::plot::{self, Picture, Point, RAMP, Svg};
+use bandsolve_program::report;
 
 const MARGIN: f64 = 24.0;
 /// Width of the space left of a panel, for its numbers.

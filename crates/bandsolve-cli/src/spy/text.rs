@@ -1,8 +1,8 @@
 //! A drawing of a matrix in the terminal: its entries as dots, its band as shades.
 
-use super::SpyView;
 use super::grid::{SpyGrid, level};
-use crate::report;
+use super::view::SpyView;
+use bandsolve_program::report;
 
 /// Maximum number of lines for the entries.
 const LINES: usize = 32;

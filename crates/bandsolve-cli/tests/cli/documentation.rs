@@ -26,7 +26,9 @@ fn commands(text: &str) -> Vec<Vec<String>> {
         }
     }
     let words = |command: &str| {
-        let rest = ["bandsolve ", "cargo run --release -- "].iter().find_map(|start| command.strip_prefix(start))?;
+        let rest = ["bandsolve ", "cargo run --release -p bandsolve-cli -- "]
+            .iter()
+            .find_map(|start| command.strip_prefix(start))?;
         let rest = rest.split(" #").next().unwrap_or(rest);
         (!rest.contains('…')).then(|| rest.split_whitespace().map(str::to_string).collect())
     };

@@ -1,6 +1,7 @@
 //! The options of the command line, of Rust and of C have the defaults of `docs/options.csv`, which lists all of them.
 
 use crate::bandsolve;
+use bandsolve_eigen::EigenSolver;
 use bandsolve_sparse::{KrylovSolver, PreconditionerOptions};
 use std::collections::BTreeSet;
 
@@ -60,6 +61,7 @@ fn rust_has_the_listed_defaults() {
     for [option, default, place] in listed("rust") {
         let has = match (&*place, &*option) {
             ("KrylovSolver", "rtol") => KrylovSolver::DEFAULT_RTOL,
+            ("EigenSolver", "tol") => EigenSolver::<f64>::DEFAULT_TOL,
             ("PreconditionerOptions", "omega") => PreconditionerOptions::default().omega,
             _ => panic!("{place}: {option}"),
         };

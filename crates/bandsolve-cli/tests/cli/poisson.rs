@@ -99,7 +99,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     ]);
     assert!((found["u_max"].as_f64().unwrap() - 2.0).abs() < 1e-14 && found["mean"].is_null(), "{found}");
     // The problem is singular. `--mean` fixes the mean of u. The solver removes the mean of f, or rejects f without `--removable`.
-    let found = json(&["64", "64", "--boundary", "neumann", "--grid", "cell", "--mean", "2", "--single"]);
+    let found = json(&["64", "64", "--boundary", "neumann", "--grid", "cell", "--mean", "2", "--dtype", "f32"]);
     // Single precision: entries up to 10 with 24 bits.
     assert!((found["u_sum"].as_f64().unwrap() / 4096.0 - 2.0).abs() < 1e-4 && found["mean"] == 2.0, "{found}");
     let ones = npy(&folder, "f.npy", ("False", "(12,)"), &[1.0; 12]);

@@ -61,7 +61,7 @@ fn single_precision_is_refined() {
     let a = generated(&folder, "aniso1", "30");
     let json = bandsolve(&["iterate", &a, "--solver", "refine:gmres:20", "--tol", "1e-14", "--json", "-"]);
     let json = json.exits(0).json();
-    assert_eq!((&json["solver"], &json["precision"]), (&"refine:gmres:20".into(), &"single".into()));
+    assert_eq!((&json["solver"], &json["precond_dtype"]), (&"refine:gmres:20".into(), &"f32".into()));
     assert!(json["residual"].as_f64().unwrap() <= 1e-14, "{json}");
     assert!(json["inner_iterations"].as_u64().unwrap() > json["iterations"].as_u64().unwrap(), "{json}");
     let iterations = |options: &[&str]| {
@@ -70,7 +70,7 @@ fn single_precision_is_refined() {
         assert!(json["inner_iterations"].is_null(), "{json}");
         json["iterations"].as_u64().unwrap()
     };
-    assert!(iterations(&["--single"]).abs_diff(iterations(&[])) <= 1);
+    assert!(iterations(&["--precond-dtype", "f32"]).abs_diff(iterations(&[])) <= 1);
     // The tolerance is below double precision, so the refinement stagnates.
     let run = bandsolve(&["iterate", &a, "--solver", "refine:fgmres:20", "--tol", "1e-18"]).exits(4);
     assert!(run.stderr.contains("not converged (stagnated)"), "{run:#?}");

@@ -1,7 +1,8 @@
 //! Entry points of a search: scale problems with extreme numbers, and repeat a search whose residuals are too large.
 
+use super::limits::Search;
 use super::verify::{SearchMemory, check, probe};
-use super::{Search, general, hermitian};
+use super::{general, hermitian};
 use crate::problem::{EigenProblem, Inverted};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;

@@ -1,9 +1,9 @@
 //! General problems: the Arnoldi method, with restarts by Schur vectors, locking of converged vectors, and second looks.
 
 use super::basis::KrylovBasis;
+use super::limits::{Search, capacity, converged, kept};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{SearchMemory, Verified, check, verify};
-use super::{Search, capacity, converged, kept};
 use crate::problem::EigenProblem;
 use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};

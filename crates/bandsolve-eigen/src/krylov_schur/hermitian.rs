@@ -1,9 +1,9 @@
 //! Hermitian problems: the thick-restart Lanczos method with locking, then second looks or eigenvalue counts.
 
 use super::basis::KrylovBasis;
+use super::limits::{Search, capacity, converged, kept};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{Verified, verify};
-use super::{Search, capacity, converged, kept};
 use crate::problem::{EigenProblem, Which};
 use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};

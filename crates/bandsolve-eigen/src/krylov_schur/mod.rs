@@ -9,6 +9,7 @@ mod basis;
 mod door;
 mod general;
 mod hermitian;
+mod limits;
 mod look;
 mod verify;
 
@@ -19,52 +20,73 @@ use crate::problem::EigenProblem;
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::vectors::Reducer;
-use bandsolve::{Complex32, Complex64, RealScalar, Result, Scalar};
-use bandsolve_kernel::ByType;
-use core::marker::PhantomData;
+use bandsolve::{Complex64, Result, Scalar};
+use bandsolve_kernel::by_type;
 
-/// The settings of a search, and its problem.
-type Search<'a, T> = (EigenSolver<'a, T>, EigenProblem<'a, T>);
-
-/// [`hermitian::find`] for every number type. Compiling it in this crate keeps compile times of callers short.
-pub(crate) struct FindHermitian<'a>(PhantomData<&'a ()>);
-
-/// [`general::find`] for every number type, compiled in this crate.
-pub(crate) struct FindGeneral<'a>(PhantomData<&'a ()>);
-
-impl<'a> ByType for FindHermitian<'a> {
-    type Argument<T: Scalar> = Search<'a, T>;
-    type Output<T: Scalar> = Result<HermitianEigen<T>>;
-
-    fn of_f32(search: Search<'a, f32>) -> Result<HermitianEigen<f32>> {
-        door::hermitian(search)
-    }
-    fn of_f64(search: Search<'a, f64>) -> Result<HermitianEigen<f64>> {
-        door::hermitian(search)
-    }
-    fn of_c32(search: Search<'a, Complex32>) -> Result<HermitianEigen<Complex32>> {
-        door::hermitian(search)
-    }
-    fn of_c64(search: Search<'a, Complex64>) -> Result<HermitianEigen<Complex64>> {
-        door::hermitian(search)
-    }
+by_type! {
+    /// [`hermitian::find`] for every number type. Compiling it in this crate keeps compile times of callers short.
+    struct FindHermitian<'a>: limits::Search<'a, T> => Result<HermitianEigen<T>> = door::hermitian;
+    /// [`general::find`] for every number type, compiled in this crate.
+    struct FindGeneral<'a>: limits::Search<'a, T> => Result<GeneralEigen> = door::general;
 }
 
-impl<'a> ByType for FindGeneral<'a> {
-    type Argument<T: Scalar> = Search<'a, T>;
-    type Output<T: Scalar> = Result<GeneralEigen>;
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// Find eigenpairs of a Hermitian problem.
+    ///
+    /// The problem is A·x = λ·x or A·x = λ·B·x with A = Aᴴ, B = Bᴴ positive definite and a real shift. If the search finds fewer eigenvalues than
+    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
+    ///
+    /// # Cost
+    /// See [`EigenSolver`].
+    ///
+    /// # Errors
+    /// - [`Error::Shape`](bandsolve::Error::Shape) if the sizes of the operators or of the start vector differ.
+    /// - [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start vector, the shift or a product contains NaN or infinity.
+    /// - [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if a vector with xᴴ·B·x < 0 occurs.
+    /// - [`Error::InvalidArgument`](bandsolve::Error::InvalidArgument) for a pencil without an inverse, an inverse of B without B, a tolerance
+    ///   outside 0 ≤ tol < 1, or a k above the number of rows.
+    /// - [`Error::NotConverged`](bandsolve::Error::NotConverged) if the eigenvalues of the small projected matrix cannot be computed.
+    /// - [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory), and the errors of the operators.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
+    /// // λ = 2 − 2·cos(π·k/51)
+    /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
+    /// let found = EigenSolver::new(3).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// // Two from the upper end, one from the lower end.
+    /// assert!(found.converged() && found.values.iter().filter(|value| **value > 2.0).count() == 2);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn hermitian(&self, problem: &EigenProblem<'_, T>) -> Result<HermitianEigen<T>> {
+        T::by_type::<FindHermitian<'_>>((*self, *problem))
+    }
 
-    fn of_f32(search: Search<'a, f32>) -> Result<GeneralEigen> {
-        door::general(search)
-    }
-    fn of_f64(search: Search<'a, f64>) -> Result<GeneralEigen> {
-        door::general(search)
-    }
-    fn of_c32(search: Search<'a, Complex32>) -> Result<GeneralEigen> {
-        door::general(search)
-    }
-    fn of_c64(search: Search<'a, Complex64>) -> Result<GeneralEigen> {
-        door::general(search)
+    /// Find eigenpairs of any problem.
+    ///
+    /// For real matrices, the search uses real arithmetic. Eigenvalues and eigenvectors are complex. If the search finds fewer eigenvalues than
+    /// requested, the function returns no error: see [`EigenReport::ending`](crate::EigenReport::ending).
+    ///
+    /// # Cost
+    /// See [`EigenSolver`].
+    ///
+    /// # Errors
+    /// The errors of [`hermitian`](Self::hermitian), except `NotDefinite`.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
+    /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
+    /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
+    /// let found = EigenSolver::new(2).general(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(found.converged() && (found.values[0] - 30.0).norm() < 1e-6 && (found.values[1] - 29.0).norm() < 1e-6);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {
+        T::by_type::<FindGeneral<'_>>((*self, *problem))
     }
 }
 
@@ -83,51 +105,4 @@ pub(crate) fn residuals_of<T: Scalar>(
     let ending = EigenEnding::of(all, checked.sound);
     let (residuals, norms, orthogonality) = (checked.residuals, checked.norms, checked.orthogonality);
     Ok(EigenReport { ending, residuals, norms, orthogonality, ..report })
-}
-
-/// The maximum dimension of the Krylov space: `ncv` or its default, but at least k + 2 and at most n.
-fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
-    let wished = solver.ncv.unwrap_or_else(|| solver.k.saturating_mul(2).saturating_add(6).max(16));
-    wished.max(solver.k.saturating_add(2)).min(total)
-}
-
-impl<T: Scalar> EigenSolver<'_, T> {
-    /// The largest ‖OP·x − θ·x‖ at which a pair has converged: tol·|θ|, or the rounding errors of the largest |θ|.
-    fn allowed(&self, theta: f64, largest: f64) -> f64 {
-        let rounding = 4.0 * T::Real::EPSILON.to_f64();
-        (self.inner_tolerance().max(rounding) * theta).max(rounding * largest)
-    }
-
-    /// The relative tolerance for the residuals of the operator.
-    fn inner_tolerance(&self) -> f64 {
-        self.inner.unwrap_or(self.tol)
-    }
-
-    /// The smallest distance between the keys of two different eigenvalues: twice the tolerance, or the rounding errors of a few products.
-    fn distinct(&self, theta: f64, largest: f64) -> f64 {
-        let rounding = 32.0 * T::Real::EPSILON.to_f64();
-        ((2.0 * self.inner_tolerance()).max(rounding) * theta).max(rounding * largest)
-    }
-
-    /// The same settings with a smaller tolerance, for second looks.
-    fn stricter(&self) -> Self {
-        Self { inner: Some(self.inner_tolerance() / look::STRICTER), ..*self }
-    }
-}
-
-/// The number of leading pairs (|θ|, residual) that have converged.
-fn converged<T: Scalar>(solver: &EigenSolver<'_, T>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
-    pairs.take_while(|(theta, residual)| *residual <= solver.allowed(*theta, largest)).count()
-}
-
-impl EigenEnding {
-    /// Change `Converged` to `Incomplete` if a wanted eigenvalue may be missing.
-    fn if_settled(self, settled: bool) -> Self {
-        if self == Self::Converged && !settled { Self::Incomplete } else { self }
-    }
-}
-
-/// The number of vectors that a restart keeps, of `active` vectors of which the first `found` have converged.
-fn kept(active: usize, found: usize) -> usize {
-    (found + ((active - found) / 2).max(1)).min(active - 1)
 }

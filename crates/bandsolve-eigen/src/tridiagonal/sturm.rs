@@ -66,7 +66,7 @@ impl SturmMatrix {
 
     /// Compute counts and determinants for the shifts in `points`. Results are the same for any number of threads.
     pub fn count(&self, points: &mut [SturmPoint]) {
-        let pack = PACKS * <f64 as bandsolve_kernel::Kernels>::lanes(self.simd);
+        let pack = PACKS * <f64 as bandsolve_kernel::Scalar>::lanes(self.simd);
         if points.len() <= pack || points.len() * self.rows.len() < 2 * WORTH_A_THREAD {
             return points.chunks_mut(pack).for_each(|points| self.count_pack(points));
         }

@@ -7,7 +7,7 @@
 //! Rayleigh quotient of z is λ + γ_k / ‖z‖². The method chooses the k with the smallest |γ_k|. All other rows hold up to rounding errors, even
 //! with large pivots.
 
-use bandsolve_kernel::{Job, Kernels, Lanes, Simd, dispatch};
+use bandsolve_kernel::{Job, Lanes, Scalar, Simd, dispatch};
 
 /// The number of SIMD vectors of shifts per job.
 const PACKS: usize = 2;

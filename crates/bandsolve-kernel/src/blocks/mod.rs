@@ -9,65 +9,17 @@
 
 mod stage;
 mod sweep;
+mod system;
 
-pub use stage::{Band, BlockMatrix};
+pub use system::{Band, BlockMatrix, BlockPivots, BlockSystem, BlockTarget, CoarseRows, Task};
 
 use super::lanes::Lanes;
-use super::run::{CheckResult, Columns, ColumnsMut, Span};
 use super::sweep::Least;
-use super::tile::Scaling;
+use super::tile_runs::{CheckResult, Columns, Span};
 use super::{Job, Simd};
 use crate::Scalar;
-use stage::{Tile, ahead};
-
-/// The choice of pivots.
-#[derive(Clone, Copy)]
-pub struct BlockPivots<R> {
-    /// One, or zero if rows may not be exchanged.
-    pub exchange: R,
-    /// Candidates up to this modulus count as zero. This is rarely used, and compiled for plain arrays only.
-    pub noise: R,
-}
-
-/// A level of the recursion, in the form that the kernels use.
-#[derive(Clone, Copy)]
-pub struct BlockSystem<'a, T: Scalar> {
-    pub matrix: BlockMatrix<'a, T>,
-    pub scaling: Scaling,
-    pub choice: BlockPivots<T::Real>,
-    pub n_rhs: usize,
-}
-
-/// Rows of the coarse system: two block rows per partition.
-pub struct CoarseRows<'a, T> {
-    pub sub: &'a mut [T],
-    pub diag: &'a mut [T],
-    pub sup: &'a mut [T],
-    pub rhs: ColumnsMut<'a, T>,
-}
-
-/// The operation on the partitions of a span.
-pub enum Task<'a, T: Scalar> {
-    /// Compute two equations between the ends of each partition.
-    Reduce(CoarseRows<'a, T>),
-    /// Compute the unknowns of each partition.
-    Substitute(BlockTarget<'a, T>),
-}
-
-/// The inputs and outputs of `substitute`.
-pub struct BlockTarget<'a, T: Scalar> {
-    /// All unknowns of the coarse system.
-    pub coarse: Columns<'a, T>,
-    /// The first partition of the span.
-    pub partition: usize,
-    /// x at the rows of the span. Rows beyond the end of the matrix are omitted.
-    pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap). If
-    /// empty, nothing is verified.
-    pub gaps: ColumnsMut<'a, T::Real>,
-    /// Lower bounds of ‖x‖∞.
-    pub x_max: [T::Real; super::sweep::MAX_RHS],
-}
+use crate::job::kernel;
+use stage::{Tile, tile_prefetcher};
 
 /// A task for one span. [`memory`] returns the size of the memory.
 pub struct BlockRun<'a, T: Scalar> {
@@ -82,6 +34,8 @@ pub struct BlockRun<'a, T: Scalar> {
 pub fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
     stage::TileLayout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
+
+kernel!(BlockKernel: BlockRun<'a> => [CheckResult; super::sweep::MAX_RHS]);
 
 impl<T: Scalar> Job<T> for BlockRun<'_, T> {
     type Output = [CheckResult; super::sweep::MAX_RHS];
@@ -109,8 +63,8 @@ impl<T: Scalar> BlockRun<'_, T> {
             if let Task::Substitute(to) = &task {
                 tile.take_ends(level, to, (span, t));
             }
-            let mut ahead = ahead(level, (span, t + 1), span.m);
-            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &mut least, &mut ahead);
+            let mut prefetcher = tile_prefetcher(level, (span, t + 1), span.m);
+            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &mut least, &mut prefetcher);
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {
@@ -122,6 +76,6 @@ impl<T: Scalar> BlockRun<'_, T> {
                 }
             }
         }
-        tile.found(&checks, least.suspect())
+        tile.check_results(&checks, least.suspect())
     }
 }

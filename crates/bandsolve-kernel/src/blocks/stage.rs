@@ -1,124 +1,27 @@
 //! Tiles of block rows: copy them from the caller's arrays to lanes, and back.
 
-use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
-use super::super::run::{Columns, ColumnsMut, Span};
+use super::super::prefetch::Prefetcher;
 use super::super::tile::Scaling;
-use super::{BlockSystem, BlockTarget, CoarseRows};
+use super::super::tile_runs::{Columns, ColumnsMut, Span};
+use super::system::{Band, BlockMatrix, BlockSystem, BlockTarget, CoarseRows};
 use crate::Scalar;
-use crate::rows::{BlockRows, Orientation};
-use crate::tuning::ASK_MAX_BLOCK;
-
-/// A banded matrix as a block tridiagonal one, with `block ≥ lower, upper`. The last block row is padded with rows of
-/// the identity.
-#[derive(Debug, Clone, Copy)]
-pub struct Band<'a, T> {
-    /// LAPACK band storage of the matrix that the caller passed: entry (i, j) is at `upper + i − j + j·leading`.
-    pub bands: &'a [T],
-    pub n: usize,
-    pub lower: usize,
-    pub upper: usize,
-    pub leading: usize,
-    pub block: usize,
-    pub orientation: Orientation,
-}
-
-/// The matrices that can be solved by blocks.
-#[derive(Debug, Clone, Copy)]
-pub enum BlockMatrix<'a, T> {
-    Blocks(BlockRows<'a, T>),
-    Band(Band<'a, T>),
-}
-
-impl<T: Scalar> BlockMatrix<'_, T> {
-    pub fn block(&self) -> usize {
-        match self {
-            BlockMatrix::Blocks(rows) => rows.block,
-            BlockMatrix::Band(band) => band.block,
-        }
-    }
-
-    /// The block size, and the leading dimension of a band (otherwise 0). The memory of a tile depends on these two
-    /// numbers.
-    pub fn storage(&self) -> (usize, usize) {
-        match self {
-            BlockMatrix::Blocks(rows) => (rows.block, 0),
-            BlockMatrix::Band(band) => (band.block, band.leading),
-        }
-    }
-
-    /// Number of block rows.
-    pub fn block_rows(&self) -> usize {
-        match self {
-            BlockMatrix::Blocks(rows) => rows.block_rows(),
-            BlockMatrix::Band(band) => band.n.div_ceil(band.block),
-        }
-    }
-
-    /// Number of unknowns.
-    pub fn n(&self) -> usize {
-        match self {
-            BlockMatrix::Blocks(rows) => rows.block_rows() * rows.block,
-            BlockMatrix::Band(band) => band.n,
-        }
-    }
-
-    pub fn periodic(&self) -> bool {
-        matches!(self, BlockMatrix::Blocks(rows) if rows.periodic())
-    }
-
-    fn orientation(&self) -> Orientation {
-        match self {
-            BlockMatrix::Blocks(rows) => rows.orientation,
-            BlockMatrix::Band(band) => band.orientation,
-        }
-    }
-
-    /// Entry (r, c) of the block left of (0), on (1) or right of (2) the diagonal in a block row, not conjugated.
-    fn entry(&self, row: usize, k: usize, (r, c): (usize, usize)) -> T {
-        match self {
-            BlockMatrix::Blocks(rows) => {
-                let plain = rows.orientation == Orientation::Plain;
-                let at = if plain { r + c * rows.block } else { c + r * rows.block };
-                rows.blocks(row)[k].map_or(T::ZERO, |(_, block)| block[at])
-            }
-            BlockMatrix::Band(band) => band.entry(
-                (row * band.block + r) as isize,
-                (row + k) as isize * band.block as isize - band.block as isize + c as isize,
-            ),
-        }
-    }
-}
-
-impl<T: Scalar> Band<'_, T> {
-    fn entry(&self, i: isize, j: isize) -> T {
-        let n = self.n as isize;
-        if i >= n {
-            return if i == j { T::ONE } else { T::ZERO };
-        }
-        if !(0..n).contains(&j) {
-            return T::ZERO;
-        }
-        let (i, j) = if self.orientation == Orientation::Plain { (i, j) } else { (j, i) };
-        let at = self.upper as isize + i - j;
-        let inside = (0..=(self.lower + self.upper) as isize).contains(&at);
-        if inside { self.bands[at as usize + j as usize * self.leading] } else { T::ZERO }
-    }
-}
+use crate::rows::Orientation;
+use crate::tuning::PREFETCH_MAX_BLOCK;
 
 /// Prefetch the data of tile `t` of a span in `parts` parts. Nothing is prefetched if it would not be faster.
-pub fn ahead<T: Scalar>(level: &BlockSystem<'_, T>, (span, t): (Span, usize), parts: usize) -> Ahead {
+pub fn tile_prefetcher<T: Scalar>(level: &BlockSystem<'_, T>, (span, t): (Span, usize), parts: usize) -> Prefetcher {
     let rows = span.lanes * span.m;
     let first = span.first + t * rows;
     let arrays = match &level.matrix {
-        matrix if matrix.block() > ASK_MAX_BLOCK => [(&[][..], 0); 3],
+        matrix if matrix.block() > PREFETCH_MAX_BLOCK => [(&[][..], 0); 3],
         BlockMatrix::Blocks(a) => [a.sub, a.diag, a.sup].map(|array| (array, a.block * a.block)),
         BlockMatrix::Band(band) => [(band.bands, band.block * band.leading), (&[], 0), (&[], 0)],
     };
     // Convert block rows to numbers of each array.
     let part = |(array, each): (_, usize)| <[T]>::get(array, first * each..(first + rows) * each).unwrap_or(&[]);
-    Ahead::new(arrays.map(part), parts)
+    Prefetcher::new(arrays.map(part), parts)
 }
 
 /// The offsets of the parts of a tile, in elements.
@@ -433,11 +336,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         for (s, coarse) in to.coarse.iter().enumerate().take(self.n_rhs) {
             let n = coarse.len() / b;
             for lane in 0..V::W {
-                let own = 2 * (to.partition + t * span.lanes + if lane < span.lanes { lane } else { 0 });
+                let first = 2 * (to.partition + t * span.lanes + if lane < span.lanes { lane } else { 0 });
                 let outside = |inside: bool, other: usize| (inside || level.matrix.periodic()).then_some(other);
-                let before = outside(own > 0, (own + n - 1) % n);
-                let after = outside(own + 2 < n, (own + 2) % n);
-                let ends = [(0, before), (1, Some(own)), (self.m, Some(own + 1)), (self.m + 1, after)];
+                let before = outside(first > 0, (first + n - 1) % n);
+                let after = outside(first + 2 < n, (first + 2) % n);
+                let ends = [(0, before), (1, Some(first)), (self.m, Some(first + 1)), (self.m + 1, after)];
                 for ((j, row), i) in ends.into_iter().flat_map(|end| (0..b).map(move |i| (end, i))) {
                     self.put(self.x(s, j, i), lane, row.map_or(T::ZERO, |row| coarse[row * b + i]));
                 }

@@ -9,13 +9,13 @@
 //! - in `reduce`, `spike`, the b unknowns at the far end of the partition.
 
 use super::super::Machine;
-use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::{Lanes, MAX_LANES};
-use super::super::run::{CheckResult, Span};
+use super::super::prefetch::Prefetcher;
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
+use super::super::tile_runs::{CheckResult, Span};
 use super::stage::Tile;
-use super::{BlockPivots, BlockTarget, Task};
+use super::system::{BlockPivots, BlockTarget, Task};
 use crate::tuning::SMALL_BLOCK_MAX;
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
@@ -33,7 +33,7 @@ struct Walk {
 
 const DOWN: Walk = Walk { behind: 0, ahead: 2 };
 const UP: Walk = Walk { behind: 2, ahead: 0 };
-const DIAGONAL: usize = 1;
+const ON_DIAGONAL: usize = 1;
 
 /// The entries of a column of the panel.
 type PanelColumn<T, V> = [MaybeUninit<<T as Scalar>::Element<V>>; PANEL_ROWS];
@@ -158,8 +158,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
         let recip = (pivot + T::Element::<V>::splat(T::Real::GUARD)).recip();
         for r in c + 1..Self::end(b, c) {
             // SAFETY: see above; `takes` was just written.
-            let (take, own) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
-            self.factors[r].write(T::Element::select(take, top, own) * recip);
+            let (take, entry) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
+            self.factors[r].write(T::Element::select(take, top, entry) * recip);
         }
         recip
     }
@@ -170,8 +170,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
         let noise = above_noise::<V>(noise);
         for r in c..Self::end(b, c) {
             // SAFETY: all 2b entries of the column were filled in.
-            let own = unsafe { column[r].assume_init() };
-            column[r].write(denoise(own, noise, T::Real::ZERO));
+            let entry = unsafe { column[r].assume_init() };
+            column[r].write(denoise(entry, noise, T::Real::ZERO));
         }
     }
 
@@ -185,15 +185,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Pane
         let mut pivot = top;
         for r in p + 1..Self::end(b, p) {
             // SAFETY: see above.
-            let (take, own) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
-            pivot = T::Element::select(take, own, pivot);
+            let (take, entry) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
+            pivot = T::Element::select(take, entry, pivot);
         }
         column[p].write(pivot);
         for r in p + 1..Self::end(b, p) {
             // SAFETY: see above.
-            let (take, own, factor) =
+            let (take, entry, factor) =
                 unsafe { (self.takes[r].assume_init(), column[r].assume_init(), self.factors[r].assume_init()) };
-            column[r].write(factor.neg_mul_add(pivot, T::Element::select(take, top, own)));
+            column[r].write(factor.neg_mul_add(pivot, T::Element::select(take, top, entry)));
         }
     }
 }
@@ -419,7 +419,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         choice: BlockPivots<T::Real>,
         reduce: bool,
         least: &mut Least<V>,
-        ahead: &mut Ahead,
+        prefetcher: &mut Prefetcher,
     ) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
@@ -431,7 +431,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             };
             for step in steps {
                 let j = if walk.behind == 0 { step } else { m - 1 - step };
-                ahead.ask();
+                prefetcher.prefetch_next();
                 if step == 1 {
                     match (reduce, pass) {
                         (true, _) => self.lay_row(walk, j),
@@ -473,7 +473,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         let b = self.b();
         self.lay_rhs(j, 0);
         self.lay((j, walk.behind), 0, 3 * b + self.n_rhs);
-        self.lay((j, DIAGONAL), 0, 0);
+        self.lay((j, ON_DIAGONAL), 0, 0);
         self.lay((j, walk.ahead), 0, b);
     }
 
@@ -483,7 +483,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         let b = self.b();
         let block = j * b * b;
         let at = self.at.blocks;
-        let blocks = [at[walk.behind] + block, at[DIAGONAL] + block, at[walk.ahead] + block];
+        let blocks = [at[walk.behind] + block, at[ON_DIAGONAL] + block, at[walk.ahead] + block];
         let (from_last, rhs) = (walk.behind > 0, self.rhs(j, 0, 0));
         More { blocks, strides: self.strides, rhs, rhs_stride: self.m * b, from_last, banded: self.banded }
     }
@@ -530,7 +530,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             self.lay((0, DOWN.ahead), first, 0);
             self.lay_rhs(0, first);
             self.move_known((0, DOWN.behind), first, 0);
-            self.move_known((0, DIAGONAL), first, 1);
+            self.move_known((0, ON_DIAGONAL), first, 1);
             return;
         }
         for r in 0..b {
@@ -676,16 +676,16 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     #[inline(always)]
-    pub fn found(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [CheckResult; MAX_RHS] {
-        let mut found = [CheckResult::default(); MAX_RHS];
+    pub fn check_results(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [CheckResult; MAX_RHS] {
+        let mut results = [CheckResult::default(); MAX_RHS];
         // The number of lanes of the widest vector.
         let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
         let slack = if T::COMPLEX { COMPLEX_SLACK } else { 1.0 };
         for s in 0..self.n_rhs {
             // SAFETY: there is room for the vectors of all lanes.
             unsafe { checks[s].store(stored.as_mut_ptr()) }
-            found[s] = CheckResult { suspect, ..read_check(&stored[..CHECK_VECTORS * V::W], slack) };
+            results[s] = CheckResult { suspect, ..read_check(&stored[..CHECK_VECTORS * V::W], slack) };
         }
-        found
+        results
     }
 }

@@ -154,6 +154,7 @@ macro_rules! moves {
     };
 }
 
+#[cfg(feature = "single")]
 /// 4×4 transposition inside each 128-bit block. The blocks of a vector are loaded from different rows, which needs no
 /// shuffle.
 macro_rules! transpose_blocks {
@@ -169,6 +170,12 @@ mod avx2;
 mod avx512;
 mod sse2;
 
-pub use avx2::{F32x8, F64x4};
-pub use avx512::{F32x16, F64x8};
-pub use sse2::{F32x4, F64x2};
+pub use avx2::F64x4;
+#[cfg(feature = "single")]
+pub use avx2::single::F32x8;
+pub use avx512::F64x8;
+#[cfg(feature = "single")]
+pub use avx512::single::F32x16;
+pub use sse2::F64x2;
+#[cfg(feature = "single")]
+pub use sse2::single::F32x4;

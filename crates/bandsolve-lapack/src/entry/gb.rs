@@ -1,6 +1,8 @@
 //! `gbsv gbtrf gbtrs gbcon gbrfs gbsvx gbequ`
 
-use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, scale_rows, short, verdict};
+use super::{
+    ColumnBounds, ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, scale_rows, short, verdict,
+};
 use crate::gb::{GbLayout, GbLu, GbLuMut, GbMatrix, factor, scales};
 use crate::norm::MatrixNorm;
 use crate::number::LapackScalar;
@@ -179,7 +181,7 @@ pub unsafe fn gbrfs<T: LapackScalar>(
         let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let n = size(n);
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
-        refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
+        refine_all(&system, b, x, ColumnBounds::new(ferr, berr, count), workspace(work, extra, n, 2));
     }
     Ok(())
 }

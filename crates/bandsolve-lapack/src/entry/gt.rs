@@ -1,6 +1,6 @@
 //! `gtsv gttrf gttrs gtcon gtrfs gtsvx`
 
-use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, short, verdict};
+use super::{ColumnBounds, ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, short, verdict};
 use crate::Int;
 use crate::gt::{GtLu, GtLuMut, GtMatrix, eliminate, factor};
 use crate::norm::MatrixNorm;
@@ -163,7 +163,7 @@ pub unsafe fn gtrfs<T: LapackScalar>(
         let lu = factors(n, dlf, df, duf, du2, ipiv);
         let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
-        refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
+        refine_all(&system, b, x, ColumnBounds::new(ferr, berr, count), workspace(work, extra, n, 2));
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub mod pt;
 use crate::Int;
 use crate::number::{LapackScalar, rounding};
 use crate::pt::TriangleSide;
-use crate::raw::{RawColumns, extent, read, size};
+use crate::raw::{RawColumns, extent, read, size, write};
 use crate::refine::{FactoredMatrix, FactoredSystem, MatrixEntries, RefineScratch, refine};
 use crate::xerbla::xerbla;
 use bandsolve::{Op, Scalar};
@@ -97,24 +97,37 @@ fn copy<T: LapackScalar>(from: ColumnsRef<'_, T>, to: &mut RawColumns<'_, T>) {
     to.each().zip(from.each()).for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Refine every column of `x`, and write its bounds (FERR, BERR).
+/// FERR and BERR: one bound per column.
+struct ColumnBounds<'a, R> {
+    forward: &'a mut [R],
+    backward: &'a mut [R],
+}
+
+impl<R> ColumnBounds<'_, R> {
+    unsafe fn new(ferr: *mut R, berr: *mut R, count: usize) -> Self {
+        // SAFETY: the module's contract.
+        unsafe { Self { forward: write(ferr, count), backward: write(berr, count) } }
+    }
+}
+
+/// Refine every column of `x`, and write its bounds.
 fn refine_all<T: LapackScalar>(
     system: &FactoredSystem<impl MatrixEntries<T>, impl FactoredMatrix<T>>,
     b: ColumnsRef<'_, T>,
     mut x: RawColumns<'_, T>,
-    (ferr, berr): (&mut [T::Real], &mut [T::Real]),
+    bounds: ColumnBounds<'_, T::Real>,
     (weights, vectors): (&mut [T::Real], &mut [T]),
 ) {
     if x.rows() == 0 {
-        ferr.fill(T::Real::ZERO);
-        berr.fill(T::Real::ZERO);
+        bounds.forward.fill(T::Real::ZERO);
+        bounds.backward.fill(T::Real::ZERO);
         return;
     }
     // Routines for positive definite tridiagonal matrices have one vector.
     let (first, second) = vectors.split_at_mut(weights.len());
-    for ((x, b), (ferr, berr)) in x.each().zip(b.each()).zip(ferr.iter_mut().zip(berr)) {
-        let bounds = refine(system, b, x, RefineScratch { weights, first, second });
-        (*ferr, *berr) = (bounds.forward, bounds.backward);
+    for ((x, b), (forward, backward)) in x.each().zip(b.each()).zip(bounds.forward.iter_mut().zip(bounds.backward)) {
+        let of_column = refine(system, b, x, RefineScratch { weights, first, second });
+        (*forward, *backward) = (of_column.forward, of_column.backward);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `pbsv pbtrf pbtrs pbcon pbrfs pbsvx pbequ`
 
 use super::gb::{thin, worthwhile};
-use super::{ColumnsRef, Info, copy, pivot, refine_all, require, scale_rows, short, side, verdict};
+use super::{ColumnBounds, ColumnsRef, Info, copy, pivot, refine_all, require, scale_rows, short, side, verdict};
 use crate::norm::MatrixNorm;
 use crate::number::LapackScalar;
 use crate::pb::{Hermitian, Triangle, factor, ratio, scale, scales};
@@ -144,7 +144,7 @@ pub unsafe fn pbrfs<T: LapackScalar>(
     unsafe {
         let (a, factor) = (matrix(shape(side, n, kd, ldab), ab), matrix(shape(side, n, kd, ldafb), afb));
         let (b, x) = (ColumnsRef::new(b, m, count, ldb), RawColumns::new(x, m, count, ldx));
-        let bounds = (write(ferr, count), write(berr, count));
+        let bounds = ColumnBounds::new(ferr, berr, count);
         refine_all(&FactoredSystem { a, factors: factor, op: Op::Plain }, b, x, bounds, workspace(work, extra, m, 2));
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Only complex `pttrs` and `ptrfs` have an argument for the side of E, so their later arguments have other numbers.
 
-use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
+use super::{ColumnBounds, ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
 use crate::Int;
 use crate::norm::MatrixNorm;
 use crate::number::LapackScalar;
@@ -165,7 +165,7 @@ unsafe fn refine_at<T: LapackScalar>(
     unsafe {
         let system = FactoredSystem { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side), op: Op::Plain };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
-        refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 1));
+        refine_all(&system, b, x, ColumnBounds::new(ferr, berr, count), workspace(work, extra, n, 1));
     }
 }
 

@@ -1,15 +1,15 @@
 //! Banded LU: narrow bands in place, several columns at a time. Wide bands use [`strips`].
 
-use super::strips::{self, GbSizes};
+use super::strips::{self, GbSizes, largest};
 use super::{GbLayout, GbLuMut};
 use crate::number::LapackScalar;
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::Scalar;
 use bandsolve_kernel::Simd;
-use bandsolve_kernel::ahead::Ahead;
-use bandsolve_kernel::panel::{Panel, PivotRule};
+use bandsolve_kernel::panel::Panel;
+use bandsolve_kernel::prefetch::Prefetcher;
 
 /// Number of columns that are eliminated in one call of the kernel.
-const STEP: usize = 64;
+const KERNEL_COLUMNS: usize = 64;
 
 /// Factor in place. Returns the first column of U whose diagonal entry is zero.
 ///
@@ -25,11 +25,6 @@ pub fn factor<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
     columns(f)
 }
 
-/// The pivot of a column is its largest entry by |Re| + |Im|.
-pub(super) fn largest<R: RealScalar>() -> PivotRule<R> {
-    PivotRule { exchange: true, boost: false, noise: R::ZERO }
-}
-
 /// Factor column by column.
 pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
     let GbLuMut { band, elements, pivot } = f;
@@ -38,9 +33,9 @@ pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
         return (0..pivot.len()).find(|j| elements[band.at(*j, *j)] == T::ZERO);
     }
     let (mut singular, mut cleared) = (None, 0);
-    let (mut inverse, mut exchange) = ([T::ZERO; STEP], [0; STEP]);
-    for (chunk, pivot) in pivot.chunks_mut(STEP).enumerate() {
-        let (j, width) = (chunk * STEP, pivot.len());
+    let (mut inverse, mut exchange) = ([T::ZERO; KERNEL_COLUMNS], [0; KERNEL_COLUMNS]);
+    for (chunk, pivot) in pivot.chunks_mut(KERNEL_COLUMNS).enumerate() {
+        let (j, width) = (chunk * KERNEL_COLUMNS, pivot.len());
         let reached = (j + width + band.upper).min(band.columns);
         (cleared..reached).for_each(|j| clear_fill(&band, elements, j));
         cleared = reached;
@@ -57,9 +52,9 @@ pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
             inverse: &mut inverse[..width],
             exchange: &mut exchange[..width],
             rule: largest(),
-            ahead: Ahead::nothing(),
+            prefetcher: Prefetcher::none(),
         };
-        singular = singular.or(T::panel(Simd::detect(), job).singular.map(|k| j + k));
+        singular = singular.or(job.run_on(Simd::detect()).singular.map(|k| j + k));
         for (k, (pivot, q)) in pivot.iter_mut().zip(exchange).enumerate() {
             *pivot = (j + k + q as usize + 1) as crate::Int;
         }

@@ -4,15 +4,20 @@
 //! LAPACK stores each L_j as it was in step j. The exchanges of later steps in the block are therefore undone when the
 //! block is copied back.
 
-use super::factor::largest;
 use super::{GbLayout, GbLuMut};
 use crate::number::LapackScalar;
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
-use bandsolve::Scalar;
+use bandsolve::{RealScalar, Scalar};
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::columns::{Block, Pieces};
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::panel::PivotRule;
+
+/// The pivot of a column is its largest entry by |Re| + |Im|.
+pub(super) fn largest<R: RealScalar>() -> PivotRule<R> {
+    PivotRule { exchange: true, boost: false, noise: R::ZERO }
+}
 
 /// The sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +75,8 @@ pub(super) fn factor<T: LapackScalar>(f: &mut GbLuMut<'_, T>, layout: GbSizes) -
                 rule: largest(),
                 simd: Simd::detect(),
             };
-            let found = block.eliminate(fill.min(band.columns - here - width), layout.pieces);
-            singular = singular.or(found.singular.map(|k| here + k));
+            let result = block.eliminate(fill.min(band.columns - here - width), layout.pieces);
+            singular = singular.or(result.singular.map(|k| here + k));
         }
         for (j, exchange) in exchange[..count].chunks(layout.block).enumerate() {
             store_block(&mut strip, start + j * layout.block, exchange, f);

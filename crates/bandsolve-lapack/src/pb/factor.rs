@@ -167,7 +167,7 @@ fn eliminate<T: LapackScalar>(
         let zeros = padding::<T>(simd, layout.block);
         let job = Definite { region, stride, rows: n - here, columns: end - here, lower, zeros, inverse };
         let pieces = Pieces { columns: layout.block, parallel_from: layout.parallel_from };
-        let bad = if layout.block == 1 { T::definite(simd, job) } else { eliminate_block(simd, job, u, pieces) };
+        let bad = if layout.block == 1 { job.run_on(simd) } else { eliminate_block(simd, job, u, pieces) };
         if let Some(bad) = bad {
             return Some(j * step + bad);
         }

@@ -4,7 +4,7 @@ use super::inner::InnerFactors;
 use super::interface::{InterfaceFactors, InterfaceMemory, NeighbourValues};
 use super::measure::{BatchAnswer, BoundMemory, ResidualMemory, attention_of, bounds, residuals};
 use super::repair::{rcond_alone, solve_alone};
-use super::{BatchRows, agreed_columns, by_rows, turn_into};
+use super::rows::{BatchRows, agreed_columns, by_rows, turn_into};
 use crate::agreement::{RankError, agree};
 use crate::condition;
 use crate::factors::conjugate_for;
@@ -50,11 +50,11 @@ const REASON: &str = "batch over ranks: inner rows without pivoting, each interf
 impl<T: Scalar> DistributedBatchFactors<T> {
     pub(super) fn new(rows: Arc<BatchRows<T>>, layout: Layout) -> Result<Self, RankError> {
         let inner = InnerFactors::new(&rows.arrays, rows.count);
-        let own = match &inner {
+        let interface_rows = match &inner {
             Ok(inner) => inner.interface_rows(&rows.arrays),
             Err(error) => Err(error.clone()),
         };
-        let interface = InterfaceFactors::new(&rows, own)?;
+        let interface = InterfaceFactors::new(&rows, interface_rows)?;
         let Ok(inner) = inner else { unreachable!("agreed on") };
         Ok(Self { rows, layout, inner, interface, rcond: OnceLock::new() })
     }
@@ -119,14 +119,14 @@ impl<T: Scalar> DistributedBatchFactors<T> {
 
     /// Solve in place, with an error of this rank instead of the right-hand sides if their copy failed.
     fn solve_given(&self, op: Op, rhs: bandsolve::Result<&mut [T]>) -> Result<Report, RankError> {
-        let (own, count) = (self.rows.own(), self.rows.count);
+        let (local_rows, count) = (self.rows.local_rows(), self.rows.count);
         let values = rhs.as_deref().unwrap_or_default();
         let (n_rhs, memory) = agreed_columns(&self.rows, ("rhs", values), op, |n_rhs| {
             rhs.as_ref().map_err(|error| error.clone())?;
             self.memory(values, op != Op::Plain, n_rhs)
         })?;
         let Ok(rhs) = rhs else { unreachable!("agreed on") };
-        let memory = match own {
+        let memory = match local_rows {
             // A rank without rows gets the number of columns from the other ranks.
             0 => self.memory(rhs, op != Op::Plain, n_rhs).unwrap_or_else(|e| self.rows.ranks.abort(&e.to_string())),
             _ => memory,
@@ -138,7 +138,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         let solved = self.solve_rows(op != Op::Plain, answer, (&mut solve, &mut bounds), n_rhs);
         conjugate_for(op, &mut x);
         match self.layout {
-            Layout::Contiguous => turn_into(&x, (own, count), rhs),
+            Layout::Contiguous => turn_into(&x, (local_rows, count), rhs),
             Layout::Interleaved => rhs.copy_from_slice(&x),
         }
         solved
@@ -210,9 +210,9 @@ impl<T: Scalar> DistributedBatchFactors<T> {
 
     /// Allocate the memory of a solve, and copy the right-hand sides row by row.
     fn memory(&self, rhs: &[T], transposed: bool, n_rhs: usize) -> bandsolve::Result<BatchSolveMemory<T>> {
-        let (own, count) = (self.rows.own(), self.rows.count);
+        let (local_rows, count) = (self.rows.local_rows(), self.rows.count);
         Ok(BatchSolveMemory {
-            d: by_rows(rhs, own, count, self.layout)?,
+            d: by_rows(rhs, local_rows, count, self.layout)?,
             x: zeroed(rhs.len())?,
             solve: SolveMemory {
                 interface: self.interface.memory(n_rhs)?,
@@ -266,7 +266,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
         (x, n_rhs): (&mut [T], usize),
         (memory, beside): (&mut SolveMemory<T>, &mut NeighbourValues<T>),
     ) {
-        let column = (self.rows.own() * self.rows.count).max(1);
+        let column = (self.rows.local_rows() * self.rows.count).max(1);
         for x in x.chunks_exact_mut(column) {
             self.inner.reduce(&self.rows.arrays, transposed, x);
         }

@@ -39,9 +39,10 @@ impl<T: Scalar> InnerFactors<T> {
         let inner = rows.saturating_sub(2);
         let room = || zeroed(inner * count);
         let (mut reciprocals, mut ratios, mut w, mut v) = (room()?, room()?, room()?, room()?);
+        // rᵢ = 1/(diagᵢ − subᵢ·ratioᵢ₋₁), ratioᵢ = supᵢ·rᵢ, wᵢ = −subᵢ·rᵢ·wᵢ₋₁, with w₀ = sub₀·r₀
         for i in 0..inner {
-            let own = (i + 1) * count..(i + 2) * count;
-            let [sub, diag, sup] = [&sub[own.clone()], &diag[own.clone()], &sup[own.clone()]];
+            let row = (i + 1) * count..(i + 2) * count;
+            let [sub, diag, sup] = [&sub[row.clone()], &diag[row.clone()], &sup[row.clone()]];
             let (before, ratio) = ratios.split_at_mut(i * count);
             let (w_before, w) = w.split_at_mut(i * count);
             let at = i * count..(i + 1) * count;
@@ -61,6 +62,7 @@ impl<T: Scalar> InnerFactors<T> {
                 w[k] = -(sub[k] * r[k]) * w_before[k];
             }
         }
+        // V is supᵢ·rᵢ in the last inner row, before the substitution.
         let last = inner.saturating_sub(1) * count;
         v[last..].copy_from_slice(&ratios[last..]);
         let mut factors = Self { count, rows, reciprocals, ratios, spikes: [Vec::new(), Vec::new()] };
@@ -74,9 +76,9 @@ impl<T: Scalar> InnerFactors<T> {
     fn substitute_upwards(&self, y: &mut [T]) {
         let count = self.count;
         for i in (0..self.inner().saturating_sub(1)).rev() {
-            let (own, next) = y[i * count..(i + 2) * count].split_at_mut(count);
+            let (row, next) = y[i * count..(i + 2) * count].split_at_mut(count);
             let ratio = &self.ratios[i * count..][..count];
-            (0..count).for_each(|k| own[k] -= ratio[k] * next[k]);
+            (0..count).for_each(|k| row[k] -= ratio[k] * next[k]);
         }
     }
 
@@ -87,6 +89,7 @@ impl<T: Scalar> InnerFactors<T> {
     /// Compute y ← T⁻¹y.
     fn divide(&self, sub: &[T], y: &mut [T]) {
         let count = self.count;
+        // yᵢ ← (yᵢ − subᵢ·yᵢ₋₁)·rᵢ
         for i in 0..self.inner() {
             let r = &self.reciprocals[i * count..][..count];
             if i == 0 {
@@ -94,8 +97,8 @@ impl<T: Scalar> InnerFactors<T> {
                 continue;
             }
             let sub = &sub[(i + 1) * count..][..count];
-            let (before, own) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
-            (0..count).for_each(|k| own[k] = (own[k] - sub[k] * before[k]) * r[k]);
+            let (before, row) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
+            (0..count).for_each(|k| row[k] = (row[k] - sub[k] * before[k]) * r[k]);
         }
         self.substitute_upwards(y);
     }
@@ -103,19 +106,21 @@ impl<T: Scalar> InnerFactors<T> {
     /// Compute y ← T⁻ᵀy.
     fn divide_transposed(&self, sub: &[T], y: &mut [T]) {
         let (count, inner) = (self.count, self.inner());
+        // yᵢ ← yᵢ − ratioᵢ₋₁·yᵢ₋₁
         for i in 1..inner {
             let ratio = &self.ratios[(i - 1) * count..][..count];
-            let (before, own) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
-            (0..count).for_each(|k| own[k] -= ratio[k] * before[k]);
+            let (before, row) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
+            (0..count).for_each(|k| row[k] -= ratio[k] * before[k]);
         }
+        // yᵢ ← (yᵢ − subᵢ₊₁·yᵢ₊₁)·rᵢ
         for i in (0..inner).rev() {
             let r = &self.reciprocals[i * count..][..count];
-            let (own, next) = y[i * count..].split_at_mut(count);
+            let (row, next) = y[i * count..].split_at_mut(count);
             if i + 1 < inner {
                 let sub = &sub[(i + 2) * count..][..count];
-                (0..count).for_each(|k| own[k] -= sub[k] * next[k]);
+                (0..count).for_each(|k| row[k] -= sub[k] * next[k]);
             }
-            (0..count).for_each(|k| own[k] *= r[k]);
+            (0..count).for_each(|k| row[k] *= r[k]);
         }
     }
 

@@ -7,7 +7,7 @@
 //! T·y + e·z = d,   fᵀ·y + diag[N−1]·z = d[N−1],   z = (d[N−1] − fᵀ·T⁻¹·d) / (diag[N−1] − fᵀ·T⁻¹·e)
 //! ```
 
-use super::BatchRows;
+use super::rows::BatchRows;
 use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, collected, room};
@@ -32,20 +32,20 @@ impl InterfaceLayout {
     }
 
     /// List the interface unknowns that a rank receives: the one before its own, its own, and the one after them.
-    pub fn told(&self, rank: usize) -> Vec<usize> {
-        let (own, n) = (self.rows.range(rank), self.rows.rows());
-        if own.is_empty() {
+    pub fn needed(&self, rank: usize) -> Vec<usize> {
+        let (local, n) = (self.rows.range(rank), self.rows.rows());
+        if local.is_empty() {
             return Vec::new();
         }
-        let before = self.has_before(rank).then(|| own.start.checked_sub(1).unwrap_or(n - 1));
-        let behind = Some(own.end).filter(|end| *end < n).or(self.periodic.then_some(0));
-        before.into_iter().chain(own).chain(behind).collect()
+        let before = self.has_before(rank).then(|| local.start.checked_sub(1).unwrap_or(n - 1));
+        let behind = Some(local.end).filter(|end| *end < n).or(self.periodic.then_some(0));
+        before.into_iter().chain(local).chain(behind).collect()
     }
 
     /// Whether there is an unknown before the unknowns of a rank.
     fn has_before(&self, rank: usize) -> bool {
-        let own = self.rows.range(rank);
-        !own.is_empty() && (own.start > 0 || self.periodic)
+        let local = self.rows.range(rank);
+        !local.is_empty() && (local.start > 0 || self.periodic)
     }
 
     /// Get the maximum numbers over the ranks of interface rows, of received unknowns, and of systems to solve.
@@ -53,7 +53,7 @@ impl InterfaceLayout {
         let of = |value: &dyn Fn(usize) -> usize| (0..self.rows.ranks()).map(value).max().unwrap_or(0);
         [
             of(&|rank| self.rows.range(rank).len()),
-            of(&|rank| self.told(rank).len()),
+            of(&|rank| self.needed(rank).len()),
             of(&|rank| self.parts.range(rank).len()),
         ]
     }
@@ -69,7 +69,7 @@ impl InterfaceLayout {
     /// Get the lengths of the messages for the unknowns on the way back.
     pub fn lens_back(&self, me: usize, columns: usize) -> [Vec<usize>; 2] {
         let ranks = 0..self.rows.ranks();
-        let len = |part: usize, rank: usize| self.told(rank).len() * self.parts.range(part).len() * columns;
+        let len = |part: usize, rank: usize| self.needed(rank).len() * self.parts.range(part).len() * columns;
         [ranks.clone().map(|rank| len(me, rank)).collect(), ranks.map(|part| len(part, me)).collect()]
     }
 }
@@ -110,13 +110,13 @@ struct RingEnd<T> {
 
 impl<T: Scalar> InterfaceFactors<T> {
     /// Factor the interface systems, from the interface rows of this rank, or its error. Collective.
-    pub fn new(rows: &BatchRows<T>, own: bandsolve::Result<Vec<T>>) -> Result<Self, RankError> {
+    pub fn new(rows: &BatchRows<T>, interface_rows: bandsolve::Result<Vec<T>>) -> Result<Self, RankError> {
         let layout = InterfaceLayout::new(&rows.ranges, rows.count, rows.periodic());
         let (ranks, me) = (rows.ranks.clone(), rows.ranks.rank());
         let lens = layout.lens(me, 3);
-        let parcels = own.and_then(|own| {
-            let mut sent = reserved(own.len())?;
-            by_parts(own.chunks_exact(rows.count.max(1)), &layout.parts, &mut sent);
+        let parcels = interface_rows.and_then(|interface_rows| {
+            let mut sent = reserved(interface_rows.len())?;
+            by_parts(interface_rows.chunks_exact(rows.count.max(1)), &layout.parts, &mut sent);
             Ok((sent, room(lens[1].iter().sum())?))
         });
         let (sent, mut came) = agree(&ranks, parcels)?;
@@ -128,8 +128,8 @@ impl<T: Scalar> InterfaceFactors<T> {
             collected(n * part, rows.flatten().copied())
         };
         let arrays = || Ok([array(0)?, array(1)?, array(2)?]);
-        let made = arrays().and_then(|arrays| Self::factor(arrays, (n, part), layout.periodic));
-        let (batch, ring) = agree(&ranks, made)?;
+        let factors = arrays().and_then(|arrays| Self::factor(arrays, (n, part), layout.periodic));
+        let (batch, ring) = agree(&ranks, factors)?;
         Ok(Self { ranks, layout, count: rows.count, batch, ring })
     }
 
@@ -191,12 +191,12 @@ impl<T: Scalar> InterfaceFactors<T> {
     ) {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
-        let own = layout.rows.range(me).len();
+        let local_rows = layout.rows.range(me).len();
         let places = |k: usize| if k == 0 { 0..count } else { column - count..column };
-        let rows = d.chunks_exact(column.max(1)).flat_map(|d| (0..own).map(move |k| &d[places(k)]));
+        let rows = d.chunks_exact(column.max(1)).flat_map(|d| (0..local_rows).map(move |k| &d[places(k)]));
         let InterfaceMemory { sent, came, x } = memory;
         by_parts(rows, &layout.parts, sent);
-        let [rows_most, told_most, part_most] = layout.most().map(|most| most.max(1));
+        let [rows_most, needed_most, part_most] = layout.most().map(|most| most.max(1));
         let lens = layout.lens(me, n_columns);
         let came = &mut came[..];
         let from = &mut came[..lens[1].iter().sum()];
@@ -205,34 +205,34 @@ impl<T: Scalar> InterfaceFactors<T> {
         let part = layout.parts.range(me).len();
         sent.clear();
         for rank in 0..self.ranks.size() {
-            let told = layout.told(rank);
+            let needed = layout.needed(rank);
             for x in x.chunks_exact((layout.rows.rows() * part).max(1)) {
-                told.iter().for_each(|k| sent.extend_from_slice(&x[k * part..][..part]));
+                needed.iter().for_each(|k| sent.extend_from_slice(&x[k * part..][..part]));
             }
         }
         let lens = layout.lens_back(me, n_columns);
         let from = &mut came[..lens[1].iter().sum()];
-        self.ranks.all_to_all_into(sent, [&lens[0], &lens[1]], told_most * part_most * n_columns, from);
-        self.take_told(from, (d, n_columns), beside);
+        self.ranks.all_to_all_into(sent, [&lens[0], &lens[1]], needed_most * part_most * n_columns, from);
+        self.put_needed(from, (d, n_columns), beside);
     }
 
     /// Copy the received parts to their positions.
-    fn take_told(&self, came: &[T], (d, n_columns): (&mut [T], usize), beside: &mut NeighbourValues<T>) {
+    fn put_needed(&self, came: &[T], (d, n_columns): (&mut [T], usize), beside: &mut NeighbourValues<T>) {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
         beside.sides.iter_mut().for_each(|side| side.fill(T::ZERO));
-        let (told, own) = (layout.told(me), layout.rows.range(me).len());
+        let (needed, local_rows) = (layout.needed(me), layout.rows.range(me).len());
         // The unknown before those of this rank comes first, if it exists.
         let lead = usize::from(layout.has_before(me));
         let mut rest = came;
         for part in (0..self.ranks.size()).map(|rank| layout.parts.range(rank)) {
             for k in 0..n_columns {
-                for i in 0..told.len() {
+                for i in 0..needed.len() {
                     let (values, others) = rest.split_at(part.len());
                     rest = others;
                     let to = match i.checked_sub(lead) {
                         None => &mut beside.sides[0][k * count..][..count],
-                        Some(i) if i >= own => &mut beside.sides[1][k * count..][..count],
+                        Some(i) if i >= local_rows => &mut beside.sides[1][k * count..][..count],
                         Some(0) => &mut d[k * column..][..count],
                         Some(_) => &mut d[(k + 1) * column - count..][..count],
                     };

@@ -4,8 +4,8 @@
 //! rank, which is at most ‖x‖∞ of the system. Only for systems with a bound that is too large, the ranks exchange norms and errors, and compute
 //! residuals in twice the working precision.
 
-use super::BatchRows;
 use super::interface::NeighbourValues;
+use super::rows::BatchRows;
 use crate::agreement::{RankError, agree};
 use crate::ranges::RankRanges;
 use crate::ranks::{Ranks, room};
@@ -25,9 +25,9 @@ pub(super) struct BatchAnswer<'a, T> {
 
 /// Get the unknowns of rows i − 1, i and i + 1 of a column.
 fn around<'a, T>(x: &'a [T], [before, behind]: [&'a [T]; 2], i: usize, count: usize) -> [&'a [T]; 3] {
-    let (own, row) = (&x[i * count..][..count], |i: usize| &x[i * count..][..count]);
+    let (current, row) = (&x[i * count..][..count], |i: usize| &x[i * count..][..count]);
     let last = (i + 2) * count > x.len();
-    [if i == 0 { before } else { row(i - 1) }, own, if last { behind } else { row(i + 1) }]
+    [if i == 0 { before } else { row(i - 1) }, current, if last { behind } else { row(i + 1) }]
 }
 
 /// Compute upper bounds of η of the rows of this rank, for every column and system.
@@ -93,10 +93,10 @@ pub(super) fn attention_of<T: Scalar>(
     answer: &BatchAnswer<'_, T>,
     (len, eta): (usize, f64),
 ) -> Result<Option<String>, RankError> {
-    let (count, column) = (rows.count, rows.own() * rows.count);
+    let (count, column) = (rows.count, rows.local_rows() * rows.count);
     let memory = || Ok((ReduceMemory::new(&rows.ranks, count, len)?, room::<f64>(len)?, room::<f64>(len)?));
     let (mut reduce, mut norms, mut ratios) = agree(&rows.ranks, memory())?;
-    let [sub, diag, sup] = rows.made_arrays(transposed);
+    let [sub, diag, sup] = rows.existing_arrays(transposed);
     for (k, (d, x)) in answer.d.iter().zip(&*answer.x).enumerate() {
         let (at, k) = (k / column * count + k % count, k % column);
         norms[at] = norms[at].max_nan(Scalar::abs(*x).to_f64());
@@ -131,7 +131,7 @@ impl<T: Scalar> BoundMemory<T> {
 /// Update `ratios` to the maximum of `ratios` and |r| / (Σ|a|·norm + |d|) of one row, for all systems. The result is infinite on overflow.
 fn row_bounds<T: Scalar>(
     [sub, diag, sup]: [&[T]; 3],
-    (d, [before, own, behind]): (&[T], [&[T]; 3]),
+    (d, [before, current, behind]): (&[T], [&[T]; 3]),
     norms: &[T::Real],
     ratios: &mut [T::Real],
 ) {
@@ -139,7 +139,7 @@ fn row_bounds<T: Scalar>(
     let (low, high) = (T::Real::MIN_POSITIVE / (epsilon * epsilon), T::Real::MAX);
     let zero = T::Real::ZERO;
     for k in 0..ratios.len() {
-        let r = d[k] - sub[k] * before[k] - diag[k] * own[k] - sup[k] * behind[k];
+        let r = d[k] - sub[k] * before[k] - diag[k] * current[k] - sup[k] * behind[k];
         let scale = (peak(sub[k]) + peak(diag[k]) + peak(sup[k])) * norms[k] + peak(d[k]);
         let inside = scale > low && scale < high;
         let nothing = norms[k] == zero && peak(d[k]) == zero;
@@ -166,9 +166,9 @@ impl ReduceMemory {
     /// Allocate memory for `len` values, a multiple of `count`.
     pub fn new(ranks: &Ranks, count: usize, len: usize) -> bandsolve::Result<Self> {
         let parts = RankRanges::even(count, ranks.size());
-        let own = len.checked_div(count).unwrap_or(0) * parts.range(ranks.rank()).len();
-        let most = len.max(own * ranks.size());
-        Ok(Self { parts, sent: reserved(most)?, came: room(most)?, largest: room(own)? })
+        let received = len.checked_div(count).unwrap_or(0) * parts.range(ranks.rank()).len();
+        let most = len.max(received * ranks.size());
+        Ok(Self { parts, sent: reserved(most)?, came: room(most)?, largest: room(received)? })
     }
 
     /// Replace `values` by the maximum over the ranks, for each system. Collective.
@@ -177,10 +177,10 @@ impl ReduceMemory {
         let (me, count) = (ranks.rank(), parts.rows());
         let times = values.len().checked_div(count).unwrap_or(0);
         let lens: Vec<usize> = (0..ranks.size()).map(|rank| times * parts.range(rank).len()).collect();
-        let (own, most) = (vec![lens[me]; ranks.size()], lens.iter().copied().max().unwrap_or(0));
+        let (equal_lens, most) = (vec![lens[me]; ranks.size()], lens.iter().copied().max().unwrap_or(0));
         super::interface::by_parts(values.chunks_exact(count.max(1)), parts, sent);
         let got = &mut came[..lens[me] * ranks.size()];
-        ranks.all_to_all_into(sent, [&lens, &own], most, got);
+        ranks.all_to_all_into(sent, [&lens, &equal_lens], most, got);
         largest.fill(0.0);
         for values in got.chunks_exact(lens[me].max(1)) {
             largest.iter_mut().zip(values).for_each(|(largest, value)| *largest = largest.max_nan(*value));
@@ -188,7 +188,7 @@ impl ReduceMemory {
         sent.clear();
         (0..ranks.size()).for_each(|_| sent.extend_from_slice(largest));
         let got = &mut came[..values.len()];
-        ranks.all_to_all_into(sent, [&own, &lens], most, got);
+        ranks.all_to_all_into(sent, [&equal_lens, &lens], most, got);
         let mut rest = &got[..];
         for part in (0..ranks.size()).map(|rank| parts.range(rank)) {
             for values in values.chunks_exact_mut(count.max(1)) {
@@ -214,7 +214,7 @@ pub(super) struct ResidualMemory<T> {
 impl<T: Scalar> ResidualMemory<T> {
     /// Allocate memory for `len` systems, counted in all columns.
     pub fn new(rows: &BatchRows<T>, len: usize) -> bandsolve::Result<Self> {
-        let line = || room(rows.own() + 3);
+        let line = || room(rows.local_rows() + 3);
         Ok(Self {
             reduce: ReduceMemory::new(&rows.ranks, rows.count, len)?,
             errors: room(len)?,
@@ -231,37 +231,37 @@ pub(super) fn residuals<T: Scalar>(
     systems: &[RefinedSystem],
     (r, memory): (&mut [T], &mut ResidualMemory<T>),
 ) {
-    let (count, own) = (rows.count, rows.own());
-    let (column, arrays) = (own * count, rows.made_arrays(transposed));
+    let (count, local_rows) = (rows.count, rows.local_rows());
+    let (column, arrays) = (local_rows * count, rows.existing_arrays(transposed));
     let ResidualMemory { reduce, errors, norms, lines: [sub, diag, sup, x, d, residual] } = memory;
     let each = || (0..systems.len()).filter(|at| systems[*at].open);
     // Copy a system between zeros: one row before, two rows after.
     let system = |values: &[T], at: usize, to: &mut [T]| {
         to.fill(T::ZERO);
-        (0..own).for_each(|i| to[i + 1] = values[at / count * column + i * count + at % count]);
+        (0..local_rows).for_each(|i| to[i + 1] = values[at / count * column + i * count + at % count]);
     };
     norms.fill(0.0);
     for at in each() {
         system(answer.x, at, x);
         let finite = x.iter().all(|x| Scalar::is_finite(*x));
-        norms[at] = if finite { ScaledNorm::of(&x[1..=own]).plain } else { f64::NAN };
+        norms[at] = if finite { ScaledNorm::of(&x[1..=local_rows]).plain } else { f64::NAN };
     }
     reduce.max(&rows.ranks, norms);
     r.fill(T::ZERO);
     errors.fill(0.0);
-    for at in each().filter(|_| own > 0) {
+    for at in each().filter(|_| local_rows > 0) {
         for (array, to) in arrays.iter().zip([&mut *sub, &mut *diag, &mut *sup]) {
             system(array, at % count, to);
         }
         system(answer.x, at, x);
-        (x[0], x[own + 1]) = (answer.beside.sides[0][at], answer.beside.sides[1][at]);
+        (x[0], x[local_rows + 1]) = (answer.beside.sides[0][at], answer.beside.sides[1][at]);
         // ‖x‖∞ over all ranks is in a row whose column has no entries.
-        x[own + 2] = T::from_real(T::Real::from_f64(norms[at]));
+        x[local_rows + 2] = T::from_real(T::Real::from_f64(norms[at]));
         system(answer.d, at, d);
         residual.fill(T::ZERO);
         let matrix = Tridiagonal::new(sub, diag, sup).expect("arrays of the same length");
         errors[at] = residual_of(&matrix, (d, x), residual);
-        for i in 0..own {
+        for i in 0..local_rows {
             r[at / count * column + i * count + at % count] = residual[i + 1];
         }
     }

@@ -1,19 +1,20 @@
 //! The cost model of batches over ranks. Messages and bytes are exact, operations are estimates.
 
-use super::DistributedBatch;
 use super::interface::InterfaceLayout;
-use crate::model::{AGREEMENT, NUMBER, NetworkFigures, RankCost, seconds};
+use super::matrix::DistributedBatch;
+use crate::model::{AGREEMENT, NUMBER, RankCost};
 use crate::ranges::RankRanges;
 use bandsolve::Scalar;
 
-/// Cost model of a batch of tridiagonal systems over ranks: messages, bytes, operations and seconds.
+/// Cost model of a batch of tridiagonal systems over ranks: messages, bytes and operations.
 ///
-/// Messages and bytes are exact. Operations and seconds are estimates.
+/// Messages and bytes are exact. Operations are estimates.
 ///
 /// # Examples
 /// ```
 /// use bandsolve::Layout;
-/// use bandsolve_mpi::{BatchCostModel, DistributedBatch, on_threads};
+/// use bandsolve_mpi::cost::BatchCostModel;
+/// use bandsolve_mpi::{DistributedBatch, on_threads};
 /// // 10 systems on 2 ranks with 50 rows each.
 /// on_threads(2, |ranks| {
 ///     let (off, diag) = ([-1.0; 500], [2.5; 500]);
@@ -47,7 +48,7 @@ impl BatchCostModel {
         let (layout, mut cost) = (self.layout(), RankCost::default());
         self.send_all(&mut cost, rank, &layout.lens(rank, 3)[0]);
         cost.gather(2, AGREEMENT);
-        cost.flops = 12.0 * self.own(rank);
+        cost.flops = 12.0 * self.local_rows(rank);
         cost
     }
 
@@ -61,13 +62,8 @@ impl BatchCostModel {
         // The errors of the columns, and whether x of a column is large.
         cost.gather(u64::from(self.ranges.ranks() > 1 && n_rhs > 0), NUMBER * (n_rhs + 1) as u64);
         let part = (layout.rows.rows() * layout.parts.range(rank).len()) as f64;
-        cost.flops = (20.0 * self.own(rank) + 20.0 * part) * n_rhs as f64;
+        cost.flops = (20.0 * self.local_rows(rank) + 20.0 * part) * n_rhs as f64;
         cost
-    }
-
-    /// Estimate the seconds on the slowest rank, as [`CostModel::seconds`](crate::CostModel::seconds).
-    pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
-        seconds(self.ranges.ranks(), cost, figures)
     }
 
     fn layout(&self) -> InterfaceLayout {
@@ -75,7 +71,7 @@ impl BatchCostModel {
     }
 
     /// Get the total number of rows of all systems on a rank.
-    fn own(&self, rank: usize) -> f64 {
+    fn local_rows(&self, rank: usize) -> f64 {
         (self.ranges.range(rank).len() * self.count) as f64
     }
 

@@ -1,8 +1,8 @@
 //! Fallback to the pivoted solver for single systems, each on the rank that solves its interface system.
 
-use super::BatchRows;
 use super::interface::by_parts;
 use super::measure::BatchAnswer;
+use super::rows::BatchRows;
 use crate::agreement::{RankError, agree};
 use crate::condition;
 use crate::ranges::RankRanges;
@@ -53,11 +53,11 @@ impl Parcels {
     /// Get the lengths of the messages to each rank and from each rank, and the maximum length over all pairs of ranks.
     fn lens(&self, me: usize, with_matrix: bool) -> ([Vec<usize>; 2], usize) {
         let ranks = 0..self.rows.ranks();
-        let own = |rank: usize| self.rows.range(rank).len();
-        let to = ranks.clone().map(|part| own(me) * self.per_row(part, with_matrix)).collect();
-        let from = ranks.clone().map(|rank| own(rank) * self.per_row(me, with_matrix)).collect();
+        let rows_of = |rank: usize| self.rows.range(rank).len();
+        let to = ranks.clone().map(|part| rows_of(me) * self.per_row(part, with_matrix)).collect();
+        let from = ranks.clone().map(|rank| rows_of(rank) * self.per_row(me, with_matrix)).collect();
         let most = |of: &dyn Fn(usize) -> usize| ranks.clone().map(of).max().unwrap_or(0);
-        ([to, from], most(&own) * most(&|part| self.per_row(part, with_matrix)))
+        ([to, from], most(&rows_of) * most(&|part| self.per_row(part, with_matrix)))
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn solve_alone<T: Scalar>(
     (missed, refinement_steps): (&[usize], usize),
     errors: &mut [f64],
 ) -> Result<(), RankError> {
-    let (ranks, count, own) = (&rows.ranks, rows.count, rows.own());
+    let (ranks, count, local_rows) = (&rows.ranks, rows.count, rows.local_rows());
     let (me, parcels) = (ranks.rank(), agree(ranks, Parcels::new(&rows.ranges, count, missed))?);
     let ([to, from], most) = parcels.lens(me, true);
     let ([back_to, back_from], back_most) = parcels.lens(me, false);
@@ -85,12 +85,12 @@ pub(super) fn solve_alone<T: Scalar>(
         let there = (reserved(sum(&to))?, room(sum(&from))?);
         Ok((there, (reserved(sum(&back_from))?, room(sum(&back_to))?), room(missed.len())?))
     };
-    let ((mut sent, mut came), (mut sent_back, mut came_back), mut found) = agree(ranks, memory())?;
+    let ((mut sent, mut came), (mut sent_back, mut came_back), mut solved_errors) = agree(ranks, memory())?;
     for columns in each_system(&parcels.missed) {
         let [system, _] = columns[0];
-        rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
+        rows.arrays.iter().for_each(|array| sent.extend((0..local_rows).map(|i| array[i * count + system])));
         for [_, k] in columns {
-            sent.extend((0..own).map(|i| answer.d[(k * own + i) * count + system]));
+            sent.extend((0..local_rows).map(|i| answer.d[(k * local_rows + i) * count + system]));
         }
     }
     ranks.all_to_all_into(&sent, [&to, &from], most, &mut came);
@@ -99,16 +99,19 @@ pub(super) fn solve_alone<T: Scalar>(
         solved.iter().for_each(|(x, _)| sent_back.extend_from_slice(&x[range.clone()]));
     }
     ranks.all_to_all_into(&sent_back, [&back_from, &back_to], back_most, &mut came_back);
-    let mut rest = came_back.chunks_exact(own.max(1));
-    for [system, k] in parcels.missed.iter().filter(|_| own > 0) {
+    let mut rest = came_back.chunks_exact(local_rows.max(1));
+    for [system, k] in parcels.missed.iter().filter(|_| local_rows > 0) {
         let x = rest.next().expect("x of every system");
-        x.iter().enumerate().for_each(|(i, x)| answer.x[(k * own + i) * count + system] = *x);
+        x.iter().enumerate().for_each(|(i, x)| answer.x[(k * local_rows + i) * count + system] = *x);
     }
     // The errors are in the order of the parts. Each rank has its own errors.
-    found[parcels.places(me)].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
-    ranks.max(&mut found);
-    parcels.missed.iter().zip(&found).for_each(|([system, k], error)| errors[k * count + system] = *error);
-    let worst = found.iter().copied().fold(0.0, f64::max_nan);
+    solved_errors[parcels.places(me)]
+        .iter_mut()
+        .zip(&solved)
+        .for_each(|(solved_errors, (_, error))| *solved_errors = *error);
+    ranks.max(&mut solved_errors);
+    parcels.missed.iter().zip(&solved_errors).for_each(|([system, k], error)| errors[k * count + system] = *error);
+    let worst = solved_errors.iter().copied().fold(0.0, f64::max_nan);
     let settled = if worst <= tolerable::<T>() {
         Ok(())
     } else {
@@ -126,16 +129,16 @@ pub(super) fn solve_alone<T: Scalar>(
 pub(super) fn rcond_alone<T: Scalar>(rows: &BatchRows<T>) -> Result<f64, RankError> {
     let (ranks, count, me) = (&rows.ranks, rows.count, rows.ranks.rank());
     let parts = RankRanges::even(count, ranks.size());
-    let (own, part, n) = (rows.own(), parts.range(me).len(), rows.ranges.rows());
+    let (local_rows, part, n) = (rows.local_rows(), parts.range(me).len(), rows.ranges.rows());
     let lens = |of: &dyn Fn(usize) -> usize| (0..ranks.size()).map(of).collect::<Vec<usize>>();
-    let (to, from) = (lens(&|k| own * parts.range(k).len()), lens(&|k| rows.ranges.range(k).len() * part));
+    let (to, from) = (lens(&|k| local_rows * parts.range(k).len()), lens(&|k| rows.ranges.range(k).len() * part));
     let longest = |ranges: &RankRanges| (0..ranks.size()).map(|k| ranges.range(k).len()).max().unwrap_or(0);
     let most = longest(&rows.ranges) * longest(&parts);
     let memory = || {
         Ok((
             rows.sums()?,
-            reserved(own * count)?,
-            reserved(own * count)?,
+            reserved(local_rows * count)?,
+            reserved(local_rows * count)?,
             [room(n * part)?, room(n * part)?, room(n * part)?],
         ))
     };

@@ -20,8 +20,8 @@ impl Transport for Lone {
         work();
     }
 
-    fn all_gather(&self, own: &[u8], all: &mut [u8]) {
-        all.copy_from_slice(own);
+    fn all_gather(&self, local: &[u8], all: &mut [u8]) {
+        all.copy_from_slice(local);
     }
 
     fn all_to_all(&self, (sent, _): (&[u8], &[usize]), (came, _): (&mut [u8], &[usize])) {

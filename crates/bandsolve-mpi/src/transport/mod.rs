@@ -2,7 +2,6 @@
 
 pub(crate) mod lone;
 pub(crate) mod rsmpi;
-pub(crate) mod threads;
 
 /// A message to another rank.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +36,7 @@ pub(crate) trait Transport: Send + Sync {
     fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut());
 
     /// Gather `own` of each rank on all ranks, in the order of the ranks. `own` has the same length on all ranks.
-    fn all_gather(&self, own: &[u8], all: &mut [u8]);
+    fn all_gather(&self, local: &[u8], all: &mut [u8]);
 
     /// Send part k of `sent` to rank k, and write the message from rank k to part k of `came`. Lengths of parts are in bytes.
     fn all_to_all(&self, sent: (&[u8], &[usize]), came: (&mut [u8], &[usize]));

@@ -69,8 +69,8 @@ impl Drop for MpiRanks {
     fn drop(&mut self) {
         // MPI forbids MPI_Comm_free after MPI_Finalize and in another thread. Leak the handle in these cases.
         if mpi::environment::is_finalized() || !self.in_its_thread() {
-            let left = std::mem::replace(&mut self.communicator, SimpleCommunicator::self_comm());
-            std::mem::forget(left);
+            let replaced = std::mem::replace(&mut self.communicator, SimpleCommunicator::self_comm());
+            std::mem::forget(replaced);
         }
     }
 }
@@ -107,8 +107,8 @@ impl Transport for MpiRanks {
         });
     }
 
-    fn all_gather(&self, own: &[u8], all: &mut [u8]) {
-        self.communicator().all_gather_into(own, all);
+    fn all_gather(&self, local: &[u8], all: &mut [u8]) {
+        self.communicator().all_gather_into(local, all);
     }
 
     fn all_to_all(&self, (sent, to): (&[u8], &[usize]), (came, from): (&mut [u8], &[usize])) {

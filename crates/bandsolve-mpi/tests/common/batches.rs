@@ -2,7 +2,8 @@
 
 use super::{distance, ranks_agree, wave};
 use bandsolve::{Complex64, Error, Factor, Layout, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
-use bandsolve_mpi::{BatchCostModel, DistributedBatch, RankError, RankRanges, Ranks};
+use bandsolve_mpi::cost::BatchCostModel;
+use bandsolve_mpi::{DistributedBatch, RankError, RankRanges, Ranks};
 
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 

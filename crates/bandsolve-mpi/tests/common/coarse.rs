@@ -2,9 +2,8 @@
 
 use super::{Blocks, band, distance, part, ranks_agree, unknowns, wave};
 use bandsolve::{Complex64, Factor, Method, Op, Plan, RealScalar, Scalar};
-use bandsolve_mpi::{
-    CostModel, DistributedBanded, DistributedBlocks, DistributedFactors, RankCoarse, RankRanges, Ranks,
-};
+use bandsolve_mpi::cost::CostModel;
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankCoarse, RankRanges, Ranks};
 
 const WAYS: [RankCoarse; 3] = [RankCoarse::Gathered, RankCoarse::Cyclic, RankCoarse::Truncated];
 

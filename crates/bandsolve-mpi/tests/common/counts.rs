@@ -3,7 +3,8 @@
 use super::{Blocks, ranks_agree, wave};
 use bandsolve::{Complex64, Error, Method, Scalar};
 use bandsolve_eigen::{EigenSolver, eigenvalues_below};
-use bandsolve_mpi::{CostModel, DistributedBlocks, RankRanges, Ranks};
+use bandsolve_mpi::cost::CostModel;
+use bandsolve_mpi::{DistributedBlocks, RankRanges, Ranks};
 
 /// A Hermitian matrix: `sup` is the adjoint of `sub`, and diagonal blocks are Hermitian. `weight` multiplies the diagonal blocks.
 fn hermitian<T: Scalar>((rows, block): (usize, usize), weight: f64) -> Blocks<T> {

@@ -10,7 +10,8 @@ mod transposes;
 
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
 use bandsolve_eigen::EigenSolver;
-use bandsolve_mpi::{CostModel, DistributedBanded, DistributedBlocks, RankError, RankRanges, Ranks};
+use bandsolve_mpi::cost::CostModel;
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, RankError, RankRanges, Ranks};
 use bandsolve_sparse::{Ending, KrylovMethod, KrylovSolver};
 use serde_json::Value;
 

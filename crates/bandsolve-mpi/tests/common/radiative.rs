@@ -18,7 +18,7 @@ pub fn radiative_transfer(ranks: &Ranks) {
         let blocks = whole.arrays().map(|array| &array[own.start * 64 * 64..own.end * 64 * 64]);
         let a = DistributedBlocks::new(ranks, 64, blocks).unwrap();
         let below = |shift: f64| a.eigenvalues_below(None, shift).map_err(|error| error.error);
-        let solver = EigenSolver::new(5).ncv(16).seed(ranks.rank() as u64).communicator(ranks).count(&below);
+        let solver = EigenSolver::new(5).ncv(16).tol(1e-8).seed(ranks.rank() as u64).communicator(ranks).count(&below);
         let found = solver.hermitian_nearest(&a, None, ALBEDO).unwrap();
         let (what, report) = (format!("{ranges:?}: {:?}", found.report), &found.report);
         assert!(found.converged() && report.complete == Some(true), "{what}");

@@ -3,7 +3,8 @@
 use super::{Blocks, band, band_cases, distance, part, ranks_agree, unknowns, wave};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Complex64, Factor, LinearOperator, Method, Op, Plan, RealScalar, Scalar};
-use bandsolve_mpi::{CostModel, DistributedBanded, DistributedFactors, RankRanges, Ranks};
+use bandsolve_mpi::cost::CostModel;
+use bandsolve_mpi::{DistributedBanded, DistributedFactors, RankRanges, Ranks};
 
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 

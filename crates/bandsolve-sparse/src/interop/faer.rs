@@ -69,14 +69,14 @@ impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
             return Self::new(symbolic.ncols(), pointers, &columns[used], &values[used]);
         }
         let count = (0..rows).map(|i| ranges(i).len()).sum();
-        let (mut ends, mut own) = (reserved(rows + 1)?, (reserved::<I>(count)?, reserved::<T>(count)?));
+        let (mut ends, mut copies) = (reserved(rows + 1)?, (reserved::<I>(count)?, reserved::<T>(count)?));
         ends.push(<I as Index>::from_usize(0));
         for range in (0..rows).map(ranges) {
-            own.0.extend_from_slice(&columns[range.clone()]);
-            own.1.extend_from_slice(&values[range]);
-            ends.push(<I as Index>::from_usize(own.0.len()));
+            copies.0.extend_from_slice(&columns[range.clone()]);
+            copies.1.extend_from_slice(&values[range]);
+            ends.push(<I as Index>::from_usize(copies.0.len()));
         }
-        let (columns, values) = own;
+        let (columns, values) = copies;
         Self::new(symbolic.ncols(), ends, columns, values)
     }
 

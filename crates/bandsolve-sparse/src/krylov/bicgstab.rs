@@ -1,10 +1,15 @@
 //! BiCGStab.
 //!
+//! # Memory traffic of one iteration
+//! 27 words per row of vectors (19 loads, 8 stores), 8 of them in the 2 products with A and the 2 applications of M⁻¹.
+//!
 //! # Source
-//! H. A. van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992).
+//! H. A. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of nonsymmetric linear systems, SIAM J. Sci.
+//! Stat. Comput. 13 (1992), 631–644, doi:10.1137/0913035. Here p̂ and ŝ are `p_hat` and `s_hat`, r̂₀ is `shadow`, and s overwrites r.
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun, broken};
+use super::report::Ending;
+use super::run::{KrylovRun, KrylovVectors, broken, cut};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, divide, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
@@ -14,70 +19,65 @@ use bandsolve_kernel::spread::RowsOf;
 pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
-    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
     stack: &mut PodStack,
 ) -> Result<Ending> {
     let n = run.n;
-    let (shadow, rest) = vectors.split_at_mut(n);
-    let (p, rest) = rest.split_at_mut(n);
-    let (v, rest) = rest.split_at_mut(n);
-    let (ph, rest) = rest.split_at_mut(n);
-    let (sh, rest) = rest.split_at_mut(n);
-    let (t, _) = rest.split_at_mut(n);
+    let ([shadow, p, v, p_hat, s_hat, t], _) = cut(workspace, n);
+    // r̂₀ = r, p = r, ρ = r̂₀ᴴ·r
     shadow.copy_from_slice(r);
     p.copy_from_slice(r);
     let mut rho = run.reducer.dot(shadow, r);
     loop {
-        run.precondition(p, ph, stack)?;
-        run.apply(ph, v, spare, stack)?;
+        // p̂ = M⁻¹·p, v = A·p̂
+        run.precondition(p, p_hat, stack)?;
+        run.apply(p_hat, v, spare, stack)?;
+        // α = ρ / (r̂₀ᴴ·v)
         let product = run.reducer.dot(shadow, v);
         let alpha = divide(rho, product);
         if !alpha.is_finite() || alpha.norm() == 0.0 {
             return Ok(broken(&[rho, product]));
         }
-        // s overwrites r.
-        let by: T = narrow(alpha);
-        let own = &*v;
-        each_piece(n, RowsOf(&mut *r, PIECE), &|rows, r| {
-            r.0.iter_mut().zip(&own[rows]).for_each(|(r, v)| *r -= by * *v);
+        // s = r − α·v
+        let a: T = narrow(alpha);
+        each_piece(n, RowsOf(&mut *r, PIECE), &|rows, s| {
+            s.0.iter_mut().zip(&v[rows]).for_each(|(s, v)| *s -= a * *v);
         });
-        run.precondition(r, sh, stack)?;
-        run.apply(sh, t, spare, stack)?;
+        // ŝ = M⁻¹·s, t = A·ŝ
+        run.precondition(r, s_hat, stack)?;
+        run.apply(s_hat, t, spare, stack)?;
+        // ω = (tᴴ·s) / (tᴴ·t). If t = 0 and the matrix is regular, then s = 0, and the first half of the step already gives x.
         let mut sums = [Complex64::default(); 2];
-        let (t_kept, s_kept) = (&*t, &*r);
         run.reducer.sums((), &mut sums, &|rows, (), sums| {
-            sums[0] += dot(&t_kept[rows.clone()], &s_kept[rows.clone()]);
-            sums[1].re += norm_squared(&t_kept[rows]);
+            sums[0] += dot(&t[rows.clone()], &r[rows.clone()]);
+            sums[1].re += norm_squared(&t[rows]);
         });
-        // If t = 0 and the matrix is regular, then s = 0, and the first half of the step already gives x.
         let size = run.reducer.root(sums[1].re, t);
         let omega = if size > 0.0 { sums[0] / size / size } else { Complex64::default() };
+        // x ← x + α·p̂ + ω·ŝ, r = s − ω·t, with the next ρ = r̂₀ᴴ·r and ‖r‖₂
+        let w: T = narrow(omega);
         let mut next = [Complex64::default(); 2];
-        {
-            let (a, w): (T, T) = (narrow(alpha), narrow(omega));
-            let (ph, sh, t, shadow) = (&*ph, &*sh, &*t, &*shadow);
-            let out = (RowsOf(&mut *x, PIECE), RowsOf(&mut *r, PIECE));
-            run.reducer.sums(out, &mut next, &|rows, (x, r), sums| {
-                let (ph, sh, t) = (&ph[rows.clone()], &sh[rows.clone()], &t[rows.clone()]);
-                for k in 0..rows.len() {
-                    x.0[k] += a * ph[k] + w * sh[k];
-                    r.0[k] -= w * t[k];
-                }
-                sums[0] += dot(&shadow[rows], r.0);
-                sums[1].re += norm_squared(r.0);
-            });
-        }
+        run.reducer.sums((RowsOf(&mut *x, PIECE), RowsOf(&mut *r, PIECE)), &mut next, &|rows, (x, r), sums| {
+            let (p_hat, s_hat, t) = (&p_hat[rows.clone()], &s_hat[rows.clone()], &t[rows.clone()]);
+            for k in 0..rows.len() {
+                x.0[k] += a * p_hat[k] + w * s_hat[k];
+                r.0[k] -= w * t[k];
+            }
+            sums[0] += dot(&shadow[rows], r.0);
+            sums[1].re += norm_squared(r.0);
+        });
         let norm = run.reducer.root(next[1].re, r);
         if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
+        // β = (ρ_next / ρ)·(α / ω)
         let beta = divide(next[0], rho) * divide(alpha, omega);
         if !beta.is_finite() || beta.norm() == 0.0 {
             return Ok(broken(&[next[0], omega]));
         }
         rho = next[0];
-        let (b, w): (T, T) = (narrow(beta), narrow(omega));
-        let (r, v) = (&*r, &*v);
+        // p = r + β·(p − ω·v)
+        let b: T = narrow(beta);
         each_piece(n, RowsOf(&mut *p, PIECE), &|rows, p| {
             let (r, v) = (&r[rows.clone()], &v[rows]);
             for (k, p) in p.0.iter_mut().enumerate() {

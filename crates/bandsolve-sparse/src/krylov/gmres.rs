@@ -1,10 +1,17 @@
 //! GMRES(m), and FGMRES if the preconditioner changes.
 //!
+//! # Memory traffic of one iteration
+//! 3·j + 11 words per row of vectors in iteration j = 1, …, m of a cycle (3·j + 6 loads, 5 stores), 4 of them in the product with A and the
+//! application of M⁻¹. Gram–Schmidt reads the j basis vectors three times. Each cycle adds 5 words at its start (3 loads, 2 stores) and m + 8 at its
+//! end (m + 4 loads, 4 stores), where GMRES applies M⁻¹ once more, or m + 2 with FGMRES (m + 1 loads, 1 store).
+//!
 //! # Source
-//! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithms 6.9 and 9.6; Gram–Schmidt classical, twice.
+//! Y. Saad, Iterative methods for sparse linear systems, 2nd edition (2003), algorithms 6.9 and 9.6, doi:10.1137/1.9780898718003, with classical
+//! Gram–Schmidt, twice.
 
 use super::monitor::Monitor;
-use super::{Ending, KrylovRun};
+use super::report::Ending;
+use super::run::{KrylovRun, KrylovVectors, cut};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, divide, each_piece, narrow};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
@@ -36,10 +43,12 @@ impl LeastSquares<'_> {
     fn rotate(&mut self, j: usize) -> f64 {
         let (rotations, width) = (&mut self.rotations[..2 * self.width], self.width);
         let h = &mut self.h[j * width..][..width];
+        // Apply the rotations of the columns before: (hᵢ, hᵢ₊₁) ← (c·hᵢ + s·hᵢ₊₁, −s̄·hᵢ + c·hᵢ₊₁).
         for i in 0..j {
             let [c, s] = [rotations[2 * i], rotations[2 * i + 1]];
             [h[i], h[i + 1]] = [c * h[i] + s * h[i + 1], -s.conj() * h[i] + c * h[i + 1]];
         }
+        // The rotation that makes hⱼ₊₁ zero: c = |hⱼ| / r, s = (hⱼ/|hⱼ|)·h̄ⱼ₊₁ / r with r² = |hⱼ|² + |hⱼ₊₁|².
         let (a, b) = (h[j].norm(), h[j + 1].norm());
         let r = a.hypot(b);
         let direction = if a > 0.0 { h[j] / a } else { Complex64::new(1.0, 0.0) };
@@ -51,6 +60,7 @@ impl LeastSquares<'_> {
         };
         (h[j], h[j + 1]) = (direction * r, ZERO);
         (rotations[2 * j], rotations[2 * j + 1]) = (c, s);
+        // The same rotation of g. The norm of the residual is |gⱼ₊₁|.
         (self.g[j], self.g[j + 1]) = (c * self.g[j], -s.conj() * self.g[j]);
         self.g[j + 1].norm()
     }
@@ -59,6 +69,7 @@ impl LeastSquares<'_> {
     /// whether all pivots are larger.
     fn solve(&mut self, columns: usize, noise: f64) -> bool {
         let mut regular = true;
+        // Back substitution by columns: yⱼ = gⱼ / hⱼⱼ, then gᵢ ← gᵢ − hᵢⱼ·yⱼ for i < j.
         for j in (0..columns).rev() {
             let pivot = self.h[j * self.width + j];
             let size = norm_of(&self.h[j * self.width..][..=j]);
@@ -82,7 +93,7 @@ pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     restart: usize,
-    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
     stack: &mut PodStack,
 ) -> Result<Ending> {
     let n = run.n;
@@ -93,9 +104,11 @@ pub(super) fn cycle<T: Scalar>(
     let (g, stack) = stack.make_with(width, |_| ZERO);
     let (again, stack) = stack.make_with(width, |_| ZERO);
     let mut small = LeastSquares { width, h, rotations, g };
-    let (basis, changed) = vectors.split_at_mut(width * n);
-    let (spare, z) = spare.split_at_mut(n);
+    // The columns of V = (v₀, …, vₘ), and M⁻¹·vⱼ for each j if the preconditioner changes.
+    let ([basis], preconditioned) = cut(workspace, width * n);
+    let ([spare, z], _) = cut(spare, n);
 
+    // v₀ = r / ‖r‖₂, g = ‖r‖₂·e₀
     let norm = run.reducer.norm(r);
     small.g[0] = Complex64::from(norm);
     basis[..n].copy_from_slice(r);
@@ -106,9 +119,11 @@ pub(super) fn cycle<T: Scalar>(
     while columns < restart && ending.is_none() {
         let (j, (known, next)) = (columns, basis.split_at_mut((columns + 1) * n));
         let (v, w) = (&known[j * n..], &mut next[..n]);
-        let z = if flexible { &mut changed[j * n..][..n] } else { &mut *z };
+        // z = M⁻¹·vⱼ, w = A·z
+        let z = if flexible { &mut preconditioned[j * n..][..n] } else { &mut *z };
         run.precondition(v, z, stack)?;
         run.apply(z, w, spare, stack)?;
+        // hᵢⱼ = vᵢᴴ·w and w ← w − Σᵢ hᵢⱼ·vᵢ for i ≤ j; hⱼ₊₁ⱼ = ‖w‖₂
         let column = small.column(j);
         let norm = run.reducer.orthogonalize(known, w, &mut column[..=j], &mut again[..=j]);
         column[j + 1] = Complex64::from(norm);
@@ -121,22 +136,24 @@ pub(super) fn cycle<T: Scalar>(
         if complete && ending.is_none() {
             ending = Some(Ending::Breakdown);
         }
+        // vⱼ₊₁ = w / hⱼ₊₁ⱼ
         scale(w, 1.0 / norm);
     }
     if ending == Some(Ending::NotFinite) {
         columns -= 1;
     }
+    // y minimises ‖g − H·y‖₂. The reducer only subtracts combinations, so change the sign.
     let regular = small.solve(columns, noise);
-    // The reducer only subtracts combinations, so change the sign.
     let y = &mut small.g[..columns];
     y.iter_mut().for_each(|y| *y = -*y);
     if flexible {
-        run.reducer.subtract_combination(x, changed, y);
+        // x ← x + Σⱼ yⱼ·M⁻¹·vⱼ, with the preconditioner of each step
+        run.reducer.subtract_combination(x, preconditioned, y);
     } else {
+        // x ← x + M⁻¹·(V·y)
         r.fill(T::ZERO);
         run.reducer.subtract_combination(r, basis, y);
         run.precondition(r, z, stack)?;
-        let z = &*z;
         each_piece(n, RowsOf(x, PIECE), &|rows, x| x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += *z));
     }
     Ok(match ending {

@@ -1,14 +1,17 @@
 //! Iterative solves as operators.
 
-use super::{Ending, IterationProgress, KrylovSolver, buffer, stack};
+use super::report::{Ending, IterationProgress, IterationReport};
+use super::solver::KrylovSolver;
+use super::units::{multiply, towards_one};
 use crate::random::mixed;
+use crate::scratch::{buffer, stack};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::zeroed;
 use bandsolve::vectors::{Reducer, agree_on};
 use bandsolve::{Communicator, Error, LinearOperator, RealScalar, Result, Scalar};
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// An operator that solves by a Krylov method: y ≈ A⁻¹·x. [`Inverse`](bandsolve::Inverse) is the same with factors.
 ///
@@ -40,6 +43,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// [`Error::Unsupported`] for transposes, and the errors of the operators.
 pub struct KrylovInverse<'a, T: Scalar> {
     solver: KrylovSolver<'a>,
+    /// The solver after one application in which `solver` did not converge.
+    fallback: Option<KrylovSolver<'a>>,
+    /// Whether `solver` did not converge once.
+    has_failed: AtomicBool,
     a: &'a dyn LinearOperator<T>,
     preconditioner: Option<&'a dyn LinearOperator<T>>,
     /// ‖A·p‖₂/‖p‖₂ for a random p.
@@ -63,7 +70,16 @@ impl<'a, T: Scalar> KrylovInverse<'a, T> {
         a: &'a dyn LinearOperator<T>,
         preconditioner: Option<&'a dyn LinearOperator<T>>,
     ) -> Result<Self> {
-        Ok(Self { solver, a, preconditioner, size: norm_of(a, solver.communicator)?, iterations: AtomicUsize::new(0) })
+        let (size, iterations) = (norm_of(a, solver.communicator)?, AtomicUsize::new(0));
+        Ok(Self { solver, fallback: None, has_failed: AtomicBool::new(false), a, preconditioner, size, iterations })
+    }
+
+    /// Use another solver after the first application in which the solver of [`new`](Self::new) does not converge, and in this application. Both have
+    /// the same communicator.
+    ///
+    /// For example, GMRES after conjugate gradients, for a Hermitian matrix that may be indefinite.
+    pub fn fallback(self, solver: KrylovSolver<'a>) -> Self {
+        Self { fallback: Some(solver), ..self }
     }
 
     /// Number of iterations so far, over all applications.
@@ -82,25 +98,80 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
     }
 
     fn apply_scratch(&self) -> StackReq {
-        self.solver.scratch(self.a, self.preconditioner)
+        let scratch = |solver: &KrylovSolver<'_>| solver.scratch(self.a, self.preconditioner);
+        self.fallback.iter().fold(scratch(&self.solver), |all, solver| all.or(scratch(solver)))
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        // Scale A, so that no product leaves the range of the type.
+        let scaled = ScaledOperator { a: self.a, by: towards_one::<T>(self.size) };
+        let a: &dyn LinearOperator<T> = if scaled.by == 1.0 { self.a } else { &scaled };
+        let mut failed = None;
+        if self.fallback.is_none() || !self.has_failed.load(Ordering::Relaxed) {
+            failed = self.solve(&self.solver, (a, scaled.by), x, y, stack)?;
+        }
+        if let Some(solver) =
+            self.fallback.as_ref().filter(|_| failed.is_some() || self.has_failed.load(Ordering::Relaxed))
+        {
+            self.has_failed.store(true, Ordering::Relaxed);
+            failed = self.solve(solver, (a, scaled.by), x, y, stack)?;
+        }
+        multiply(y, scaled.by);
+        failed.map_or(Ok(()), |report| {
+            let (backward_error, refinement_steps) = (report.relative_residual(), report.iterations);
+            Err(Error::NotConverged { backward_error, refinement_steps })
+        })
+    }
+}
+
+impl<T: Scalar> KrylovInverse<'_, T> {
+    /// Solve A·y = x, where A is multiplied by `by`. Returns the report if the solver did not reach the tolerance or the rounding errors.
+    fn solve(
+        &self,
+        solver: &KrylovSolver<'_>,
+        (a, by): (&dyn LinearOperator<T>, f64),
+        x: &[T],
+        y: &mut [T],
+        stack: &mut PodStack,
+    ) -> Result<Option<IterationReport>> {
         y.fill(T::ZERO);
         let watch = &mut |_: IterationProgress<'_, T>| ControlFlow::Continue(());
-        let report = self.solver.solve_with(self.a, self.preconditioner, x, y, watch, stack)?;
+        let report = solver.solve_with(a, self.preconditioner, x, y, watch, stack)?;
         self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
         if report.ending == Ending::Converged {
-            return Ok(());
+            return Ok(None);
         }
         // The scratch memory of the solve has room for the reducer.
-        let (mut reducer, _) = Reducer::new(self.solver.communicator, y.len(), 1, stack);
-        let rounding = 8.0 * T::Real::EPSILON.to_f64() * (self.size * reducer.norm(y) + report.rhs_norm);
+        let (mut reducer, _) = Reducer::new(solver.communicator, y.len(), 1, stack);
+        let rounding = 8.0 * T::Real::EPSILON.to_f64() * (by * self.size * reducer.norm(y) + report.rhs_norm);
         // Do not accept an infinite bound.
-        if rounding.is_finite() && report.residual_norm <= rounding {
-            return Ok(());
-        }
-        Err(Error::NotConverged { backward_error: report.relative_residual(), refinement_steps: report.iterations })
+        Ok(Some(report).filter(|report| !(rounding.is_finite() && report.residual_norm <= rounding)))
+    }
+}
+
+/// A, multiplied by a power of two.
+struct ScaledOperator<'a, T> {
+    a: &'a dyn LinearOperator<T>,
+    by: f64,
+}
+
+impl<T: Scalar> LinearOperator<T> for ScaledOperator<'_, T> {
+    fn rows(&self) -> usize {
+        self.a.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.a.columns()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.a.apply_scratch()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.a.apply(x, y, stack)?;
+        multiply(y, self.by);
+        Ok(())
     }
 }
 

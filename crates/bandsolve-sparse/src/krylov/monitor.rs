@@ -1,7 +1,7 @@
 //! The progress of an iteration: its history, its best x, and its end.
 
+use super::report::{Ending, IterationProgress};
 use super::units::Units;
-use super::{Ending, IterationProgress};
 use bandsolve::Scalar;
 use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve_kernel::spread::RowsOf;
@@ -23,10 +23,11 @@ pub(super) struct Monitor<'a, T: Scalar> {
     scale: f64,
     /// The norm that the method knows after the last iteration.
     preconditioned_norm: f64,
-    kept: &'a mut [T],
-    kept_norm: f64,
-    /// `kept_norm` at the last call of [`has_halved`](Self::has_halved).
-    looked_norm: f64,
+    /// The best x so far, up to a factor of 2 in the residual.
+    best: &'a mut [T],
+    best_norm: f64,
+    /// `best_norm` at the last call of [`has_halved`](Self::has_halved).
+    last_best_norm: f64,
     /// Memory for the unscaled x, if the system is scaled.
     view: &'a mut [T],
     watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
@@ -36,13 +37,13 @@ impl<'a, T: Scalar> Monitor<'a, T> {
     pub fn new(
         (limit, tolerance): (usize, f64),
         units: Units,
-        (kept, view): (&'a mut [T], &'a mut [T]),
+        (best, view): (&'a mut [T], &'a mut [T]),
         watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Self {
         let mut history = Vec::new();
         // Memory for a usual history. A longer one grows, in fewer and fewer iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
-        let kept_norm = f64::INFINITY;
+        let best_norm = f64::INFINITY;
         Self {
             history,
             iterations: 0,
@@ -53,9 +54,9 @@ impl<'a, T: Scalar> Monitor<'a, T> {
             left_scale: 1.0,
             scale: 1.0,
             preconditioned_norm: f64::INFINITY,
-            kept,
-            kept_norm,
-            looked_norm: f64::INFINITY,
+            best,
+            best_norm,
+            last_best_norm: f64::INFINITY,
             view,
             watch,
         }
@@ -68,9 +69,9 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         }
         self.left_scale = left_scale;
         self.scale = if norm > 0.0 { residual / norm } else { 1.0 };
-        if residual < self.kept_norm {
-            self.kept_norm = residual;
-            self.kept.copy_from_slice(x);
+        if residual < self.best_norm {
+            self.best_norm = residual;
+            self.best.copy_from_slice(x);
         }
     }
 
@@ -91,7 +92,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
 
     /// Call the callback with an x that exists only at the end of a cycle. Returns `Cancelled` if the callback ends the iteration.
     pub fn cycle(&mut self, x: &[T]) -> Option<Ending> {
-        self.tell(self.preconditioned_norm, Some(x))
+        self.notify(self.preconditioned_norm, Some(x))
     }
 
     /// Whether the residual of the last iteration is small enough according to the method.
@@ -107,7 +108,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         if !norm.is_finite() {
             return Some(Ending::NotFinite);
         }
-        let cancelled = self.tell(norm, x);
+        let cancelled = self.notify(norm, x);
         if cancelled.is_some() {
             return cancelled;
         }
@@ -117,7 +118,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         (self.iterations >= self.limit).then_some(Ending::IterationLimit)
     }
 
-    fn tell(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
+    fn notify(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
         let units = self.units;
         let view = &mut *self.view;
         let progress = IterationProgress {
@@ -132,20 +133,20 @@ impl<'a, T: Scalar> Monitor<'a, T> {
 
     /// Keep x if its residual is less than half of that of the x kept before.
     fn keep(&mut self, norm: f64, x: &[T]) {
-        if norm * self.scale < 0.5 * self.kept_norm {
-            self.kept_norm = norm * self.scale;
-            each_piece(x.len(), RowsOf(&mut *self.kept, PIECE), &|own, kept| kept.0.copy_from_slice(&x[own]));
+        if norm * self.scale < 0.5 * self.best_norm {
+            self.best_norm = norm * self.scale;
+            each_piece(x.len(), RowsOf(&mut *self.best, PIECE), &|rows, best| best.0.copy_from_slice(&x[rows]));
         }
     }
 
-    /// Whether the residual of the kept x has become less than half since the last call.
+    /// Whether the residual of the best x has become less than half since the last call.
     pub fn has_halved(&mut self) -> bool {
-        let before = core::mem::replace(&mut self.looked_norm, self.kept_norm);
-        self.kept_norm < before
+        let before = core::mem::replace(&mut self.last_best_norm, self.best_norm);
+        self.best_norm < before
     }
 
-    /// The kept x, and the norm of its residual as the method knew it. `None` if no x was kept.
-    pub fn kept(&mut self) -> Option<(&mut [T], f64)> {
-        self.kept_norm.is_finite().then_some((&mut *self.kept, self.kept_norm))
+    /// The best x, and the norm of its residual as the method knew it. `None` if no x was kept.
+    pub fn best(&mut self) -> Option<(&mut [T], f64)> {
+        self.best_norm.is_finite().then_some((&mut *self.best, self.best_norm))
     }
 }

@@ -1,7 +1,11 @@
 //! Richardson's iteration: x ← x + ω·M⁻¹·(rhs − A·x).
+//!
+//! # Memory traffic of one iteration
+//! 9 words per row of vectors (6 loads, 3 stores), 5 of them in the residual, which is one product with A, and the application of M⁻¹.
 
 use super::monitor::Monitor;
-use super::{Ending, Known, KrylovRun};
+use super::report::Ending;
+use super::run::{Known, KrylovRun, KrylovVectors, cut};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, Result, Scalar};
@@ -18,26 +22,28 @@ pub(super) fn cycle<T: Scalar>(
     run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     damping: f64,
-    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
     stack: &mut PodStack,
 ) -> Result<Ending> {
-    let z = &mut vectors[..run.n];
-    let by: T = narrow(Complex64::from(damping));
-    let most = if run.is_flexible() { FRUITLESS } else { run.all.max(FRUITLESS) };
-    let (mut least, mut fruitless) = (f64::INFINITY, 0);
+    let ([z], _) = cut(workspace, run.n);
+    let omega: T = narrow(Complex64::from(damping));
+    let limit = if run.is_flexible() { FRUITLESS } else { run.all.max(FRUITLESS) };
+    let (mut smallest, mut fruitless) = (f64::INFINITY, 0);
     loop {
+        // z = M⁻¹·r
         run.precondition(r, z, stack)?;
-        let step = &*z;
+        // x ← x + ω·z
         each_piece(run.n, RowsOf(&mut *x, PIECE), &|rows, x| {
-            x.0.iter_mut().zip(&step[rows]).for_each(|(x, z)| *x += by * *z);
+            x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += omega * *z);
         });
+        // r = rhs − A·x, and ‖r‖₂
         let norm = run.start(x, Known::Step, r, spare, stack)?.norm;
         if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        if norm < GAIN * least {
-            (least, fruitless) = (norm, 0);
-        } else if fruitless < most {
+        if norm < GAIN * smallest {
+            (smallest, fruitless) = (norm, 0);
+        } else if fruitless < limit {
             fruitless += 1;
         } else {
             return Ok(Ending::Stagnated);

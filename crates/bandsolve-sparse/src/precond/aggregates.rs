@@ -1,8 +1,18 @@
-//! Aggregates of unknowns, and the prolongation from them.
+//! Strength of connection, aggregates of unknowns, and the smoothed prolongation from them.
+//!
+//! The steps are those of smoothed aggregation: strength of connection → aggregates → tentative prolongation T → smoothed prolongation P.
+//!
+//! # Source
+//! - Strength of connection by sign, relative to the strongest coupling of the row: K. Stüben, A review of algebraic multigrid, J. Comput. Appl. Math.
+//!   128 (2001), 281–309, doi:10.1016/S0377-0427(00)00516-1.
+//! - Aggregates, and P from the matrix without weak couplings: P. Vaněk, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
+//!   and fourth order elliptic problems, Computing 56 (1996), 179–196, doi:10.1007/BF02238511. Here weak couplings are added to the diagonal, so that
+//!   row sums stay the same.
 
 use crate::csr::Csr;
 use crate::multiply::{RowTerms, sum_rows};
 use crate::rows::each_row;
+use crate::tuning::{HUB_MIN_ENTRIES, HUB_TIMES_MEAN, PROLONGATION_DAMPING};
 use bandsolve::memory::{allocate, collected};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{RealScalar, Result, Scalar};
@@ -10,30 +20,28 @@ use bandsolve::{RealScalar, Result, Scalar};
 /// No aggregate yet.
 const NONE: u32 = u32::MAX;
 
-/// The damping factor ω of the Jacobi step that smooths the prolongation. The step divides each row by the sum of its moduli.
-const DAMPING: f64 = 1.6;
-
-/// The aggregate of each unknown, or [`NONE`].
+/// A division of the unknowns into aggregates.
 pub(super) struct Aggregates {
-    own: Vec<u32>,
+    /// The aggregate of each unknown, or [`NONE`].
+    of_unknown: Vec<u32>,
     count: usize,
 }
 
-/// Properties of a row.
+/// Which couplings of a row are strong, and the Jacobi step of the row.
 #[derive(Clone, Copy)]
-struct RowFacts<T> {
-    /// The factor of the row in the Jacobi step. 0 if the row is not smoothed.
+struct RowStrength<T> {
+    /// The factor ω/dᵢ of the row in the Jacobi step. 0 if the row is not smoothed.
     step: T,
     /// The smallest modulus of a strong coupling.
-    least: f64,
-    /// The sign of couplings that are never strong.
+    min_strong: f64,
+    /// The sign of couplings that are never strong: the sign of the diagonal, or 0.
     sign: f64,
 }
 
-/// The matrix, with the properties of its rows for aggregation.
+/// The matrix, with the strength of connection of its rows.
 pub(super) struct CoarseningGraph<'a, T: Scalar> {
     a: &'a Csr<'a, T, u32>,
-    facts: Vec<RowFacts<T>>,
+    rows: Vec<RowStrength<T>>,
 }
 
 fn modulus<T: Scalar>(value: T) -> f64 {
@@ -53,42 +61,42 @@ fn sign_of<T: Scalar>(value: T, modulus: f64) -> f64 {
     }
 }
 
-impl<T: Scalar> RowFacts<T> {
+impl<T: Scalar> RowStrength<T> {
     fn of(row: impl Iterator<Item = (usize, T)> + Clone, i: usize, threshold: f64) -> Self {
         let couplings = row.clone().filter(|(j, _)| *j != i).map(|(_, value)| value);
         let mut d = row.fold(T::ZERO, |d, (j, value)| if j == i { value } else { d });
+        // The strongest coupling of row i: maxⱼ |aᵢⱼ| over the couplings whose sign is not that of aᵢᵢ, or over all if there are none.
         let sign = sign_of(d, modulus(d));
-        let (mut most, mut all) = (0.0_f64, 0.0_f64);
+        let (mut opposite_max, mut max) = (0.0_f64, 0.0_f64);
         for value in couplings.clone() {
             let modulus = modulus(value);
-            all = all.max(modulus);
-            most = most.max(if sign_of(value, modulus) == sign { 0.0 } else { modulus });
+            max = max.max(modulus);
+            opposite_max = opposite_max.max(if sign_of(value, modulus) == sign { 0.0 } else { modulus });
         }
-        let (sign, most) = if sign != 0.0 && most > 0.0 { (sign, most) } else { (0.0, all) };
-        let mut facts = Self { step: T::ZERO, least: (threshold * most).max(f64::MIN_POSITIVE), sign };
+        let (sign, strongest) = if sign != 0.0 && opposite_max > 0.0 { (sign, opposite_max) } else { (0.0, max) };
+        // Coupling j is strong if |aᵢⱼ| ≥ θ·strongest.
+        let min_strong = (threshold * strongest).max(f64::MIN_POSITIVE);
+        let mut strength = Self { step: T::ZERO, min_strong, sign };
+        // āᵢᵢ = aᵢᵢ + Σ aᵢⱼ over the weak couplings
         let mut moduli = 0.0;
         for value in couplings {
-            if facts.is_strong(value) { moduli += modulus(value) } else { d += value }
+            if strength.is_strong(value) { moduli += modulus(value) } else { d += value }
         }
-        let own = modulus(d);
-        if own > 0.0 {
-            facts.step = narrow(widen(d).conj() / own * (DAMPING / (own + moduli)));
+        // ω/dᵢ with dᵢ = (āᵢᵢ/|āᵢᵢ|)·Σⱼ |āᵢⱼ|
+        let diagonal = modulus(d);
+        if diagonal > 0.0 {
+            strength.step = narrow(widen(d).conj() / diagonal * (PROLONGATION_DAMPING / (diagonal + moduli)));
         }
-        facts
+        strength
     }
 
     /// Whether a coupling of the row is strong: it can join unknowns to an aggregate.
     #[inline]
     fn is_strong(&self, value: T) -> bool {
         let modulus = modulus(value);
-        modulus >= self.least && (self.sign == 0.0 || sign_of(value, modulus) != self.sign)
+        modulus >= self.min_strong && (self.sign == 0.0 || sign_of(value, modulus) != self.sign)
     }
 }
-
-/// A row is a hub if it has more entries than `MANY`, and more than `TIMES_MEAN` times the mean. A hub is not smoothed: its row of P would have an entry for
-/// the aggregate of each neighbor, and the next matrix one for each pair of neighbors.
-const MANY: usize = 128;
-const TIMES_MEAN: usize = 16;
 
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// Neighbors are unknowns with strong couplings: at least `threshold` times the strongest coupling of the row. Couplings with the sign of the diagonal
@@ -97,30 +105,32 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     /// # Errors
     /// [`bandsolve::Error::OutOfMemory`], here and below.
     pub fn new(a: &'a Csr<'a, T, u32>, threshold: f64) -> Result<Self> {
-        let mut facts = allocate(a.rows(), RowFacts { step: T::ZERO, least: 0.0, sign: 0.0 })?;
-        let most = MANY.max(TIMES_MEAN * (a.entries() / a.rows().max(1)));
-        each_row(&mut facts, &|i, facts| {
-            *facts = RowFacts::of(a.row(i), i, threshold);
-            if a.range(i).len() > most {
-                facts.step = T::ZERO;
+        let mut rows = allocate(a.rows(), RowStrength { step: T::ZERO, min_strong: 0.0, sign: 0.0 })?;
+        let hub = HUB_MIN_ENTRIES.max(HUB_TIMES_MEAN * (a.entries() / a.rows().max(1)));
+        each_row(&mut rows, &|i, strength| {
+            *strength = RowStrength::of(a.row(i), i, threshold);
+            // A hub is not smoothed: its row of P would have an entry for the aggregate of each neighbor, and the next matrix one for each pair of
+            // neighbors.
+            if a.range(i).len() > hub {
+                strength.step = T::ZERO;
             }
             0
         });
-        Ok(Self { a, facts })
+        Ok(Self { a, rows })
     }
 
     /// Neighbors of an unknown, and the moduli of their couplings.
     fn strong(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let facts = self.facts[i];
-        let couplings = self.a.row(i).filter(move |(j, value)| *j != i && facts.is_strong(*value));
+        let strength = self.rows[i];
+        let couplings = self.a.row(i).filter(move |(j, value)| *j != i && strength.is_strong(*value));
         couplings.map(|(j, value)| (j, modulus(value)))
     }
 
-    /// Divide the unknowns into aggregates. First, an unknown and its neighbors form an aggregate if none of them has one. Each remaining unknown joins the
-    /// aggregate of its strongest neighbor, or forms a new one.
+    /// Divide the unknowns into aggregates.
     ///
-    /// The first step is sequential. In parallel pieces, aggregates and the next matrix would be irregular at the borders of the pieces.
+    /// The first pass is sequential. In parallel pieces, aggregates and the next matrix would be irregular at the borders of the pieces.
     pub fn aggregates(&self) -> Result<Aggregates> {
+        // Pass 1: an unknown and its neighbors form an aggregate if none of them has one.
         let (mut first, mut count) = (allocate(self.a.rows(), NONE)?, 0);
         for i in 0..first.len() {
             if first[i] == NONE && self.is_free(i, &first) {
@@ -129,29 +139,31 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
                 count += 1;
             }
         }
-        let mut own = allocate(first.len(), NONE)?;
-        let left = each_row(&mut own, &|i, own| {
-            *own = if first[i] == NONE { self.strongest(i, &first) } else { first[i] };
-            usize::from(*own == NONE)
+        // Pass 2: each remaining unknown joins the aggregate of its strongest neighbor that got one in pass 1.
+        let mut of_unknown = allocate(first.len(), NONE)?;
+        let remaining = each_row(&mut of_unknown, &|i, aggregate| {
+            *aggregate = if first[i] == NONE { self.strongest(i, &first) } else { first[i] };
+            usize::from(*aggregate == NONE)
         });
-        for i in (0..own.len()).filter(|_| left > 0) {
-            if own[i] == NONE {
-                own[i] = count;
+        // Pass 3: an unknown that still has no aggregate forms one with its neighbors that have none.
+        for i in (0..of_unknown.len()).filter(|_| remaining > 0) {
+            if of_unknown[i] == NONE {
+                of_unknown[i] = count;
                 self.strong(i).for_each(|(j, _)| {
-                    if own[j] == NONE {
-                        own[j] = count;
+                    if of_unknown[j] == NONE {
+                        of_unknown[j] = count;
                     }
                 });
                 count += 1;
             }
         }
-        Ok(Aggregates { own, count: count as usize })
+        Ok(Aggregates { of_unknown, count: count as usize })
     }
 
     /// Whether an unknown has neighbors, and none of them has an aggregate.
-    fn is_free(&self, i: usize, own: &[u32]) -> bool {
+    fn is_free(&self, i: usize, aggregates: &[u32]) -> bool {
         let mut neighbors = self.strong(i).peekable();
-        neighbors.peek().is_some() && neighbors.all(|(j, _)| own[j] == NONE)
+        neighbors.peek().is_some() && neighbors.all(|(j, _)| aggregates[j] == NONE)
     }
 
     /// The aggregate of the strongest neighbor that has one.
@@ -170,19 +182,22 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         smoothed: bool,
     ) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
         let (n, count) = (self.a.rows(), aggregates.count);
+        // ‖v‖₂ on each aggregate k, which is also element k of the candidate vector of the next level
         let mut norms = allocate(count, 0.0)?;
-        for (k, value) in aggregates.own.iter().zip(candidate).filter(|(k, _)| **k != NONE) {
+        for (k, value) in aggregates.of_unknown.iter().zip(candidate).filter(|(k, _)| **k != NONE) {
             norms[*k as usize] += widen(*value).norm_sqr();
         }
-        norms.iter_mut().for_each(|own| *own = if *own > 0.0 { own.sqrt() } else { 1.0 });
+        norms.iter_mut().for_each(|norm| *norm = if *norm > 0.0 { norm.sqrt() } else { 1.0 });
+        // tᵢₖ = vᵢ / ‖v‖₂ for the aggregate k of unknown i
         let mut tentative = allocate(n, (NONE, T::ZERO))?;
-        each_row(&mut tentative, &|i, own| {
-            let k = aggregates.own[i];
+        each_row(&mut tentative, &|i, entry| {
+            let k = aggregates.of_unknown[i];
             if k != NONE {
-                *own = (k, candidate[i].scale(T::Real::from_f64(1.0 / norms[k as usize])));
+                *entry = (k, candidate[i].scale(T::Real::from_f64(1.0 / norms[k as usize])));
             }
             0
         });
+        // P = (I − ω·D⁻¹·Ā)·T, row by row
         let rows = SmoothedRows { graph: self, tentative: &tentative, smoothed };
         let prolongation = sum_rows((n, count), if smoothed { n * 3 } else { n }, false, &rows)?;
         Ok((prolongation, collected(norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))))?))
@@ -200,25 +215,26 @@ struct SmoothedRows<'a, T: Scalar> {
 impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
     #[inline(always)]
     fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
-        let (own, facts) = (self.tentative[row], self.graph.facts[row]);
-        let mut sum = own.1;
-        if !self.smoothed || facts.step == T::ZERO {
-            if own.0 != NONE {
-                add(own.0, sum);
+        let ((aggregate, value), strength) = (self.tentative[row], self.graph.rows[row]);
+        let mut sum = value;
+        if !self.smoothed || strength.step == T::ZERO {
+            if aggregate != NONE {
+                add(aggregate, sum);
             }
             return;
         }
+        // pᵢ = tᵢ − (ω/dᵢ)·Σⱼ āᵢⱼ·tⱼ: the diagonal and weak couplings multiply tᵢ, strong couplings tⱼ.
         for (j, entry) in self.graph.a.row(row) {
-            let by = -(facts.step * entry);
-            let (k, value) = self.tentative[j];
-            if j == row || !facts.is_strong(entry) {
-                sum += by * own.1;
+            let by = -(strength.step * entry);
+            let (k, neighbor) = self.tentative[j];
+            if j == row || !strength.is_strong(entry) {
+                sum += by * value;
             } else if k != NONE {
-                add(k, by * value);
+                add(k, by * neighbor);
             }
         }
-        if own.0 != NONE {
-            add(own.0, sum);
+        if aggregate != NONE {
+            add(aggregate, sum);
         }
     }
 
@@ -235,21 +251,21 @@ impl Aggregates {
     /// Remove aggregates on which the candidate is 0. The smoother solves for their unknowns, and a column of zeros would make the next matrix singular.
     /// `rounding` is the error of the candidate, relative to its largest element. Renumbers the aggregates by their first unknowns.
     pub fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Result<Self> {
-        let (mut number, mut kept) = (allocate(self.count, NONE)?, 0);
+        let (mut number, mut count) = (allocate(self.count, NONE)?, 0);
         // A number at the level of rounding errors counts as 0.
         let largest = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max);
-        let least = largest * 64.0 * rounding;
-        for (k, value) in self.own.iter().zip(candidate) {
-            if number[*k as usize] == NONE && modulus(*value) > least {
-                number[*k as usize] = kept;
-                kept += 1;
+        let zero = largest * 64.0 * rounding;
+        for (k, value) in self.of_unknown.iter().zip(candidate) {
+            if number[*k as usize] == NONE && modulus(*value) > zero {
+                number[*k as usize] = count;
+                count += 1;
             }
         }
         // Unknowns of removed aggregates get no entry in P.
-        each_row(&mut self.own, &|_, k| {
+        each_row(&mut self.of_unknown, &|_, k| {
             *k = number[*k as usize];
             0
         });
-        Ok(Self { count: kept as usize, ..self })
+        Ok(Self { count: count as usize, ..self })
     }
 }

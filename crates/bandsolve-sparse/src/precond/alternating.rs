@@ -54,6 +54,7 @@ pub(super) fn sweep<T: Scalar>(
     z: &mut [T],
     stack: &mut PodStack,
 ) -> Result<()> {
+    // step = M⁻¹·(r − A·z), in the order of the forest
     let (step, stack) = stack.make_raw::<T>(r.len());
     let before = &*z;
     solver.solve_from(Op::Plain, &|v| r[v] - a.row_times(v, before), step, stack)?;
@@ -78,6 +79,7 @@ impl<T: Scalar> LinearOperator<T> for AlternatingInner<'_, T> {
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         let (first, others) = self.solvers.split_first().expect("at least one forest");
+        // y = M₁⁻¹·x, then y ← y + Mₗ⁻¹·(x − A·y) for l = 2, …, m
         first.apply(x, y, stack)?;
         others.iter().try_for_each(|solver| sweep(&self.a, solver, x, y, stack))
     }

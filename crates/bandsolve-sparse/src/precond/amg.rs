@@ -1,24 +1,35 @@
-//! `amg-lines`: aggregation multigrid whose smoother solves along linear forests.
+//! `amg-lines`: smoothed aggregation multigrid whose smoother solves along linear forests.
 //!
 //! The forests contain the strong couplings in any direction, and the smoother solves along them exactly. Aggregates can therefore include all
 //! couplings except very weak ones, so few levels suffice.
+//!
+//! Each level of the set-up takes the steps of smoothed aggregation: strength of connection, aggregates and prolongation P (`aggregates.rs`), then the
+//! matrix Pᴴ·A·P of the next level (`galerkin.rs`).
+//!
+//! # Source
+//! Smoothed aggregation: P. Vaněk, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second and fourth order elliptic problems,
+//! Computing 56 (1996), 179–196, doi:10.1007/BF02238511. The smoother along forests is our own.
 
 use super::aggregates::CoarseningGraph;
 use super::galerkin::galerkin;
-use super::path_solver::PathSolver;
+use super::lines::ForestSolver;
 use super::strong_edges::StrongEdges;
 use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
-use crate::krylov::{buffer, stack};
 use crate::multiply::{adjoint, triple_product};
 use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use crate::rows::{TASK, each_row};
+use crate::scratch::{buffer, stack};
 use crate::sliced::SlicedMatrix;
+use crate::structure::{EntryList, Structure};
+use crate::tuning::{
+    HALF_PRECISION_MAX_CONDITION, HALF_PRECISION_MAX_GROWTH, MAX_FILL, SAMPLED_COARSE_ROWS, SINGLE_RANGE, SWEEP_DAMPING,
+};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::memory::{allocate, copied, zeroed};
+use bandsolve::memory::{allocate, reserved, zeroed};
 use bandsolve::{
-    AnyFactor, Banded, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar,
-    Result, Scalar, interrupt,
+    AnyFactor, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar, Result,
+    Scalar, interrupt,
 };
 use bandsolve_kernel::ByType;
 use bandsolve_kernel::spread::each_chunk;
@@ -112,10 +123,10 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular. [`Error::OutOfMemory`].
     /// [`Error::Interrupted`] if the caller stops the set-up.
     pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
-        on_threads(a.rows(), || Self::made(a, options))
+        on_threads(a.rows(), || Self::set_up(a, options))
     }
 
-    fn made(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
+    fn set_up(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
         let (sorted, fits) = survey(&a);
         let (a, fits) = if sorted {
             (a, fits)
@@ -124,9 +135,10 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
             let (_, fits) = survey(&a);
             (a, fits)
         };
-        let made = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err((a, None)) };
-        match made {
-            Ok(made) => Ok(made),
+        // A hierarchy in half the precision, or else in the precision of the matrix.
+        let half_precision = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err((a, None)) };
+        match half_precision {
+            Ok(multigrid) => Ok(multigrid),
             // A second attempt would need no less memory, and an interruption is final.
             Err((_, Some(error))) if matches!(*error, Error::OutOfMemory { .. } | Error::Interrupted) => Err(*error),
             Err((a, _)) => {
@@ -166,10 +178,6 @@ impl<'a> ByType for MakeSingleCycle<'a> {
     }
 }
 
-/// Range of the moduli of entries for a hierarchy in single precision.
-const LEAST: f64 = 1e-30;
-const MOST: f64 = 1e30;
-
 /// Whether the columns ascend in every row, and whether all entries fit the range of single precision.
 fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     let (sorted, fits) = (AtomicBool::new(true), AtomicBool::new(true));
@@ -179,54 +187,36 @@ fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
         if !rows.clone().all(|i| columns[a.range(i)].is_sorted_by(|left, right| left < right)) {
             sorted.store(false, Ordering::Relaxed);
         }
-        let own = a.range(rows.start).start..a.range(rows.end - 1).end;
-        let spoils = |value: &T| (*value != T::ZERO) & !(LEAST..=MOST).contains(&Scalar::abs1(*value).to_f64());
-        if values[own].iter().fold(false, |any, value| any | spoils(value)) {
+        let entries = a.range(rows.start).start..a.range(rows.end - 1).end;
+        let spoils = |value: &T| (*value != T::ZERO) & !SINGLE_RANGE.contains(&Scalar::abs1(*value).to_f64());
+        if values[entries].iter().fold(false, |any, value| any | spoils(value)) {
             fits.store(false, Ordering::Relaxed);
         }
     });
     (sorted.into_inner(), fits.into_inner())
 }
 
-/// Maximum ratio of the numbers of entries of the next matrix and of this one. For grids the next matrix has fewer entries. For graphs without a
-/// geometry the matrices would become full after some levels. Their prolongation is not smoothed, so that no level has more entries than the one
-/// before.
-const FILL: usize = 2;
-
-/// Number of rows of the next matrix whose entries are counted.
-const SAMPLES: usize = 64;
-
 /// Estimate the number of entries of R·A·P from some of its rows.
 fn entries_of_next<T: Scalar>(a: &Csr<'_, T, u32>, r: &Csr<'_, T, u32>, p: &Csr<'_, T, u32>) -> Result<usize> {
     let count = r.rows();
-    let samples = (count / 16).clamp(1, SAMPLES);
-    let (mut marks, mut found) = (allocate(count, 0_u32)?, 0);
+    let samples = (count / 16).clamp(1, SAMPLED_COARSE_ROWS);
+    let (mut marks, mut entries) = (allocate(count, 0_u32)?, 0);
     for sample in 0..samples {
         let mark = sample as u32 + 1;
         let columns = r.row(count * sample / samples).flat_map(|(i, _)| a.row(i)).flat_map(|(j, _)| p.row(j));
         for (column, _) in columns {
-            found += usize::from(marks[column] != mark);
+            entries += usize::from(marks[column] != mark);
             marks[column] = mark;
         }
     }
-    Ok(found * count / samples)
+    Ok(entries * count / samples)
 }
-
-/// The damping factor for the sweeps of a single forest.
-const DAMPING: f64 = 0.8;
-
-/// Maximum condition number of the coarsest matrix for a hierarchy in half the precision.
-const CONDITION: f64 = 1e5;
-
-/// Maximum growth of the inverse of a path's system for a hierarchy in half the precision. For a chain whose rows have the sum 0, the inverse grows
-/// with the square of the length.
-const GROWTH: f64 = (1 << 20) as f64;
 
 fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Unmade<'a, T>> {
-    match MultigridCycle::<S>::new(&a, options, CONDITION) {
+    match MultigridCycle::<S>::new(&a, options, HALF_PRECISION_MAX_CONDITION) {
         Err(error) => Err((a, Some(error.into()))),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
@@ -258,7 +248,9 @@ impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
 
 /// The solvers along the forests of a matrix.
 struct Smoother<S: Scalar> {
-    lines: Vec<PathSolver<S>>,
+    lines: Vec<ForestSolver<S>>,
+    /// The largest growth of the inverse of a path's system.
+    growth: f64,
     /// Whether the pattern of the matrix is symmetric.
     mutual: bool,
 }
@@ -272,9 +264,14 @@ impl<S: Scalar> Smoother<S> {
         let mutual = edges.mutual;
         let forests = edges.forests(options.forests.max(1), options.omega, &options.factors)?;
         // A sweep can change the sign of an error that alternates from path to path. A single forest needs damping; a second forest removes the error.
-        let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
-        let lines = forests.into_iter().map(|forest| PathSolver::new(a, forest, damping));
-        Ok(Self { lines: lines.collect::<Result<_>>()?, mutual })
+        let damping = if forests.len() == 1 { SWEEP_DAMPING } else { 1.0 };
+        let mut smoother = Self { lines: reserved(forests.len())?, growth: 0.0, mutual };
+        for forest in forests {
+            let (solver, growth) = ForestSolver::smoother(a, forest, damping)?;
+            smoother.lines.push(solver);
+            smoother.growth = growth.max(smoother.growth);
+        }
+        Ok(smoother)
     }
 }
 
@@ -287,7 +284,7 @@ struct CoarseProblem<T: Scalar> {
 /// The smoother of a level, and the transfer to and from the next level.
 #[derive(Debug)]
 struct MultigridLevel<T: Scalar> {
-    lines: Vec<PathSolver<T>>,
+    lines: Vec<ForestSolver<T>>,
     /// From the next level to this one.
     prolongation: Csr<'static, T, u32>,
     /// The adjoint of the prolongation.
@@ -298,7 +295,7 @@ struct MultigridLevel<T: Scalar> {
 enum CoarsestLevel<T: Scalar> {
     Direct(AnyFactor<'static, T>),
     /// A matrix that aggregation does not make smaller: the cycle only smooths.
-    Smoothed(Vec<PathSolver<T>>),
+    Smoothed(Vec<ForestSolver<T>>),
 }
 
 /// A hierarchy of one number type.
@@ -320,12 +317,12 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
     /// above `condition`.
     fn new<T: Scalar>(a: &Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
         let (sizes, coarsest) = (vec![], CoarsestLevel::Smoothed(vec![]));
-        let mut own = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
-        let mut next = own.add_level((a, None), options, condition)?;
+        let mut cycle = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
+        let mut next = cycle.add_level((a, None), options, condition)?;
         while let Some(CoarseProblem { a, candidate }) = next {
-            next = own.add_level((&a, Some(candidate)), options, condition)?;
+            next = cycle.add_level((&a, Some(candidate)), options, condition)?;
         }
-        Ok(own)
+        Ok(cycle)
     }
 
     /// Add a level with this matrix and candidate vector. Returns the problem of the next level, if there is one.
@@ -343,18 +340,20 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             self.coarsest = CoarsestLevel::Direct(direct(a, condition)?);
             return Ok(None);
         }
-        // These two are independent, and both have sequential steps: do them at the same time.
+        // Forests for the smoother; strength of connection and aggregates. These two are independent, and both have sequential steps: do them at the
+        // same time.
         let graph = || -> Result<_> {
             let graph = CoarseningGraph::new(a, options.threshold)?;
             let aggregates = graph.aggregates()?;
             Ok((graph, aggregates))
         };
-        let (made, graph) = threads::join(|| Smoother::new((a, &sliced), options), graph);
-        let (Smoother { lines, mutual }, (graph, aggregates)) = (made?, graph?);
-        if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
+        let (smoother, graph) = threads::join(|| Smoother::new((a, &sliced), options), graph);
+        let (Smoother { lines, growth, mutual }, (graph, aggregates)) = (smoother?, graph?);
+        if condition.is_finite() && growth > HALF_PRECISION_MAX_GROWTH {
             return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
         }
-        let candidate = candidate.map_or_else(|| left_by_sweeps(&self.matrices[0], &lines), Ok)?;
+        // On the finest level, the candidate is (1, …, 1) after one sweep for A·v = 0.
+        let candidate = candidate.map_or_else(|| smooth_ones(&self.matrices[0], &lines), Ok)?;
         let aggregates = aggregates.occupied(&candidate, S::Real::EPSILON.to_f64())?;
         if aggregates.count() == 0 || aggregates.count() * 10 > a.rows() * 9 {
             self.coarsest = match a.rows() <= 10 * options.coarsest {
@@ -363,12 +362,14 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             };
             return Ok(None);
         }
-        let (mut prolongation, mut left) = graph.prolongation((&aggregates, &candidate), true)?;
+        // P = (I − ω·D⁻¹·Ā)·T, or P = T if Pᴴ·A·P would have too many entries; R = Pᴴ
+        let (mut prolongation, mut coarse_candidate) = graph.prolongation((&aggregates, &candidate), true)?;
         let mut restriction = adjoint(&prolongation)?;
-        if entries_of_next(a, &restriction, &prolongation)? > FILL * a.entries() {
-            (prolongation, left) = graph.prolongation((&aggregates, &candidate), false)?;
+        if entries_of_next(a, &restriction, &prolongation)? > MAX_FILL * a.entries() {
+            (prolongation, coarse_candidate) = graph.prolongation((&aggregates, &candidate), false)?;
             restriction = adjoint(&prolongation)?;
         }
+        // The matrix of the next level: R·A·P
         let next = if mutual {
             galerkin((a, &sliced), &restriction, &prolongation)?
         } else {
@@ -376,7 +377,7 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
         };
         let (prolongation, restriction) = (prolongation.rounded()?, restriction.rounded()?);
         self.levels.push(MultigridLevel { lines, prolongation, restriction });
-        Ok(Some(CoarseProblem { a: next, candidate: left }))
+        Ok(Some(CoarseProblem { a: next, candidate: coarse_candidate }))
     }
 
     fn unknowns(&self, level: usize) -> usize {
@@ -385,12 +386,13 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
 
     /// Scratch memory of this level and the coarser ones.
     fn scratch_from(&self, level: usize) -> StackReq {
-        let of_lines = |lines: &[PathSolver<S>]| lines.iter().fold(StackReq::EMPTY, |all, own| all.or(own.scratch()));
+        let of_lines =
+            |lines: &[ForestSolver<S>]| lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.sweep_scratch()));
         match (self.levels.get(level), &self.coarsest) {
-            (Some(own), _) => {
-                let (n, coarse) = (self.unknowns(level), own.prolongation.columns());
+            (Some(MultigridLevel { lines, prolongation, .. }), _) => {
+                let (n, coarse) = (self.unknowns(level), prolongation.columns());
                 let below = StackReq::new::<S>(4 * coarse).and(self.scratch_from(level + 1));
-                of_lines(&own.lines).or(below.or(StackReq::new::<S>(n + 2 * coarse)))
+                of_lines(lines).or(below.or(StackReq::new::<S>(n + 2 * coarse)))
             }
             (None, CoarsestLevel::Direct(factor)) => factor.solve_scratch(1),
             (None, CoarsestLevel::Smoothed(lines)) => of_lines(lines),
@@ -399,32 +401,38 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
 
     /// One cycle from the zero vector.
     fn cycle(&self, level: usize, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
-        let Some(own) = self.levels.get(level) else { return self.solve_coarsest(rhs, x, stack) };
+        let Some(MultigridLevel { lines, prolongation, restriction }) = self.levels.get(level) else {
+            return self.solve_coarsest(rhs, x, stack);
+        };
         let a = &self.matrices[level];
-        smooth(a, &own.lines, rhs, x, stack)?;
+        // One sweep with the forests in order, from x = 0.
+        smooth(a, lines, rhs, x, stack)?;
         {
-            let (coarse_rhs, stack) = stack.make_raw::<S>(own.prolongation.columns());
-            let (coarse, stack) = stack.make_raw::<S>(own.prolongation.columns());
+            let (coarse_rhs, stack) = stack.make_raw::<S>(prolongation.columns());
+            let (coarse, stack) = stack.make_raw::<S>(prolongation.columns());
+            // rhs_c = R·(rhs − A·x)
             {
                 let (r, stack) = stack.make_raw::<S>(rhs.len());
                 a.residual(x, rhs, r);
-                own.restriction.apply(r, coarse_rhs, stack)?;
+                restriction.apply(r, coarse_rhs, stack)?;
             }
+            // x_c ≈ A_c⁻¹·rhs_c by one cycle of the next level
             self.cycle(level + 1, coarse_rhs, coarse, stack)?;
             if self.levels.len() > level + 1 && self.visits > 1 {
-                // Further visits solve for the remaining residual.
-                let (left, stack) = stack.make_raw::<S>(coarse.len());
-                let (step, stack) = stack.make_raw::<S>(coarse.len());
+                // Further visits: x_c ← x_c + e with e ≈ A_c⁻¹·(rhs_c − A_c·x_c)
+                let (residual, stack) = stack.make_raw::<S>(coarse.len());
+                let (correction, stack) = stack.make_raw::<S>(coarse.len());
                 for _ in 1..self.visits {
-                    self.matrices[level + 1].residual(coarse, coarse_rhs, left);
-                    self.cycle(level + 1, left, step, stack)?;
-                    coarse.iter_mut().zip(&*step).for_each(|(x, step)| *x += *step);
+                    self.matrices[level + 1].residual(coarse, coarse_rhs, residual);
+                    self.cycle(level + 1, residual, correction, stack)?;
+                    coarse.iter_mut().zip(&*correction).for_each(|(x, e)| *x += *e);
                 }
             }
-            let coarse = &*coarse;
-            own.prolongation.each_sum(coarse, x, |_, sum, x| *x += sum);
+            // x ← x + P·x_c
+            prolongation.each_sum(coarse, x, |_, sum, x| *x += sum);
         }
-        own.lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
+        // One sweep with the forests in reverse order.
+        lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
     }
 
     fn solve_coarsest(&self, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
@@ -460,7 +468,7 @@ impl<T: Scalar> LinearOperator<T> for MultigridCycle<'_, T> {
 /// One sweep with every forest, from the zero vector.
 fn smooth<T: Scalar>(
     a: &SlicedMatrix<'_, T>,
-    lines: &[PathSolver<T>],
+    lines: &[ForestSolver<T>],
     rhs: &[T],
     x: &mut [T],
     stack: &mut PodStack,
@@ -501,19 +509,14 @@ fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
 /// # Errors
 /// [`Error::Unsupported`] if its condition number is above `condition`.
 fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<AnyFactor<'static, S>> {
-    let n = a.rows();
-    let entries = || (0..n).flat_map(|i| a.row(i).map(move |(j, value)| (i, j, value)));
-    let (lower, upper) = entries()
-        .fold((0, 0), |(lower, upper), (i, j, _)| (lower.max(i.saturating_sub(j)), upper.max(j.saturating_sub(i))));
-    let rows = lower + upper + 1;
-    let mut bands = zeroed(n.saturating_mul(rows))?;
-    entries().for_each(|(i, j, value)| bands[upper + i - j + j * rows] += cast(value));
-    let largest = entries().map(|(.., value)| Scalar::abs(value).to_f64()).fold(0.0, f64::max);
-    let factor = |bands: Vec<S>| {
-        let banded = Banded::from_vec(n, lower, upper, bands)?;
+    let largest = a.parts().2.iter().map(|value| Scalar::abs(*value).to_f64()).fold(0.0, f64::max);
+    let a = a.view().rounded::<S>()?;
+    let Structure { lower, upper, .. } = Structure::of(&a)?;
+    let factor = |a: &Csr<'_, S, u32>| {
+        let banded = a.to_banded(lower, upper)?;
         Plan::new(banded.shape()).verify(false).factor_owned(banded)
     };
-    let made = factor(copied(&bands)?);
+    let made = factor(&a);
     if condition.is_finite() {
         let made = made?;
         return match made.rcond(Norm::One) {
@@ -527,24 +530,23 @@ fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<A
     match made {
         Err(Error::Singular { .. }) => {
             let shift = S::from_real(S::Real::from_f64(largest * 64.0 * S::Real::EPSILON.to_f64()));
-            (0..n).for_each(|i| bands[upper + i * rows] += shift);
-            factor(bands)
+            factor(&a.shifted(-shift, None)?)
         }
         made => made,
     }
 }
 
-/// The candidate vector: the result of one smoothing sweep for A·v = 0 that starts from a vector of ones.
-fn left_by_sweeps<T: Scalar, S: Scalar>(a: &SlicedMatrix<'_, S>, lines: &[PathSolver<S>]) -> Result<Vec<T>> {
+/// The candidate vector of the finest level: the result of one smoothing sweep for A·v = 0 that starts from a vector of ones.
+fn smooth_ones<T: Scalar, S: Scalar>(a: &SlicedMatrix<'_, S>, lines: &[ForestSolver<S>]) -> Result<Vec<T>> {
     let n = a.size();
-    let needed = lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch()));
+    let needed = lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.sweep_scratch()));
     let mut memory = buffer(needed)?;
     let (zeros, mut v) = (zeroed(n)?, allocate(n, S::ONE)?);
     lines.iter().try_for_each(|lines| lines.sweep(a, &zeros, &mut v, stack(&mut memory)))?;
-    let mut left = zeroed(n)?;
-    each_row(&mut left, &|i, left| {
-        *left = cast(v[i]);
+    let mut candidate = zeroed(n)?;
+    each_row(&mut candidate, &|i, value| {
+        *value = cast(v[i]);
         0
     });
-    Ok(left)
+    Ok(candidate)
 }

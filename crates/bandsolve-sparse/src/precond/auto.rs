@@ -4,11 +4,17 @@
 //! right-hand side, cheap candidates first. From the result, the module predicts the memory traffic to solution, set-up included. The choice depends
 //! neither on clocks nor on the number of threads.
 
+use super::build::{Preconditioner, build};
 use super::diagonal::DiagonalRule;
-use super::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
+use super::kind::{PreconditionerKind, PreconditionerOptions};
 use crate::csr::Csr;
-use crate::krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, buffer, stack};
+use crate::krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver};
 use crate::random::mixed;
+use crate::scratch::{buffer, stack};
+use crate::tuning::{
+    GENERAL_RESTART, MIN_ITERATIONS, NO_CONVERGENCE, PREDICTED_RESIDUAL, SECOND_TRIAL_STEPS, TRIAL_RESIDUAL,
+    TRIAL_STEPS,
+};
 use bandsolve::memory::zeroed;
 use bandsolve::{Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::scalar::peak;
@@ -16,21 +22,8 @@ use core::cell::Cell;
 use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
-/// Relative residual at which a trial ends, and the maximum number of its steps.
-const LEFT: f64 = 1e-2;
-const STEPS: usize = 12;
-/// Maximum number of steps of a second trial of the two best candidates. The first steps of a long iteration give little information about its convergence.
-const LONGER: usize = 8 * STEPS;
-/// Relative residual for which the number of iterations is predicted.
-const WANTED: f64 = 1e-8;
-/// A predicted number of iterations that counts as no convergence.
-const MANY: f64 = 1e4;
-/// Minimum number of iterations that a candidate needs. With this number, candidates whose set-up costs too much are skipped.
-const FEW: f64 = 6.0;
-/// The restart of GMRES. If more iterations are predicted, a method with short recurrences is chosen.
-const KEPT: usize = 30;
 /// The method for any matrix.
-const GENERAL: KrylovMethod = KrylovMethod::Gmres { restart: KEPT };
+const GENERAL: KrylovMethod = KrylovMethod::Gmres { restart: GENERAL_RESTART };
 
 /// Properties of the rows.
 #[derive(Default)]
@@ -83,11 +76,11 @@ impl RowCounts {
 
 /// The result of a trial.
 struct Trial<'a, T: Scalar> {
-    made: Preconditioner<'a, T>,
+    preconditioner: Preconditioner<'a, T>,
     method: KrylovMethod,
     steps: usize,
     /// The relative residual after the trial.
-    left: f64,
+    remaining: f64,
     /// Predicted number of iterations to [`WANTED`].
     iterations: f64,
     /// Predicted memory traffic, in numbers per row.
@@ -98,21 +91,21 @@ impl<T: Scalar> Trial<'_, T> {
     /// Order by predicted traffic, and by the residual if no convergence is predicted.
     fn order(&self, other: &Self) -> Ordering {
         let rank = |trial: &Self| {
-            let endless = trial.iterations >= MANY;
-            (endless, if endless { trial.left } else { trial.traffic })
+            let endless = trial.iterations >= NO_CONVERGENCE;
+            (endless, if endless { trial.remaining } else { trial.traffic })
         };
-        let (own, other) = (rank(self), rank(other));
-        own.0.cmp(&other.0).then(own.1.total_cmp(&other.1))
+        let (this, other) = (rank(self), rank(other));
+        this.0.cmp(&other.0).then(this.1.total_cmp(&other.1))
     }
 
     /// Whether the trial itself has reached a small residual.
     fn has_ended(&self) -> bool {
-        self.left <= LEFT
+        self.remaining <= TRIAL_RESIDUAL
     }
 
     /// The result in words. Readers split reasons at semicolons.
-    fn said(&self) -> String {
-        let predicted = if self.iterations < MANY {
+    fn description(&self) -> String {
+        let predicted = if self.iterations < NO_CONVERGENCE {
             let count = self.iterations.ceil();
             format!(
                 "predicted {count} iteration{} and {:.0} words per row",
@@ -124,9 +117,9 @@ impl<T: Scalar> Trial<'_, T> {
         };
         format!(
             "{} with {} brings the residual to {} in {}: {predicted}",
-            self.made.kind,
+            self.preconditioner.kind,
             self.method,
-            percent(self.left),
+            percent(self.remaining),
             steps(self.steps)
         )
     }
@@ -165,9 +158,9 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
     fn make(&self, kind: PreconditionerKind) -> Result<Result<Preconditioner<'a, T>>> {
-        match make((self.a.duplicated()?, kind, *self.options)) {
+        match build(self.a.duplicated()?, kind, self.options) {
             Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => Err(error),
-            made => Ok(made),
+            preconditioner => Ok(preconditioner),
         }
     }
 
@@ -183,39 +176,49 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Interrupted`].
-    fn of(&self, made: Preconditioner<'a, T>, most: usize) -> Result<Trial<'a, T>> {
-        let mut method = self.method(made.kind);
-        let mut tried = self.steps(method, &made, most)?;
+    fn of(&self, preconditioner: Preconditioner<'a, T>, most: usize) -> Result<Trial<'a, T>> {
+        let mut method = self.method(preconditioner.kind);
+        let mut tried = self.steps(method, &preconditioner, most)?;
         if method == KrylovMethod::Cg && tried.as_ref().is_some_and(|report| report.ending == Ending::Breakdown) {
             // The diagonal is positive, so that A is not positive definite.
-            if matches!(made.kind, PreconditionerKind::Diagonal(_)) {
+            if matches!(preconditioner.kind, PreconditionerKind::Diagonal(_)) {
                 self.definite.set(false);
             }
             method = GENERAL;
-            tried = self.steps(method, &made, most)?;
+            tried = self.steps(method, &preconditioner, most)?;
         }
-        let (steps, left, rate) = tried.map_or((0, f64::INFINITY, 1.0), |report| {
+        let (steps, remaining, rate) = tried.map_or((0, f64::INFINITY, 1.0), |report| {
             (report.iterations, report.relative_residual(), rate(&report.history))
         });
-        let left = if left.is_nan() { f64::INFINITY } else { left };
-        let more = if left <= WANTED { 0.0 } else { (WANTED / left).ln() / rate.ln() };
-        let iterations = if left.is_finite() && rate < 1.0 { (steps as f64 + more).min(MANY) } else { MANY };
+        let remaining = if remaining.is_nan() { f64::INFINITY } else { remaining };
+        let more =
+            if remaining <= PREDICTED_RESIDUAL { 0.0 } else { (PREDICTED_RESIDUAL / remaining).ln() / rate.ln() };
+        let iterations = if remaining.is_finite() && rate < 1.0 {
+            (steps as f64 + more).min(NO_CONVERGENCE)
+        } else {
+            NO_CONVERGENCE
+        };
         let (method, of_method) = match method {
-            KrylovMethod::Gmres { .. } if iterations > KEPT as f64 && !self.endless.get() => {
+            KrylovMethod::Gmres { .. } if iterations > GENERAL_RESTART as f64 && !self.endless.get() => {
                 (KrylovMethod::Idr { space: 4 }, 30.0)
             }
-            KrylovMethod::Gmres { .. } => (method, 2.0 * iterations.min(KEPT as f64)),
+            KrylovMethod::Gmres { .. } => (method, 2.0 * iterations.min(GENERAL_RESTART as f64)),
             _ => (method, 10.0),
         };
-        let [setup, application] = self.costs(made.kind);
+        let [setup, application] = self.costs(preconditioner.kind);
         let traffic = setup + iterations * (self.product + application + of_method);
-        Ok(Trial { made, method, steps, left, iterations, traffic })
+        Ok(Trial { preconditioner, method, steps, remaining, iterations, traffic })
     }
 
     /// Run some steps of a method. `None` if the solve fails.
     fn steps(&self, method: KrylovMethod, m: &Preconditioner<'a, T>, most: usize) -> Result<Option<IterationReport>> {
         let mut x = zeroed(self.rhs.len())?;
-        match KrylovSolver::new(method).rtol(LEFT).max_iterations(most).solve(self.a, Some(m), &self.rhs, &mut x) {
+        match KrylovSolver::new(method).rtol(TRIAL_RESIDUAL).max_iterations(most).solve(
+            self.a,
+            Some(m),
+            &self.rhs,
+            &mut x,
+        ) {
             Err(error @ (Error::OutOfMemory { .. } | Error::Interrupted)) => Err(error),
             report => Ok(report.ok()),
         }
@@ -277,10 +280,10 @@ impl KrylovSolver<'_> {
 /// Random numbers from −1/2 to 1/2 that depend only on their place and a seed.
 fn random_numbers<T: Scalar>(n: usize, seed: u64) -> Result<Vec<T>> {
     let mut numbers = zeroed(n)?;
-    for (i, own) in numbers.iter_mut().enumerate() {
+    for (i, number) in numbers.iter_mut().enumerate() {
         let bits = mixed((i as u64).wrapping_add(seed << 32));
         let part = |shift: u32| T::Real::from_f64(f64::from((bits >> shift) as u32) / f64::from(u32::MAX) - 0.5);
-        *own = T::from_parts(part(0), part(32));
+        *number = T::from_parts(part(0), part(32));
     }
     Ok(numbers)
 }
@@ -334,21 +337,21 @@ pub(super) fn choose<'a, T: Scalar>(
     let (n, counts) = (a.rows(), RowCounts::of(a));
     let trials = Trials::new(a, &counts, options)?;
     if counts.strong == n {
-        let made = trials.make(PreconditionerKind::Diagonal(DiagonalRule::Jacobi))??;
-        let method = trials.method(made.kind);
-        let said = "each diagonal entry is at least twice the sum of the other moduli in its row";
-        return Ok(made.because(said.into()).with_method(method));
+        let preconditioner = trials.make(PreconditionerKind::Diagonal(DiagonalRule::Jacobi))??;
+        let method = trials.method(preconditioner.kind);
+        let reason = "each diagonal entry is at least twice the sum of the other moduli in its row";
+        return Ok(preconditioner.because(reason.into()).with_method(method));
     }
     let in_order = counts.beside / counts.weights;
-    let (mut kinds, mut said) = (vec![], vec![]);
+    let (mut kinds, mut reasons) = (vec![], vec![]);
     if counts.without > 0 {
-        said.push(format!("{} of {n} rows have no diagonal entry", counts.without));
+        reasons.push(format!("{} of {n} rows have no diagonal entry", counts.without));
         kinds.push(PreconditionerKind::Diagonal(DiagonalRule::P1));
     } else {
         kinds.push(PreconditionerKind::Diagonal(DiagonalRule::Jacobi));
     }
     if in_order > 0.99 {
-        said.push(format!("{:.1}% of the off-diagonal weight is next to the diagonal", 100.0 * in_order));
+        reasons.push(format!("{:.1}% of the off-diagonal weight is next to the diagonal", 100.0 * in_order));
         kinds.push(PreconditionerKind::Tridiagonal);
     }
     kinds.push(PreconditionerKind::Ilu0);
@@ -360,19 +363,19 @@ pub(super) fn choose<'a, T: Scalar>(
     let of_others =
         [PreconditionerKind::ProductDiagonal(0), PreconditionerKind::AltInner(0), PreconditionerKind::ForestBlock];
     if trials.definite.get() {
-        let (taken, endless) = raced(&trials, &[&kinds[..], &of_definite].concat(), said.clone())?;
+        let (best, endless) = raced(&trials, &[&kinds[..], &of_definite].concat(), reasons.clone())?;
         match (trials.definite.get(), endless) {
-            (true, false) => return Ok(taken),
+            (true, false) => return Ok(best),
             // Before they converge, conjugate gradients can have large residuals. GMRES minimises the residual.
             (true, true) => {
-                said.push("conjugate gradients are predicted not to converge".into());
+                reasons.push("conjugate gradients are predicted not to converge".into());
                 trials.endless.set(true);
             }
-            _ => said.push("conjugate gradients break down: the matrix is not positive definite".into()),
+            _ => reasons.push("conjugate gradients break down: the matrix is not positive definite".into()),
         }
         trials.definite.set(false);
     }
-    raced(&trials, &[&kinds[..], &of_others].concat(), said).map(|(taken, _)| taken)
+    raced(&trials, &[&kinds[..], &of_others].concat(), reasons).map(|(best, _)| best)
 }
 
 /// The candidate with the least predicted traffic. If no candidate is predicted to converge, the one with the smallest residual, and `true`.
@@ -382,10 +385,10 @@ pub(super) fn choose<'a, T: Scalar>(
 fn raced<'a, T: Scalar>(
     trials: &Trials<'_, 'a, T>,
     kinds: &[PreconditionerKind],
-    mut said: Vec<String>,
+    mut reasons: Vec<String>,
 ) -> Result<(Preconditioner<'a, T>, bool)> {
     // The best, the second, and the best of those whose trial reached a small residual, so that the prediction is reliable.
-    let mut found: Vec<Trial<'a, T>> = Vec::with_capacity(4);
+    let mut trials_done: Vec<Trial<'a, T>> = Vec::with_capacity(4);
     for kind in kinds {
         // The number of forests is not yet known, but it is at least one.
         let least = match *kind {
@@ -394,40 +397,47 @@ fn raced<'a, T: Scalar>(
             kind => kind,
         };
         let [setup, application] = trials.costs(least);
-        if found.first().is_some_and(|best| setup + FEW * (trials.product + application) >= best.traffic) {
+        if trials_done
+            .first()
+            .is_some_and(|best| setup + MIN_ITERATIONS * (trials.product + application) >= best.traffic)
+        {
             continue;
         }
-        let made = match trials.make(*kind)? {
-            Ok(made) => made,
+        let preconditioner = match trials.make(*kind)? {
+            Ok(preconditioner) => preconditioner,
             Err(error) => {
-                said.push(format!("{kind} cannot be set up: {error}"));
+                reasons.push(format!("{kind} cannot be set up: {error}"));
                 continue;
             }
         };
-        let trial = trials.of(made, STEPS)?;
-        said.push(trial.said());
-        found.push(trial);
-        found.sort_by(Trial::order);
-        let ended = found.iter().position(Trial::has_ended).filter(|at| *at >= 2).map(|at| found.remove(at));
-        found.truncate(2);
-        found.extend(ended);
+        let trial = trials.of(preconditioner, TRIAL_STEPS)?;
+        reasons.push(trial.description());
+        trials_done.push(trial);
+        trials_done.sort_by(Trial::order);
+        let ended =
+            trials_done.iter().position(Trial::has_ended).filter(|at| *at >= 2).map(|at| trials_done.remove(at));
+        trials_done.truncate(2);
+        trials_done.extend(ended);
     }
-    if found.len() > 1 && !found[0].has_ended() {
-        for trial in core::mem::take(&mut found) {
+    if trials_done.len() > 1 && !trials_done[0].has_ended() {
+        for trial in core::mem::take(&mut trials_done) {
             let ended = trial.has_ended();
-            let trial = if ended { trial } else { trials.of(trial.made, LONGER)? };
-            said.extend((!ended).then(|| trial.said()));
-            found.push(trial);
+            let trial = if ended { trial } else { trials.of(trial.preconditioner, SECOND_TRIAL_STEPS)? };
+            reasons.extend((!ended).then(|| trial.description()));
+            trials_done.push(trial);
         }
-        found.sort_by(Trial::order);
+        trials_done.sort_by(Trial::order);
     }
-    let best = if found.is_empty() { None } else { Some(found.swap_remove(0)) };
+    let best = if trials_done.is_empty() { None } else { Some(trials_done.swap_remove(0)) };
     match best {
-        Some(best) => Ok((best.made.because(said.join("; ")).with_method(best.method), best.iterations >= MANY)),
+        Some(best) => Ok((
+            best.preconditioner.because(reasons.join("; ")).with_method(best.method),
+            best.iterations >= NO_CONVERGENCE,
+        )),
         None => {
-            said.push("no candidate can be set up, so none is used".into());
-            let made = trials.make(PreconditionerKind::Identity)??;
-            Ok((made.because(said.join("; ")).with_method(GENERAL), false))
+            reasons.push("no candidate can be set up, so none is used".into());
+            let preconditioner = trials.make(PreconditionerKind::Identity)??;
+            Ok((preconditioner.because(reasons.join("; ")).with_method(GENERAL), false))
         }
     }
 }

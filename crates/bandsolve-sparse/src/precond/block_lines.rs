@@ -9,6 +9,7 @@ use crate::factor::{GraphFactor, GraphFactorOptions};
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::rows::each_row;
+use crate::tuning::PAIR_MIN_WEIGHT;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::BlockTridiagonal;
 use bandsolve::memory::{allocate, reserved, zeroed};
@@ -43,9 +44,6 @@ pub struct PairForestSolver<T: Scalar> {
 
 /// Rows per block.
 const PAIR: usize = 2;
-/// The weight of the edge of a pair is at least this share of the largest edge weight of either unknown. Algebraic multigrid calls such a
-/// coupling strong.
-const STRONG: f64 = 0.25;
 
 /// The strong edges of a graph, along which unknowns may form pairs.
 ///
@@ -59,7 +57,7 @@ fn strong_part(graph: &Graph) -> Result<Graph> {
     let mut strong = graph.matrix().duplicated()?;
     let updated = strong.update(&|v| {
         let strongest = &strongest;
-        move |u, weight| if weight < STRONG * strongest[v].max(strongest[u]) { 0.0 } else { weight }
+        move |u, weight| if weight < PAIR_MIN_WEIGHT * strongest[v].max(strongest[u]) { 0.0 } else { weight }
     });
     updated?;
     Graph::of(&strong)

@@ -44,13 +44,13 @@ impl DiagonalRule {
     /// [`Error::Singular`] with the first row whose element is 0, NaN or infinite. [`Error::OutOfMemory`].
     pub fn of<T: Scalar, I: Index>(self, a: &Csr<'_, T, I>) -> Result<Vec<T>> {
         let mut diagonal = zeroed(a.rows())?;
-        each_row(&mut diagonal, &|i, own| {
+        each_row(&mut diagonal, &|i, entry| {
             let d = a.row(i).filter(|(j, _)| *j == i).fold(T::ZERO, |sum, (_, value)| sum + value);
             let modulus = Scalar::abs(d).to_f64();
             let s = sum_of_moduli(a.row(i).map(|(_, value)| Scalar::abs(value).to_f64())) - modulus;
             let unit = if modulus > 0.0 { d.scale(T::Real::from_f64(1.0 / modulus)) } else { T::ONE };
             let real = |v: f64| T::Real::from_f64(v);
-            *own = match self {
+            *entry = match self {
                 Self::Jacobi => d,
                 // A dominant diagonal entry stays as it is, without rounding.
                 Self::P1 if modulus >= s => d,

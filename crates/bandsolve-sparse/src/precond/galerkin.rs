@@ -2,7 +2,7 @@
 
 use crate::csr::Csr;
 use crate::multiply::{RowSum, adjoint};
-use crate::rows::{RowsMade, make_rows};
+use crate::row_builder::{BuiltRows, make_rows};
 use crate::sliced::{LANES, SlicedMatrix};
 use bandsolve::memory::{reserved, zeroed};
 use bandsolve::{Result, Scalar, Simd};
@@ -20,8 +20,8 @@ pub(super) fn galerkin<T: Scalar>(
     p: &Csr<'_, T, u32>,
 ) -> Result<Csr<'static, T, u32>> {
     let count = r.rows();
-    let by_columns = make_rows((count, count), a.entries() / 2, &|columns, made| {
-        dispatch::<T, _>(Simd::detect(), GalerkinColumns { a, sliced, r, p, columns, made })
+    let by_columns = make_rows((count, count), a.entries() / 2, &|columns, built| {
+        dispatch::<T, _>(Simd::detect(), GalerkinColumns { a, sliced, r, p, columns, built })
     });
     adjoint(&by_columns?)
 }
@@ -33,7 +33,7 @@ struct GalerkinColumns<'a, T: Scalar> {
     r: &'a Csr<'a, T, u32>,
     p: &'a Csr<'a, T, u32>,
     columns: Range<usize>,
-    made: &'a mut RowsMade<T>,
+    built: &'a mut BuiltRows<T>,
 }
 
 impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
@@ -41,19 +41,20 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
 
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Result<()> {
-        let Self { a, sliced, r, p, columns, made } = self;
+        let Self { a, sliced, r, p, columns, built } = self;
         let (n, of_a, of_p) = (a.rows(), a.parts(), p.parts());
-        let scratch = &mut made.scratch;
+        let scratch = &mut built.scratch;
         if scratch.numbers.len() < n {
             (scratch.numbers, scratch.marks) = (zeroed(n)?, zeroed(n.div_ceil(LANES))?);
         }
         // These numbers are zero, and each column resets them to zero.
-        let mut own = take(&mut scratch.numbers);
+        let mut column = take(&mut scratch.numbers);
         // Each slice occurs at most once.
         let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: reserved(n.div_ceil(LANES))? };
-        let mut sum = RowSum::new(r.rows(), made)?;
+        let mut sum = RowSum::new(r.rows(), built)?;
         for k in columns {
             let entries = (&r.parts().1[r.range(k)], &r.parts().2[r.range(k)]);
+            // The slices of A with a neighbor of an entry of column p: only these have products.
             met.begin(k as u32 + 1);
             for rows in entries.0.chunk_by(|i, j| *i as usize / LANES == *j as usize / LANES) {
                 let (first, last) = (rows[0] as usize, rows[rows.len() - 1] as usize);
@@ -68,34 +69,36 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
                     }
                 }
             }
+            // Column k of P, scattered to a full vector
             for (i, value) in entries.0.iter().zip(entries.1) {
-                own[*i as usize] = value.conj();
+                column[*i as usize] = value.conj();
             }
+            // q = A·p, slice by slice, and the sum Σᵢ q̄ᵢ·pᵢⱼ over the rows i, which is row k of (Pᴴ·A·P)ᴴ
             for slice in &met.list {
                 let first = *slice as usize * LANES;
                 let count = LANES.min(n - first);
-                let products = sliced.sums(*slice as usize, count, &own);
-                let mut left = 0_u32;
+                let products = sliced.sums(*slice as usize, count, &column);
+                let mut nonzero = 0_u32;
                 for (lane, product) in products.iter().enumerate() {
-                    left |= u32::from(*product != T::ZERO) << lane;
+                    nonzero |= u32::from(*product != T::ZERO) << lane;
                 }
                 sum.reserve(p.range(first + count - 1).end - p.range(first).start)?;
-                while left != 0 {
-                    let lane = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    let (own, product) = (p.range(first + lane), products[lane].conj());
-                    for (k, value) in of_p.1[own.clone()].iter().zip(&of_p.2[own]) {
+                while nonzero != 0 {
+                    let lane = nonzero.trailing_zeros() as usize;
+                    nonzero &= nonzero - 1;
+                    let (entries, product) = (p.range(first + lane), products[lane].conj());
+                    for (k, value) in of_p.1[entries.clone()].iter().zip(&of_p.2[entries]) {
                         sum.add(*k, product * *value);
                     }
                 }
             }
             for i in entries.0 {
-                own[*i as usize] = T::ZERO;
+                column[*i as usize] = T::ZERO;
             }
             sum.finish();
         }
         drop(sum);
-        (made.scratch.numbers, made.scratch.marks) = (own, met.seen);
+        (built.scratch.numbers, built.scratch.marks) = (column, met.seen);
         Ok(())
     }
 }

@@ -5,7 +5,8 @@
 //! inverses for parallel preconditioning, Parallel Computing 71 (2018).
 
 use crate::csr::Csr;
-use crate::rows::make_rows;
+use crate::row_builder::make_rows;
+use crate::tuning::{PAIRS_MAX_ENTRIES, SEARCH_MIN_RATIO};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::memory::{allocate, copied, refill};
@@ -34,8 +35,6 @@ pub struct IncompleteLu<T: Scalar> {
     diagonal: Vec<u32>,
 }
 
-/// If an earlier row is longer than the rest of the current row by this factor, it is searched instead of read.
-const FAR_LONGER: usize = 16;
 /// Number of rows between two checks for an interruption.
 const BETWEEN: usize = 1 << 10;
 
@@ -62,18 +61,19 @@ impl<T: Scalar> IncompleteLu<T> {
             if i % BETWEEN == 0 {
                 interrupt::check()?;
             }
-            let own = range(i);
-            own.clone().for_each(|e| places[columns[e] as usize] = e as u32);
-            for e in own.clone() {
+            let row = range(i);
+            row.clone().for_each(|e| places[columns[e] as usize] = e as u32);
+            // For each k < i in row i: lᵢₖ = aᵢₖ / uₖₖ, then aᵢⱼ ← aᵢⱼ − lᵢₖ·uₖⱼ for the entries j > k that both rows have.
+            for e in row.clone() {
                 let k = columns[e] as usize;
                 if k >= i {
                     break;
                 }
                 values[e] = divide(values[e], values[diagonal[k] as usize]);
-                let (right, rest) = (diagonal[k] as usize + 1..range(k).end, e + 1..own.end);
+                let (right, rest) = (diagonal[k] as usize + 1..range(k).end, e + 1..row.end);
                 let factor = values[e];
                 let mut subtract = |place: usize, f: usize| values[place] = values[place] - factor * values[f];
-                if right.len() > FAR_LONGER * rest.len() {
+                if right.len() > SEARCH_MIN_RATIO * rest.len() {
                     // Search row k for the columns of row i, so that the cost does not grow with the length of row k.
                     let mut from = right.start;
                     for place in rest {
@@ -91,13 +91,14 @@ impl<T: Scalar> IncompleteLu<T> {
                     }
                 }
             }
+            // uᵢᵢ
             let place = places[i];
             let pivot = if place == u32::MAX { T::ZERO } else { values[place as usize] };
             if pivot == T::ZERO || !Scalar::is_finite(pivot) {
                 return Err(Error::Singular { row: i });
             }
             diagonal[i] = place;
-            own.for_each(|e| places[columns[e] as usize] = u32::MAX);
+            row.for_each(|e| places[columns[e] as usize] = u32::MAX);
         }
         Ok(Self { factors: sorted.with_values(values), diagonal })
     }
@@ -105,15 +106,15 @@ impl<T: Scalar> IncompleteLu<T> {
     /// L or U, with its diagonal.
     fn triangle(&self, lower: bool) -> Result<Csr<'static, T, u32>> {
         let n = self.factors.rows();
-        make_rows((n, n), self.factors.entries(), &|rows, made| {
+        make_rows((n, n), self.factors.entries(), &|rows, built| {
             for i in rows {
-                let first = made.columns.len();
-                made.reserve(self.factors.range(i).len())?;
+                let first = built.columns.len();
+                built.reserve(self.factors.range(i).len())?;
                 for (j, value) in self.factors.row(i).filter(|(j, _)| if lower { *j <= i } else { *j >= i }) {
-                    made.columns.push(j as u32);
-                    made.values.push(if lower && j == i { T::ONE } else { value });
+                    built.columns.push(j as u32);
+                    built.values.push(if lower && j == i { T::ONE } else { value });
                 }
-                made.lengths.push((made.columns.len() - first) as u32);
+                built.lengths.push((built.columns.len() - first) as u32);
             }
             Ok(())
         })
@@ -132,11 +133,13 @@ impl<T: Scalar> LinearOperator<T> for IncompleteLu<T> {
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         let (_, columns, values) = self.factors.parts();
         let n = x.len();
+        // L·y = x: yᵢ = xᵢ − Σ lᵢⱼ·yⱼ over j < i
         for i in 0..n {
             let left = self.factors.range(i).start..self.diagonal[i] as usize;
             let known = columns[left.clone()].iter().zip(&values[left]);
             y[i] = known.fold(x[i], |sum, (j, value)| sum - *value * y[*j as usize]);
         }
+        // U·y = y: yᵢ ← (yᵢ − Σ uᵢⱼ·yⱼ over j > i) / uᵢᵢ
         for i in (0..n).rev() {
             let pivot = self.diagonal[i] as usize;
             let right = pivot + 1..self.factors.range(i).end;
@@ -196,18 +199,18 @@ impl<T: Scalar> IncompleteInverse<T> {
 
 /// The approximate inverse N of a triangle T with sorted rows: (N·T)ᵢⱼ = δᵢⱼ on the pattern of T. Each row solves a small triangular system.
 fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<Csr<'static, T, u32>> {
-    make_rows((triangle.rows(), triangle.columns()), triangle.entries(), &|rows, made| {
+    make_rows((triangle.rows(), triangle.columns()), triangle.entries(), &|rows, built| {
         let (mut row, mut places): (Vec<T>, Vec<usize>) = (Vec::new(), Vec::new());
         for i in rows {
             refill(&mut places, triangle.row(i).map(|(j, _)| j))?;
             let count = places.len();
             refill(&mut row, places.iter().map(|_| T::ZERO))?;
-            made.reserve(count)?;
-            if count > LONG {
-                made.columns.extend(places.iter().map(|j| *j as u32));
+            built.reserve(count)?;
+            if count > PAIRS_MAX_ENTRIES {
+                built.columns.extend(places.iter().map(|j| *j as u32));
                 long_row(triangle, (&places, lower), &mut row);
-                made.values.extend_from_slice(&row);
-                made.lengths.push(count as u32);
+                built.values.extend_from_slice(&row);
+                built.lengths.push(count as u32);
                 continue;
             }
             // Solve Σ_a x_a·T[p_a][p_c] = δ. Since T is triangular, column p_c has entries from one side of c only.
@@ -223,16 +226,13 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Result<C
             } else {
                 (0..count).for_each(&mut solve);
             }
-            made.columns.extend(places.iter().map(|j| *j as u32));
-            made.values.extend_from_slice(&row);
-            made.lengths.push(count as u32);
+            built.columns.extend(places.iter().map(|j| *j as u32));
+            built.values.extend_from_slice(&row);
+            built.lengths.push(count as u32);
         }
         Ok(())
     })
 }
-
-/// The systems of rows of N with more entries are solved by columns, because a loop over all pairs would take too long.
-const LONG: usize = 64;
 
 /// Solve the system of one long row by columns: each known element is multiplied with its row of T, and subtracted from the other sums.
 fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], bool), row: &mut [T]) {
@@ -242,9 +242,10 @@ fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], b
     row[if lower { count - 1 } else { 0 }] = T::ONE;
     for step in 0..count {
         let c = if lower { count - 1 - step } else { step };
-        let own = triangle.range(places[c]);
-        let (columns, values) = (&columns[own.clone()], &values[own]);
+        let entries = triangle.range(places[c]);
+        let (columns, values) = (&columns[entries.clone()], &values[entries]);
         row[c] = divide(row[c], columns.binary_search(&(places[c] as u32)).map_or(T::ZERO, |at| values[at]));
+        // row_p ← row_p − x·t_cp for the other places p
         let x = row[c];
         let others = if lower { 0..c } else { c + 1..count };
         if columns.len() <= others.len() {
@@ -267,8 +268,8 @@ fn long_row<T: Scalar>(triangle: &Csr<'_, T, u32>, (places, lower): (&[usize], b
 /// An entry of a matrix with sorted rows.
 fn entry<T: Scalar>(a: &Csr<'_, T, u32>, i: usize, j: usize) -> T {
     let (_, columns, values) = a.parts();
-    let own = a.range(i);
-    columns[own.clone()].binary_search(&(j as u32)).map_or(T::ZERO, |k| values[own.start + k])
+    let entries = a.range(i);
+    columns[entries.clone()].binary_search(&(j as u32)).map_or(T::ZERO, |k| values[entries.start + k])
 }
 
 impl<T: Scalar> LinearOperator<T> for IncompleteInverse<T> {

@@ -2,7 +2,8 @@
 
 use crate::csr::Csr;
 use crate::forest::Forest;
-use crate::rows::make_rows;
+use crate::row_builder::make_rows;
+use crate::tuning::SORTED_MAX_ELEMENTS;
 use bandsolve::memory::{allocate, copied, more, push, refill, reserved, zeroed};
 use bandsolve::vectors::divide;
 use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
@@ -58,28 +59,25 @@ impl<T: Scalar> PathFactors<T> {
 /// The largest elements of a row. Among equal ones, those of the lower columns.
 struct LargestOfRow<T> {
     /// Sorted if they are few. Otherwise up to twice as many elements as will be kept, in any order.
-    own: Vec<(f64, u32, T)>,
+    entries: Vec<(f64, u32, T)>,
     most: usize,
     /// If they are many: a lower bound of the kept elements.
     bound: f64,
 }
 
-/// Number of elements above which they are not kept sorted, since each new element would move half of them.
-const MANY: usize = 64;
-
 impl<T: Scalar> LargestOfRow<T> {
     fn new(most: usize) -> Result<Self> {
         // Memory for the diagonal entry, too.
-        let room = if most > MANY { 2 * most } else { most };
-        Ok(Self { own: reserved(room + 1)?, most, bound: 0.0 })
+        let room = if most > SORTED_MAX_ELEMENTS { 2 * most } else { most };
+        Ok(Self { entries: reserved(room + 1)?, most, bound: 0.0 })
     }
 
     /// Smaller elements cannot be among the largest.
     fn least(&self) -> f64 {
-        if self.most > MANY {
+        if self.most > SORTED_MAX_ELEMENTS {
             return self.bound;
         }
-        if self.own.len() < self.most { 0.0 } else { self.own.last().map_or(f64::INFINITY, |last| last.0) }
+        if self.entries.len() < self.most { 0.0 } else { self.entries.last().map_or(f64::INFINITY, |last| last.0) }
     }
 
     fn add(&mut self, column: u32, value: T) {
@@ -87,28 +85,28 @@ impl<T: Scalar> LargestOfRow<T> {
         if modulus == 0.0 || modulus < self.least() || self.most == 0 {
             return;
         }
-        if self.most > MANY {
-            if self.own.len() == 2 * self.most {
+        if self.most > SORTED_MAX_ELEMENTS {
+            if self.entries.len() == 2 * self.most {
                 self.shrink();
             }
-            return self.own.push((modulus, column, value));
+            return self.entries.push((modulus, column, value));
         }
         let before = |other: &(f64, u32, T)| other.0 > modulus || (other.0 == modulus && other.1 < column);
-        let place = self.own.iter().rposition(before).map_or(0, |last| last + 1);
+        let place = self.entries.iter().rposition(before).map_or(0, |last| last + 1);
         if place == self.most {
             return;
         }
-        self.own.truncate(self.most - 1);
-        self.own.insert(place, (modulus, column, value));
+        self.entries.truncate(self.most - 1);
+        self.entries.insert(place, (modulus, column, value));
     }
 
     /// Remove all elements beyond the number that is kept.
     fn shrink(&mut self) {
-        if self.own.len() > self.most {
+        if self.entries.len() > self.most {
             let order = |a: &(f64, u32, T), b: &(f64, u32, T)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-            self.own.select_nth_unstable_by(self.most - 1, order);
-            self.own.truncate(self.most);
-            self.bound = self.own[self.most - 1].0;
+            self.entries.select_nth_unstable_by(self.most - 1, order);
+            self.entries.truncate(self.most);
+            self.bound = self.entries[self.most - 1].0;
         }
     }
 }
@@ -124,15 +122,15 @@ pub(super) fn incomplete_product<T: Scalar>(
     b: &Csr<'_, T, u32>,
     forest: &Forest,
     tridiagonal: &Tridiagonal<'_, T>,
-    kept: &[u32],
+    lengths: &[u32],
 ) -> Result<Csr<'static, T, u32>> {
     let factors = PathFactors::new(forest, tridiagonal)?;
     let (order, places) = (forest.permutation().order(), forest.permutation().places());
-    make_rows((b.rows(), b.columns()), b.entries(), &|rows, made| {
+    make_rows((b.rows(), b.columns()), b.entries(), &|rows, built| {
         let mut sources = Vec::<(u32, T)>::new();
         let mut space = PathRuns { y: vec![], runs: vec![], failed: None };
         for i in rows {
-            let mut largest = LargestOfRow::new(kept[i] as usize)?;
+            let mut largest = LargestOfRow::new(lengths[i] as usize)?;
             let mut diagonal = T::ZERO;
             refill(&mut sources, b.row(i).map(|(j, value)| (places[j], value)))?;
             sources.sort_unstable_by_key(|(place, _)| *place);
@@ -151,13 +149,13 @@ pub(super) fn incomplete_product<T: Scalar>(
                 return Err(error);
             }
             largest.shrink();
-            let mut row = largest.own;
+            let mut row = largest.entries;
             row.push((0.0, i as u32, diagonal));
             row.sort_unstable_by_key(|(_, column, _)| *column);
-            made.reserve(row.len())?;
-            made.columns.extend(row.iter().map(|(_, column, _)| *column));
-            made.values.extend(row.iter().map(|(.., value)| *value));
-            made.lengths.push(row.len() as u32);
+            built.reserve(row.len())?;
+            built.columns.extend(row.iter().map(|(_, column, _)| *column));
+            built.values.extend(row.iter().map(|(.., value)| *value));
+            built.lengths.push(row.len() as u32);
         }
         Ok(())
     })
@@ -202,8 +200,8 @@ fn along_path<T: Scalar>(
                 return;
             }
             let (mut value, mut is_source) = (T::ZERO, false);
-            while let Some((_, own)) = sources.next_if(|(place, _)| *place as usize == k) {
-                value += *own;
+            while let Some((_, term)) = sources.next_if(|(place, _)| *place as usize == k) {
+                value += *term;
                 is_source = true;
             }
             if k > first {
@@ -231,8 +229,8 @@ fn along_path<T: Scalar>(
             }
         }
         for k in (first..behind).rev() {
-            let own = y[from + k - first];
-            let value = right.map_or(own, |right| own - right * l[k]);
+            let known = y[from + k - first];
+            let value = right.map_or(known, |right| known - right * l[k]);
             least = take(k, value);
             right = Some(value);
         }

@@ -1,10 +1,15 @@
 //! The tridiagonal system of a linear forest, solved in the order of the forest.
 
-use crate::csr::Csr;
+use super::path_elimination::{PathElimination, tridiagonal_rows};
+use super::strong_edges::LinkedForest;
+use crate::csr::{Csr, cast};
 use crate::forest::Forest;
+use crate::scratch::{buffer, stack};
+use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
-use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar, Tridiagonal};
+use bandsolve::memory::{collected, zeroed};
+use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 
 /// Solve the tridiagonal system of a linear forest, as a preconditioner.
 ///
@@ -33,7 +38,15 @@ use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar, Tri
 #[derive(Debug)]
 pub struct ForestSolver<T: Scalar> {
     forest: Forest,
-    factor: AnyFactor<'static, T>,
+    factors: ForestFactors<T>,
+}
+
+#[derive(Debug)]
+enum ForestFactors<T: Scalar> {
+    /// By elimination path by path, for smoothers.
+    Paths(PathElimination<T>),
+    /// By a method of the crate `bandsolve`.
+    Plan(AnyFactor<'static, T>),
 }
 
 impl<T: Scalar> ForestSolver<T> {
@@ -51,7 +64,32 @@ impl<T: Scalar> ForestSolver<T> {
     pub(crate) fn with(forest: Forest, tridiagonal: Tridiagonal<'static, T>) -> Result<Self> {
         // A preconditioner needs no verification: the Krylov solver checks its own residual.
         let factor = Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?;
-        Ok(Self { forest, factor })
+        Ok(Self { forest, factors: ForestFactors::Plan(factor) })
+    }
+
+    /// Factor the [rows of a smoother](tridiagonal_rows). Also returns an estimate of ‖(D⁻¹·T)⁻¹‖, where D is the diagonal of T: the largest modulus
+    /// of x with T·x = D·1.
+    ///
+    /// The smoother solves only with T, not with its transposes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(super) fn smoother<S: Scalar>(a: &Csr<'_, S, u32>, linked: LinkedForest, damping: f64) -> Result<(Self, f64)> {
+        let rows = tridiagonal_rows(a, &linked, damping)?;
+        let forest = linked.forest;
+        let own = match PathElimination::new(&rows, &forest)? {
+            Some(paths) => Self { forest, factors: ForestFactors::Paths(paths) },
+            // Elimination needs row exchanges.
+            None => {
+                let band = |k: usize| collected(rows.iter().map(|row: &[S; 3]| cast(row[k])));
+                Self::with(forest, Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)?)?
+            }
+        };
+        let (mut x, places) = (zeroed(rows.len())?, own.forest.permutation().places());
+        let diag = |v: usize| cast(rows[places[v] as usize][1]);
+        own.solve_from(Op::Plain, &diag, &mut x, stack(&mut buffer(own.scratch())?))?;
+        let growth = x.iter().fold(0.0, |most, x| f64::max(most, Scalar::abs1(*x).to_f64()));
+        Ok((own, growth))
     }
 
     /// The forest.
@@ -61,7 +99,15 @@ impl<T: Scalar> ForestSolver<T> {
 
     /// Scratch for [`solve_from`](Self::solve_from).
     pub(crate) fn scratch(&self) -> StackReq {
-        StackReq::new::<T>(self.forest.vertices()).and(self.factor.solve_scratch(1))
+        match &self.factors {
+            ForestFactors::Paths(_) => StackReq::EMPTY,
+            ForestFactors::Plan(factor) => StackReq::new::<T>(self.forest.vertices()).and(factor.solve_scratch(1)),
+        }
+    }
+
+    /// Scratch for [`sweep`](Self::sweep).
+    pub(super) fn sweep_scratch(&self) -> StackReq {
+        StackReq::new::<T>(2 * self.forest.vertices()).and(self.scratch())
     }
 
     /// Solve for the right-hand side with element `rhs(v)` for vertex v. The result x is in the order of the forest.
@@ -72,9 +118,31 @@ impl<T: Scalar> ForestSolver<T> {
         x: &mut [T],
         stack: &mut PodStack,
     ) -> Result<()> {
-        let (ordered, stack) = stack.make_raw::<T>(x.len());
-        self.forest.permutation().scatter(ordered, rhs);
-        self.factor.solve_into_with(op, ordered, x, stack).map(|_| ())
+        match &self.factors {
+            ForestFactors::Paths(paths) => {
+                debug_assert!(op == Op::Plain);
+                self.forest.permutation().scatter(x, rhs);
+                paths.solve(x);
+                Ok(())
+            }
+            ForestFactors::Plan(factor) => {
+                let (ordered, stack) = stack.make_raw::<T>(x.len());
+                self.forest.permutation().scatter(ordered, rhs);
+                factor.solve_into_with(op, ordered, x, stack).map(|_| ())
+            }
+        }
+    }
+
+    /// x ← x + M⁻¹·(rhs − A·x).
+    pub(super) fn sweep(&self, a: &SlicedMatrix<'_, T>, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
+        let (r, stack) = stack.make_raw::<T>(x.len());
+        let (step, stack) = stack.make_raw::<T>(x.len());
+        a.residual(x, rhs, r);
+        let r = &*r;
+        self.solve_from(Op::Plain, &|v| r[v], step, stack)?;
+        let step = &*step;
+        self.forest.permutation().gather(x, &|_, x, place| x + step[place]);
+        Ok(())
     }
 }
 

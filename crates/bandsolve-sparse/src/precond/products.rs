@@ -60,12 +60,14 @@ impl<T: Scalar> ForestProduct<T> {
         let (m, t) = (forests.len(), DiagonalRule::P1.of(a)?);
         let mut j = allocate(t.len(), T::ONE)?;
         let share = T::Real::from_f64(m as f64);
+        // jᵢ = 1 + (aᵢᵢ − tᵢ)/(tᵢ·m)
         each_row(&mut j, &|i, j| {
             let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
             *j = T::ONE + divide(divide(d - t[i], t[i]), T::from_real(share));
             0
         });
         let inverse: Vec<T> = collected(t.iter().map(|t| divide(T::ONE, *t)))?;
+        // Mₗ has jᵢ on the diagonal, and tᵢ⁻¹·jᵢ⁻⁽ᵐ⁻ˡ⁾·aᵢₖ·jₖ⁻⁽ˡ⁻¹⁾ along the forest. Here l counts from 0.
         let factor = |(l, forest): (usize, Forest)| {
             let entry = |row: usize, column: usize, value: T| {
                 let left = divide(T::ONE, power(j[row], m - 1 - l));
@@ -99,20 +101,20 @@ impl<T: Scalar> ForestProduct<T> {
         scaled: bool,
         options: &GraphFactorOptions,
     ) -> Result<Self> {
-        Self::adaptive_said(a, (count, scaled), options).map(|(product, _)| product)
+        Self::adaptive_with_reason(a, (count, scaled), options).map(|(product, _)| product)
     }
 
     /// [`adaptive`](Self::adaptive), with the reason for the number of forests if `count` = 0.
     ///
     /// # Errors
     /// As [`diagonal`](Self::diagonal).
-    pub(super) fn adaptive_said<I: Index>(
+    pub(super) fn adaptive_with_reason<I: Index>(
         a: &Csr<'_, T, I>,
         (count, scaled): (usize, bool),
         options: &GraphFactorOptions,
     ) -> Result<(Self, String)> {
         let mut b: Csr<'static, T, u32> = a.sorted()?;
-        let kept: Vec<u32> = collected((0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32))?;
+        let lengths: Vec<u32> = collected((0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32))?;
         let mut scale = allocate(b.rows(), T::ONE)?;
         if scaled {
             scale = DiagonalRule::P1.of(&b)?;
@@ -123,17 +125,19 @@ impl<T: Scalar> ForestProduct<T> {
         while if count == 0 { enough.wants_more() } else { solvers.len() < count } {
             let forest = Forest::of(&comparable_graph(&b)?, &of_forest(options, solvers.len()))?;
             let tridiagonal = forest.tridiagonal(&b)?;
-            let next = incomplete_product(&b, &forest, &tridiagonal, &kept)?;
+            // Bₗ₊₁ ≈ Bₗ·Mₗ₊₁⁻¹
+            let next = incomplete_product(&b, &forest, &tridiagonal, &lengths)?;
             if count == 0 && !enough.takes(diagonal_share(&next)) {
                 break;
             }
             b = next;
             solvers.push(ForestSolver::with(forest, tridiagonal)?);
         }
+        // T⁻¹ = (D·diag_p1(Bₘ))⁻¹
         let t = DiagonalRule::P1.of(&b)?;
         let inverse = collected(t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)))?;
-        let said = if count == 0 { enough.said("the diagonal of the remaining matrix has") } else { String::new() };
-        Ok((Self { inverse, solvers }, said))
+        let reason = if count == 0 { enough.reason("the diagonal of the remaining matrix has") } else { String::new() };
+        Ok((Self { inverse, solvers }, reason))
     }
 
     /// Number of forests m.
@@ -149,15 +153,15 @@ impl<T: Scalar> ForestProduct<T> {
 
 /// The share of the diagonal in the sum of the moduli of all entries (c_diag).
 fn diagonal_share<T: Scalar>(a: &Csr<'_, T, u32>) -> f64 {
-    let (mut own, mut all) = (0.0, 0.0);
+    let (mut diagonal, mut all) = (0.0, 0.0);
     for i in 0..a.rows() {
         for (j, value) in a.row(i) {
             let modulus = Scalar::abs(value).to_f64();
             all += modulus;
-            own += if j == i { modulus } else { 0.0 };
+            diagonal += if j == i { modulus } else { 0.0 };
         }
     }
-    own / all
+    diagonal / all
 }
 
 /// x to a small power.
@@ -184,6 +188,7 @@ impl<T: Scalar> LinearOperator<T> for ForestProduct<T> {
         let (to, stack) = stack.make_raw::<T>(x.len());
         let (from, stack) = stack.make_raw::<T>(x.len());
         let (mut to, mut from) = (to, from);
+        // y = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·x, from the right
         last.solve_from(Op::Plain, &|v| self.inverse[v] * x[v], to, stack)?;
         let mut places = last.forest().permutation().places();
         for solver in others.iter().rev() {

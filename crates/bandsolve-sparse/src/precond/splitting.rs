@@ -8,6 +8,7 @@ use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
 use crate::forest::Forest;
 use crate::graph::Graph;
+use crate::tuning::{MAX_FORESTS, MIN_ADDED_COVERAGE, SUFFICIENT_COVERAGE};
 use bandsolve::matrix::Index;
 use bandsolve::memory::collected;
 use bandsolve::{RealScalar, Result, Scalar};
@@ -43,14 +44,14 @@ pub(super) fn of_forest(options: &GraphFactorOptions, l: usize) -> GraphFactorOp
 
 /// Find `count` forests. Before each search, the weights of the edges of the last forest are multiplied by ω.
 pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<Forest>> {
-    let mut found: Vec<Forest> = Vec::with_capacity(count);
+    let mut forests: Vec<Forest> = Vec::with_capacity(count);
     for l in 0..count {
-        if let Some(last) = found.last() {
-            graph.weaken(last, omega)?;
+        if let Some(last) = forests.last() {
+            graph.weaken(&|v| last.linked(v), omega)?;
         }
-        found.push(Forest::of(&graph, &of_forest(options, l))?);
+        forests.push(Forest::of(&graph, &of_forest(options, l))?);
     }
-    Ok(found)
+    Ok(forests)
 }
 
 /// Decides how many forests there are, if the caller does not.
@@ -58,12 +59,6 @@ pub(super) struct ForestsEnough {
     forests: usize,
     covered: f64,
 }
-
-/// Maximum number of forests.
-const MOST: usize = 4;
-/// The coverage μ that suffices, and the coverage that a further forest must add at least.
-const ENOUGH: f64 = 0.9;
-const WORTH: f64 = 0.05;
 
 impl ForestsEnough {
     /// No forest yet, and this coverage.
@@ -73,7 +68,7 @@ impl ForestsEnough {
 
     /// Accept a further forest, which raises the coverage to `covered`, if it adds enough. The first one always does.
     pub(super) fn takes(&mut self, covered: f64) -> bool {
-        if self.forests > 0 && !(covered - self.covered >= WORTH) {
+        if self.forests > 0 && !(covered - self.covered >= MIN_ADDED_COVERAGE) {
             return false;
         }
         *self = Self { forests: self.forests + 1, covered };
@@ -82,11 +77,11 @@ impl ForestsEnough {
 
     /// Whether to search for a further forest.
     pub(super) fn wants_more(&self) -> bool {
-        self.forests == 0 || (self.forests < MOST && self.covered < ENOUGH)
+        self.forests == 0 || (self.forests < MAX_FORESTS && self.covered < SUFFICIENT_COVERAGE)
     }
 
     /// The reason in words. `of` says whose share of the weight was measured.
-    pub(super) fn said(&self, of: &str) -> String {
+    pub(super) fn reason(&self, of: &str) -> String {
         let forests = if self.forests == 1 { "forest" } else { "forests" };
         format!("{} {forests}: {of} {:.0}% of the weight", self.forests, 100.0 * self.covered)
     }
@@ -96,15 +91,15 @@ impl ForestsEnough {
 pub(super) fn worthy_forests(graph: Graph, omega: f64, options: &GraphFactorOptions) -> Result<(Vec<Forest>, String)> {
     // `rest` has the edges of no forest; the search for the next forest uses `graph`.
     let (mut rest, mut graph) = (graph.duplicated()?, graph);
-    let (mut found, mut enough) = (Vec::new(), ForestsEnough::new(0.0));
+    let (mut forests, mut enough) = (Vec::new(), ForestsEnough::new(0.0));
     while enough.wants_more() {
-        let forest = Forest::of(&graph, &of_forest(options, found.len()))?;
+        let forest = Forest::of(&graph, &of_forest(options, forests.len()))?;
         if !enough.takes(enough.covered + (1.0 - enough.covered) * forest.coverage(&rest)) {
             break;
         }
-        rest.weaken(&forest, 0.0)?;
-        graph.weaken(&forest, omega)?;
-        found.push(forest);
+        rest.weaken(&|v| forest.linked(v), 0.0)?;
+        graph.weaken(&|v| forest.linked(v), omega)?;
+        forests.push(forest);
     }
-    Ok((found, enough.said("the edges have")))
+    Ok((forests, enough.reason("the edges have")))
 }

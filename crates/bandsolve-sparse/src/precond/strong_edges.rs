@@ -6,14 +6,12 @@ use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::rows::{SMALL_TASK as TASK, each_row};
 use crate::sliced::{LANES, SlicedMatrix};
+use crate::tuning::STRONG_EDGES;
 use bandsolve::memory::{allocate, collected, zeroed};
 use bandsolve::{RealScalar, Result, Scalar, Simd, interrupt};
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::sync::atomic::{AtomicBool, Ordering};
-
-/// Number of edges that are kept per vertex.
-const KEPT: usize = 8;
 
 /// The strongest edges of each vertex, in descending order. Edges of equal weight are in the order of their ends. The weights are those of
 /// [`comparable_graph`], rounded.
@@ -22,9 +20,9 @@ pub(super) struct StrongEdges<'a, T: Scalar> {
     /// The factor of each row in the weights.
     inverse: Vec<f64>,
     /// The bits of the weight, followed by the inverted bits of the end, so that keys have the order of the edges. 0 for no edge. Empty for a single forest.
-    keys: Vec<[u64; KEPT]>,
+    keys: Vec<[u64; STRONG_EDGES]>,
     /// The ends of the edges. The number of vertices for no edge.
-    ends: Vec<[u32; KEPT]>,
+    ends: Vec<[u32; STRONG_EDGES]>,
     /// Whether the pattern of the matrix is symmetric.
     pub mutual: bool,
 }
@@ -99,29 +97,29 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory), [`Interrupted`](bandsolve::Error::Interrupted).
     pub fn forests(mut self, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<LinkedForest>> {
-        let mut found: Vec<LinkedForest> = Vec::with_capacity(count);
+        let mut forests: Vec<LinkedForest> = Vec::with_capacity(count);
         for l in 0..count {
-            if let Some(last) = found.last() {
+            if let Some(last) = forests.last() {
                 self.weaken(last, omega as f32);
             }
             let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l))?.run()?;
             let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u))?;
             for [v, u] in left_out {
                 for (end, other) in [(v, u), (u, v)] {
-                    let own = partners[end as usize].iter_mut().find(|own| **own == other);
-                    *own.expect("partners of each other") = NONE;
+                    let partner = partners[end as usize].iter_mut().find(|partner| **partner == other);
+                    *partner.expect("partners of each other") = NONE;
                 }
             }
-            found.push(LinkedForest { forest, partners });
+            forests.push(LinkedForest { forest, partners });
         }
-        Ok(found)
+        Ok(forests)
     }
 
     fn weight(&self, v: usize, u: usize) -> f64 {
         let weight = if self.keys.is_empty() {
             let part = |v: usize, u: usize| {
-                let own = self.a.row(v).find(|(j, _)| *j == u).map_or(T::ZERO, |(_, value)| value);
-                Scalar::abs(own).to_f64() * self.inverse[v]
+                let entry = self.a.row(v).find(|(j, _)| *j == u).map_or(T::ZERO, |(_, value)| value);
+                Scalar::abs(entry).to_f64() * self.inverse[v]
             };
             key(part(v, u) + part(u, v), u as u32)
         } else {
@@ -138,18 +136,18 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
             let partners = forest.partners[task * TASK..].chunks(LANES);
             let groups = keys.0.chunks_mut(LANES).zip(ends.0.chunks_mut(LANES));
             for ((keys, ends), partners) in groups.zip(partners) {
-                let mut lanes = [[0; LANES]; KEPT];
-                for (lane, (own, linked)) in keys.iter().zip(partners).enumerate() {
-                    for (k, key) in own.iter().enumerate() {
+                let mut lanes = [[0; LANES]; STRONG_EDGES];
+                for (lane, (keys_of_vertex, linked)) in keys.iter().zip(partners).enumerate() {
+                    for (k, key) in keys_of_vertex.iter().enumerate() {
                         let end = end_of(*key);
                         let weaker = of_parts(omega * weight_of(*key), end);
                         lanes[k][lane] = if (end == linked[0]) | (end == linked[1]) { weaker } else { *key };
                     }
                 }
                 let sorted = sorted_lanes(lanes);
-                for (lane, (own, ends)) in keys.iter_mut().zip(ends).enumerate() {
-                    *own = sorted.map(|keys| keys[lane]);
-                    *ends = own.map(|key| end_of(key).min(none));
+                for (lane, (keys_of_vertex, ends)) in keys.iter_mut().zip(ends).enumerate() {
+                    *keys_of_vertex = sorted.map(|keys| keys[lane]);
+                    *ends = keys_of_vertex.map(|key| end_of(key).min(none));
                 }
             }
         });
@@ -158,7 +156,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
 
 /// The search for a [0, 2]-factor, as in [`GraphFactor::of`](crate::GraphFactor::of).
 struct FactorRounds<'a> {
-    ends: &'a [[u32; KEPT]],
+    ends: &'a [[u32; STRONG_EDGES]],
     options: &'a GraphFactorOptions,
     /// Edges that both ends proposed.
     confirmed: Vec<[u32; 2]>,
@@ -172,9 +170,9 @@ struct FactorRounds<'a> {
 }
 
 impl<'a> FactorRounds<'a> {
-    fn new(ends: &'a [[u32; KEPT]], options: &'a GraphFactorOptions) -> Result<Self> {
+    fn new(ends: &'a [[u32; STRONG_EDGES]], options: &'a GraphFactorOptions) -> Result<Self> {
         let n = ends.len();
-        let mut own = Self {
+        let mut rounds = Self {
             ends,
             options,
             confirmed: allocate(n, [NONE; 2])?,
@@ -183,11 +181,11 @@ impl<'a> FactorRounds<'a> {
             active: collected(0..n as u32)?,
             counts: collected((0..n.div_ceil(TASK)).map(|task| (n - task * TASK).min(TASK)))?,
         };
-        each_row(&mut own.states[..n], &|v, state| {
+        each_row(&mut rounds.states[..n], &|v, state| {
             *state = options.charge(v, 0);
             0
         });
-        Ok(own)
+        Ok(rounds)
     }
 
     fn run(mut self) -> Result<Vec<[u32; 2]>> {
@@ -212,8 +210,8 @@ impl<'a> FactorRounds<'a> {
             states[other] != SATURATED && !confirmed[v].contains(&u) && self.ends[other].contains(&(v as u32))
         };
         let of_task = |task: usize, ()| {
-            let mut own = self.active[task * TASK..][..self.counts[task]].iter();
-            own.any(|v| self.ends[*v as usize].iter().any(|u| is_possible(*v as usize, *u)))
+            let mut active = self.active[task * TASK..][..self.counts[task]].iter();
+            active.any(|v| self.ends[*v as usize].iter().any(|u| is_possible(*v as usize, *u)))
         };
         chunks((self.counts.len(), 2), (), &of_task, (false, &|a, b| a | b))
     }
@@ -225,18 +223,18 @@ impl<'a> FactorRounds<'a> {
         let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
         let out = (lists, RowsOf(&mut self.proposed[..n], TASK));
         let work = |task: usize, ((active, count), proposed): ((RowsOf<'_, u32>, RowsOf<'_, usize>), RowsOf<'_, _>)| {
-            let (mut kept, mut found) = (0, 0);
+            let (mut open_count, mut changed) = (0, 0);
             for at in 0..count.0[0] {
                 let v = active.0[at] as usize;
                 let wanted = if is_charged { 1 ^ states[v] } else { 0 };
-                let (own, is_open) = proposal(&self.ends[v], confirmed[v], states, wanted);
-                proposed.0[v - task * TASK] = own;
-                found += usize::from(own != confirmed[v]);
-                active.0[kept] = v as u32;
-                kept += usize::from(is_open);
+                let (ends, is_open) = proposal(&self.ends[v], confirmed[v], states, wanted);
+                proposed.0[v - task * TASK] = ends;
+                changed += usize::from(ends != confirmed[v]);
+                active.0[open_count] = v as u32;
+                open_count += usize::from(is_open);
             }
-            count.0[0] = kept;
-            found
+            count.0[0] = open_count;
+            changed
         };
         chunks((self.confirmed.len().div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
     }
@@ -249,20 +247,20 @@ impl<'a> FactorRounds<'a> {
         type Lists<'a> = (RowsOf<'a, u32>, RowsOf<'a, usize>);
         type Vertices<'a> = (RowsOf<'a, [u32; 2]>, RowsOf<'a, u8>);
         let work = |task: usize, ((active, count), (confirmed, states)): (Lists<'_>, Vertices<'_>)| {
-            let (mut kept, mut changed) = (0, 0);
+            let (mut open_count, mut changed) = (0, 0);
             for at in 0..count.0[0] {
                 let v = active.0[at] as usize;
                 let is_mutual = |u: u32| proposed[(u as usize).min(n)].contains(&(v as u32));
                 let [first, second] = proposed[v].map(|u| if is_mutual(u) { u } else { NONE });
-                let own = if first == NONE { [second, NONE] } else { [first, second] };
-                let is_open = own[1] == NONE;
-                changed += usize::from(confirmed.0[v - task * TASK] != own);
-                confirmed.0[v - task * TASK] = own;
+                let ends = if first == NONE { [second, NONE] } else { [first, second] };
+                let is_open = ends[1] == NONE;
+                changed += usize::from(confirmed.0[v - task * TASK] != ends);
+                confirmed.0[v - task * TASK] = ends;
                 states.0[v - task * TASK] = if is_open { self.options.charge(v, round + 1) } else { SATURATED };
-                active.0[kept] = v as u32;
-                kept += usize::from(is_open);
+                active.0[open_count] = v as u32;
+                open_count += usize::from(is_open);
             }
-            count.0[0] = kept;
+            count.0[0] = open_count;
             changed
         };
         chunks((n.div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
@@ -272,19 +270,19 @@ impl<'a> FactorRounds<'a> {
 /// The proposal of a vertex: its current edges, and the strongest others to vertices in the state `wanted`, up to two edges. Also returns whether it has
 /// other edges to vertices that may get edges. It selects values instead of branching, since the processor cannot predict them.
 #[inline(always)]
-fn proposal(ends: &[u32; KEPT], own: [u32; 2], states: &[u8], wanted: u8) -> ([u32; 2], bool) {
+fn proposal(ends: &[u32; STRONG_EDGES], confirmed: [u32; 2], states: &[u8], wanted: u8) -> ([u32; 2], bool) {
     let (mut possible, mut open) = (0_u32, false);
     for (k, end) in ends.iter().enumerate() {
-        let (state, is_other) = (states[*end as usize], *end != own[0]);
+        let (state, is_other) = (states[*end as usize], *end != confirmed[0]);
         possible |= u32::from(is_other & (state == wanted)) << k;
         open |= is_other & (state != SATURATED);
     }
     let end = |edges: u32| {
-        let at = ends[edges.trailing_zeros() as usize % KEPT];
+        let at = ends[edges.trailing_zeros() as usize % STRONG_EDGES];
         if edges == 0 { NONE } else { at }
     };
     let (first, second) = (end(possible), end(possible & possible.wrapping_sub(1)));
-    (if own[0] == NONE { [first, second] } else { [own[0], first] }, open)
+    (if confirmed[0] == NONE { [first, second] } else { [confirmed[0], first] }, open)
 }
 
 /// The state of a vertex that has all of its edges.
@@ -294,22 +292,22 @@ const SATURATED: u8 = 2;
 fn mutual_edges<T: Scalar>(
     (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
     inverse: &[f64],
-    (keys, ends): (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
+    (keys, ends): (&mut [[u64; STRONG_EDGES]], &mut [[u32; STRONG_EDGES]]),
 ) -> bool {
     let (pointers, columns, values) = a.parts();
     let lonely = AtomicBool::new(false);
     let mirrored = |i: usize, j: usize, k: usize| {
-        let own = pointers[j] as usize..pointers[j + 1] as usize;
+        let row = pointers[j] as usize..pointers[j + 1] as usize;
         // In a stencil, the mirrored entry is as far from the end of its row as k is from the beginning.
-        let at = own.end.wrapping_sub(k + 1);
-        if at >= own.start && columns.get(at) == Some(&(i as u32)) {
+        let at = row.end.wrapping_sub(k + 1);
+        if at >= row.start && columns.get(at) == Some(&(i as u32)) {
             return Some(at);
         }
-        columns[own.clone()].binary_search(&(i as u32)).ok().map(|found| own.start + found)
+        columns[row.clone()].binary_search(&(i as u32)).ok().map(|k| row.start + k)
     };
     let of_row = |i: usize| {
-        let own = a.range(i);
-        let entries = columns[own.clone()].iter().zip(&values[own]).enumerate();
+        let row = a.range(i);
+        let entries = columns[row.clone()].iter().zip(&values[row]).enumerate();
         let modulus = |value: T| Scalar::abs(value).to_f64();
         strongest(entries.map(|(k, (j, value))| match mirrored(i, *j as usize, k) {
             _ if *j as usize == i => 0,
@@ -321,13 +319,13 @@ fn mutual_edges<T: Scalar>(
         }))
     };
     let (tasks, none) = (ends.len().div_ceil(TASK), ends.len() as u32);
-    let kept = if keys.is_empty() { 0 } else { TASK };
-    each_chunk((tasks, 2), (RowsOf(keys, kept), RowsOf(ends, TASK)), &|task, (keys, ends)| {
+    let key_rows = if keys.is_empty() { 0 } else { TASK };
+    each_chunk((tasks, 2), (RowsOf(keys, key_rows), RowsOf(ends, TASK)), &|task, (keys, ends)| {
         for (k, ends) in ends.0.chunks_mut(LANES).enumerate() {
             let slice = task * (TASK / LANES) + k;
             let of_slice = dispatch::<T, _>(Simd::detect(), MutualEdges { a: sliced, inverse, slice });
             let lanes = of_slice.unwrap_or_else(|| {
-                let mut lanes = [[0; KEPT]; LANES];
+                let mut lanes = [[0; STRONG_EDGES]; LANES];
                 (0..ends.len()).for_each(|k| lanes[k] = of_row(slice * LANES + k));
                 lanes
             });
@@ -348,12 +346,12 @@ struct MutualEdges<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for MutualEdges<'_, T> {
-    type Output = Option<[[u64; KEPT]; LANES]>;
+    type Output = Option<[[u64; STRONG_EDGES]; LANES]>;
 
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
         let lanes = mutual_edges_of_slice(self.a, self.inverse, self.slice)?;
-        let mut rows = [[0; KEPT]; LANES];
+        let mut rows = [[0; STRONG_EDGES]; LANES];
         for (k, keys) in lanes.iter().enumerate() {
             for lane in 0..LANES {
                 rows[lane][k] = keys[lane];
@@ -368,23 +366,24 @@ fn mutual_edges_of_slice<T: Scalar>(
     a: &SlicedMatrix<'_, T>,
     inverse: &[f64],
     slice: usize,
-) -> Option<[[u64; LANES]; KEPT]> {
+) -> Option<[[u64; LANES]; STRONG_EDGES]> {
     let (columns, values) = a.slice(slice)?;
-    let (first, mut keys, mut count) = (slice * LANES, [[0; LANES]; KEPT], 0);
+    let (first, mut keys, mut count) = (slice * LANES, [[0; LANES]; STRONG_EDGES], 0);
     let own_inverse = &inverse[first..first + LANES];
-    for (k, (column, own)) in columns.iter().zip(values.chunks_exact(LANES)).enumerate() {
+    for (k, (column, values_of_slice)) in columns.iter().zip(values.chunks_exact(LANES)).enumerate() {
         let column = *column as usize;
         if column == first {
             continue;
         }
-        if count == KEPT {
+        if count == STRONG_EDGES {
             return None;
         }
         let (mirrored, other_inverse) = (a.mirrored(slice, k, column)?, &inverse[column..column + LANES]);
         let modulus = |value: T| Scalar::abs(value).to_f64();
         let mut weights = [0.0; LANES];
         for lane in 0..LANES {
-            weights[lane] = modulus(own[lane]) * own_inverse[lane] + modulus(mirrored[lane]) * other_inverse[lane];
+            weights[lane] =
+                modulus(values_of_slice[lane]) * own_inverse[lane] + modulus(mirrored[lane]) * other_inverse[lane];
         }
         for lane in 0..LANES {
             keys[count][lane] = key(weights[lane], (column + lane) as u32);
@@ -396,52 +395,52 @@ fn mutual_edges_of_slice<T: Scalar>(
 
 /// The largest of some keys, in descending order.
 #[inline(always)]
-fn strongest(all: impl ExactSizeIterator<Item = u64>) -> [u64; KEPT] {
-    if all.len() > KEPT + 1 {
+fn strongest(all: impl ExactSizeIterator<Item = u64>) -> [u64; STRONG_EDGES] {
+    if all.len() > STRONG_EDGES + 1 {
         return strongest_of_many(all);
     }
     // One key is usually 0: that of the diagonal.
-    let (mut keys, mut count) = ([0; KEPT + 1], 0);
+    let (mut keys, mut count) = ([0; STRONG_EDGES + 1], 0);
     for key in all {
-        keys[count.min(KEPT)] = key;
+        keys[count.min(STRONG_EDGES)] = key;
         count += usize::from(key != 0);
     }
-    if count > KEPT {
+    if count > STRONG_EDGES {
         return strongest_of_many(keys.into_iter());
     }
-    let [kept @ .., _] = keys;
-    sorted(kept)
+    let [first_eight @ .., _] = keys;
+    sorted(first_eight)
 }
 
-fn strongest_of_many(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
-    let (mut keys, mut count) = ([0; KEPT], 0);
+fn strongest_of_many(all: impl Iterator<Item = u64>) -> [u64; STRONG_EDGES] {
+    let (mut keys, mut count) = ([0; STRONG_EDGES], 0);
     for key in all.filter(|key| *key != 0) {
-        if count < KEPT {
+        if count < STRONG_EDGES {
             keys[count] = key;
         } else {
-            if count == KEPT {
+            if count == STRONG_EDGES {
                 keys = sorted(keys);
             }
-            let at = keys.partition_point(|own| *own > key);
-            if at < KEPT {
+            let at = keys.partition_point(|other| *other > key);
+            if at < STRONG_EDGES {
                 keys[at..].rotate_right(1);
                 keys[at] = key;
             }
         }
         count += 1;
     }
-    if count > KEPT { keys } else { sorted(keys) }
+    if count > STRONG_EDGES { keys } else { sorted(keys) }
 }
 
 /// Sort keys in descending order.
 #[inline]
-fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
+fn sorted(keys: [u64; STRONG_EDGES]) -> [u64; STRONG_EDGES] {
     sorted_lanes(keys.map(|key| [key])).map(|[key]| key)
 }
 
 /// Sort the keys of each lane in descending order, by a sorting network. A key as an f64 is never NaN, since its first 32 bits are those of a finite f32.
 #[inline(always)]
-fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
+fn sorted_lanes<const N: usize>(keys: [[u64; N]; STRONG_EDGES]) -> [[u64; N]; STRONG_EDGES] {
     const NETWORK: [(usize, usize); 19] = [
         (0, 1),
         (2, 3),
@@ -482,7 +481,7 @@ mod tests {
     /// All sequences of zeros and ones. By the 0-1 principle, this proves the network.
     #[test]
     fn the_network_sorts() {
-        for bits in 0..1_u64 << KEPT {
+        for bits in 0..1_u64 << STRONG_EDGES {
             let keys = sorted(core::array::from_fn(|k| (bits >> k & 1) << 52)).map(|key| key >> 52);
             assert!(keys.is_sorted_by(|a, b| a >= b) && keys.iter().sum::<u64>() == u64::from(bits.count_ones()));
         }
@@ -493,6 +492,6 @@ mod tests {
         let all = || (0..30_u32).map(|k| (crate::random::mixed(u64::from(k)) >> 2) | 1 << 52);
         let mut expected: Vec<_> = all().collect();
         expected.sort_unstable_by(|a, b| b.cmp(a));
-        assert_eq!(strongest(all())[..], expected[..KEPT]);
+        assert_eq!(strongest(all())[..], expected[..STRONG_EDGES]);
     }
 }

@@ -1,12 +1,13 @@
 //! Residuals of banded systems, in tiles of rows whose common columns form a dense matrix.
 
-use crate::contract::Op;
 use crate::contract::equations::{Equations, Matrix};
+use crate::contract::op::Op;
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
+use crate::tuning::RESIDUAL_TILE_ROWS;
+use bandsolve_kernel::band_rectangle::Rectangle;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::residual::Residual;
-use bandsolve_kernel::take::Rectangle;
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
@@ -44,13 +45,13 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let (i, j) =
             if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
         let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
-        T::residual(self.simd, Residual { a, transposed, x: &x[columns], r, sums });
+        Residual { a, transposed, x: &x[columns], r, sums }.run_on(self.simd);
     }
 
     fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
         let columns = r.len() / rows;
-        for tile in (0..rows).step_by(TILE) {
-            let height = TILE.min(rows - tile);
+        for tile in (0..rows).step_by(RESIDUAL_TILE_ROWS) {
+            let height = RESIDUAL_TILE_ROWS.min(rows - tile);
             let r = ViewMut::with_stride(&mut r[tile..], height, columns, rows);
             self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
         }
@@ -69,9 +70,6 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
     }
 }
 
-/// Number of rows per tile.
-const TILE: usize = 32;
-
 impl<T: Scalar> BandRows<'_, '_, T> {
     /// Subtract op(A)·X from R and add Σ|aᵢⱼ| to `sums`, for the rows from `first_row` on. Real numbers only.
     fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: ViewMut<'_, T>, sums: &mut [T]) {
@@ -87,15 +85,15 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         let simd = self.simd;
         let x_rows = |span: &Range<usize>| View::with_stride(&x[span.start..], span.len(), columns, n);
         // Columns in which only some rows have entries are copied and filled up with zeros.
-        let mut edge = [T::ZERO; TILE * TILE];
+        let mut edge = [T::ZERO; RESIDUAL_TILE_ROWS * RESIDUAL_TILE_ROWS];
         for span in [reached.start..core.start, core.end..reached.end] {
-            for start in span.clone().step_by(TILE) {
-                let span = start..(start + TILE).min(span.end);
+            for start in span.clone().step_by(RESIDUAL_TILE_ROWS) {
+                let span = start..(start + RESIDUAL_TILE_ROWS).min(span.end);
                 let edge = &mut edge[..height * span.len()];
                 self.copy(first_row..end_row, span.clone(), edge);
                 let a = View::new(edge, height, span.len());
                 add_moduli(a, sums);
-                T::dense_product(simd, Product::subtract(r.as_mut(), a, x_rows(&span)));
+                Product::subtract(r.as_mut(), a, x_rows(&span)).run_on(simd);
             }
         }
         if core.is_empty() {
@@ -117,7 +115,7 @@ impl<T: Scalar> BandRows<'_, '_, T> {
             }
             a.transpose()
         };
-        T::dense_product(simd, Product::subtract(r, a, x_rows(&core)));
+        Product::subtract(r, a, x_rows(&core)).run_on(simd);
     }
 }
 

@@ -1,17 +1,15 @@
 //! Residuals of block tridiagonal systems.
 
-use crate::contract::Op;
 use crate::contract::equations::{Equations, Matrix};
+use crate::contract::op::Op;
 use crate::error::Result;
 use crate::matrix::{BlockTridiagonal, Shape};
+use crate::tuning::PRECISE_FROM;
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
-use bandsolve_kernel::precise::residual;
+use bandsolve_kernel::precise::{PreciseResidual, residual};
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
-
-/// Block size from which only precise residuals are computed.
-const PRECISE_FROM: usize = 32;
 
 impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     fn shape(&self) -> Shape {
@@ -45,10 +43,11 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
     fn precise_residual(
         &self,
         first_row: usize,
-        system: (&[T], &[T]),
-        out: (&ScaledNorm, &mut [T]),
+        (d, x): (&[T], &[T]),
+        (norm, r): (&ScaledNorm, &mut [T]),
     ) -> Option<RunningMaximum> {
-        (!self.rows.shares_columns()).then(|| residual(self.simd, &self.rows, first_row, system, out))
+        let job = PreciseResidual { rows: &self.rows, first: first_row, d, x, norm, r };
+        (!self.rows.shares_columns()).then(|| residual(self.simd, job))
     }
 
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T)) {

@@ -1,7 +1,7 @@
 //! Estimates of the condition of a factored matrix by a few solves.
 
-use crate::contract::Op;
-use crate::contract::inspect::Probe;
+use crate::contract::op::Op;
+use crate::contract::probe::Probe;
 use crate::contract::verify::buffer;
 use crate::error::{Error, Result};
 use crate::memory::allocate;

@@ -1,12 +1,12 @@
 //! The traits through which the accuracy contract reads matrices.
 
-use crate::contract::Op;
-use crate::contract::measure::{ROWS_TOGETHER, measure_rows, residual};
+use crate::contract::op::Op;
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
+use crate::tuning::ROWS_TOGETHER;
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::{RealScalar, Scalar, Simd};
+use bandsolve_kernel::{Scalar, Simd};
 use core::fmt::Debug;
 
 /// The rows of op(A), from which residuals and backward errors are computed.
@@ -95,27 +95,6 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
             sums[k] = T::from_real(a[k].abs1() + b[k].abs1() + c[k].abs1());
         }
     }
-}
-
-/// η of one right-hand side of A·x = d. Rows above half of the limit are measured in twice the working precision.
-pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
-    let equations = a.equations(Op::Plain, Simd::detect());
-    if equations.prefers_precise() {
-        return residual(&equations, (d, x), &mut vec![T::ZERO; x.len()], false);
-    }
-    measure_rows::<T, _, true>(&equations, 0..x.len(), (d, x), &ScaledNorm::of(x), false)
-}
-
-/// η of all rows except the first and the last, for ‖x‖∞ = `norm`. Rows above half of the limit are measured as in [`error_of`].
-pub fn inner_error_of<T: Scalar>(a: &Tridiagonal<'_, T>, (d, x): (&[T], &[T]), norm: f64) -> f64 {
-    let (rows, end) = (a.equations(Op::Plain, Simd::detect()), x.len().saturating_sub(1));
-    let norm = ScaledNorm::of(&[T::from_real(T::Real::from_f64(norm))]);
-    measure_rows::<T, _, true>(&rows, 1..end.max(1), (d, x), &norm, false)
-}
-
-/// Write the residual d − A·x, computed in twice the working precision, and return η.
-pub fn residual_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T]), r: &mut [T]) -> f64 {
-    residual(&a.equations(Op::Plain, Simd::detect()), (d, x), r, false)
 }
 
 /// A matrix whose solutions the accuracy contract can measure.

@@ -13,12 +13,13 @@
 //!
 //! Source: Arioli, Demmel, Duff, SIAM J. Matrix Anal. 10 (1989) 165; LAPACK Users' Guide, section 4.4. A, b, x → A, rhs, x.
 
+use crate::contract::component_row::ComponentRow;
+use crate::contract::condition;
 use crate::contract::condition::{Norm, estimate_norm_1};
-use crate::contract::inspect::Probe;
-use crate::contract::measure::ComponentRow;
+use crate::contract::op::Op;
+use crate::contract::probe::Probe;
 use crate::contract::refine::{RefinedColumns, RefinedSystem, StoppingRule, good, refine};
 use crate::contract::verify::{Report, buffer};
-use crate::contract::{Op, condition};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
 use bandsolve_kernel::exact::{exponent, ldexp};
@@ -177,7 +178,7 @@ impl<T: Scalar> Refiner<'_, T> {
         let norm = match self.norm_of_inverse(&weights) {
             // The chosen method solved although the pivoted method finds no pivot.
             Err(Error::Singular { .. }) => return Ok(f64::INFINITY),
-            found => found?,
+            result => result?,
         };
         let modulus = x
             .iter()
@@ -187,14 +188,14 @@ impl<T: Scalar> Refiner<'_, T> {
 
     /// Estimate ‖op(A)⁻¹·W‖∞ = ‖W·op(A)⁻ᴴ‖₁ with W = diag(`weights`). Aᵀ and Aᴴ have the same norm.
     fn norm_of_inverse(&mut self, weights: &[T::Real]) -> Result<f64> {
-        let (own, adjoint) =
+        let (direct, adjoint) =
             if self.op == Op::Plain { (Op::Plain, Op::ConjTranspose) } else { (Op::ConjTranspose, Op::Plain) };
         let (probe, memory) = (self.probe, &mut self.memory);
         let weigh = |x: &mut [T]| x.iter_mut().zip(weights).for_each(|(x, w)| *x = x.scale(*w));
         estimate_norm_1(weights.len(), |adjoined, x: &mut [T]| {
             if adjoined {
                 weigh(x);
-                return probe.solve_roughly(own, x, PodStack::new(memory));
+                return probe.solve_roughly(direct, x, PodStack::new(memory));
             }
             probe.solve_roughly(adjoint, x, PodStack::new(memory))?;
             weigh(x);

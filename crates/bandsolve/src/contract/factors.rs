@@ -3,20 +3,22 @@
 //! A method solves op(A)·x = rhs unchecked ([`Solver`]). [`Factors`] measures x, refines it, falls back to the sequential pivoted method
 //! if refinement does not suffice, and writes the report.
 
+use crate::contract::Factor;
 use crate::contract::determinant::{Determinant, ScaledProduct};
 use crate::contract::equations::{Equations, Matrix};
-use crate::contract::inspect::{Probe, solved_roughly};
-use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, rcond_from_size, residual};
+use crate::contract::measure::{measure, measure_together, rcond_from_size, residual};
+use crate::contract::op::Op;
+use crate::contract::probe::{Probe, solved_roughly};
 use crate::contract::refine::{RefinedColumns, RefinedSystem, StoppingRule, accepted_at_once, good, refine, tolerable};
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{
     Facts, Lazy, Report, attention, buffer, check_finite, check_scratch, refinement_scratch,
 };
-use crate::contract::{Factor, Op};
 use crate::decision::Decision;
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
 use crate::method::Method;
+use crate::tuning::RHS_TOGETHER;
 use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::convert::Infallible;
@@ -114,7 +116,7 @@ pub(crate) type FactorBy<T, A> = fn(&Decision, Arc<A>) -> Result<Factors<T, A>>;
 pub(crate) struct Fallback<T: Scalar, A: Matrix<T>> {
     decision: Decision,
     factor: FactorBy<T, A>,
-    made: Lazy<Box<Factors<T, A>>>,
+    factors: Lazy<Box<Factors<T, A>>>,
 }
 
 /// One matrix factored by one method.
@@ -122,19 +124,19 @@ pub(crate) struct Fallback<T: Scalar, A: Matrix<T>> {
 pub(crate) struct Factors<T: Scalar, A: Matrix<T>> {
     a: Arc<A>,
     facts: Facts,
-    own: Box<dyn Solver<T, A>>,
+    solver: Box<dyn Solver<T, A>>,
     fallback: Option<Fallback<T, A>>,
 }
 
 impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// Factors without a fallback: a backward error above 64ε is an error.
-    pub fn new(a: Arc<A>, facts: Facts, own: impl Solver<T, A> + 'static) -> Self {
-        Self { a, facts, own: Box::new(own), fallback: None }
+    pub fn new(a: Arc<A>, facts: Facts, solver: impl Solver<T, A> + 'static) -> Self {
+        Self { a, facts, solver: Box::new(solver), fallback: None }
     }
 
     /// Add a fallback: the factors that `factor` computes with scaled partial pivoting.
     pub fn or_else(self, decision: &Decision, factor: FactorBy<T, A>) -> Self {
-        let fallback = Fallback { decision: decision.with_best_pivots(), factor, made: Lazy::new() };
+        let fallback = Fallback { decision: decision.with_best_pivots(), factor, factors: Lazy::new() };
         Self { fallback: Some(fallback), ..self }
     }
 
@@ -150,19 +152,19 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
 
     /// Whether a pivot was exactly zero.
     pub fn is_singular(&self, op: Op) -> bool {
-        self.facts.singular.is_some() || self.own.is_singular(op != Op::Plain)
+        self.facts.singular.is_some() || self.solver.is_singular(op != Op::Plain)
     }
 
     /// The sequential pivoted method; `None` if `self` is this method.
     pub fn fallback(&self) -> Option<Result<&Self>> {
         let fallback = self.fallback.as_ref()?;
-        let make = || (fallback.factor)(&fallback.decision, self.a.clone()).map(Box::new);
-        Some(fallback.made.get(make).map(|made| &**made))
+        let factor = || (fallback.factor)(&fallback.decision, self.a.clone()).map(Box::new);
+        Some(fallback.factors.get(factor).map(|factors| &**factors))
     }
 
     /// Replace right-hand sides by unchecked solutions of op(A)·x = rhs.
     pub fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        around_transpose(op, x, |x| self.own.solve(&self.a, op != Op::Plain, x, stack));
+        around_transpose(op, x, |x| self.solver.solve(&self.a, op != Op::Plain, x, stack));
     }
 
     /// Solve all columns together, then measure η of each column and refine while η > 8ε.
@@ -178,20 +180,20 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
             return if self.is_singular(op) { self.solve_again(op, (rhs, x), outcome.report) } else { Ok(()) };
         }
         let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
-        let together = !equations.prefers_precise() && !self.is_singular(op);
+        let measure_groups = !equations.prefers_precise() && !self.is_singular(op);
         let groups = rhs.chunks(RHS_TOGETHER * n).zip(x.chunks_mut(RHS_TOGETHER * n));
         for (g, (rhs, x)) in groups.enumerate() {
             // Several columns are measured while a part of the matrix is in cache. Most of them need no refinement.
-            let several = together && x.len() > n;
+            let several = measure_groups && x.len() > n;
             let measured = several.then(|| measure_together(&equations, n, (rhs, x), self.facts.parallel));
             for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
                 let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= accepted_at_once::<T>());
                 let column = g * RHS_TOGETHER + k;
                 let result = match accepted {
                     Some(eta) => Ok(eta),
-                    None => self.settle(op, (rhs, column * n), x, (outcome.report, outcome.stack)),
+                    None => self.refine_or_fall_back(op, (rhs, column * n), x, (outcome.report, outcome.stack)),
                 };
-                outcome.take(column, result);
+                outcome.record(column, result);
             }
         }
         Ok(())
@@ -218,12 +220,12 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         report: &mut Report,
     ) -> Result<f64> {
         report.fallback = true;
-        let found = solve_by(spare, op, rhs, x).map_err(|error| match error {
+        let solved = solve_by(spare, op, rhs, x).map_err(|error| match error {
             Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
             other => other,
         })?;
-        report.refinement_steps = report.refinement_steps.max(found.refinement_steps);
-        Ok(found.backward_error)
+        report.refinement_steps = report.refinement_steps.max(solved.refinement_steps);
+        Ok(solved.backward_error)
     }
 
     /// Solve one column by the fallback, which must exist.
@@ -232,7 +234,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     }
 
     /// Refine one column, which begins at `offset` of the caller's array, or solve it again, until it satisfies the contract. Returns η.
-    pub fn settle(
+    pub fn refine_or_fall_back(
         &self,
         op: Op,
         (rhs, offset): (&[T], usize),
@@ -240,24 +242,24 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         (report, stack): (&mut Report, &mut PodStack),
     ) -> Result<f64> {
         let singular = self.is_singular(op);
-        let mut found = (f64::NAN, 0);
+        let (mut eta, mut steps) = (f64::NAN, 0);
         if !singular || self.fallback.is_none() {
-            found = self.refine(op, rhs, x, stack);
-            report.refinement_steps = report.refinement_steps.max(found.1);
+            (eta, steps) = self.refine(op, rhs, x, stack);
+            report.refinement_steps = report.refinement_steps.max(steps);
         }
-        if !singular && found.0 <= good::<T>() {
-            return Ok(found.0);
+        if !singular && eta <= good::<T>() {
+            return Ok(eta);
         }
         // The fallback comes last, because it may have to factor the matrix first.
         if self.fallback.is_some() {
             return self.fall_back(op, (rhs, offset), x, report);
         }
-        match self.diagnose(found, rhs, offset) {
-            Err(error @ Error::NotConverged { .. }) => match self.own.factor_transposed(self, op) {
+        match self.diagnose((eta, steps), rhs, offset) {
+            Err(error @ Error::NotConverged { .. }) => match self.solver.factor_transposed(self, op) {
                 Some(other) => Self::solve_column_by(&*other?, Op::Plain, (rhs, offset), x, report),
                 None => Err(error),
             },
-            found_out => found_out.map(|()| found.0),
+            verdict => verdict.map(|()| eta),
         }
     }
 
@@ -324,16 +326,16 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
 
     /// Solve a system that is too small for the method by the fallback.
     fn solve_tiny(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>) -> Result<Report> {
-        let found = solve_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x)?;
-        let fallback = found.backward_error > good::<T>();
-        Ok(Report { method: self.facts.method, reason: self.facts.reason.clone(), fallback, ..found })
+        let solved = solve_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x)?;
+        let fallback = solved.backward_error > good::<T>();
+        Ok(Report { method: self.facts.method, reason: self.facts.reason.clone(), fallback, ..solved })
     }
 }
 
 impl Outcome<'_> {
     /// Record η or the error of a column.
-    pub fn take(&mut self, column: usize, settled: Result<f64>) {
-        match settled {
+    pub fn record(&mut self, column: usize, result: Result<f64>) {
+        match result {
             Ok(eta) => self.report.push(eta),
             Err(error) => self.failures.note(column, error),
         }
@@ -364,21 +366,21 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        self.own.solve_scratch(self, n_rhs)
+        self.solver.solve_scratch(self, n_rhs)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         check_scratch(self.solve_scratch(n_rhs), stack)?;
-        if self.shape().n() < self.own.smallest() {
+        if self.shape().n() < self.solver.smallest() {
             return self.solve_tiny(op, (rhs, x));
         }
-        self.own.prepare(&self.a, op != Op::Plain)?;
+        self.solver.prepare(&self.a, op != Op::Plain)?;
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(n_rhs)?, Failures::default());
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
-        self.own.solve_all(self, op, (rhs, x), &mut outcome)?;
-        if !self.own.looks_at_size() || (report.fallback && !self.facts.verify) {
+        self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
+        if !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
             report.attention = self.attention(op, (rhs, x), (report.backward_error, f64::INFINITY));
         }
         failures.unless(report, n_rhs)
@@ -413,7 +415,7 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
         let known = match (self.facts.singular, unproven) {
             (_, Some(_)) => None,
             (Some(_), None) if self.facts.method == Method::Pivoted => Some(ScaledProduct::ZERO),
-            _ => self.own.product(&self.a),
+            _ => self.solver.product(&self.a),
         };
         if let Some(product) = known.filter(|product| product.is_finite()) {
             return Ok(product.determinant());
@@ -434,6 +436,6 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
     }
 
     fn sparse_solver(&self, op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
-        self.own.sparse_solver(self, op)
+        self.solver.sparse_solver(self, op)
     }
 }

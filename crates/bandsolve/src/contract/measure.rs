@@ -1,14 +1,15 @@
 //! Row-wise and componentwise backward errors, and residuals in twice the working precision.
 
-use crate::contract::Op;
-use crate::contract::equations::Equations;
-use crate::contract::inspect::Probe;
+use crate::contract::equations::{Equations, Matrix};
+use crate::contract::op::Op;
 use crate::contract::refine::accepted_at_once;
+use crate::matrix::Tridiagonal;
+use crate::tuning::{COMPARED_ROWS, MEASURE_PARALLEL, MEASURE_TASK, MEASURED_ROWS, RHS_TOGETHER, ROWS_TOGETHER};
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{RowsOf, chunks};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -23,15 +24,30 @@ pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]
     measure(&rows, rhs, x, parallel)
 }
 
-/// Number of matrix entries from which η is measured in parallel, and number of entries per task.
-const PARALLEL_FROM: usize = 300_000;
-const PARALLEL_TASK: usize = 1 << 14;
-/// Number of rows that are measured together.
-const CHUNK: usize = 512;
+/// η of one right-hand side of A·x = d. Rows above half of the limit are measured in twice the working precision.
+pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
+    let equations = a.equations(Op::Plain, Simd::detect());
+    if equations.prefers_precise() {
+        return residual(&equations, (d, x), &mut vec![T::ZERO; x.len()], false);
+    }
+    measure_rows::<T, _, true>(&equations, 0..x.len(), (d, x), &ScaledNorm::of(x), false)
+}
+
+/// η of all rows except the first and the last, for ‖x‖∞ = `norm`. Rows above half of the limit are measured as in [`error_of`].
+pub fn inner_error_of<T: Scalar>(a: &Tridiagonal<'_, T>, (d, x): (&[T], &[T]), norm: f64) -> f64 {
+    let (rows, end) = (a.equations(Op::Plain, Simd::detect()), x.len().saturating_sub(1));
+    let norm = ScaledNorm::of(&[T::from_real(T::Real::from_f64(norm))]);
+    measure_rows::<T, _, true>(&rows, 1..end.max(1), (d, x), &norm, false)
+}
+
+/// Write the residual d − A·x, computed in twice the working precision, and return η.
+pub fn residual_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T]), r: &mut [T]) -> f64 {
+    residual(&a.equations(Op::Plain, Simd::detect()), (d, x), r, false)
+}
 
 /// Number of chunks of `chunk` rows per task, for `len` rows with `entries` matrix entries each; 0 to work on one thread.
 fn task(len: usize, entries: usize, chunk: usize, parallel: bool) -> usize {
-    if parallel && len.saturating_mul(entries) >= PARALLEL_FROM { PARALLEL_TASK.div_ceil(entries * chunk) } else { 0 }
+    if parallel && len.saturating_mul(entries) >= MEASURE_PARALLEL { MEASURE_TASK.div_ceil(entries * chunk) } else { 0 }
 }
 
 /// The row-wise backward error η of one right-hand side of any system.
@@ -54,8 +70,8 @@ pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
         return f64::NAN;
     }
     let of_chunk = |c: usize| {
-        let first = rows.start + c * CHUNK;
-        let rows = first..(first + CHUNK).min(rows.end);
+        let first = rows.start + c * MEASURED_ROWS;
+        let rows = first..(first + MEASURED_ROWS).min(rows.end);
         if E::BY_BLOCKS {
             return block_error::<T, E, TWICE>(equations, rows, (d, x), norm);
         }
@@ -70,14 +86,10 @@ pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
         }
         worst
     };
-    let least = task(rows.len(), equations.entries_in_row(), CHUNK, parallel);
+    let least = task(rows.len(), equations.entries_in_row(), MEASURED_ROWS, parallel);
     let of_chunk = |c: usize, ()| of_chunk(c);
-    chunks((rows.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
+    chunks((rows.len().div_ceil(MEASURED_ROWS), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
 }
-
-/// Number of right-hand sides, and of rows, that are measured together.
-pub(crate) const RHS_TOGETHER: usize = 64;
-pub(crate) const ROWS_TOGETHER: usize = 128;
 
 /// η of up to [`RHS_TOGETHER`] right-hand sides of n numbers, followed by zeros.
 pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
@@ -105,7 +117,8 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
         let mut worst = [RunningMaximum::default(); RHS_TOGETHER];
         let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
         for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
-            *worst = row_errors::<T, E, false>(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
+            let residuals = RowResiduals { first_row: rows.start, r, sums, d: &d[rows.clone()] };
+            *worst = row_errors::<T, E, false>(equations, residuals, x, norm);
         }
         worst
     };
@@ -123,38 +136,42 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
     etas
 }
 
-/// Largest error of at most `CHUNK` rows of a real system.
+/// Largest error of at most `MEASURED_ROWS` rows of a real system.
 fn block_error<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     rows: Range<usize>,
     (d, x): (&[T], &[T]),
     norm: &ScaledNorm,
 ) -> RunningMaximum {
-    let (mut r, mut sums) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
+    let (mut r, mut sums) = ([T::ZERO; MEASURED_ROWS], [T::ZERO; MEASURED_ROWS]);
     let (r, sums) = (&mut r[..rows.len()], &mut sums[..rows.len()]);
     let d = &d[rows.clone()];
     r.copy_from_slice(d);
     equations.accumulate(rows.start, x, r, sums);
-    row_errors::<T, E, TWICE>(equations, rows.start, (r, sums), (d, x), norm)
+    row_errors::<T, E, TWICE>(equations, RowResiduals { first_row: rows.start, r, sums, d }, x, norm)
 }
 
-/// Number of rows that are compared with the largest error so far at a time.
-const COMPARED: usize = 16;
+/// The rows of a system from `first_row` on: residuals, sums Σ|a|, and right-hand sides.
+struct RowResiduals<'a, T> {
+    first_row: usize,
+    r: &'a [T],
+    sums: &'a [T],
+    d: &'a [T],
+}
 
-/// Largest error of the rows from `first_row` on, from their residuals r and sums Σ|a|.
+/// Largest error of some rows.
 ///
 /// For most rows, |rᵢ| ≤ η·scaleᵢ shows without a division that the error does not exceed the largest one so far, η.
 fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
-    first_row: usize,
-    (r, sums): (&[T], &[T]),
-    (d, x): (&[T], &[T]),
+    RowResiduals { first_row, r, sums, d }: RowResiduals<'_, T>,
+    x: &[T],
     norm: &ScaledNorm,
 ) -> RunningMaximum {
     // Within these limits nothing overflows, and an underflow is far below ε times the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
     let (mut worst, limit) = (RunningMaximum::default(), accepted_at_once::<T>());
-    let groups = r.chunks(COMPARED).zip(sums.chunks(COMPARED)).zip(d.chunks(COMPARED)).enumerate();
+    let groups = r.chunks(COMPARED_ROWS).zip(sums.chunks(COMPARED_ROWS)).zip(d.chunks(COMPARED_ROWS)).enumerate();
     for (group, ((r, sums), d)) in groups {
         // The rounding of the product and of quotients is at most 4ε.
         let below = worst.value() * (1.0 - 4.0 * f64::EPSILON);
@@ -167,17 +184,17 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
         if better {
             continue;
         }
-        for (k, ((r, sum), own)) in r.iter().zip(sums).zip(d).enumerate() {
-            let (i, scale) = (first_row + group * COMPARED + k, scale_of(*sum, *own));
+        for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
+            let (i, scale) = (first_row + group * COMPARED_ROWS + k, scale_of(*sum, *d));
             let plain = scale > low && scale < high;
             let error = if plain {
                 r.abs1().to_f64() / scale
             } else {
-                scaled_row::<T, E, TWICE>(equations, i, (*own, x), norm).error()
+                scaled_row::<T, E, TWICE>(equations, i, (*d, x), norm).error()
             };
             // `!(error <= limit)` includes NaN.
             worst.add(if TWICE && plain && !(error <= limit) {
-                scaled_row::<T, E, true>(equations, i, (*own, x), norm).error()
+                scaled_row::<T, E, true>(equations, i, (*d, x), norm).error()
             } else {
                 error
             });
@@ -229,20 +246,25 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         return f64::NAN;
     }
     let of_chunk = |chunk: usize, RowsOf(r, _): RowsOf<'_, T>| {
-        if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
+        if let Some(eta) = equations.precise_residual(chunk * MEASURED_ROWS, (d, x), (&norm, &mut *r)) {
             return eta;
         }
         let mut eta = RunningMaximum::default();
-        for (i, r) in (chunk * CHUNK..).zip(r) {
+        for (i, r) in (chunk * MEASURED_ROWS..).zip(r) {
             let row = scaled_row::<T, E, true>(equations, i, (d[i], x), &norm);
             eta.add(row.error());
             *r = row.unscaled();
         }
         eta
     };
-    let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
-    chunks((r.len().div_ceil(CHUNK), least), RowsOf(r, CHUNK), &of_chunk, (RunningMaximum::default(), &Ord::max))
-        .value()
+    let least = task(x.len(), equations.entries_in_row(), MEASURED_ROWS, parallel);
+    chunks(
+        (r.len().div_ceil(MEASURED_ROWS), least),
+        RowsOf(r, MEASURED_ROWS),
+        &of_chunk,
+        (RunningMaximum::default(), &Ord::max),
+    )
+    .value()
 }
 
 /// The error |dᵢ − (Ax)ᵢ| / (Σ|aᵢⱼ|·‖x‖∞ + |dᵢ|) of one row of a complex system.
@@ -292,76 +314,10 @@ fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
     NormalizedRow { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
 }
 
-/// The residual of one row of op(A)·x = d, in twice the working precision, and its size |A||x| + |d|.
-///
-/// Both are in units of 2^exponent, in which the largest term is near 1. Nothing overflows, and an underflow is negligible.
-pub(crate) struct ComponentRow {
-    residual: [f64; 2],
-    pub size: f64,
-    /// The increase of the size if unknowns below the smallest normal number are replaced by this number.
-    floor: f64,
-    pub exponent: i32,
-    /// Number of terms of the sum.
-    pub terms: usize,
-}
-
-impl ComponentRow {
-    pub fn new<T: Scalar>(probe: &dyn Probe<T>, (op, i): (Op, usize), d: T, x: &[T]) -> Self {
-        // Unknowns below the smallest normal number have an absolute error, not a relative one.
-        let least = T::Real::MIN_POSITIVE;
-        let size_of = |v: T| exponent(peak(v).to_f64());
-        let mut largest = if d == T::ZERO { i32::MIN } else { size_of(d) };
-        probe.visit_row(op, i, &mut |j, a| {
-            if a != T::ZERO {
-                largest = largest.max(size_of(a) + exponent(peak(x[j]).max_nan(least).to_f64()));
-            }
-        });
-        let exponent = if largest == i32::MIN { 0 } else { largest };
-        let scaled = |v: T, e: i32| parts(v, 1.0).map(|v| ldexp(v, e.max(-2000)));
-        let d = scaled(d, -exponent);
-        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
-        let (mut size, mut floor, mut terms) = (modulus(d), 0.0, 1);
-        probe.visit_row(op, i, &mut |j, a| {
-            terms += 1;
-            if a == T::ZERO {
-                return;
-            }
-            let own = size_of(a);
-            let (a, x) = (scaled(a, -own), scaled(x[j], own - exponent));
-            sum[0].add_product::<true>(-a[0], x[0]);
-            if T::COMPLEX {
-                sum[0].add_product::<true>(a[1], x[1]);
-                sum[1].add_product::<true>(-a[0], x[1]);
-                sum[1].add_product::<true>(-a[1], x[0]);
-            }
-            let (a, x, least) = (modulus(a), modulus(x), ldexp(least.to_f64(), (own - exponent).max(-2000)));
-            size += a * x;
-            floor += a * (least - x).max(0.0);
-        });
-        Self { residual: sum.map(|s| s.value()), size, floor, exponent, terms }
-    }
-
-    /// Return |r| / (|A||x| + |d|) with 0/0 = 0. Unknowns count as the smallest normal number at least.
-    pub fn error(&self) -> f64 {
-        let error = self.residual_modulus();
-        if error == 0.0 { 0.0 } else { error / (self.size + self.floor) }
-    }
-
-    pub fn residual_modulus(&self) -> f64 {
-        modulus(self.residual)
-    }
-
-    /// Return the residual.
-    pub fn residual<T: Scalar>(&self) -> T {
-        let back = |v: f64| T::Real::from_f64(ldexp(v, self.exponent));
-        T::from_parts(back(self.residual[0]), back(self.residual[1]))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::equations::{Matrix, error_of, inner_error_of};
+    use crate::contract::equations::Matrix;
     use crate::{Banded, BlockTridiagonal, Simd, Tridiagonal};
 
     fn wave(n: usize, by: f64) -> Vec<f64> {

@@ -11,7 +11,7 @@ pub type Entries<T> = Vec<(usize, T)>;
 /// A solver for sparse columns.
 pub trait SparseSolver<T: Scalar>: Sync {
     /// Number of columns per group.
-    fn together(&self) -> usize;
+    fn group_size(&self) -> usize;
     /// A worker for one thread.
     fn worker(&self) -> Result<Box<dyn Worker<T> + '_>>;
 }

@@ -257,14 +257,14 @@ impl<F> Lazy<F> {
             match make() {
                 // A later call may find enough memory.
                 Err(error @ Error::OutOfMemory { .. }) => return Err(error),
-                made => _ = self.0.set(made),
+                computed => _ = self.0.set(computed),
             }
         }
         self.0.get().expect("set").as_ref().map_err(Clone::clone)
     }
 
     /// The factors, if they have been computed.
-    pub fn made(&self) -> Option<&F> {
+    pub fn computed(&self) -> Option<&F> {
         self.0.get()?.as_ref().ok()
     }
 }
@@ -282,8 +282,8 @@ pub(crate) fn with_refinement<T: Scalar>(
     n_rhs: usize,
     words: impl Fn(usize) -> usize,
 ) -> StackReq {
-    let own = |n_rhs| StackReq::new::<T>(words(n_rhs));
-    own(n_rhs).or(refinement_scratch::<T>(decision.options.verify, n).and(own(1)))
+    let columns = |n_rhs| StackReq::new::<T>(words(n_rhs));
+    columns(n_rhs).or(refinement_scratch::<T>(decision.options.verify, n).and(columns(1)))
 }
 
 /// `Err(NotFinite)` for the first NaN or infinity in `values`, which begins at index `offset` of `array`.

@@ -1,6 +1,7 @@
 //! Banded matrices in LAPACK band storage.
 
-use super::{EntryPlaces, Shape, Tridiagonal};
+use super::shape::Shape;
+use super::tridiagonal::{EntryPlaces, Tridiagonal};
 use crate::error::{Error, Result, check_len};
 use crate::memory::zeroed;
 use bandsolve_kernel::Scalar;

@@ -1,27 +1,11 @@
 //! Batches: many tridiagonal systems of the same size.
 
-use super::{Shape, Tridiagonal};
+use super::shape::{Layout, Shape};
+use super::tridiagonal::Tridiagonal;
 use crate::error::{Error, Result, check_len};
 use crate::memory::collected;
 use bandsolve_kernel::Scalar;
 use std::borrow::Cow;
-
-/// The order of the systems of a batch in memory.
-///
-/// # Examples
-/// ```
-/// use bandsolve::{Layout, Shape};
-/// let shape = Shape::Batch { n: 10, count: 3, layout: Layout::Interleaved };
-/// assert_eq!((shape.n(), shape.rows()), (10, 30));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
-pub enum Layout {
-    /// One system after the other: row i of system s is at index `s·n + i`.
-    Contiguous,
-    /// Row by row: row i of system s is at index `i·count + s`. Solves in this layout need not rearrange data.
-    Interleaved,
-}
 
 /// `count` open tridiagonal matrices of size n, over the caller's three arrays.
 ///

@@ -1,9 +1,10 @@
 //! Block tridiagonal matrices, open or periodic, in three arrays of dense blocks.
 
-use super::{Shape, Tridiagonal};
+use super::shape::Shape;
+use super::tridiagonal::Tridiagonal;
 use crate::error::{Error, Result, check_len};
 use crate::memory::{copied, zeroed};
-use crate::tuning::SMALL_BLOCK_MAX;
+use crate::tuning::{PRODUCT_TASK, SMALL_BLOCK_MAX};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::rows::{BlockRows, Orientation};
@@ -155,9 +156,9 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     /// The entry (i, j) of A, counted in rows and columns, not in blocks. For N ≤ 2, corner blocks are added to the blocks that they
     /// overlap.
     pub fn get(&self, i: usize, j: usize) -> T {
-        let mut found = T::ZERO;
-        self.rows().visit_row(i, |column, a| found = if column == j { a } else { found });
-        found
+        let mut entry = T::ZERO;
+        self.rows().visit_row(i, |column, a| entry = if column == j { a } else { entry });
+        entry
     }
 
     /// The product A·x.
@@ -224,9 +225,6 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     }
 }
 
-/// Maximum number of products of entries that one task computes.
-const PRODUCT_TASK: usize = 1 << 16;
-
 /// Compute y = A·x in the block rows `range`, which y holds. Large ranges are halved among threads. A must not be transposed.
 fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     debug_assert_eq!(a.orientation, Orientation::Plain);
@@ -259,7 +257,7 @@ fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>
             let block = View::new(block, b, b);
             let (y, x) = (y.as_mut(), x.rows(column * b..(column + 1) * b));
             let product = if nth > 0 { Product::add(y, block, x) } else { Product::replace(y, block, x) };
-            T::dense_product(Simd::detect(), product);
+            product.run_on(Simd::detect());
         }
     }
 }

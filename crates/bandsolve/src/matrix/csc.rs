@@ -110,9 +110,9 @@ impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
 
     /// The entries (row, value) of column `j`.
     pub fn column(&self, j: usize) -> impl Iterator<Item = (usize, T)> + Clone + use<'a, T, I> {
-        let own = entries(self.column_pointers, j);
-        let rows = self.row_indices[own.clone()].iter().map(|i| i.to_usize().expect("checked by `new`"));
-        rows.zip(self.values[own].iter().copied())
+        let range = entries(self.column_pointers, j);
+        let rows = self.row_indices[range.clone()].iter().map(|i| i.to_usize().expect("checked by `new`"));
+        rows.zip(self.values[range].iter().copied())
     }
 }
 
@@ -152,18 +152,18 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
         self.column_pointers.len() - 1
     }
 
-    /// Split the matrix into groups of `together` columns.
-    pub(crate) fn into_groups(self, together: usize) -> Result<Vec<ColumnGroup<'a, T, I>>> {
+    /// Split the matrix into groups of `group_size` columns.
+    pub(crate) fn into_groups(self, group_size: usize) -> Result<Vec<ColumnGroup<'a, T, I>>> {
         let Self { column_pointers, mut row_indices, mut values } = self;
         let columns = column_pointers.len() - 1;
-        let mut groups = reserved(columns.div_ceil(together))?;
-        for first in (0..columns).step_by(together) {
+        let mut groups = reserved(columns.div_ceil(group_size))?;
+        for first in (0..columns).step_by(group_size) {
             let of_column = |j| entries(column_pointers, j).len();
-            let counts = collected((first..columns.min(first + together)).map(of_column))?;
-            let own = counts.iter().sum();
+            let counts = collected((first..columns.min(first + group_size)).map(of_column))?;
+            let len = counts.iter().sum();
             let (i, v);
-            (i, row_indices) = row_indices.split_at_mut(own);
-            (v, values) = values.split_at_mut(own);
+            (i, row_indices) = row_indices.split_at_mut(len);
+            (v, values) = values.split_at_mut(len);
             groups.push(ColumnGroup { counts, row_indices: i, values: v });
         }
         Ok(groups)

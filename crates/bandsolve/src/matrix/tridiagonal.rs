@@ -1,6 +1,6 @@
 //! Tridiagonal matrices, open or periodic, in three arrays.
 
-use super::Shape;
+use super::shape::Shape;
 use crate::error::{Error, Result, check_len};
 use crate::memory::{reserved, zeroed};
 use bandsolve_kernel::Scalar;

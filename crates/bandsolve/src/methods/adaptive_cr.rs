@@ -74,7 +74,7 @@ struct EliminatedRow<T> {
     /// Its coefficients of the unknowns that stay above and below the block.
     outer: [T; 2],
     /// The factors by which its right-hand side is subtracted from those of the rows that stay above and below.
-    taken: [T; 2],
+    multipliers: [T; 2],
 }
 
 /// Factors of one level. Rows and right-hand sides are scaled before the elimination.
@@ -117,9 +117,9 @@ fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
     // The lowest prices of all rows except the last two, and except the last one, if the last block is eliminated or stays.
     let (mut before, mut last) = ([NEVER * NEVER; 2], [0.0; 2]);
     for (i, pair) in pairs.iter_mut().enumerate() {
-        let [alone, together] = prices(rows, i);
-        let single = [last[1] + alone, last[0] + STAY];
-        let double = [before[1] + together, before[0] + 2.0 * STAY];
+        let [single_price, pair_price] = prices(rows, i);
+        let single = [last[1] + single_price, last[0] + STAY];
+        let double = [before[1] + pair_price, before[0] + 2.0 * STAY];
         *pair = [double[0] < single[0], double[1] < single[1]];
         let next = [single[0].min(double[0]), single[1].min(double[1])];
         // Only differences matter, and they stay exact for small numbers.
@@ -151,7 +151,7 @@ impl<T: Scalar> AdaptiveLevel<T> {
         }
         let roles = structure(&matrix)?;
         let count = roles.iter().filter(|role| **role != Role::Stays).count();
-        let none = EliminatedRow { inverse: [T::ZERO; 2], outer: [T::ZERO; 2], taken: [T::ZERO; 2] };
+        let none = EliminatedRow { inverse: [T::ZERO; 2], outer: [T::ZERO; 2], multipliers: [T::ZERO; 2] };
         let mut level = Self { scale, roles, eliminated: allocate(count, none)? };
         level.eliminate(&matrix);
         let coarse = level.coarse_rows(&matrix)?;
@@ -168,16 +168,16 @@ impl<T: Scalar> AdaptiveLevel<T> {
             match role {
                 Role::Alone => {
                     let recip = reciprocal(b);
-                    let taken = [above * recip, below(i) * recip];
-                    rest[0] = EliminatedRow { inverse: [recip, T::ZERO], outer: [a, c], taken };
+                    let multipliers = [above * recip, below(i) * recip];
+                    rest[0] = EliminatedRow { inverse: [recip, T::ZERO], outer: [a, c], multipliers };
                     rest = &mut rest[1..];
                 }
                 Role::First => {
                     let [a1, b1, c1] = rows[i + 1];
                     let inverse = inverse_of_pair([b, c], [a1, b1]);
-                    let taken = |j: usize| [above * inverse[0][j], below(i + 1) * inverse[1][j]];
-                    rest[0] = EliminatedRow { inverse: inverse[0], outer: [a, T::ZERO], taken: taken(0) };
-                    rest[1] = EliminatedRow { inverse: inverse[1], outer: [T::ZERO, c1], taken: taken(1) };
+                    let multipliers = |j: usize| [above * inverse[0][j], below(i + 1) * inverse[1][j]];
+                    rest[0] = EliminatedRow { inverse: inverse[0], outer: [a, T::ZERO], multipliers: multipliers(0) };
+                    rest[1] = EliminatedRow { inverse: inverse[1], outer: [T::ZERO, c1], multipliers: multipliers(1) };
                     rest = &mut rest[2..];
                 }
                 Role::Second | Role::Stays => {}
@@ -202,13 +202,13 @@ impl<T: Scalar> AdaptiveLevel<T> {
                 (k, from_above) = (k + 1, [T::ZERO; 2]);
                 continue;
             }
-            let Some(EliminatedRow { outer, taken, .. }) = eliminated.next() else { break };
+            let Some(EliminatedRow { outer, multipliers, .. }) = eliminated.next() else { break };
             if k > 0 {
-                diag[k - 1] -= taken[0] * outer[0];
-                sup[k - 1] -= taken[0] * outer[1];
+                diag[k - 1] -= multipliers[0] * outer[0];
+                sup[k - 1] -= multipliers[0] * outer[1];
             }
-            from_above[0] -= taken[1] * outer[0];
-            from_above[1] += taken[1] * outer[1];
+            from_above[0] -= multipliers[1] * outer[0];
+            from_above[1] += multipliers[1] * outer[1];
         }
         Tridiagonal::from_vecs(sub, diag, sup, false)
     }
@@ -233,11 +233,11 @@ impl<T: Scalar> AdaptiveLevel<T> {
                 (k, from_above) = (k + 1, T::ZERO);
                 continue;
             }
-            let Some(EliminatedRow { taken, .. }) = eliminated.next() else { break };
+            let Some(EliminatedRow { multipliers, .. }) = eliminated.next() else { break };
             if k > 0 {
-                coarse[k - 1] -= taken[0] * *d;
+                coarse[k - 1] -= multipliers[0] * *d;
             }
-            from_above += taken[1] * *d;
+            from_above += multipliers[1] * *d;
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
         let mut level = AdaptiveLevel::<f64> {
             scale: vec![1.0; 4],
             roles: vec![Stays, First, Second, Stays],
-            eliminated: vec![EliminatedRow { inverse: [0.0; 2], outer: [0.0; 2], taken: [0.0; 2] }; 2],
+            eliminated: vec![EliminatedRow { inverse: [0.0; 2], outer: [0.0; 2], multipliers: [0.0; 2] }; 2],
         };
         let rows = [[0.0, 3.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 3.0, 0.0]];
         level.eliminate(&rows);

@@ -55,7 +55,7 @@ struct BlockLevel<T> {
     /// Rows 1, 3, 5, … of the level.
     eliminated: Vec<EliminatedBlockRow<T>>,
     /// Rows 0, 2, 4, …
-    kept: Vec<Kept<T>>,
+    remaining: Vec<RemainingBlockRow<T>>,
 }
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ struct EliminatedBlockRow<T> {
 
 /// The couplings of a row that stays to the eliminated rows on its left and on its right.
 #[derive(Debug)]
-struct Kept<T> {
+struct RemainingBlockRow<T> {
     links: [Coupling<T>; 2],
 }
 
@@ -119,7 +119,7 @@ impl<T: Scalar> Bcyclic<T> {
     fn down(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (rows, first) = self.extent(level);
-        let BlockLevel { eliminated, kept } = &self.levels[level];
+        let BlockLevel { eliminated, remaining } = &self.levels[level];
         let (gone, rest) = z[first * chunk..].split_at_mut(eliminated.len() * chunk);
         if !transposed {
             self.divide(level, transposed, gone, spare);
@@ -134,7 +134,7 @@ impl<T: Scalar> Bcyclic<T> {
                     let Some(e) = e else { continue };
                     // Seen from the eliminated row, this row is on the opposite side.
                     let hat = &eliminated[e].hats[1 - side];
-                    let block = if transposed { hat } else { &kept[k / 2].links[side] };
+                    let block = if transposed { hat } else { &remaining[k / 2].links[side] };
                     subtract_from(z, block.as_deref(), transposed, &gone[e * chunk..][..chunk], self.team);
                 }
             }
@@ -145,7 +145,7 @@ impl<T: Scalar> Bcyclic<T> {
     fn up(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (_, first) = self.extent(level);
-        let BlockLevel { eliminated, kept } = &self.levels[level];
+        let BlockLevel { eliminated, remaining } = &self.levels[level];
         let (before, rest) = z.split_at_mut((first + eliminated.len()) * chunk);
         let gone = &mut before[first * chunk..];
         let (tasks, _) = self.team.share(eliminated.len(), 4 * b * chunk);
@@ -153,8 +153,8 @@ impl<T: Scalar> Bcyclic<T> {
         spread(tasks, 0..eliminated.len(), RowsOf(&mut *gone, chunk), &|positions, RowsOf(gone, _)| {
             for (e, z) in positions.zip(gone.chunks_exact_mut(chunk)) {
                 for side in [0, 1] {
-                    let k = (e + side) % kept.len();
-                    let block = if transposed { &kept[k].links[1 - side] } else { &eliminated[e].hats[side] };
+                    let k = (e + side) % remaining.len();
+                    let block = if transposed { &remaining[k].links[1 - side] } else { &eliminated[e].hats[side] };
                     let at = self.place[(2 * k) << level] - done;
                     subtract_from(z, block.as_deref(), transposed, &rest[at * chunk..][..chunk], self.team);
                 }
@@ -288,15 +288,15 @@ impl<T: Scalar> BlockLevel<T> {
                 if t == 0 && !ring {
                     beside[0] = None;
                 }
-                *done = Some(Kept::absorb(row, beside, each));
+                *done = Some(RemainingBlockRow::absorb(row, beside, each));
             }
         });
-        let (mut rest, mut kept) = (reserved(even.len())?, reserved(even.len())?);
+        let (mut rest, mut remaining) = (reserved(even.len())?, reserved(even.len())?);
         for (row, done) in even {
             rest.push(row);
-            kept.extend(done.transpose()?);
+            remaining.extend(done.transpose()?);
         }
-        Ok((Self { eliminated, kept }, rest))
+        Ok((Self { eliminated, remaining }, rest))
     }
 }
 
@@ -308,7 +308,7 @@ impl<T: Scalar> EliminatedBlockRow<T> {
     }
 }
 
-impl<T: Scalar> Kept<T> {
+impl<T: Scalar> RemainingBlockRow<T> {
     /// Eliminate the neighbours `beside` from `row`. Couplings to rows that stay do not change.
     fn absorb(row: &mut ChainRow<T>, beside: [Option<&EliminatedBlockRow<T>>; 2], team: Team) -> Result<Self> {
         let mut links = [None, None];

@@ -66,7 +66,7 @@ impl<T: Scalar> DiagonalBlock<T> {
                 let inverse = view(elements, team.block);
                 let inverse = if transposed { inverse.transpose() } else { inverse };
                 let product = Product::replace(view_mut(spare, team.block), inverse, view(x, team.block));
-                T::dense_product(team.simd, product);
+                product.run_on(team.simd);
             }
         }
         x.copy_from_slice(spare);
@@ -85,7 +85,7 @@ impl<T: Scalar> DiagonalBlock<T> {
             match self {
                 Self::Inverse { elements, .. } => {
                     let product = Product::replace(view_mut(to, b), view(elements, b), view(columns, b));
-                    T::dense_product(team.simd, product);
+                    product.run_on(team.simd);
                 }
                 Self::Lu(lu) => match copied(columns) {
                     Ok(mut columns) => lu.solve(&mut columns, to),
@@ -103,7 +103,7 @@ pub fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Option<&[T]>
     team.by_columns(team.block, c, |first, c| {
         let columns = &right[first * team.block..][..c.len()];
         let [a, b] = [left, columns].map(|m| view(m, team.block));
-        T::dense_product(team.simd, Product::subtract(view_mut(c, team.block), a, b));
+        Product::subtract(view_mut(c, team.block), a, b).run_on(team.simd);
     });
 }
 
@@ -131,7 +131,7 @@ pub fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bo
     let Some(block) = block else { return };
     let block = view(block, team.block);
     let block = if transposed { block.transpose() } else { block };
-    T::dense_product(team.simd, Product::subtract(view_mut(y, team.block), block, view(x, team.block)));
+    Product::subtract(view_mut(y, team.block), block, view(x, team.block)).run_on(team.simd);
 }
 
 /// A block tridiagonal matrix whose rows are scaled when they are read.

@@ -153,7 +153,7 @@ struct Front<T> {
     /// W of the current row.
     spike: Coupling<T>,
     /// V of the current row.
-    held: Coupling<T>,
+    from_start: Coupling<T>,
     /// The sum of −V Ŵ so far.
     start: Vec<T>,
 }
@@ -163,13 +163,13 @@ impl<T: Scalar> Front<T> {
     fn step(&mut self, next: (Vec<T>, Coupling<T>), back: Coupling<T>, team: Team) -> Result<EliminatedBlock<T>> {
         let pivot = DiagonalBlock::new(core::mem::take(&mut self.diag), team)?;
         let hats = [pivot.divide(self.ahead.as_deref(), team)?, pivot.divide(self.spike.as_deref(), team)?];
-        let links = [back, self.held.take()];
+        let links = [back, self.from_start.take()];
         let [ahead, spike] = hats.each_ref().map(Option::as_deref);
         (self.diag, self.ahead) = next;
         subtract_product(&mut self.diag, links[0].as_deref(), ahead, team);
         subtract_product(&mut self.start, links[1].as_deref(), spike, team);
         self.spike = fill_in(links[0].as_deref(), spike, team)?;
-        self.held = fill_in(links[1].as_deref(), ahead, team)?;
+        self.from_start = fill_in(links[1].as_deref(), ahead, team)?;
         Ok(EliminatedBlock { pivot, hats, links })
     }
 }
@@ -191,12 +191,12 @@ fn eliminate<T: Scalar>(
 ) -> Result<PartitionFactors<T>> {
     let (square, upward) = (team.block * team.block, cut.is_upward(p));
     let (start, end) = cut.ends(p);
-    let mut held = None;
+    let mut from_start = None;
     if let Some(start) = start {
-        held = source.row(cut.separator(start))?.right;
+        from_start = source.row(cut.separator(start))?.right;
     }
     let (spike, diag, ahead) = turned(source.row(cut.row(p, 0))?, upward);
-    let mut front = Front { diag, ahead, spike, held, start: allocate(square, T::ZERO)? };
+    let mut front = Front { diag, ahead, spike, from_start, start: allocate(square, T::ZERO)? };
     let mut steps = reserved(cut.len(p))?;
     for k in 1..cut.len(p) {
         let (back, diag, ahead) = turned(source.row(cut.row(p, k))?, upward);
@@ -209,7 +209,7 @@ fn eliminate<T: Scalar>(
     }
     let (back, ..) = turned(source.row(cut.separator(end))?, upward);
     steps.push(front.step((allocate(square, T::ZERO)?, None), back, team)?);
-    Ok((steps, Schur { end: front.diag, to_start: front.spike, from_start: front.held, start: front.start }))
+    Ok((steps, Schur { end: front.diag, to_start: front.spike, from_start: front.from_start, start: front.start }))
 }
 
 /// Build the coarse system from the separators and the contributions of the partitions.
@@ -317,14 +317,14 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
         let cut = ChainCut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
         let source = ScaledBlocks::new(rows, scale);
-        let mut made = places::<PartitionFactors<T>>(cut.partitions)?;
+        let mut factors = places::<PartitionFactors<T>>(cut.partitions)?;
         let flops = (cut.count / cut.partitions.max(1)).saturating_mul(4 * team.block.pow(3));
         let (tasks, each) = team.share(cut.partitions, flops);
-        spread(tasks, 0..cut.partitions, &mut made[..], &|range, made| {
-            range.zip(made).for_each(|(p, made)| *made = Some(eliminate(&source, cut, p, each)));
+        spread(tasks, 0..cut.partitions, &mut factors[..], &|range, factors| {
+            range.zip(factors).for_each(|(p, factors)| *factors = Some(eliminate(&source, cut, p, each)));
         });
         let (mut partitions, mut parts) = (reserved(cut.partitions)?, reserved(cut.partitions)?);
-        for (steps, part) in filled(made)? {
+        for (steps, part) in filled(factors)? {
             partitions.push(steps);
             parts.push(part);
         }

@@ -119,7 +119,7 @@ impl<T: Scalar> DenseLu<T> {
             let exchange = &mut exchange[..width];
             let (before, rest) = self.lu.split_at_mut(k * n);
             let (columns, after) = rest.split_at_mut(width * n);
-            T::dense_lu(simd, Step::Eliminate(Eliminate { columns, n, first: k, exchange }));
+            Step::Eliminate(Eliminate { columns, n, first: k, exchange }).run_on(simd);
             for (i, q) in exchange.iter().enumerate() {
                 self.order.swap(k + i, k + i + q);
             }
@@ -127,13 +127,13 @@ impl<T: Scalar> DenseLu<T> {
                 exchange.iter().enumerate().for_each(|(i, q)| column.swap(k + i, k + i + q));
             }
             let (columns, rest) = (&*columns, &mut after[..(end - k - width) * n]);
-            T::dense_lu(simd, Step::EliminatedRows(EliminatedRows { columns, n, first: k, rest: &mut *rest }));
+            Step::EliminatedRows(EliminatedRows { columns, n, first: k, rest: &mut *rest }).run_on(simd);
             if rest.is_empty() || k + width == n {
                 continue;
             }
             let (top, below) = view_mut(rest, n).split_at_row(k + width);
             let a = view(columns, n).rows(k + width..n);
-            T::dense_product(simd, Product::subtract(below, a, top.as_ref().rows(k..k + width)));
+            Product::subtract(below, a, top.as_ref().rows(k..k + width)).run_on(simd);
         }
     }
 
@@ -142,7 +142,7 @@ impl<T: Scalar> DenseLu<T> {
         let w = self.width(j);
         let (lower, upper) = self.inverses[2 * self.panel * j..][..2 * w * w].split_at_mut(w * w);
         let lu = &self.lu[j * (self.n + 1)..];
-        T::dense_lu(self.simd, Step::Invert(Invert { lu, n: self.n, w, lower, upper }));
+        Step::Invert(Invert { lu, n: self.n, w, lower, upper }).run_on(self.simd);
     }
 
     /// Apply the panel at j to the columns to its right.
@@ -156,9 +156,9 @@ impl<T: Scalar> DenseLu<T> {
             columns.chunks_exact(n).for_each(|column| old.extend_from_slice(&column[j..j + w]));
             let (top, rest) = view_mut(columns, n).split_at_row(j + w);
             let mut top = top.rows(j..j + w);
-            T::dense_product(team.simd, Product::replace(top.as_mut(), view(lower, w), view(&old, w)));
+            Product::replace(top.as_mut(), view(lower, w), view(&old, w)).run_on(team.simd);
             if below.nrows() > 0 {
-                T::dense_product(team.simd, Product::subtract(rest, below, top.as_ref()));
+                Product::subtract(rest, below, top.as_ref()).run_on(team.simd);
             }
         });
     }
@@ -218,9 +218,9 @@ fn down<T: Scalar>(
     let end = j + inverse.nrows();
     let (top, rest) = open.split_at_row(end);
     let mut done = done.rows(j..end);
-    T::dense_product(simd, Product::replace(done.as_mut(), inverse, top.as_ref().rows(j..end)));
+    Product::replace(done.as_mut(), inverse, top.as_ref().rows(j..end)).run_on(simd);
     if rest.nrows() > 0 {
-        T::dense_product(simd, Product::subtract(rest, below, done.as_ref()));
+        Product::subtract(rest, below, done.as_ref()).run_on(simd);
     }
 }
 
@@ -234,9 +234,9 @@ fn up<T: Scalar>(
     let end = j + inverse.nrows();
     let (rest, bottom) = open.split_at_row(j);
     let mut done = done.rows(j..end);
-    T::dense_product(simd, Product::replace(done.as_mut(), inverse, bottom.as_ref().rows(0..end - j)));
+    Product::replace(done.as_mut(), inverse, bottom.as_ref().rows(0..end - j)).run_on(simd);
     if j > 0 {
-        T::dense_product(simd, Product::subtract(rest, above, done.as_ref()));
+        Product::subtract(rest, above, done.as_ref()).run_on(simd);
     }
 }
 

@@ -20,6 +20,7 @@ use crate::contract::verify::buffer;
 use crate::decision::Options;
 use crate::error::Result;
 use crate::methods::stored::Elimination;
+use crate::tuning::PCR_ROWS;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
@@ -62,13 +63,10 @@ fn subtract_below<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &
     out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out -= *c * *v);
 }
 
-/// Number of rows that are reduced together, so that they stay in cache during the four passes.
-const BLOCK: usize = 512;
-
 /// Call `work` for blocks of rows.
 fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) {
-    for start in rows.clone().step_by(BLOCK) {
-        let end = (start + BLOCK).min(rows.end);
+    for start in rows.clone().step_by(PCR_ROWS) {
+        let end = (start + PCR_ROWS).min(rows.end);
         work(start..end, start - rows.start..end - rows.start);
     }
 }

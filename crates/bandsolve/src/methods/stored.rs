@@ -151,7 +151,7 @@ fn rows<'a, T: Scalar>(a: &'a Tridiagonal<'_, T>, transposed: bool) -> Rows<'a, 
 impl<T: Scalar, E: Elimination<T>> Stored<T, E> {
     /// The factors of A or of Aᵀ, if they have been computed.
     fn system(&self, transposed: bool) -> Option<&OpenOrPeriodic<T, E>> {
-        if transposed { self.transposed.made() } else { self.plain.as_ref() }
+        if transposed { self.transposed.computed() } else { self.plain.as_ref() }
     }
 }
 

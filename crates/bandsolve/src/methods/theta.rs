@@ -27,7 +27,7 @@ use crate::decision::Options;
 use crate::error::Result;
 use crate::methods::diagonal_pivoting::{Minors, PivotFactors, RowPivot, ScaledRow, scaled};
 use crate::methods::stored::Elimination;
-use crate::recurrence::{Carry, GROUPS, Scan, ScanTile, run};
+use crate::recurrence::{Carry, SCAN_GROUPS, Scan, ScanTile, run};
 use crate::tuning::SCAN_TILE_ROWS;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
@@ -133,7 +133,7 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
 }
 
 /// The rows at which 2 × 2 pivots would start: one byte per step with one bit per group.
-type Begins = [u8; SCAN_TILE_ROWS / GROUPS];
+type Begins = [u8; SCAN_TILE_ROWS / SCAN_GROUPS];
 
 impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [bool])> for Sweeps<'_, T, PAIRS> {
     type State = Minors<T>;
@@ -172,7 +172,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
 
     fn finish<const G: usize>(&self, tile: &mut PivotOutput<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
         let groups = (tile.offset, tile.group_rows::<G>());
-        let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / GROUPS], [[false, true]; G]);
+        let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / SCAN_GROUPS], [[false, true]; G]);
         self.sweep(groups, &mut leaving, |RowPlace { g, step, row }, minors, [here, next, after]| {
             let begin = PAIRS && row + 1 < self.rows.n() && minors.begin_pair(here, next, after);
             begins[step] |= u8::from(begin) << g;

@@ -14,7 +14,7 @@ use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 
 /// Number of block rows on each side of a bad partition, one number per attempt. If one window is nearly singular, another may not be.
-const REACH: [usize; 5] = [4, 8, 16, 32, 64];
+const BLOCK_WINDOW_REACH: [usize; 5] = [4, 8, 16, 32, 64];
 
 /// The rows of a matrix of small blocks.
 pub(crate) struct BlockWindows<E> {
@@ -39,7 +39,7 @@ impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
         if worst <= repair.goal {
             return Some(worst);
         }
-        REACH.into_iter().find_map(|reach| {
+        BLOCK_WINDOW_REACH.into_iter().find_map(|reach| {
             let reach = reach * repair.windows.block;
             repair.correct(rows.start.saturating_sub(reach)..(rows.end + reach).min(repair.x.len()))
         })

@@ -1,8 +1,8 @@
 //! The division of a system into partitions, and of its columns among threads.
 
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::run::{Columns, ColumnsMut, Span};
 use bandsolve_kernel::sweep::MAX_RHS;
+use bandsolve_kernel::tile_runs::{Columns, ColumnsMut, Span};
 use core::ops::Range;
 
 /// The partitions of one level: `full` partitions of `m` rows, then one of `tail` rows (0 if there is none).

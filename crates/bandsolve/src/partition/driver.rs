@@ -8,16 +8,15 @@ use crate::contract::verify::{Report, attention, buffer, refinement_scratch};
 use crate::contract::{Factor, Op};
 use crate::error::Result;
 use crate::tuning;
-use bandsolve_kernel::run;
-use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
+use bandsolve_kernel::sweep::{self, CheckResult, MAX_RHS};
 use bandsolve_kernel::{RealScalar, Scalar};
-use dyn_stack::{PodStack, StackReq};
+use dyn_stack::PodStack;
 use std::sync::Arc;
 
 /// A method with partitions that measures x while it writes x.
 pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
     /// Number of right-hand sides that are solved together, of `n_rhs`.
-    fn together(&self, a: &A, n_rhs: usize) -> usize;
+    fn group_size(&self, a: &A, n_rhs: usize) -> usize;
 
     /// Maximum number of entries per row.
     fn entries_in_row(&self, a: &A) -> usize;
@@ -44,7 +43,7 @@ pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
         a: &A,
         op: Op,
         columns: RhsAndSolution<'_, T>,
-        found: CheckResult,
+        check: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)>;
 }
@@ -68,17 +67,18 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
 ) -> Result<()> {
     let n = factors.shape().n();
     let partitions = if factors.facts().verify { method.partitions(factors.matrix()) } else { 0 };
+    let solve = PartitionedSolve { method, factors, op };
     let mut done = 0;
     while done < rhs.len() {
-        let n_rhs = method.together(factors.matrix(), (rhs.len() - done) / n);
+        let n_rhs = method.group_size(factors.matrix(), (rhs.len() - done) / n);
         let span = done..done + n_rhs * n;
         let (rhs, x) = (&rhs[span.clone()], &mut x[span]);
         let (gaps, stack) = outcome.stack.make_raw::<T::Real>(n_rhs * partitions);
         let work = (&mut *outcome.report, &mut *stack);
-        let found = method.solve_and_measure(factors.matrix(), op, (rhs, &mut *x), gaps, work);
+        let checks = method.solve_and_measure(factors.matrix(), op, (rhs, &mut *x), gaps, work);
         if partitions == 0 {
             // A zero pivot is an error also without verification.
-            if found[0].suspect
+            if checks[0].suspect
                 && let Err(error) = factors.solve_again(op, (rhs, x), outcome.report)
             {
                 outcome.failures.note(done / n, error);
@@ -86,9 +86,8 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
         } else {
             let columns = rhs.chunks_exact(n).zip(x.chunks_exact_mut(n));
             for (k, ((rhs, x), gaps)) in columns.zip(gaps.chunks_exact(partitions)).enumerate() {
-                let work = (&mut *outcome.report, &mut *stack);
-                let settled = settle(method, factors, op, (rhs, done + k * n), x, (found[k], gaps), work);
-                match settled {
+                let column = MeasuredColumn { rhs, offset: done + k * n, x, check: checks[k], gaps };
+                match solve.verify(column, (&mut *outcome.report, &mut *stack)) {
                     Ok((eta, _)) => outcome.report.push(eta),
                     Err(error) => outcome.failures.note(done / n + k, error),
                 }
@@ -99,75 +98,82 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     Ok(())
 }
 
-/// Accept x, which begins at `offset` of the caller's array, or repair it. Returns η and the changed rows.
-///
-/// If x is so large that the matrix must be singular, the report gets a warning.
-pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
-    method: &impl ByPartitions<T, A>,
-    factors: &Factors<T, A>,
-    op: Op,
-    (rhs, offset): (&[T], usize),
-    x: &mut [T],
-    (found, gaps): (CheckResult, &[T::Real]),
-    (report, stack): (&mut Report, &mut PodStack),
-) -> Result<(f64, Changed)> {
-    let (eta, changed) = repair(method, factors, op, (rhs, offset), x, (found, gaps), (&mut *report, stack))?;
-    let large = found.may_be_too_large::<T::Real>(method.entries_in_row(factors.matrix()));
-    if report.attention.is_none() && (large || changed == Changed::Everywhere) {
-        let (known, epsilon) = (changed == Changed::Nowhere, T::Real::EPSILON.to_f64());
-        report.attention = if known && factors.facts().scaled && found.rcond_at_most() < epsilon {
-            attention(epsilon, Some(found.rcond_at_most()), eta, None).map(Arc::from)
+/// A method with partitions, its factors, and the operation to solve with.
+pub(crate) struct PartitionedSolve<'a, T: Scalar, A: Matrix<T>, M> {
+    pub method: &'a M,
+    pub factors: &'a Factors<T, A>,
+    pub op: Op,
+}
+
+/// A computed column of x, and the errors that were measured with it.
+pub(crate) struct MeasuredColumn<'a, T: Scalar> {
+    pub rhs: &'a [T],
+    /// The index in the caller's array at which the column begins.
+    pub offset: usize,
+    pub x: &'a mut [T],
+    pub check: CheckResult,
+    /// The error of each partition.
+    pub gaps: &'a [T::Real],
+}
+
+impl<T: Scalar, A: Matrix<T>, M: ByPartitions<T, A>> PartitionedSolve<'_, T, A, M> {
+    /// Accept x or repair it. Returns η and the changed rows.
+    ///
+    /// If x is so large that the matrix must be singular, the report gets a warning.
+    pub(crate) fn verify(
+        &self,
+        mut column: MeasuredColumn<'_, T>,
+        (report, stack): (&mut Report, &mut PodStack),
+    ) -> Result<(f64, Changed)> {
+        let (eta, changed) = self.repair(&mut column, (&mut *report, stack))?;
+        let MeasuredColumn { rhs, x, check, .. } = column;
+        let Self { method, factors, op } = *self;
+        let large = check.may_be_too_large::<T::Real>(method.entries_in_row(factors.matrix()));
+        if report.attention.is_none() && (large || changed == Changed::Everywhere) {
+            let (known, epsilon) = (changed == Changed::Nowhere, T::Real::EPSILON.to_f64());
+            report.attention = if known && factors.facts().scaled && check.rcond_at_most() < epsilon {
+                attention(epsilon, Some(check.rcond_at_most()), eta, None).map(Arc::from)
+            } else {
+                let at_most = if known { check.x_at_most() } else { f64::INFINITY };
+                factors.attention(op, (rhs, x), (eta, at_most))
+            };
+        }
+        Ok((eta, changed))
+    }
+
+    /// Accept or repair x without a warning.
+    fn repair(
+        &self,
+        column: &mut MeasuredColumn<'_, T>,
+        (report, stack): (&mut Report, &mut PodStack),
+    ) -> Result<(f64, Changed)> {
+        let MeasuredColumn { rhs, offset, ref mut x, check, gaps } = *column;
+        let Self { method, factors, op } = *self;
+        if check.suspect || (check.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
+            return factors.fall_back(op, (rhs, offset), x, report).map(|eta| (eta, Changed::Everywhere));
+        }
+        if let Some((eta, steps)) = method.mend(factors.matrix(), op, (rhs, &mut *x), check, gaps) {
+            report.refinement_steps = report.refinement_steps.max(steps);
+            return Ok((eta, if steps == 0 { Changed::Nowhere } else { Changed::Windows }));
+        }
+        let mut refined = Report::of(factors.facts());
+        let needed = refinement_scratch::<T>(true, x.len()).and(method.scratch(factors.matrix(), 1));
+        let eta = if stack.can_hold(needed) {
+            factors.refine_or_fall_back(op, (rhs, offset), x, (&mut refined, stack))
         } else {
-            let at_most = if known { found.x_at_most() } else { f64::INFINITY };
-            factors.attention(op, (rhs, x), (eta, at_most))
+            // Refinement is rare, so its scratch is not part of the caller's.
+            match buffer(needed) {
+                Ok(mut memory) => {
+                    factors.refine_or_fall_back(op, (rhs, offset), x, (&mut refined, PodStack::new(&mut memory)))
+                }
+                // The fallback reports it if there is no memory for it either.
+                Err(_) => factors.fall_back(op, (rhs, offset), x, &mut refined),
+            }
         };
-    }
-    Ok((eta, changed))
-}
-
-/// Accept or repair x without a warning.
-fn repair<T: Scalar, A: Matrix<T>>(
-    method: &impl ByPartitions<T, A>,
-    factors: &Factors<T, A>,
-    op: Op,
-    (rhs, offset): (&[T], usize),
-    x: &mut [T],
-    (found, gaps): (CheckResult, &[T::Real]),
-    (report, stack): (&mut Report, &mut PodStack),
-) -> Result<(f64, Changed)> {
-    if found.suspect || (found.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
-        return factors.fall_back(op, (rhs, offset), x, report).map(|eta| (eta, Changed::Everywhere));
-    }
-    if let Some((eta, steps)) = method.mend(factors.matrix(), op, (rhs, &mut *x), found, gaps) {
-        report.refinement_steps = report.refinement_steps.max(steps);
-        return Ok((eta, if steps == 0 { Changed::Nowhere } else { Changed::Windows }));
-    }
-    let mut own = Report::of(factors.facts());
-    let needed = refinement_scratch::<T>(true, x.len()).and(method.scratch(factors.matrix(), 1));
-    let eta = if stack.can_hold(needed) {
-        factors.settle(op, (rhs, offset), x, (&mut own, stack))
-    } else {
-        refine_elsewhere(factors, op, (rhs, offset), x, &mut own, needed)
-    };
-    report.refinement_steps = report.refinement_steps.max(own.refinement_steps);
-    report.fallback |= own.fallback;
-    let changed = own.fallback || own.refinement_steps > 0;
-    eta.map(|eta| (eta, if changed { Changed::Everywhere } else { Changed::Nowhere }))
-}
-
-/// Refine x in newly allocated memory, because refinement is rare and its scratch is not part of the caller's.
-fn refine_elsewhere<T: Scalar, A: Matrix<T>>(
-    factors: &Factors<T, A>,
-    op: Op,
-    rhs: (&[T], usize),
-    x: &mut [T],
-    report: &mut Report,
-    needed: StackReq,
-) -> Result<f64> {
-    match buffer(needed) {
-        Ok(mut memory) => factors.settle(op, rhs, x, (report, PodStack::new(&mut memory))),
-        // The fallback reports it if there is no memory for it either.
-        Err(_) => factors.fall_back(op, rhs, x, report),
+        report.refinement_steps = report.refinement_steps.max(refined.refinement_steps);
+        report.fallback |= refined.fallback;
+        let changed = refined.fallback || refined.refinement_steps > 0;
+        eta.map(|eta| (eta, if changed { Changed::Everywhere } else { Changed::Nowhere }))
     }
 }
 
@@ -178,27 +184,27 @@ fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
 
 /// Accept x, or call `mend` for each bad partition if they are few. Returns η and the number of refinement steps (1 after a repair).
 pub(crate) fn mend_bad<T: Scalar>(
-    found: CheckResult,
+    check: CheckResult,
     gaps: &[T::Real],
     mut mend: impl FnMut(usize) -> Option<f64>,
 ) -> Option<(f64, usize)> {
     let goal = good::<T>();
-    if found.bound <= goal {
-        return Some((found.bound, 0));
+    if check.bound <= goal {
+        return Some((check.bound, 0));
     }
-    let bad = gaps.iter().filter(|gap| run::bound::<T>(**gap) > goal).count();
-    if !found.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
+    let bad = gaps.iter().filter(|gap| sweep::bound::<T>(**gap) > goal).count();
+    if !check.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
         return None;
     }
     let mut worst: f64 = 0.0;
     for (p, gap) in gaps.iter().enumerate() {
-        let own = run::bound::<T>(*gap);
-        worst = worst.max(if own <= goal { own } else { mend(p)? });
+        let eta = sweep::bound::<T>(*gap);
+        worst = worst.max(if eta <= goal { eta } else { mend(p)? });
     }
     Some((worst, 1))
 }
 
 /// Lower bound of ‖x‖∞ for repairs, slightly less than the measured one, because a repair may change the largest x.
-pub(crate) fn known_size<R: RealScalar>(found: CheckResult) -> R {
-    R::from_f64(found.x_max * 0.999)
+pub(crate) fn known_size<R: RealScalar>(check: CheckResult) -> R {
+    R::from_f64(check.x_max * 0.999)
 }

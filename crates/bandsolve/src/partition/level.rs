@@ -1,20 +1,20 @@
 //! One level of the recursion of all methods with partitions: the steps `reduce`, `solve_coarse` and `substitute` on lanes and threads, for
 //! scalars and for small blocks.
 
-use crate::partition::blocks;
 use crate::partition::cut::{
     ALIGN, Cut, columns, columns_mut, cut_out, cut_out_mut, middle, size_below, split_columns,
 };
-use crate::partition::repair::{LONGEST, solve_window};
+use crate::partition::repair::{LONGEST_WINDOW, solve_window};
 use crate::partition::settings::{LevelSize, Settings, Truncation};
 use crate::partition::truncation;
+use crate::partition::two_blocks::solve_two_block_rows;
 use crate::tuning;
 use bandsolve_kernel::blocks::{BlockMatrix, BlockRun, BlockSystem, BlockTarget, CoarseRows, Task};
 use bandsolve_kernel::rows::{BlockRows, Orientation, Rows};
-use bandsolve_kernel::run::{Columns, ColumnsMut, Span, Target, Workspace};
 use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::tile;
+use bandsolve_kernel::tile_runs::{Columns, ColumnsMut, Span, Target, Workspace};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::PodStack;
@@ -141,31 +141,31 @@ impl<T: Scalar> Share<'_, T> {
 
     fn run(&mut self) -> CheckResults {
         let Level { settings, cut, matrix, .. } = self.level;
-        let (mut found, mut part) = (CheckResults::default(), self.parts.start);
+        let (mut checks, mut part) = (CheckResults::default(), self.parts.start);
         while part < self.parts.end {
             let span = cut.span(part, self.parts.end, settings.lanes);
             let of_span = match matrix {
                 LevelMatrix::Scalars(rows) => self.sweep_scalars(&rows, span, part),
                 LevelMatrix::Blocks(matrix) => self.sweep_blocks(matrix, span, part),
             };
-            found = merged(found, of_span);
+            checks = merged(checks, of_span);
             part += span.partitions();
         }
         if matches!(&self.job, LevelJob::Substitute(Unknowns { stream: true, .. })) {
             tile::fence();
         }
-        found
+        checks
     }
 
     /// Work on the partitions of a span, the first of which is `part`.
     fn sweep_scalars(&mut self, rows: &Rows<'_, T>, span: Span, part: usize) -> CheckResults {
         let Level { settings, cut, n_rhs, .. } = self.level;
-        let (own, how) = (part - self.parts.start..part - self.parts.start + span.partitions(), settings.how());
+        let (local, how) = (part - self.parts.start..part - self.parts.start + span.partitions(), settings.how());
         let (places, base) = (span.first..span.first + span.rows(), cut.start(self.parts.start));
         let mut work = Workspace::new(settings.simd, n_rhs, 1, self.memory);
         match &mut self.job {
             LevelJob::Reduce(out) => {
-                let CoarseRows { sub, diag, sup, rhs: [a, b, c, d] } = equations(out, own, 1);
+                let CoarseRows { sub, diag, sup, rhs: [a, b, c, d] } = equations(out, local, 1);
                 let rhs = cut_out(&self.rhs.expect("right-hand sides"), places, n_rhs);
                 let suspect = work.reduce(rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
                 [CheckResult { suspect, ..CheckResult::default() }; MAX_RHS]
@@ -173,7 +173,7 @@ impl<T: Scalar> Share<'_, T> {
             LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x }) => {
                 let coarse = cut_out(coarse, 2 * part..2 * (part + span.partitions()) + 2, n_rhs);
                 let x = cut_out_mut(x, places.start - base..places.end - base);
-                let target = Target { coarse, x, gaps: cut_out_mut(gaps, own), x_max: *x_max, stream: *stream };
+                let target = Target { coarse, x, gaps: cut_out_mut(gaps, local), x_max: *x_max, stream: *stream };
                 work.substitute(rows, self.rhs.map(|rhs| cut_out(&rhs, places, n_rhs)), span, how, target)
             }
         }
@@ -182,21 +182,21 @@ impl<T: Scalar> Share<'_, T> {
     /// Work on the partitions of a span of blocks, the first of which is `part`.
     fn sweep_blocks(&mut self, matrix: BlockMatrix<'_, T>, span: Span, part: usize) -> CheckResults {
         let Level { settings, cut, n_rhs, .. } = self.level;
-        let (own, block) = (part - self.parts.start..part - self.parts.start + span.partitions(), matrix.block());
+        let (local, block) = (part - self.parts.start..part - self.parts.start + span.partitions(), matrix.block());
         let task = match &mut self.job {
-            LevelJob::Reduce(out) => Task::Reduce(equations(out, own, block)),
+            LevelJob::Reduce(out) => Task::Reduce(equations(out, local, block)),
             LevelJob::Substitute(Unknowns { coarse, x_max, gaps, x, .. }) => {
                 let first = (span.first - cut.start(self.parts.start)) * block;
                 // A band may end inside its last block.
                 let places = first..(first + span.rows() * block).min(x[0].len());
-                let (x, gaps) = (cut_out_mut(x, places), cut_out_mut(gaps, own));
+                let (x, gaps) = (cut_out_mut(x, places), cut_out_mut(gaps, local));
                 Task::Substitute(BlockTarget { coarse: *coarse, partition: part, x, gaps, x_max: *x_max })
             }
         };
         let (scaling, choice) = (settings.how::<T::Real>().scaling, settings.block_pivots());
         let level = &BlockSystem { matrix, scaling, choice, n_rhs };
         let rhs = self.rhs.expect("right-hand sides");
-        T::blocks(settings.simd, BlockRun { level, rhs, span, task, memory: &mut *self.memory })
+        BlockRun { level, rhs, span, task, memory: &mut *self.memory }.run_on(settings.simd)
     }
 }
 
@@ -212,16 +212,23 @@ fn equations<'a, T>(all: &'a mut CoarseRows<'_, T>, parts: Range<usize>, block: 
     }
 }
 
-/// Solve the system of one level for `n_rhs` right-hand sides.
+/// The columns of a solve.
+pub(crate) struct LevelColumns<'a, T: Scalar> {
+    pub n_rhs: usize,
+    /// The right-hand sides. For scalars, `None` if they are in `x`.
+    pub rhs: Option<Columns<'a, T>>,
+    pub x: ColumnsMut<'a, T>,
+    /// For the error of each partition. If empty, nothing is verified.
+    pub gaps: ColumnsMut<'a, T::Real>,
+}
+
+/// Solve the system of one level.
 ///
-/// For scalars, `rhs` can be `None` if the right-hand sides are in `x`. If `gaps` is not empty, the solve is verified, and the error of
-/// each partition is written to `gaps`. Without verification, the results only show whether the matrix may be singular. Also returns
-/// whether the coarse system was truncated.
+/// Without verification, the results only show whether the matrix may be singular. Also returns whether the coarse system was truncated.
 pub(crate) fn solve_level<T: Scalar>(
     settings: &Settings,
-    (matrix, n_rhs): (LevelMatrix<'_, T>, usize),
-    rhs: Option<Columns<'_, T>>,
-    (x, gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
+    matrix: LevelMatrix<'_, T>,
+    LevelColumns { n_rhs, rhs, x, gaps }: LevelColumns<'_, T>,
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (CheckResults, bool) {
     let LevelSize { rows, blocks, .. } = matrix.size();
@@ -230,16 +237,16 @@ pub(crate) fn solve_level<T: Scalar>(
     let (sub, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
     let (diag, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
     let (sup, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
-    let [own, apart] = settings.coarse_columns(n);
-    let beyond = (own - n) / 2;
-    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * own * b, ALIGN);
-    let (solution, stack) = stack.make_aligned_raw::<T>(n_rhs * apart * b, ALIGN);
+    let [in_place, separate] = settings.coarse_columns(n);
+    let beyond = (in_place - n) / 2;
+    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * in_place * b, ALIGN);
+    let (solution, stack) = stack.make_aligned_raw::<T>(n_rhs * separate * b, ALIGN);
     let mut coarse = columns_mut(coarse, n_rhs);
     let level = Level { settings, cut, matrix, n_rhs };
     let parts = 0..cut.partitions();
 
-    let own = cut_out_mut(&mut coarse, beyond..beyond + n * b);
-    let job = LevelJob::Reduce(CoarseRows { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own });
+    let coarse_rhs = cut_out_mut(&mut coarse, beyond..beyond + n * b);
+    let job = LevelJob::Reduce(CoarseRows { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: coarse_rhs });
     let from = Some(rhs.unwrap_or(shared(&x)));
     let [reduced, ..] = Share { level, rhs: from, parts: parts.clone(), job, memory: &mut *memory }.parallel(threads);
 
@@ -249,8 +256,8 @@ pub(crate) fn solve_level<T: Scalar>(
         let suspect = solve_coarse_blocks(&level, block_rows(arrays, periodic, b), shared(&coarse), solution, work);
         (SolvedCoarse { truncated: false, suspect }, columns(solution, n_rhs))
     } else {
-        let own = cut_out_mut(&mut coarse, 1..n + 1);
-        let below = solve_coarse(&level, coarse_rows(arrays, periodic), own, (&mut *memory, stack));
+        let coarse_rhs = cut_out_mut(&mut coarse, 1..n + 1);
+        let below = solve_coarse(&level, coarse_rows(arrays, periodic), coarse_rhs, (&mut *memory, stack));
         wrap(&mut coarse[..n_rhs], periodic);
         (below, shared(&coarse))
     };
@@ -260,12 +267,12 @@ pub(crate) fn solve_level<T: Scalar>(
     // The kernels of blocks have no stores that bypass the caches.
     let stream = blocks.is_none() && 5 * size_of::<T>() * rows > tuning::STREAM_MIN_BYTES;
     let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x });
-    let mut found = Share { level, rhs, parts, job, memory }.parallel(threads);
-    for (found, x_max) in found.iter_mut().zip(x_max) {
-        found.x_max = found.x_max.max_nan(x_max.to_f64());
-        found.suspect |= reduced.suspect | below.suspect;
+    let mut checks = Share { level, rhs, parts, job, memory }.parallel(threads);
+    for (check, x_max) in checks.iter_mut().zip(x_max) {
+        check.x_max = check.x_max.max_nan(x_max.to_f64());
+        check.suspect |= reduced.suspect | below.suspect;
     }
-    (found, below.truncated)
+    (checks, below.truncated)
 }
 
 /// The coarse matrix of scalars, from the arrays that `reduce` fills.
@@ -299,17 +306,17 @@ pub(crate) struct SolvedCoarse {
     pub suspect: bool,
 }
 
-/// Solve the coarse system of `level` for scalars. The right-hand sides are in `own`.
+/// Solve the coarse system of `level` for scalars. The right-hand sides are in `coarse`.
 pub(crate) fn solve_coarse<T: Scalar>(
     level: &Level<'_, T>,
     rows: Rows<'_, T>,
-    mut own: ColumnsMut<'_, T>,
+    mut coarse: ColumnsMut<'_, T>,
     work: (&mut [T::Real], &mut PodStack),
 ) -> SolvedCoarse {
     let (settings, n, n_rhs, fine) = (level.settings, rows.n(), level.n_rhs, level.cut.rows());
     let always = settings.scheme.truncation == Truncation::Always;
     let truncated = n > 2 && settings.truncates(fine) && (always || truncation::is_safe(&rows));
-    let columns = own.iter_mut().take(n_rhs);
+    let columns = coarse.iter_mut().take(n_rhs);
     // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
     let suspect = if truncated {
         let parallel = settings.threads_for(fine) > 1;
@@ -319,8 +326,8 @@ pub(crate) fn solve_coarse<T: Scalar>(
     } else if n == 2 {
         columns.fold(false, |suspect, rhs| suspect | truncation::solve_two(&rows, rhs))
     } else {
-        let system = (LevelMatrix::Scalars(rows), n_rhs);
-        solve_level(settings, system, None, (own, Default::default()), work).0[0].suspect
+        let columns = LevelColumns { n_rhs, rhs: None, x: coarse, gaps: Default::default() };
+        solve_level(settings, LevelMatrix::Scalars(rows), columns, work).0[0].suspect
     };
     SolvedCoarse { truncated, suspect }
 }
@@ -335,10 +342,11 @@ fn solve_coarse_blocks<T: Scalar>(
 ) -> bool {
     let (n_rhs, x) = (level.n_rhs, columns_mut(solution, level.n_rhs));
     if level.cut.coarse() == 2 {
-        return blocks::solve_two(&rows, rhs, x, n_rhs);
+        return solve_two_block_rows(&rows, rhs, x, n_rhs);
     }
-    let system = (LevelMatrix::Blocks(BlockMatrix::Blocks(rows)), n_rhs);
-    solve_level(level.settings, system, Some(rhs), (x, Default::default()), work).0[0].suspect
+    let matrix = LevelMatrix::Blocks(BlockMatrix::Blocks(rows));
+    let columns = LevelColumns { n_rhs, rhs: Some(rhs), x, gaps: Default::default() };
+    solve_level(level.settings, matrix, columns, work).0[0].suspect
 }
 
-const _: () = assert!(tuning::SEQUENTIAL_MAX_N <= LONGEST);
+const _: () = assert!(tuning::SEQUENTIAL_MAX_N <= LONGEST_WINDOW);

@@ -7,6 +7,8 @@ pub(crate) mod driver;
 pub(crate) mod level;
 pub(crate) mod partitioned;
 pub(crate) mod repair;
+mod scalars;
 pub(crate) mod settings;
 pub(crate) mod sparse_sweep;
 pub(crate) mod truncation;
+pub(crate) mod two_blocks;

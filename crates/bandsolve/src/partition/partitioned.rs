@@ -28,16 +28,13 @@ use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{Facts, Report, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
-use crate::matrix::Tridiagonal;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
 use crate::partition::driver::{self, ByPartitions, known_size, mend_bad};
-use crate::partition::level::{LevelMatrix, solve_level};
+use crate::partition::level::{LevelColumns, LevelMatrix, solve_level};
 use crate::partition::repair::{Repair, Windows};
 use crate::partition::settings::{LevelSize, Settings};
 pub(crate) use crate::partition::settings::{Scheme, Truncation};
-use crate::partition::sparse_sweep::SparseSweep;
-use crate::pivoted::tridiagonal;
 use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::{Scalar, Simd};
@@ -65,36 +62,11 @@ pub(crate) trait Partitionable<T: Scalar>: Matrix<T> + Sized {
     }
 }
 
-impl<'m, T: Scalar> Partitionable<T> for Tridiagonal<'m, T> {
-    const SEQUENTIAL: FactorBy<T, Self> = tridiagonal::factor;
-
-    fn level_matrix(&self, op: Op) -> LevelMatrix<'_, T> {
-        LevelMatrix::Scalars(op.rows(self))
-    }
-
-    fn windows(&self, op: Op, _simd: Simd) -> impl Windows<T> {
-        op.rows(self)
-    }
-
-    fn sparse_solver<'a>(
-        factors: &'a Factors<T, Self>,
-        method: &'a Partitioned,
-        op: Op,
-    ) -> Result<Option<Box<dyn SparseSolver<T> + 'a>>> {
-        if factors.matrix().n() < 2 || method.scheme.truncation == Truncation::Always {
-            return Ok(None);
-        }
-        let scheme = Scheme { truncation: Truncation::Never, ..method.scheme };
-        let settings = Settings::new::<T>(&method.options, scheme, None);
-        Ok(Some(Box::new(SparseSweep::new((factors, method), op, settings)?)))
-    }
-}
-
 /// One of the methods. It stores no factors: each solve recomputes them in cache.
 #[derive(Debug)]
 pub(crate) struct Partitioned {
-    options: Options,
-    scheme: Scheme,
+    pub(super) options: Options,
+    pub(super) scheme: Scheme,
     /// The reason to report if the coarse system is truncated; `None` if the plan requires a method.
     truncated: Option<Arc<str>>,
 }
@@ -105,19 +77,19 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelS
     if rows < 2 {
         return StackReq::empty();
     }
-    let together = settings.together::<T>(n_rhs);
-    let gaps = StackReq::new::<T::Real>(settings.cut(rows).partitions().saturating_mul(together));
+    let group_size = settings.group_size::<T>(n_rhs);
+    let gaps = StackReq::new::<T::Real>(settings.cut(rows).partitions().saturating_mul(group_size));
     if size.blocks.is_none() {
         // Left-over columns are solved one by one, with tiles of another size.
-        let memory = settings.tile_memory::<T>(rows, together).max(settings.tile_memory::<T>(rows, 1));
+        let memory = settings.tile_memory::<T>(rows, group_size).max(settings.tile_memory::<T>(rows, 1));
         return StackReq::new_aligned::<T::Real>(memory, ALIGN)
             .and(gaps)
-            .and(settings.level_scratch::<T>(rows, together));
+            .and(settings.level_scratch::<T>(rows, group_size));
     }
     let refinement = refinement_scratch::<T>(options.verify, size.n)
         .and(StackReq::new_aligned::<T>(size.n, ALIGN))
         .and(settings.scratch::<T>(rows, 1));
-    gaps.and(settings.scratch::<T>(rows, together).or(refinement))
+    gaps.and(settings.scratch::<T>(rows, group_size).or(refinement))
 }
 
 /// Prepare solves with `a` by a scheme. No entry of the matrix is read.
@@ -128,11 +100,11 @@ pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
 ) -> Result<Factors<T, A>> {
     let (page, free) = (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
     let truncated = free.then(|| format!("the couplings across partitions are below rounding ({page})").into());
-    let own = Partitioned { options: decision.options, scheme, truncated };
-    let (settings, size) = own.settings::<T, A>(&a);
+    let method = Partitioned { options: decision.options, scheme, truncated };
+    let (settings, size) = method.settings::<T, A>(&a);
     let scaled = size.blocks.is_none() && settings.how::<T::Real>().scaling == Scaling::Rows;
     let facts = Facts { scaled, ..Facts::new(decision) };
-    Ok(Factors::new(a, facts, own).or_else(decision, A::SEQUENTIAL))
+    Ok(Factors::new(a, facts, method).or_else(decision, A::SEQUENTIAL))
 }
 
 /// Scratch of solves of a tridiagonal system, from the plan alone.
@@ -166,30 +138,31 @@ impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
         if blocks.is_none() {
             return settings.scratch::<T>(rows, 1);
         }
-        let together = settings.together::<T>(n_rhs);
-        StackReq::new_aligned::<T>(n.saturating_mul(together), ALIGN).and(settings.scratch::<T>(rows, together))
+        let group_size = settings.group_size::<T>(n_rhs);
+        StackReq::new_aligned::<T>(n.saturating_mul(group_size), ALIGN).and(settings.scratch::<T>(rows, group_size))
     }
 
     fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
         let (settings, LevelSize { n, rows, blocks }) = self.settings(a);
         let matrix = a.level_matrix(if transposed { Op::Transpose } else { Op::Plain });
         // Tridiagonal systems are solved in place, column by column.
-        let together = if blocks.is_some() { settings.together::<T>(x.len() / n) } else { 1 };
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, together), ALIGN);
+        let group_size = if blocks.is_some() { settings.group_size::<T>(x.len() / n) } else { 1 };
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, group_size), ALIGN);
         if blocks.is_none() {
             for x in x.chunks_exact_mut(n) {
-                let x = (columns_mut(x, 1), Default::default());
-                solve_level(&settings, (matrix, 1), None, x, (&mut *memory, &mut *stack));
+                let column = LevelColumns { n_rhs: 1, rhs: None, x: columns_mut(x, 1), gaps: Default::default() };
+                solve_level(&settings, matrix, column, (&mut *memory, &mut *stack));
             }
             return;
         }
-        let (rhs, stack) = stack.make_aligned_raw::<T>(together * n, ALIGN);
-        for x in x.chunks_mut(together * n) {
+        let (rhs, stack) = stack.make_aligned_raw::<T>(group_size * n, ALIGN);
+        for x in x.chunks_mut(group_size * n) {
             let n_rhs = x.len() / n;
             let rhs = &mut rhs[..x.len()];
             rhs.copy_from_slice(x);
-            let x = (columns_mut(x, n_rhs), Default::default());
-            solve_level(&settings, (matrix, n_rhs), Some(columns(rhs, n_rhs)), x, (&mut *memory, &mut *stack));
+            let (rhs, x) = (Some(columns(rhs, n_rhs)), columns_mut(x, n_rhs));
+            let columns = LevelColumns { n_rhs, rhs, x, gaps: Default::default() };
+            solve_level(&settings, matrix, columns, (&mut *memory, &mut *stack));
         }
     }
 
@@ -217,8 +190,8 @@ impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
 }
 
 impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
-    fn together(&self, a: &A, n_rhs: usize) -> usize {
-        self.settings(a).0.together::<T>(n_rhs)
+    fn group_size(&self, a: &A, n_rhs: usize) -> usize {
+        self.settings(a).0.group_size::<T>(n_rhs)
     }
 
     fn entries_in_row(&self, a: &A) -> usize {
@@ -241,14 +214,14 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         let (settings, LevelSize { n, rows, .. }) = self.settings(a);
         let n_rhs = rhs.len() / n;
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, n_rhs), ALIGN);
-        let (system, rhs) = ((a.level_matrix(op), n_rhs), columns(rhs, n_rhs));
-        let out = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
-        let (found, truncated) = solve_level(&settings, system, Some(rhs), out, (memory, stack));
+        let (rhs, x, gaps) = (Some(columns(rhs, n_rhs)), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+        let columns = LevelColumns { n_rhs, rhs, x, gaps };
+        let (checks, truncated) = solve_level(&settings, a.level_matrix(op), columns, (memory, stack));
         if let Some(reason) = self.truncated.as_ref().filter(|_| truncated) {
             report.method = Method::SpikeTruncated;
             report.reason = reason.clone();
         }
-        found
+        checks
     }
 
     fn mend(
@@ -256,15 +229,15 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         a: &A,
         op: Op,
         (rhs, x): RhsAndSolution<'_, T>,
-        found: CheckResult,
+        check: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)> {
         let (settings, size) = self.settings(a);
         let (cut, block) = (settings.cut(size.rows), size.block());
-        let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(found), good::<T>());
+        let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(check), good::<T>());
         let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
         let rows = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(size.n);
-        let mended = mend_bad::<T>(found, gaps, |p| Windows::mend(&mut repair, rows(p)))?;
+        let mended = mend_bad::<T>(check, gaps, |p| Windows::mend(&mut repair, rows(p)))?;
         // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
         (!repair.largest_changed).then_some(mended)
     }
@@ -275,6 +248,7 @@ mod tests {
     use super::*;
     use crate::Plan;
     use crate::contract::Factor;
+    use crate::matrix::Tridiagonal;
 
     /// All inner blocks of odd size are singular, so that neither of two rows has the unknown to eliminate.
     #[test]

@@ -17,9 +17,9 @@ use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Number of rows on each side of a bad row, in the first and the second attempt.
-const REACH: [usize; 2] = [24, 100];
+const WINDOW_REACH: [usize; 2] = [24, 100];
 /// Number of rows of the largest window.
-pub(crate) const LONGEST: usize = 2 * REACH[1] + 1;
+pub(crate) const LONGEST_WINDOW: usize = 2 * WINDOW_REACH[1] + 1;
 
 /// The repair of the solution of one right-hand side.
 pub(crate) struct Repair<'a, T: Scalar, W> {
@@ -79,7 +79,7 @@ impl<T: Scalar> Windows<T> for Rows<'_, T> {
             let mut error = repair.error(i);
             if !(error <= repair.goal) {
                 // `correct` measures all rows of the window. This loop measures the later ones again.
-                error = REACH.into_iter().find_map(|reach| repair.correct(i, reach))?;
+                error = WINDOW_REACH.into_iter().find_map(|reach| repair.correct(i, reach))?;
             }
             worst = worst.max(error);
         }
@@ -92,7 +92,7 @@ impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
     fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
         let n = self.windows.n();
         let window = i.saturating_sub(reach)..(i + reach + 1).min(n);
-        let mut dx = [T::ZERO; LONGEST];
+        let mut dx = [T::ZERO; LONGEST_WINDOW];
         let dx = &mut dx[..window.len()];
         for (dx, i) in dx.iter_mut().zip(window.clone()) {
             *dx = self.rhs[i] - self.windows.dot(i, self.x);
@@ -115,7 +115,7 @@ impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
 /// Returns whether a pivot was close to zero, so that the system may be singular.
 pub(crate) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) -> bool {
     // Pivot rows: 1/pivot, computed before it is needed, and the coefficients of the next two unknowns.
-    let mut pivots = [[T::ZERO; 3]; LONGEST];
+    let mut pivots = [[T::ZERO; 3]; LONGEST_WINDOW];
     let len = window.len();
     let scaled = |k: usize| {
         let (a, b, c) = rows.row(window.start + k);
@@ -184,7 +184,7 @@ mod tests {
             if (1..n - 1).contains(&i) {
                 assert!(repair.worst(0..n) <= goal);
             }
-            assert!((0..n).filter(|k| k.abs_diff(i) > LONGEST).all(|k| y[k] == x[k]));
+            assert!((0..n).filter(|k| k.abs_diff(i) > LONGEST_WINDOW).all(|k| y[k] == x[k]));
         }
     }
 

@@ -4,9 +4,9 @@ use crate::decision::{Options, Pivoting};
 use crate::partition::cut::{ALIGN, Cut};
 use crate::tuning;
 use bandsolve_kernel::blocks::{BlockPivots, memory as block_memory};
-use bandsolve_kernel::run::{self, SweepOptions};
 use bandsolve_kernel::sweep::{Eliminator, MAX_RHS, Pivots};
-use bandsolve_kernel::tile::Scaling;
+use bandsolve_kernel::tile::{Scaling, SweepOptions};
+use bandsolve_kernel::tile_runs;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use dyn_stack::StackReq;
 
@@ -106,7 +106,7 @@ impl<'a> Settings<'a> {
     pub fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
         let longest = Cut::longest_of_all(n, |n| self.cut(n));
         let of_thread = match self.blocks {
-            None => run::memory::<T>(self.simd, longest, n_rhs, 1),
+            None => tile_runs::memory::<T>(self.simd, longest, n_rhs, 1),
             // The tiles of a band are larger than those of coarse matrices.
             Some(storage) => block_memory::<T>(self.simd, storage, longest, n_rhs),
         };
@@ -117,7 +117,7 @@ impl<'a> Settings<'a> {
     ///
     /// Sweeps of scalars take four or one. To save compile time, sweeps with a noise threshold take one, and so do complex sweeps with
     /// diagonal pivoting or rotations.
-    pub fn together<T: Scalar>(&self, n_rhs: usize) -> usize {
+    pub fn group_size<T: Scalar>(&self, n_rhs: usize) -> usize {
         if self.blocks.is_some() {
             return n_rhs.min(MAX_RHS);
         }
@@ -154,9 +154,9 @@ impl<'a> Settings<'a> {
         let (coarse, block) = (self.cut(n).coarse(), self.block());
         let array = StackReq::new_aligned::<T>(coarse.saturating_mul(block * block), ALIGN);
         let column = |rows: usize| StackReq::new_aligned::<T>(rows.saturating_mul(block * n_rhs), ALIGN);
-        let [own, apart] = self.coarse_columns(coarse).map(column);
+        let [in_place, separate] = self.coarse_columns(coarse).map(column);
         let below = if coarse == 2 { StackReq::empty() } else { self.level_scratch::<T>(coarse, n_rhs) };
-        StackReq::all_of(&[array, array, array, own, apart, below])
+        StackReq::all_of(&[array, array, array, in_place, separate, below])
     }
 
     /// Scratch of [`solve_level`](crate::partition::level::solve_level).

@@ -20,18 +20,17 @@ use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
-use crate::partition::driver::{Changed, settle};
+use crate::partition::driver::{Changed, MeasuredColumn, PartitionedSolve};
 use crate::partition::level;
 use crate::partition::level::{
-    CheckResults, Level, LevelJob, LevelMatrix, Share, Unknowns, merged, shared, solve_level,
+    CheckResults, Level, LevelColumns, LevelJob, LevelMatrix, Share, Unknowns, merged, shared, solve_level,
 };
 use crate::partition::partitioned::Partitioned;
-use crate::partition::repair::LONGEST;
+use crate::partition::repair::LONGEST_WINDOW;
 use crate::partition::settings::Settings;
 use crate::tuning;
 use bandsolve_kernel::blocks::CoarseRows;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::run::{Columns, ColumnsMut};
 use bandsolve_kernel::sweep::MAX_RHS;
 use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
@@ -131,8 +130,8 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let level = Level { settings: &self.settings, cut, matrix: LevelMatrix::Scalars(rows), n_rhs: 1 };
         let rhs = Some(columns(&zeros[..rows.n()], 1));
         let reduce = Share { level, rhs, parts: 0..cut.partitions(), job: LevelJob::Reduce(out), memory };
-        let [found, ..] = reduce.parallel(self.settings.threads_for(rows.n()));
-        Ok(Stage { cut, coarse, suspect: found.suspect })
+        let [check, ..] = reduce.parallel(self.settings.threads_for(rows.n()));
+        Ok(Stage { cut, coarse, suspect: check.suspect })
     }
 
     /// The partitions of the tile with row `i` of a level.
@@ -148,19 +147,18 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
     fn descend(
         &self,
         l: usize,
-        (rhs, n_rhs): (Option<Columns<'_, T>>, usize),
-        (mut x, mut gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
+        LevelColumns { n_rhs, rhs, mut x, mut gaps }: LevelColumns<'_, T>,
         runs: &mut Runs,
         room: Below<'_, T>,
     ) -> Result<CheckResults> {
         let Below { levels, dummy, memory, stack } = room;
-        let (own, below) = levels.split_first_mut().expect("a level");
+        let (current, below) = levels.split_first_mut().expect("a level");
         let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
         let (n, periodic) = (cut.coarse(), rows.periodic);
         let level = Level { settings: &self.settings, cut: *cut, matrix: LevelMatrix::Scalars(rows), n_rhs };
-        let mut coarse = columns_mut(&mut own.columns[..n_rhs * (n + 2)], n_rhs);
+        let mut coarse = columns_mut(&mut current.columns[..n_rhs * (n + 2)], n_rhs);
 
-        let chunk = DUMMY_TILES * self.settings.lanes;
+        let chunk = tuning::DUMMY_TILES * self.settings.lanes;
         for (start, end) in runs.iter().flat_map(|run| run.clone().step_by(chunk).map(|from| (from, run.end))) {
             let parts = start..end.min(start + chunk);
             let [sub, diag, sup] = dummy.each_mut().map(|array| &mut array[..2 * parts.len()]);
@@ -172,30 +170,30 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
 
         let next = self.rows(l + 1);
         let unknowns = cut_out_mut(&mut coarse, 1..n + 1);
-        own.rows.clear();
+        current.rows.clear();
         let suspect = match self.stages.get(l + 1) {
             None => {
-                push(&mut own.rows, 0..n)?;
+                push(&mut current.rows, 0..n)?;
                 let work = (&mut *memory, &mut *stack);
                 level::solve_coarse(&level, next, unknowns, work).suspect
             }
             Some(stage) => {
-                own.runs.clear();
+                current.runs.clear();
                 let mut coarse_rows = runs.iter().flat_map(|run| 2 * run.start..2 * run.end);
-                coarse_rows.try_for_each(|i| push(&mut own.runs, self.tile(&stage.cut, i)))?;
+                coarse_rows.try_for_each(|i| push(&mut current.runs, self.tile(&stage.cut, i)))?;
                 let room = Below { levels: below, dummy, memory: &mut *memory, stack };
-                let unknowns = (unknowns, Default::default());
-                let [found, ..] = self.descend(l + 1, (None, n_rhs), unknowns, &mut own.runs, room)?;
-                refill(&mut own.rows, rows_of(&stage.cut, &own.runs))?;
-                found.suspect
+                let columns = LevelColumns { n_rhs, rhs: None, x: unknowns, gaps: Default::default() };
+                let [check, ..] = self.descend(l + 1, columns, &mut current.runs, room)?;
+                refill(&mut current.rows, rows_of(&stage.cut, &current.runs))?;
+                check.suspect
             }
         };
 
-        let x_max = drop_small(&mut coarse[..n_rhs], &own.rows);
+        let x_max = drop_small(&mut coarse[..n_rhs], &current.rows);
         level::wrap(&mut coarse[..n_rhs], periodic);
         // The unknowns of a partition depend on its own two coarse unknowns and on the adjacent one of each neighbour.
         let parts = cut.partitions();
-        for i in own.rows.iter().flat_map(Range::clone) {
+        for i in current.rows.iter().flat_map(Range::clone) {
             if coarse[..n_rhs].iter().any(|x| x[i + 1] != T::ZERO) {
                 let beside = if i % 2 == 0 { i / 2 + parts - 1 } else { i / 2 + 1 };
                 let inside = periodic || (i > 0 && i < n - 1);
@@ -209,24 +207,24 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
         join(runs)?;
 
-        let mut found = CheckResults::default();
+        let mut checks = CheckResults::default();
         for parts in &*runs {
             let rows = cut.start(parts.start)..cut.end(parts.end - 1);
             let threads = self.settings.threads_for(rows.len());
             let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
             let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
             let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream: false, gaps, x });
-            found = merged(found, Share { level, rhs, parts, job, memory }.parallel(threads));
+            checks = merged(checks, Share { level, rhs, parts, job, memory }.parallel(threads));
         }
-        for (found, x_max) in found.iter_mut().zip(x_max) {
-            found.x_max = found.x_max.max_nan(x_max.to_f64());
-            found.suspect |= suspect | self.stages[l].suspect;
+        for (check, x_max) in checks.iter_mut().zip(x_max) {
+            check.x_max = check.x_max.max_nan(x_max.to_f64());
+            check.suspect |= suspect | self.stages[l].suspect;
         }
         for column in &mut coarse[..n_rhs] {
-            own.rows.iter().for_each(|rows| column[rows.start + 1..rows.end + 1].fill(T::ZERO));
+            current.rows.iter().for_each(|rows| column[rows.start + 1..rows.end + 1].fill(T::ZERO));
             (column[0], column[n + 1]) = (T::ZERO, T::ZERO);
         }
-        Ok(found)
+        Ok(checks)
     }
 }
 
@@ -255,9 +253,6 @@ fn drop_small<T: Scalar>(coarse: &mut [&mut [T]], rows: &[Range<usize>]) -> [T::
     }
     x_max
 }
-
-/// Number of tiles that are reduced at a time.
-const DUMMY_TILES: usize = 16;
 
 /// The memory of one thread for the coarse unknowns of a level. All unknowns are zero between solves.
 struct LevelRoom<T> {
@@ -315,7 +310,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             levels.push(LevelRoom { columns, runs: Runs::new(), rows: Runs::new() });
         }
         let partitions = if self.factors.facts().verify { self.settings.cut(n).partitions() } else { 0 };
-        let dummy = || zeroed(2 * DUMMY_TILES * self.settings.lanes);
+        let dummy = || zeroed(2 * tuning::DUMMY_TILES * self.settings.lanes);
         Ok(SweepWorker {
             sweep: self,
             rhs: zeroed(MAX_RHS * n)?,
@@ -357,39 +352,39 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
             entries.iter().for_each(|(i, value)| rhs[*i] += *value);
         }
         let (memory, stack) = PodStack::new(scratch).make_aligned_raw::<T::Real>(sweep.tile_memory(), ALIGN);
-        let (from, out) = (Some(columns(rhs, n_rhs)), (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs)));
-        let found = if sweep.stages.is_empty() {
+        let level_columns = LevelColumns {
+            n_rhs,
+            rhs: Some(columns(rhs, n_rhs)),
+            x: columns_mut(x, n_rhs),
+            gaps: columns_mut(gaps, n_rhs),
+        };
+        let checks = if sweep.stages.is_empty() {
             runs.clear();
             push(runs, 0..cut.partitions())?;
-            solve_level(
-                &sweep.settings,
-                (LevelMatrix::Scalars(sweep.rows(0)), n_rhs),
-                from,
-                out,
-                (&mut *memory, &mut *stack),
-            )
-            .0
+            let matrix = LevelMatrix::Scalars(sweep.rows(0));
+            solve_level(&sweep.settings, matrix, level_columns, (&mut *memory, &mut *stack)).0
         } else {
             let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
-            sweep.descend(0, (from, n_rhs), out, runs, room)?
+            sweep.descend(0, level_columns, runs, room)?
         };
+        let solve = PartitionedSolve { method: sweep.method, factors: sweep.factors, op: sweep.op };
         let mut outcome = Ok(());
         for r in 0..n_rhs {
             refill(&mut touched[first + r], rows_of(&cut, runs))?;
             let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
-            if partitions == 0 && found[r].suspect {
+            if partitions == 0 && checks[r].suspect {
                 // A zero pivot is an error also without verification.
                 let again = sweep.factors.solve_again(sweep.op, (rhs, &mut *x), report);
                 widen(&mut touched[first + r], Changed::Everywhere, n)?;
                 outcome = outcome.and(again);
             }
             if partitions > 0 {
-                let found = (found[r], &gaps[r * partitions..][..partitions]);
-                let work = (&mut *report, &mut *stack);
-                let settled = settle(sweep.method, sweep.factors, sweep.op, (rhs, 0), x, found, work);
-                let changed = settled.as_ref().map_or(Changed::Everywhere, |(_, changed)| *changed);
+                let gaps = &gaps[r * partitions..][..partitions];
+                let column = MeasuredColumn { rhs, offset: 0, x, check: checks[r], gaps };
+                let verified = solve.verify(column, (&mut *report, &mut *stack));
+                let changed = verified.as_ref().map_or(Changed::Everywhere, |(_, changed)| *changed);
                 widen(&mut touched[first + r], changed, n)?;
-                outcome = outcome.and(settled.map(|(eta, _)| report.push(eta)));
+                outcome = outcome.and(verified.map(|(eta, _)| report.push(eta)));
             }
         }
         for (rhs, entries) in rhs.chunks_exact_mut(n).zip(columns_of_rhs) {
@@ -407,7 +402,8 @@ fn widen(rows: &mut Runs, changed: Changed, n: usize) -> Result<()> {
     match changed {
         Changed::Nowhere => Ok(()),
         Changed::Windows => {
-            rows.iter_mut().for_each(|rows| *rows = rows.start.saturating_sub(LONGEST)..(rows.end + LONGEST).min(n));
+            rows.iter_mut()
+                .for_each(|rows| *rows = rows.start.saturating_sub(LONGEST_WINDOW)..(rows.end + LONGEST_WINDOW).min(n));
             join(rows)
         }
         Changed::Everywhere => {
@@ -425,15 +421,15 @@ impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
             let tiles: usize = runs.iter().map(Range::len).sum::<usize>() / self.sweep.settings.lanes + 1;
             n.min(tiles * self.sweep.reach)
         };
-        let mut apart = 0;
+        let mut alone = 0;
         for column in group {
-            apart += reach(&self.tiles(core::slice::from_ref(column))?);
+            alone += reach(&self.tiles(core::slice::from_ref(column))?);
         }
-        let swept_together = self.sweep.settings.together::<T>(group.len());
-        let together = group.len() == swept_together
+        let group_size = self.sweep.settings.group_size::<T>(group.len());
+        let as_group = group.len() == group_size
             && group.iter().all(|column| !column.is_empty())
-            && 2 * reach(&self.tiles(group)?) <= apart;
-        let step = if together { swept_together } else { 1 };
+            && 2 * reach(&self.tiles(group)?) <= alone;
+        let step = if as_group { group_size } else { 1 };
         let mut outcome = Ok(());
         for (k, columns) in group.chunks(step).enumerate() {
             self.touched[k * step].clear();
@@ -456,7 +452,7 @@ impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
 }
 
 impl<T: Scalar> SparseSolver<T> for SparseSweep<'_, '_, T> {
-    fn together(&self) -> usize {
+    fn group_size(&self) -> usize {
         MAX_RHS
     }
 

@@ -10,12 +10,10 @@
 //! ```
 
 use crate::partition::repair::is_nothing;
+use crate::tuning::TRUNCATION_PAIRS;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{RowsOf, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
-
-/// Number of pairs per task.
-const CHUNK: usize = 1 << 12;
 
 /// Whether truncation changes x by less than ε/2 times its largest entry.
 ///
@@ -32,8 +30,8 @@ pub(crate) fn is_safe<T: Scalar>(rows: &Rows<T>) -> bool {
         |i: usize, limit| small(rows.sup[i], rows.diag[i], limit) & small(rows.sub[i], rows.diag[i + 1], limit);
     let corners = small(rows.first, rows.diag[0], pair) && small(rows.last, rows.diag[n - 1], pair);
     corners
-        && (0..n - 1).step_by(2 * CHUNK).all(|first| {
-            let last = (first + 2 * CHUNK).min(n - 1);
+        && (0..n - 1).step_by(2 * TRUNCATION_PAIRS).all(|first| {
+            let last = (first + 2 * TRUNCATION_PAIRS).min(n - 1);
             (first..last).step_by(2).fold(true, |all, i| all & beside(i, tip) & (i + 1 == last || beside(i + 1, pair)))
         })
 }
@@ -53,10 +51,10 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
     }
     let inner = &mut rhs[1..n - 1];
     let of_chunk = |k: usize, RowsOf(rhs, _): RowsOf<'_, T>| {
-        let own = 2 * CHUNK * k + 1..2 * CHUNK * k + 1 + rhs.len();
-        let off = rows.sub[own.clone()].iter().step_by(2).zip(rows.sup[own.clone()].iter().step_by(2));
+        let range = 2 * TRUNCATION_PAIRS * k + 1..2 * TRUNCATION_PAIRS * k + 1 + rhs.len();
+        let off = rows.sub[range.clone()].iter().step_by(2).zip(rows.sup[range.clone()].iter().step_by(2));
         let mut singular = false;
-        for ((d, b), (a, c)) in rhs.chunks_exact_mut(2).zip(rows.diag[own].chunks_exact(2)).zip(off) {
+        for ((d, b), (a, c)) in rhs.chunks_exact_mut(2).zip(rows.diag[range].chunks_exact(2)).zip(off) {
             let determinant = b[0] * b[1] - *a * *c;
             let by = T::ONE / determinant;
             (d[0], d[1]) = ((d[0] * b[1] - *c * d[1]) * by, (b[0] * d[1] - *a * d[0]) * by);
@@ -64,8 +62,8 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         }
         singular
     };
-    let count = inner.len().div_ceil(2 * CHUNK);
-    chunks((count, usize::from(parallel)), RowsOf(inner, 2 * CHUNK), &of_chunk, (singular, &|a, b| a | b))
+    let count = inner.len().div_ceil(2 * TRUNCATION_PAIRS);
+    chunks((count, usize::from(parallel)), RowsOf(inner, 2 * TRUNCATION_PAIRS), &of_chunk, (singular, &|a, b| a | b))
 }
 
 /// Solve a periodic system of two unknowns, in which off-diagonal and corner entries are added. Returns whether the system is singular.

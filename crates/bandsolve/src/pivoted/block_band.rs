@@ -56,8 +56,8 @@ pub(crate) fn scratch_by<T: Scalar>(
     let (blocks, folded) = if periodic { (3, n) } else { (2, 0) };
     let reach = within(n, block.saturating_mul(blocks).saturating_sub(1));
     with_refinement::<T>(decision, n, n_rhs, |n_rhs| {
-        let together = n_rhs.min(tuning::BAND_RHS);
-        folded.saturating_mul(together).saturating_add(words(n, reach, together))
+        let group_size = n_rhs.min(tuning::BAND_RHS);
+        folded.saturating_mul(group_size).saturating_add(words(n, reach, group_size))
     })
 }
 
@@ -101,19 +101,16 @@ pub(crate) fn with_band<T: Scalar, R>(
             }
         }
     };
-    let least = if decision.options.threads > 1 { COLUMNS_TASK } else { 0 };
+    let least = if decision.options.threads > 1 { tuning::COLUMNS_TASK } else { 0 };
     each_chunk((count, least), RowsOf(&mut bands, b * leading), &fill);
     factor(&Banded::new(count * b, half, half, &bands)?)
 }
 
-/// Number of block columns from which a task pays off.
-const COLUMNS_TASK: usize = 1 << 10;
-
 impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<B> {
     fn scratch(&self, a: &BlockTridiagonal<'m, T>, n_rhs: usize) -> StackReq {
         let folded = if a.is_periodic() { a.n() } else { 0 };
-        let together = n_rhs.min(tuning::BAND_RHS);
-        StackReq::new::<T>(self.0.words(together)).and(StackReq::new::<T>(folded * together))
+        let group_size = n_rhs.min(tuning::BAND_RHS);
+        StackReq::new::<T>(self.0.words(group_size)).and(StackReq::new::<T>(folded * group_size))
     }
 
     fn solve(&self, a: &BlockTridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {

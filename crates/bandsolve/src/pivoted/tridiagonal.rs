@@ -6,7 +6,7 @@ use super::periodic::Periodic;
 use crate::contract::Op;
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::inspect::Probe;
+use crate::contract::probe::Probe;
 use crate::contract::verify::{Facts, refinement_scratch};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;

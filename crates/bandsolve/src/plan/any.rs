@@ -1,6 +1,7 @@
 //! Factors by the method that the plan chose.
 
-use crate::contract::inspect::{Inspect, Probe};
+use crate::contract::inspect::Inspect;
+use crate::contract::probe::Probe;
 use crate::contract::verify::Report;
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;

@@ -6,8 +6,9 @@
 //! Cost per row: 4 words read, 1 word written, 1 reciprocal.
 
 use crate::contract::determinant::Determinant;
-use crate::contract::inspect::{Inspect, Probe, solved_roughly};
+use crate::contract::inspect::Inspect;
 use crate::contract::measure::rcond_from_size;
+use crate::contract::probe::{Probe, solved_roughly};
 use crate::contract::refine::good;
 use crate::contract::verify::{Report, Solution, attention};
 use crate::contract::{Factor, Op, verify};
@@ -21,15 +22,14 @@ use crate::plan::any::AnyFactor;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
-use bandsolve_kernel::lockstep::{Shared, Systems};
-use bandsolve_kernel::run::{self, SweepOptions, Workspace};
+use bandsolve_kernel::lockstep::{LockstepOptions, Shared, Systems};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
-use bandsolve_kernel::sweep::COMPLEX_SLACK;
-use bandsolve_kernel::tile::{Scaling, Strides};
-use bandsolve_kernel::{ByType, Complex32, Complex64, RealScalar, Scalar};
-use core::marker::PhantomData;
+use bandsolve_kernel::sweep::{self, COMPLEX_SLACK};
+use bandsolve_kernel::tile::{Scaling, Strides, SweepOptions};
+use bandsolve_kernel::tile_runs::{self, Workspace};
+use bandsolve_kernel::{RealScalar, Scalar, by_type};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
@@ -67,7 +67,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     /// Real numbers of tile memory per thread.
     fn memory(&self) -> usize {
-        run::memory::<T>(self.decision.options.sweep_simd(), self.a.n(), 1, self.tiles())
+        tile_runs::memory::<T>(self.decision.options.sweep_simd(), self.a.n(), 1, self.tiles())
     }
 
     /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
@@ -106,11 +106,12 @@ impl<T: Scalar> BatchFactor<'_, T> {
         out: &Out<'_, T>,
     ) -> Result<Findings> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
-        let how = (SweepOptions { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
+        let (conj, verify) = (op == Op::ConjTranspose, options.verify);
+        let sweep = SweepOptions { pivots: options.pivots(), scaling: options.scaling() };
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill whole tiles are read in place. The others are copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
-        let (own, mut rest) = split([&mut *etas, &mut *sizes], whole * lanes);
+        let (of_full_tiles, mut rest) = split([&mut *etas, &mut *sizes], whole * lanes);
         let mut findings = Findings::default();
         if whole > 0 {
             let (first, strides) = match a.layout() {
@@ -119,8 +120,9 @@ impl<T: Scalar> BatchFactor<'_, T> {
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
-            let [etas, sizes] = own;
-            if work.solve_systems(&systems, how, ([&mut *etas, &mut *sizes], options.verify), (out.x, first)) {
+            let [etas, sizes] = of_full_tiles;
+            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
+            if work.solve_systems(&systems, how, (out.x, first)) {
                 findings.too_large = self.first_too_large(op, rhs, span.start, [etas, sizes], out);
             }
         }
@@ -129,14 +131,14 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let ([etas, sizes], others) = split(rest, count);
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            let (found, put) = ([&mut *etas, &mut *sizes], |s, i, x| out.put(first + s, i, x));
-            let large = work.solve_few((n, count), at, how, (found, options.verify), put);
+            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
+            let large = work.solve_few((n, count), at, how, |s, i, x| out.put(first + s, i, x));
             if large && findings.too_large.is_none() {
                 findings.too_large = self.first_too_large(op, rhs, first, [etas, sizes], out);
             }
         }
         for (s, eta) in span.zip(&*etas) {
-            let bound = run::bound::<T>(*eta);
+            let bound = sweep::bound::<T>(*eta);
             if bound <= good::<T>() {
                 findings.worst = findings.worst.max(bound);
             } else {
@@ -156,7 +158,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         out: &Out<'_, T>,
     ) -> Option<(usize, Arc<str>)> {
         (first..).zip(etas.iter().zip(sizes)).find_map(|(s, (eta, size))| {
-            let (bound, at_most) = (run::bound::<T>(*eta), size.to_f64() * COMPLEX_SLACK);
+            let (bound, at_most) = (sweep::bound::<T>(*eta), size.to_f64() * COMPLEX_SLACK);
             let looked_at = at_most > 0.0 && bound <= good::<T>();
             let text = if looked_at { self.attention(op, rhs, s, (bound, at_most), out) } else { None };
             text.map(|text| (s, text))
@@ -201,12 +203,12 @@ impl<T: Scalar> BatchFactor<'_, T> {
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
-                for (span, (memory, [etas, sizes]), found) in parts {
-                    *found = self.solve_span(op, rhs, span.clone(), (memory, [etas, sizes]), out);
+                for (span, (memory, [etas, sizes]), findings) in parts {
+                    *findings = self.solve_span(op, rhs, span.clone(), (memory, [etas, sizes]), out);
                 }
             });
             let mut column = Report::new(&self.decision);
-            match self.settle_all(op, rhs, filled(parts.into_iter().map(|part| Some(part.2)))?, (&mut column, out)) {
+            match self.solve_bad(op, rhs, filled(parts.into_iter().map(|part| Some(part.2)))?, (&mut column, out)) {
                 Ok(()) => outcome.take(&column),
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -216,18 +218,18 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     /// Solve bad systems again alone, and write the findings about all systems to the report of a right-hand side. Returns the first
     /// error.
-    fn settle_all(
+    fn solve_bad(
         &self,
         op: Op,
         rhs: &[T],
-        found: Vec<Findings>,
+        findings: Vec<Findings>,
         (report, out): (&mut Report, &Out<'_, T>),
     ) -> Result<()> {
-        let mut worst = found.iter().fold(0.0, |worst: f64, part| worst.max(part.worst));
-        let mut too_large = found.iter().find_map(|part| part.too_large.clone());
+        let mut worst = findings.iter().fold(0.0, |worst: f64, part| worst.max(part.worst));
+        let mut too_large = findings.iter().find_map(|part| part.too_large.clone());
         let mut outcome = Ok(());
-        for s in found.into_iter().flat_map(|part| part.bad) {
-            match self.settle(op, rhs, s, out) {
+        for s in findings.into_iter().flat_map(|part| part.bad) {
+            match self.measure_or_solve_alone(op, rhs, s, out) {
                 Ok(alone) => {
                     worst = worst.max_nan(alone.backward_error);
                     report.refinement_steps = report.refinement_steps.max(alone.refinement_steps);
@@ -248,7 +250,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     }
 
     /// Measure system `s` exactly. If its backward error exceeds 8ε, solve it again alone, which the report calls a fallback.
-    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<Report> {
+    fn measure_or_solve_alone(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<Report> {
         let (a, n) = (&self.a, self.a.n());
         let system = a.try_system(s)?;
         let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
@@ -289,15 +291,15 @@ impl<T: Scalar> BatchFactor<'_, T> {
         AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold).decision, a)
     }
 
-    /// Call `ask` with the factors of each system and return the results in the order of the systems.
+    /// Call a function with the factors of each system and return the results in the order of the systems.
     ///
     /// The systems share all threads, unless the plan has one thread.
     ///
     /// # Cost
-    /// A sequential factorisation and a call of `ask` per system.
+    /// A sequential factorisation and a call of `call` per system.
     ///
     /// # Errors
-    /// The error of the first failed system, from `ask` or [`system`](Self::system).
+    /// The error of the first failed system, from `call` or [`system`](Self::system).
     ///
     /// # Examples
     /// ```
@@ -309,11 +311,12 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// assert!((conditions[0] - 1.0 / 3.0).abs() < 1e-15 && (conditions[1] - 0.5).abs() < 1e-15);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
-    pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
-        let mut said = places(self.a.count())?;
-        let tell = |s: usize, said: &mut [Option<Result<R>>]| said[0] = Some(self.system(s).and_then(|of| ask(&of)));
-        each_chunk((said.len(), usize::from(self.decision.options.threads > 1)), &mut said[..], &tell);
-        filled(said)
+    pub fn of_systems<R: Send>(&self, call: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        let mut results = places(self.a.count())?;
+        let of_system =
+            |s: usize, result: &mut [Option<Result<R>>]| result[0] = Some(self.system(s).and_then(|of| call(&of)));
+        each_chunk((results.len(), usize::from(self.decision.options.threads > 1)), &mut results[..], &of_system);
+        filled(results)
     }
 }
 
@@ -393,21 +396,12 @@ impl<T: Scalar> Out<'_, T> {
     }
 }
 
-/// Instances of the solve for each number type, so that no other place compiles them.
-struct SolveSystems<'f, 'm>(PhantomData<&'f &'m ()>);
-
-macro_rules! solve_systems {
-    ($($instance:ident: $t:ty),*) => {
-        impl<'f, 'm: 'f> ByType for SolveSystems<'f, 'm> {
-            type Argument<T: Scalar> = (&'f BatchFactor<'m, T>, Op, &'f [T], &'f mut [T], &'f mut PodStack);
-            type Output<T: Scalar> = Result<Report>;
-            $(fn $instance((factor, op, rhs, x, stack): Self::Argument<$t>) -> Result<Report> {
-                factor.solve_all(op, rhs, x, stack)
-            })*
-        }
-    };
+by_type! {
+    /// The solve for each number type, so that no other place compiles it.
+    struct SolveSystems<'f, 'm: 'f>:
+        (&'f BatchFactor<'m, T>, Op, &'f [T], &'f mut [T], &'f mut PodStack) => Result<Report> =
+            |(factor, op, rhs, x, stack)| factor.solve_all(op, rhs, x, stack);
 }
-solve_systems!(of_f32: f32, of_f64: f64, of_c32: Complex32, of_c64: Complex64);
 
 impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
     fn shape(&self) -> Shape {
@@ -418,8 +412,8 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if self.a.count() * self.a.n() == 0 {
             return StackReq::empty();
         }
-        let found = StackReq::new::<T::Real>(self.a.count());
-        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(found).and(found)
+        let of_systems = StackReq::new::<T::Real>(self.a.count());
+        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(of_systems).and(of_systems)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {

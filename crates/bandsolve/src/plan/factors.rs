@@ -1,14 +1,13 @@
 //! The functions that factor a matrix, generated from the table of methods, and their instances for each number type.
 
 use crate::contract::factors::Factors;
-use crate::contract::inspect::Probe;
+use crate::contract::probe::Probe;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Tridiagonal};
 use crate::method::Method;
 use crate::{methods, partition, pivoted};
-use bandsolve_kernel::{ByType, Complex32, Complex64, Scalar};
-use core::marker::PhantomData;
+use bandsolve_kernel::{Scalar, by_type};
 use std::sync::Arc;
 
 /// Factors by any method, or an error.
@@ -32,7 +31,7 @@ pub(super) use if_asked;
 
 /// The function that factors a matrix, from the brackets of the table.
 macro_rules! made_by {
-    (own $($module:ident)::+) => { $($module)::+::factor };
+    (module $($module:ident)::+) => { $($module)::+::factor };
     (scheme $method:ident) => { |d, a| partition::partitioned::factor(methods::$method::scheme(d), d, a) };
     ($stored:ident $method:ident :: $($factors:tt)+) => { methods::$stored::factor::<T, methods::$method::$($factors)+> };
 }
@@ -79,33 +78,17 @@ macro_rules! factor {
 }
 crate::methods!(factor);
 
-/// Instances of the functions above for each number type, so that no other place compiles them.
-macro_rules! instances {
-    ($($name:ident: $matrix:ident by $factor:ident;)*) => {$(
-        #[doc = concat!("[`", stringify!($factor), "`]")]
-        pub(super) struct $name<'p, 'm>(PhantomData<(&'p Decision, &'m ())>);
+/// Factors as the caller holds them.
+type Boxed<'m, T> = Result<Box<dyn Probe<T> + 'm>>;
 
-        impl<'p, 'm> ByType for $name<'p, 'm> {
-            type Argument<T: Scalar> = (&'p Decision, Arc<$matrix<'m, T>>);
-            type Output<T: Scalar> = Result<Box<dyn Probe<T> + 'm>>;
-
-            fn of_f32((decision, a): Self::Argument<f32>) -> Self::Output<f32> {
-                Ok(Box::new($factor(decision, a)?))
-            }
-            fn of_f64((decision, a): Self::Argument<f64>) -> Self::Output<f64> {
-                Ok(Box::new($factor(decision, a)?))
-            }
-            fn of_c32((decision, a): Self::Argument<Complex32>) -> Self::Output<Complex32> {
-                Ok(Box::new($factor(decision, a)?))
-            }
-            fn of_c64((decision, a): Self::Argument<Complex64>) -> Self::Output<Complex64> {
-                Ok(Box::new($factor(decision, a)?))
-            }
-        }
-    )*};
-}
-instances! {
-    OfTridiagonal: Tridiagonal by tridiagonal;
-    OfBanded: Banded by banded;
-    OfBlockTridiagonal: BlockTridiagonal by block_tridiagonal;
+by_type! {
+    /// [`tridiagonal`] for each number type, so that no other place compiles it.
+    pub(super) struct OfTridiagonal<'p, 'm>: (&'p Decision, Arc<Tridiagonal<'m, T>>) => Boxed<'m, T> =
+        |(decision, a)| Ok(Box::new(tridiagonal(decision, a)?));
+    /// [`banded`]
+    pub(super) struct OfBanded<'p, 'm>: (&'p Decision, Arc<Banded<'m, T>>) => Boxed<'m, T> =
+        |(decision, a)| Ok(Box::new(banded(decision, a)?));
+    /// [`block_tridiagonal`]
+    pub(super) struct OfBlockTridiagonal<'p, 'm>: (&'p Decision, Arc<BlockTridiagonal<'m, T>>) => Boxed<'m, T> =
+        |(decision, a)| Ok(Box::new(block_tridiagonal(decision, a)?));
 }

@@ -34,7 +34,7 @@ impl Plan {
             return None;
         }
         let decision = &self.decision;
-        let own = match self.chosen_method().takes_for(self.shape()) {
+        let scratch = match self.chosen_method().takes_for(self.shape()) {
             Shape::Tridiagonal { n, .. } => of_tridiagonal::<T>(decision, n, n_rhs),
             Shape::Banded { n, lower, upper } => of_band::<T>(decision, (n, lower, upper), n_rhs),
             Shape::BlockTridiagonal { block_rows, block, periodic } => {
@@ -42,13 +42,13 @@ impl Plan {
             }
             Shape::Batch { .. } => None,
         };
-        own.map(|own| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(own))
+        scratch.map(|scratch| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(scratch))
     }
 }
 
 /// The function that returns the scratch size, from the brackets of the table.
 macro_rules! needed_by {
-    (own $($module:ident)::+) => { $($module)::+::scratch::<T> };
+    (module $($module:ident)::+) => { $($module)::+::scratch::<T> };
     (scheme $method:ident) => {
         |d, n, n_rhs| partition::partitioned::scratch_of_plan::<T>(methods::$method::scheme(d), d, n, n_rhs)
     };

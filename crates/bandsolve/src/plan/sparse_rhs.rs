@@ -5,7 +5,8 @@
 //!
 //! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`. Klein finds the largest entries by histograms.
 
-use crate::contract::inspect::{Inspect, Probe};
+use crate::contract::inspect::Inspect;
+use crate::contract::probe::Probe;
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
 use crate::contract::verify::Report;
 use crate::contract::{Factor, Op, verify};
@@ -14,6 +15,7 @@ use crate::error::{Error, Result, check_len};
 use crate::matrix::{ColumnGroup, Csc, CscMut, Index};
 use crate::memory::{collected, more, push, reserved, zeroed};
 use crate::plan::any::AnyFactor;
+use crate::tuning::DENSE_TOGETHER;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::threads::workers;
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -21,9 +23,6 @@ use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
-
-/// Number of columns that are expanded together.
-const DENSE_TOGETHER: usize = 16;
 
 /// A sparse solver for any method, which expands the columns to dense ones.
 struct Dense<'a, T: Scalar> {
@@ -39,7 +38,7 @@ struct DenseWorker<'a, T: Scalar> {
 }
 
 impl<T: Scalar> SparseSolver<T> for Dense<'_, T> {
-    fn together(&self) -> usize {
+    fn group_size(&self) -> usize {
         DENSE_TOGETHER
     }
 
@@ -64,8 +63,8 @@ impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
         if !PodStack::new(&mut self.scratch).can_hold(needed) {
             self.scratch = verify::buffer(needed)?;
         }
-        let found = factor.solve_into_with(*op, rhs, x, PodStack::new(&mut self.scratch))?;
-        report.take(&found);
+        let solved = factor.solve_into_with(*op, rhs, x, PodStack::new(&mut self.scratch))?;
+        report.take(&solved);
         Ok(())
     }
 
@@ -139,7 +138,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         self.for_sparse(
             op,
             rhs,
-            |together| Ok(x.chunks_mut(n.saturating_mul(together).max(1))),
+            |group_size| Ok(x.chunks_mut(n.saturating_mul(group_size).max(1))),
             |worker, columns, x, report| {
                 x.fill(T::ZERO);
                 worker.solve(columns, x, report)
@@ -184,7 +183,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         let n = self.shape().rows();
         // One buffer per working thread.
         let spare = Mutex::new(Vec::new());
-        let groups = |together| Ok(x.into_groups(together)?.into_iter());
+        let groups = |group_size| Ok(x.into_groups(group_size)?.into_iter());
         self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
             let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut buffer, mut largest) =
@@ -198,8 +197,8 @@ impl<T: Scalar> AnyFactor<'_, T> {
             let ColumnGroup { counts, row_indices, values } = out;
             let mut places = row_indices.iter_mut().zip(values);
             for (j, (count, x)) in counts.into_iter().zip(x.chunks_exact_mut(n)).enumerate() {
-                let kept = largest.keep(x, worker.touched(j), count)?.iter();
-                kept.zip(&mut places).for_each(|((_, i), (row, value))| (*row, *value) = (I::from_usize(*i), x[*i]));
+                let entries = largest.keep(x, worker.touched(j), count)?.iter();
+                entries.zip(&mut places).for_each(|((_, i), (row, value))| (*row, *value) = (I::from_usize(*i), x[*i]));
                 worker.touched(j).iter().for_each(|rows| x[rows.clone()].fill(T::ZERO));
             }
             push(&mut spares(), (buffer, largest))?;
@@ -222,21 +221,21 @@ impl<T: Scalar> AnyFactor<'_, T> {
         if rhs.rows() == 0 || rhs.columns() == 0 {
             return Ok(report);
         }
-        let own = self.probe().sparse_solver(op)?;
+        let method_solver = self.probe().sparse_solver(op)?;
         let spelled = Dense { factor: self.probe(), op };
-        let solver = own.as_deref().unwrap_or(&spelled);
-        let together = solver.together();
-        let count = rhs.columns().div_ceil(together);
+        let solver = method_solver.as_deref().unwrap_or(&spelled);
+        let group_size = solver.group_size();
+        let count = rhs.columns().div_ceil(group_size);
         let tasks = self.decision().options.threads.min(count).max(1);
-        let groups = Mutex::new(groups(together)?.enumerate());
+        let groups = Mutex::new(groups(group_size)?.enumerate());
         // Room for the result of each group, and for an error of each thread.
         let done = Mutex::new(reserved(count.saturating_add(tasks))?);
-        let work = SharedSolve { solver, rhs, together, decision: self.decision(), groups, done, solve };
+        let work = SharedSolve { solver, rhs, group_size, decision: self.decision(), groups, done, solve };
         workers(tasks, &|| work.run());
         let mut done = work.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(group, _)| *group);
-        for (_, found) in done {
-            report.take(&found?);
+        for (_, result) in done {
+            report.take(&result?);
         }
         Ok(report)
     }
@@ -246,7 +245,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
 struct SharedSolve<'a, T: Scalar, I, O, S> {
     solver: &'a dyn SparseSolver<T>,
     rhs: &'a Csc<'a, T, I>,
-    together: usize,
+    group_size: usize,
     decision: &'a Decision,
     groups: Mutex<O>,
     /// Finished groups and their results.
@@ -265,15 +264,15 @@ where
     fn run(&self) {
         let mut worker = match self.solver.worker() {
             Ok(worker) => worker,
-            Err(error) => return self.settle(0, Err(error)),
+            Err(error) => return self.record(0, Err(error)),
         };
         loop {
             let next = self.groups.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((g, group)) = next else { return };
-            let found = self.solve_group(&mut *worker, g, group);
+            let result = self.solve_group(&mut *worker, g, group);
             // After a failed allocation, the worker is in the middle of a solve and must not be used again.
-            let ends = matches!(found, Err(Error::OutOfMemory { .. }));
-            self.settle(g, found);
+            let ends = matches!(result, Err(Error::OutOfMemory { .. }));
+            self.record(g, result);
             if ends {
                 return;
             }
@@ -282,9 +281,9 @@ where
 
     /// Solve for group `g` and write the results to `group`.
     fn solve_group(&self, worker: &mut dyn Worker<T>, g: usize, group: G) -> Result<Report> {
-        let first = g * self.together;
+        let first = g * self.group_size;
         let mut columns: SmallVec<[Entries<T>; DENSE_TOGETHER]> = SmallVec::new();
-        for j in first..self.rhs.columns().min(first + self.together) {
+        for j in first..self.rhs.columns().min(first + self.group_size) {
             columns.push(collected(self.rhs.column(j))?);
         }
         let mut report = Report::new(self.decision);
@@ -293,7 +292,7 @@ where
     }
 
     /// Record the result of group `g`, without allocating.
-    fn settle(&self, g: usize, found: Result<Report>) {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).push((g, found));
+    fn record(&self, g: usize, result: Result<Report>) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push((g, result));
     }
 }

@@ -189,8 +189,8 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         let Some(mut states) = self.borders.pass::<G>(tile.index, |g, _| leaving[g]) else { return false };
         // Read the first row of each next group before it is overwritten.
         let after: [T; G] = from_fn(|g| {
-            let own = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
-            own.unwrap_or(T::ZERO)
+            let next = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
+            next.unwrap_or(T::ZERO)
         });
         for step in 0..rows {
             for (g, state) in states.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of groups of rows per tile that are swept together.
-pub(crate) const GROUPS: usize = 8;
+pub(crate) const SCAN_GROUPS: usize = 8;
 
 /// The map of a group of rows on a state. `O` is the type of the arrays to write.
 pub(crate) trait Scan<O: Output>: Sync {
@@ -100,11 +100,11 @@ impl<O: Output> ScanTile<O> {
 
 /// Number of rows of the next tile if `left` rows remain. Full tiles come first, then one of equal groups, then one of fewer rows than
 /// groups.
-fn tile_rows(left: usize) -> usize {
-    match left {
+fn tile_rows(rows: usize) -> usize {
+    match rows {
         SCAN_TILE_ROWS.. => SCAN_TILE_ROWS,
-        GROUPS.. => left / GROUPS * GROUPS,
-        _ => left,
+        SCAN_GROUPS.. => rows / SCAN_GROUPS * SCAN_GROUPS,
+        _ => rows,
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
     let queue = Mutex::new(Queue { rest: Some(output), index: 0, offset: 0 });
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next(S::REVERSED);
     let one = |tile: &mut ScanTile<O>| match tile.output.rows() {
-        GROUPS.. => one::<O, S, GROUPS>(scan, &carry, tile),
+        SCAN_GROUPS.. => one::<O, S, SCAN_GROUPS>(scan, &carry, tile),
         _ => one::<O, S, 1>(scan, &carry, tile),
     };
     workers(threads, &|| {

@@ -17,7 +17,7 @@ pub use general::*;
 pub use s::*;
 pub use z::*;
 
-use crate::gpu::{self, At, bandsolve_gpu_device_t};
+use crate::gpu::{self, CallSettings, bandsolve_gpu_device_t};
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind};
 use crate::sparse::{SparseColumns, SparseColumnsMut};

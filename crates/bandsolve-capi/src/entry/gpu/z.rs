@@ -33,8 +33,8 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv(
     rhs: *const Complex64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::three(call, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuZcgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -66,8 +66,8 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv(
     rhs: *const Complex64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::three(call, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuZbgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -101,8 +101,8 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv(
     rhs: *const Complex64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::three(call, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuZcbgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -136,8 +136,8 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv(
     rhs: *const Complex64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::three(call, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Get the size in bytes of the factorization buffer of `bandsolveGpuZbgtf`: just enough to have an address.
@@ -174,7 +174,9 @@ pub unsafe extern "C" fn bandsolveGpuZbgtf(
     sup: *const Complex64,
     factorization_buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::factor(At { device, stream }, p, (n, block), [sub, diag, sup], factorization_buffer) })
+    guard(|| unsafe {
+        gpu::factor(CallSettings { device, stream, p }, (n, block), [sub, diag, sup], factorization_buffer)
+    })
 }
 
 /// Free the factors that `bandsolveGpuZbgtf` made. Does nothing if `factorization_buffer` is NULL.
@@ -220,8 +222,8 @@ pub unsafe extern "C" fn bandsolveGpuZbgtrfs(
     factorization_buffer: *const c_void,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::solve_factored(at, p, (n, block), [sub, diag, sup], sides, factorization_buffer) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::solve_factored(call, (n, block), [sub, diag, sup], sides, factorization_buffer) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuZgbsv`. The size is 0: the device allocates and keeps its memory.
@@ -255,8 +257,8 @@ pub unsafe extern "C" fn bandsolveGpuZgbsv(
     rhs: *const Complex64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
+    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    guard(|| unsafe { gpu::banded(call, Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuZgtsv_csc2dense`. The size is 0: the device allocates and keeps its
@@ -295,7 +297,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2dense(
 ) -> bandsolve_status_t {
     _ = buffer;
     let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
-    guard(|| unsafe { gpu::to_dense(At { device, stream }, p, (n, n_rhs), [sub, diag, sup], rhs, x) })
+    guard(|| unsafe { gpu::to_dense(CallSettings { device, stream, p }, (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
 /// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D in the memory of a GPU, and return the largest
@@ -328,6 +330,6 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2csc(
         pointers: result_col_ptrs,
         nnz: result_nnz,
     };
-    let at = At { device, stream: null_mut() };
-    guard(|| unsafe { gpu::to_sparse(at, p, (n, n_rhs), [sub, diag, sup], rhs, result) })
+    let call = CallSettings { device, stream: null_mut(), p };
+    guard(|| unsafe { gpu::to_sparse(call, (n, n_rhs), [sub, diag, sup], rhs, result) })
 }

@@ -144,16 +144,16 @@ impl<T: Scalar> BandCholesky<T> {
         if let Some(row) = bad {
             return refused(row);
         }
-        let mut found = worse.map(|k| n - 1 - k);
+        let mut bad_row = worse.map(|k| n - 1 - k);
         let mut middle = None;
-        if found.is_none() {
+        if bad_row.is_none() {
             let (lu, bad) = BandLu::definite(
                 &Middle { halves: [&first, &second], whole: part(false, square(n, n, width)), width },
                 how,
             )?;
-            (middle, found) = (Some(lu), bad.map(|k| half - width + k));
+            (middle, bad_row) = (Some(lu), bad.map(|k| half - width + k));
         }
-        if let Some(row) = found {
+        if let Some(row) = bad_row {
             // Only elimination from the first row on can find the first bad leading minor.
             return refused(whole()?.1.unwrap_or(row));
         }

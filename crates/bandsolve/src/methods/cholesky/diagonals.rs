@@ -16,7 +16,7 @@ use crate::partition::partitioned;
 use crate::pivoted::band_lu::{BandLu, HermitianTriangle, RectangleSize};
 use crate::pivoted::banded::OfBand;
 use bandsolve_kernel::arithmetic::Standard;
-use bandsolve_kernel::{Scalar, Simd, ahead};
+use bandsolve_kernel::{Scalar, Simd, prefetch};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -199,7 +199,7 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
         for k in 0..=self.a.inside() {
             // Each diagonal is in another page, so the entries for the next rows are prefetched.
             let next = &self.a.diagonal(k)[end.min(n - k)..(end + (end - first_row)).min(n - k)];
-            next.iter().step_by(64 / size_of::<T>()).for_each(|v| ahead::prefetch(v));
+            next.iter().step_by(64 / size_of::<T>()).for_each(|v| prefetch::prefetch(v));
             let start = first_row.max(k);
             if k > 0 && start < end {
                 subtract(k, start..end, start - k, start - k);
@@ -244,7 +244,7 @@ impl<T: Scalar> HermitianTriangle<T> for DiagonalPart<'_, T> {
 }
 
 /// Number of diagonals that are copied together.
-const TOGETHER: usize = 8;
+const COPIED_DIAGONALS: usize = 8;
 
 impl<'a, T: Scalar> DiagonalPart<'a, T> {
     #[inline(always)]
@@ -256,16 +256,16 @@ impl<'a, T: Scalar> DiagonalPart<'a, T> {
             let v = if REVERSED { Scalar::conj(from[from.len() - 1 - c]) } else { from[c] };
             self.a.below(k, v)
         };
-        for first in (0..=lower).step_by(TOGETHER) {
+        for first in (0..=lower).step_by(COPIED_DIAGONALS) {
             // Several diagonals are copied together, so that the writes to a column are contiguous.
-            let last = (first + TOGETHER).min(lower + 1);
+            let last = (first + COPIED_DIAGONALS).min(lower + 1);
             let mut done = 0;
-            if last - first == TOGETHER {
+            if last - first == COPIED_DIAGONALS {
                 done = count(last - 1);
-                let from: [&[T]; TOGETHER] = core::array::from_fn(|q| entries(first + q, done));
+                let from: [&[T]; COPIED_DIAGONALS] = core::array::from_fn(|q| entries(first + q, done));
                 for c in 0..done {
-                    let to = &mut to[c * step + first..][..TOGETHER];
-                    for q in 0..TOGETHER {
+                    let to = &mut to[c * step + first..][..COPIED_DIAGONALS];
+                    for q in 0..COPIED_DIAGONALS {
                         to[q] = entry(first + q, from[q], c);
                     }
                 }

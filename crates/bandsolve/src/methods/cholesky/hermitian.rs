@@ -1,13 +1,10 @@
 //! Check whether a matrix is Hermitian.
 
 use crate::matrix::Banded;
+use crate::tuning::{HERMITIAN_COLUMNS, HERMITIAN_TASK};
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::chunks;
 use core::ops::Range;
-
-/// Number of columns that are compared together, and number of columns per task.
-const TILE: usize = 32;
-const TASK: usize = 1 << 12;
 
 /// The first row in which a band is not Hermitian. Diagonals without a counterpart on the other side must be zero.
 ///
@@ -15,11 +12,11 @@ const TASK: usize = 1 << 12;
 /// One pass over the band, on all threads if `parallel`.
 pub(super) fn first_difference<T: Scalar>(a: &Banded<'_, T>, parallel: bool) -> Option<usize> {
     let first = |t: usize, ()| {
-        let tile = t * TILE..((t + 1) * TILE).min(a.n());
+        let tile = t * HERMITIAN_COLUMNS..((t + 1) * HERMITIAN_COLUMNS).min(a.n());
         difference_in(a, tile).unwrap_or(usize::MAX)
     };
-    let least = if parallel { TASK / TILE } else { 0 };
-    let row = chunks((a.n().div_ceil(TILE), least), (), &first, (usize::MAX, &Ord::min));
+    let least = if parallel { HERMITIAN_TASK / HERMITIAN_COLUMNS } else { 0 };
+    let row = chunks((a.n().div_ceil(HERMITIAN_COLUMNS), least), (), &first, (usize::MAX, &Ord::min));
     (row < usize::MAX).then_some(row)
 }
 

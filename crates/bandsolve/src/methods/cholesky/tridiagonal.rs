@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Tridiagonal;
 use crate::methods::spike_thomas;
 use crate::partition::partitioned;
+use crate::tuning::{SEGMENT_THREADS_FROM, SEGMENTS_FROM};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -26,11 +27,8 @@ use std::sync::Arc;
 
 /// Number of segments that are eliminated side by side, and number of such groups, one per thread.
 const LANES: usize = 8;
-const GROUPS: usize = 2;
-const SEGMENTS: usize = LANES * GROUPS;
-/// Number of rows from which segments pay off, and from which a second thread pays off.
-const SEGMENTS_FROM: usize = 1 << 10;
-const THREADS_FROM: usize = 1 << 15;
+const SEGMENT_GROUPS: usize = 2;
+const SEGMENTS: usize = LANES * SEGMENT_GROUPS;
 
 /// Check that a tridiagonal matrix is Hermitian positive definite, and prepare solves by partitions.
 ///
@@ -86,7 +84,7 @@ fn positive<R: RealScalar>(pivot: R) -> bool {
 }
 
 /// Number of rows that are compared without a branch.
-const TOGETHER: usize = 256;
+const COMPARED_ENTRIES: usize = 256;
 
 /// The first row that is not the conjugate of its column.
 fn first_difference<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
@@ -106,7 +104,7 @@ fn first_difference<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
         let beside = i + 1 < n && rows.sub[i] != Scalar::conj(rows.sup[i]);
         beside | !real(rows.diag[i])
     };
-    let mut chunks = (0..n).step_by(TOGETHER).map(|i| i..(i + TOGETHER).min(n));
+    let mut chunks = (0..n).step_by(COMPARED_ENTRIES).map(|i| i..(i + COMPARED_ENTRIES).min(n));
     let mut chunk = chunks.find(|chunk| chunk.clone().fold(false, |any, i| any | differs(i)))?;
     chunk.find(|i| differs(*i))
 }
@@ -167,7 +165,7 @@ fn of_periodic<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
 
 /// The result of a segment: the numbers to subtract from the separators above and below, and the coupling between both.
 #[derive(Debug, Clone, Copy)]
-struct Left<R> {
+struct SegmentUpdates<R> {
     above: R,
     between: R,
     below: R,
@@ -177,26 +175,28 @@ struct Left<R> {
 /// Whether all pivots of an open matrix are positive. The first row of each segment is its separator, and separators are eliminated last.
 fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
     let zero = T::Real::ZERO;
-    let nothing = Left { above: zero, between: zero, below: zero, definite: true };
-    let mut left = [nothing; SEGMENTS];
+    let none = SegmentUpdates { above: zero, between: zero, below: zero, definite: true };
+    let mut segments = [none; SEGMENTS];
     let each = rows.n() / SEGMENTS;
-    let group = |g: usize, left: &mut [[Left<T::Real>; LANES]]| left[0] = eliminate(rows, g * LANES * each, each);
-    let least = usize::from(parallel && rows.n() >= THREADS_FROM);
-    each_chunk((GROUPS, least), left.as_chunks_mut::<LANES>().0, &group);
+    let group = |g: usize, segments: &mut [[SegmentUpdates<T::Real>; LANES]]| {
+        segments[0] = eliminate(rows, g * LANES * each, each)
+    };
+    let least = usize::from(parallel && rows.n() >= SEGMENT_THREADS_FROM);
+    each_chunk((SEGMENT_GROUPS, least), segments.as_chunks_mut::<LANES>().0, &group);
     // The rows after the last segment have no separator below.
     let (mut pivot, mut coupling, mut definite) = (zero, zero, true);
-    for (k, segment) in left.iter().enumerate() {
-        let own = rows.diag[k * each].re() - segment.above;
-        let before = if k == 0 { zero } else { left[k - 1].below };
-        let taken = if k == 0 { zero } else { coupling / pivot * coupling };
-        pivot = own - before - taken;
+    for (k, segment) in segments.iter().enumerate() {
+        let diagonal = rows.diag[k * each].re() - segment.above;
+        let before = if k == 0 { zero } else { segments[k - 1].below };
+        let update = if k == 0 { zero } else { coupling / pivot * coupling };
+        pivot = diagonal - before - update;
         definite &= segment.definite && positive(pivot);
         coupling = segment.between;
     }
     // The last rows, one by one.
     let start = SEGMENTS * each;
     let mut above = pivot;
-    let last = left[SEGMENTS - 1];
+    let last = segments[SEGMENTS - 1];
     for i in start..rows.n() {
         let e = if i == start { coupling } else { Scalar::abs(rows.sub[i - 1]) };
         let lost = if i == start { last.below } else { zero };
@@ -207,7 +207,7 @@ fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
 }
 
 /// Eliminate the inner rows of `LANES` segments of `each` rows.
-fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [Left<T::Real>; LANES] {
+fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [SegmentUpdates<T::Real>; LANES] {
     let zero = T::Real::ZERO;
     let beside = |i: usize| rows.sub.get(i).map_or(zero, |e| Scalar::abs(*e));
     let (mut pivot, mut f, mut above) = ([zero; LANES], [zero; LANES], [zero; LANES]);
@@ -230,9 +230,9 @@ fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [Left<
         }
         for k in 0..LANES {
             let inverse = T::Real::ONE / pivot[k];
-            let (l, taken) = (e[k] * inverse, f[k] * inverse * f[k]);
-            above[k] += taken;
-            f[k] = if taken > negligible * above[k] { f[k] * l } else { zero };
+            let (l, update) = (e[k] * inverse, f[k] * inverse * f[k]);
+            above[k] += update;
+            f[k] = if update > negligible * above[k] { f[k] * l } else { zero };
             least[k] = if pivot[k] < least[k] { pivot[k] } else { least[k] };
             most[k] = if pivot[k] > most[k] { pivot[k] } else { most[k] };
             pivot[k] = b[k] - l * e[k];
@@ -241,8 +241,8 @@ fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [Left<
     core::array::from_fn(|k| {
         let e = beside(first + (k + 1) * each - 1);
         let l = e / pivot[k];
-        let taken = f[k] / pivot[k] * f[k];
+        let update = f[k] / pivot[k] * f[k];
         let definite = positive(least[k]) && positive(pivot[k]) && most[k] <= T::Real::MAX;
-        Left { above: above[k] + taken, between: f[k] * l, below: e * l, definite }
+        SegmentUpdates { above: above[k] + update, between: f[k] * l, below: e * l, definite }
     })
 }

@@ -42,7 +42,7 @@ pub(crate) struct Partitions<T: Scalar> {
     /// The coarse system of the unknowns between the parts, which is also banded.
     pub coarse: Option<Box<Partitions<T>>>,
     pub parallel: bool,
-    found: FactorFacts,
+    facts: FactorFacts,
 }
 
 impl<T: Scalar> Partitions<T> {
@@ -64,36 +64,36 @@ impl<T: Scalar> Partitions<T> {
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
         let count = cuts.len() - 1;
-        let mut made = places(count)?;
+        let mut factored = places(count)?;
         let put = |p: usize, place: &mut [Option<Result<_>>]| place[0] = Some(make(p));
-        each_chunk((count, usize::from(how[0].parallel)), &mut made[..], &put);
-        let made = filled(made)?;
-        let mut found = FactorFacts::default();
-        for (part, _, findings) in &made {
+        each_chunk((count, usize::from(how[0].parallel)), &mut factored[..], &put);
+        let factored = filled(factored)?;
+        let mut facts = FactorFacts::default();
+        for (part, _, findings) in &factored {
             let column = |k: usize| if part.reversed { n - 1 - k } else { part.rows.start + part.offset + k };
-            found = worse(found, FactorFacts { singular: findings.singular.map(column), ..*findings });
+            facts = worse(facts, FactorFacts { singular: findings.singular.map(column), ..*findings });
         }
         let coarse = if count > 1 && lower + upper > 0 {
-            let coarse = coarse(&made, (lower, upper))?;
+            let coarse = coarse(&factored, (lower, upper))?;
             let halves = self::cuts(coarse.n(), width_between(&coarse), (2, 1.0));
             let coarse = Self::factor(&coarse, &halves, [how[1]; 2])?;
             let column = |k: usize| cuts[1 + k / (lower + upper)] - lower + k % (lower + upper);
-            let findings = FactorFacts { singular: coarse.found.singular.map(column), ..coarse.found };
-            found = worse(found, findings);
+            let findings = FactorFacts { singular: coarse.facts.singular.map(column), ..coarse.facts };
+            facts = worse(facts, findings);
             Some(Box::new(coarse))
         } else {
             None
         };
-        let parts = made.into_iter().map(|(part, _, _)| part).collect();
-        Ok(Self { n, lower, upper, parts, coarse, parallel: how[0].parallel, found })
+        let parts = factored.into_iter().map(|(part, _, _)| part).collect();
+        Ok(Self { n, lower, upper, parts, coarse, parallel: how[0].parallel, facts })
     }
 
     /// Add the findings of the factorisation to `facts`.
     pub fn facts(&self, mut facts: Facts) -> Facts {
-        (facts.singular, facts.pivot_growth) = (self.found.singular, self.found.growth);
-        if self.found.boosted > 0 {
-            let pivots = if self.found.boosted == 1 { "pivot" } else { "pivots" };
-            facts.reason = format!("{}; {} small {pivots} enlarged", facts.reason, self.found.boosted).into();
+        (facts.singular, facts.pivot_growth) = (self.facts.singular, self.facts.growth);
+        if self.facts.boosted > 0 {
+            let pivots = if self.facts.boosted == 1 { "pivot" } else { "pivots" };
+            facts.reason = format!("{}; {} small {pivots} enlarged", facts.reason, self.facts.boosted).into();
         }
         facts
     }
@@ -164,8 +164,8 @@ impl<T: Scalar> Part<T> {
         } else {
             RectangleSize { rows: count, columns: count + upper, pivots: count - lower, lower, upper }
         };
-        let (lu, found) = BandLu::new(&BandSource { a, first: [0, 0], reversed, size }, how)?;
-        Ok((Self { rows, lu, reversed, offset: 0, left: Vec::new() }, Spike::none(), found))
+        let (lu, facts) = BandLu::new(&BandSource { a, first: [0, 0], reversed, size }, how)?;
+        Ok((Self { rows, lu, reversed, offset: 0, left: Vec::new() }, Spike::none(), facts))
     }
 
     /// Factor a part with neighbours on both sides, whose band is below the diagonal.
@@ -179,13 +179,13 @@ impl<T: Scalar> Part<T> {
         let size = RectangleSize { rows: count, columns: count, pivots: count - between, lower: between, upper: 0 };
         let source = BandSource { a, first: [rows.start, rows.start + upper], reversed: false, size };
         let mut spike = Spike::new(between, between, |i, c| a.get(rows.start + i, rows.start + c - lower))?;
-        let (lu, found) = BandLu::with_spike(&source, how, &mut spike)?;
+        let (lu, facts) = BandLu::with_spike(&source, how, &mut spike)?;
         let mut left = allocate(between * between, T::ZERO)?;
         for (k, v) in left.iter_mut().enumerate() {
             let (i, c) = (k % between, k / between);
             *v = a.get(rows.start + i, rows.start + c - lower).scale(lu.scale()[i]);
         }
-        Ok((Self { rows, lu, reversed: false, offset: upper, left }, spike, found))
+        Ok((Self { rows, lu, reversed: false, offset: upper, left }, spike, facts))
     }
 
     /// Number of remaining equations.
@@ -196,18 +196,18 @@ impl<T: Scalar> Part<T> {
 
 /// The coarse system: the remaining equations in the unknowns between the parts.
 fn coarse<T: Scalar>(
-    made: &[(Part<T>, Spike<T>, FactorFacts)],
+    factored: &[(Part<T>, Spike<T>, FactorFacts)],
     (lower, upper): (usize, usize),
 ) -> Result<Banded<'static, T>> {
     let between = lower + upper;
-    let n = (made.len() - 1) * between;
+    let n = (factored.len() - 1) * between;
     let [below, above] =
         [lower + between, upper + between].map(|width| width.saturating_sub(1).min(n.saturating_sub(1)));
     let leading = below + above + 1;
     let mut bands = allocate(n.saturating_mul(leading), T::ZERO)?;
     let mut set = |i: usize, j: usize, v: T| bands[above + i - j + j * leading] = v;
     let mut first = 0;
-    for (p, (part, spike, _)) in made.iter().enumerate() {
+    for (p, (part, spike, _)) in factored.iter().enumerate() {
         let equations = part.equations();
         for (i, c) in (0..equations).flat_map(|i| (0..between).map(move |c| (i, c))) {
             if part.reversed {

@@ -232,9 +232,9 @@ impl<T: Scalar> Partitions<T> {
     fn equations(&self, scratch: &mut [T], y: &mut [T], count: usize, pass: impl Fn(&mut [T], &mut [T])) {
         let (mut scratch, mut first, n) = (scratch, 0, y.len() / count);
         for part in &self.parts {
-            let (own, others) = scratch.split_at_mut(part.words(count));
+            let (of_part, others) = scratch.split_at_mut(part.words(count));
             let rows = part.equations();
-            let rest = part.divide(own, count).rest;
+            let rest = part.divide(of_part, count).rest;
             for (rest, y) in rest.chunks_exact_mut(rows.max(1)).zip(y.chunks_exact_mut(n)) {
                 around_reversal(part.reversed, rest, |rest| pass(rest, &mut y[first..first + rows]));
             }
@@ -246,8 +246,8 @@ impl<T: Scalar> Partitions<T> {
     fn unknowns(&self, scratch: &mut [T], y: &mut [T], count: usize, pass: impl Fn(&mut [T], &mut [T])) {
         let (mut scratch, between, n) = (scratch, self.between().max(1), y.len() / count);
         for (p, part) in self.parts.iter().enumerate() {
-            let (own, others) = scratch.split_at_mut(part.words(count));
-            let Scratch { tail, tip, .. } = part.divide(own, count);
+            let (of_part, others) = scratch.split_at_mut(part.words(count));
+            let Scratch { tail, tip, .. } = part.divide(of_part, count);
             let right = if part.reversed { p - 1 } else { p } * between;
             for (tail, y) in tail.chunks_exact_mut(between).zip(y.chunks_exact_mut(n)) {
                 around_reversal(part.reversed, tail, |tail| pass(tail, &mut y[right..right + between]));

@@ -94,6 +94,6 @@ impl<T: Scalar> BandLu<T> {
             inverse: &mut self.inverse[j..j + width],
         };
         let pieces = Pieces { columns: tuning::DEFINITE_COLUMNS, parallel_from: usize::MAX };
-        if alone { T::definite(self.simd, job) } else { eliminate_block(self.simd, job, u, pieces) }
+        if alone { job.run_on(self.simd) } else { eliminate_block(self.simd, job, u, pieces) }
     }
 }

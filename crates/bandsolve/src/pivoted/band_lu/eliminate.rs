@@ -5,19 +5,19 @@ use crate::error::Result;
 use crate::memory::allocate;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::columns::{Block, Eliminated, Pieces};
 use bandsolve_kernel::panel::{Panel, PanelResult, PivotRule, Update};
+use bandsolve_kernel::prefetch::Prefetcher;
 use core::ops::Range;
 
 impl<T: Scalar> BandLu<T> {
-    /// Eliminate columns j … j + width − 1. Prefetches `ahead` if they are eliminated one by one.
+    /// Eliminate columns j … j + width − 1. `prefetcher` works if they are eliminated one by one.
     pub(crate) fn eliminate(
         &mut self,
         j: usize,
         width: usize,
         how: FactorOptions<'_, T::Real>,
-        ahead: Ahead,
+        prefetcher: Prefetcher,
     ) -> PanelResult {
         let exchange = how.rule.exchanges();
         let rule = PivotRule { exchange, boost: how.boost && !exchange, noise: how.rule.noise };
@@ -40,9 +40,9 @@ impl<T: Scalar> BandLu<T> {
                 inverse,
                 exchange,
                 rule,
-                ahead,
+                prefetcher,
             };
-            return T::panel(self.simd, alone);
+            return alone.run_on(self.simd);
         }
         let right = if left_looking { 0 } else { self.fill.min(self.size.columns - j - width) };
         let parallel_from = if how.parallel { tuning::BAND_PARALLEL } else { usize::MAX };
@@ -51,7 +51,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Apply the elimination of all earlier columns to `columns`.
-    pub(crate) fn follow(&mut self, columns: Range<usize>, ahead: Ahead) {
+    pub(crate) fn follow(&mut self, columns: Range<usize>, prefetcher: Prefetcher) {
         let job = Update {
             elements: &mut self.elements,
             origin: self.origin,
@@ -63,9 +63,9 @@ impl<T: Scalar> BandLu<T> {
             columns,
             pivots: self.size.pivots,
             exchange: &self.exchange,
-            ahead,
+            prefetcher,
         };
-        T::update(self.simd, job);
+        job.run_on(self.simd);
     }
 }
 
@@ -128,8 +128,8 @@ impl<T: Scalar> Spike<T> {
         }
         for column in self.elements.chunks_mut(self.height) {
             column.copy_within(width.., 0);
-            let kept = column.len() - width;
-            column[kept..].fill(T::ZERO);
+            let remaining = column.len() - width;
+            column[remaining..].fill(T::ZERO);
         }
     }
 

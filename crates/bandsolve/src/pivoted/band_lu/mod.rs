@@ -18,11 +18,12 @@ use crate::error::{Error, Result};
 use crate::matrix::Banded;
 use crate::pivoted::Rule;
 use crate::tuning;
-use bandsolve_kernel::ahead::Ahead;
+use bandsolve_kernel::band_copy::{BandCopy, CopyProgress};
+use bandsolve_kernel::band_rectangle::Rectangle;
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::panel::{Largest, Update};
+use bandsolve_kernel::prefetch::Prefetcher;
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::take::{Progress, Rectangle, Take};
 use bandsolve_kernel::{RealScalar, Scalar, Simd, window};
 use bytemuck::Pod;
 
@@ -131,15 +132,15 @@ impl<'p, R: RealScalar> FactorOptions<'p, R> {
 impl<T: Scalar> BandLu<T> {
     /// Factor with the options of the plan, and add the findings to `facts`.
     pub fn under_plan(decision: &Decision, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
-        let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::new(decision))?;
-        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
+        let (lu, of_lu) = Self::new(&BandSource::whole(a), FactorOptions::new(decision))?;
+        (facts.singular, facts.pivot_growth) = (of_lu.singular, of_lu.growth);
         Ok(lu)
     }
 
     /// Factor with scaled partial pivoting, and return whether a column has no pivot.
     pub fn scaled(a: &Banded<'_, T>, simd: Simd) -> Result<(Self, bool)> {
-        let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::scaled(simd))?;
-        Ok((lu, found.singular.is_some()))
+        let (lu, facts) = Self::new(&BandSource::whole(a), FactorOptions::scaled(simd))?;
+        Ok((lu, facts.singular.is_some()))
     }
 
     /// Eliminate the pivots of a rectangle.
@@ -158,7 +159,7 @@ impl<T: Scalar> BandLu<T> {
     ) -> Result<(Self, FactorFacts)> {
         let mut lu = Self::allocate(source.size, how)?;
         let mut progress = lu.begin(source, how.rule, spike);
-        let (mut found, mut growth) = (FactorFacts::default(), T::Real::ZERO);
+        let (mut facts, mut growth) = (FactorFacts::default(), T::Real::ZERO);
         let pivots = lu.size.pivots;
         let step = lu.step();
         for j in (0..pivots).step_by(step) {
@@ -167,28 +168,28 @@ impl<T: Scalar> BandLu<T> {
             lu.copy_until(source, reached.min(lu.size.columns), &mut progress);
             // Prefetch the next columns and their destination.
             let soon = [source.rectangle().memory(progress.scanned..progress.scanned + step), lu.room(&progress), &[]];
-            let ahead = Ahead::new(soon, lu.parts());
+            let prefetcher = Prefetcher::new(soon, lu.parts());
             let panel = if lu.left_looking() {
-                lu.follow(j..j + width, ahead);
-                lu.eliminate(j, width, how, Ahead::nothing())
+                lu.follow(j..j + width, prefetcher);
+                lu.eliminate(j, width, how, Prefetcher::none())
             } else {
-                lu.eliminate(j, width, how, ahead)
+                lu.eliminate(j, width, how, prefetcher)
             };
             spike.eliminate(&lu, j, width);
-            found.singular = found.singular.or(panel.singular.map(|k| j + k));
-            found.boosted += panel.boosted;
+            facts.singular = facts.singular.or(panel.singular.map(|k| j + k));
+            facts.boosted += panel.boosted;
             let largest = lu.largest_of_u(j, width);
             growth = if largest > growth { largest } else { growth };
         }
         lu.copy_until(source, lu.size.columns, &mut progress);
         if lu.left_looking() {
             for j in (pivots..lu.size.columns).step_by(step) {
-                lu.follow(j..(j + step).min(lu.size.columns), Ahead::nothing());
+                lu.follow(j..(j + step).min(lu.size.columns), Prefetcher::none());
             }
         }
         let growth = growth.to_f64() / progress.largest.to_f64();
-        found.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
-        Ok((lu, found))
+        facts.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
+        Ok((lu, facts))
     }
 
     fn allocate(size: RectangleSize, how: FactorOptions<'_, T::Real>) -> Result<Self> {
@@ -248,7 +249,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// The memory of the next columns to copy.
-    fn room(&self, progress: &Progress<T::Real>) -> &[T] {
+    fn room(&self, progress: &CopyProgress<T::Real>) -> &[T] {
         &self.elements[progress.end..(progress.end + self.step() * self.stride).min(self.elements.len())]
     }
 
@@ -283,21 +284,21 @@ impl<T: Scalar> BandLu<T> {
         source: &BandSource<'_, '_, T>,
         rule: Rule<T::Real>,
         spike: &mut Spike<T>,
-    ) -> Progress<T::Real> {
+    ) -> CopyProgress<T::Real> {
         let (mut scaled, mut scanned) = (0, 0);
         if rule.scaled {
             spike.visit(|i, v| self.scale[i] = larger(self.scale[i], peak(v)));
         } else {
             (scaled, scanned) = (self.size.rows, self.size.columns);
         }
-        let mut progress = Progress { scanned, scaled, copied: 0, end: 0, largest: T::Real::ZERO };
+        let mut progress = CopyProgress { scanned, scaled, copied: 0, end: 0, largest: T::Real::ZERO };
         self.take(source, (spike.rows(), 0), &mut progress);
         spike.scale(&self.scale);
         progress
     }
 
     /// Copy the columns before `columns` and scale their rows.
-    fn copy_until(&mut self, source: &BandSource<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
+    fn copy_until(&mut self, source: &BandSource<'_, '_, T>, columns: usize, progress: &mut CopyProgress<T::Real>) {
         self.take(source, (columns + self.size.lower, columns), progress);
     }
 
@@ -306,9 +307,9 @@ impl<T: Scalar> BandLu<T> {
         &mut self,
         source: &BandSource<'_, '_, T>,
         (rows, columns): (usize, usize),
-        progress: &mut Progress<T::Real>,
+        progress: &mut CopyProgress<T::Real>,
     ) {
-        let job = Take {
+        let job = BandCopy {
             from: source.rectangle(),
             to: &mut self.elements,
             origin: self.origin,
@@ -318,14 +319,14 @@ impl<T: Scalar> BandLu<T> {
             columns,
             progress: *progress,
         };
-        *progress = T::take(self.simd, job);
+        *progress = job.run_on(self.simd);
     }
 
     /// The largest element of columns j … j + width − 1 of U.
     fn largest_of_u(&self, j: usize, width: usize) -> T::Real {
         let elements = &self.elements[self.index(0, 0) + j * (self.stride + 1) - self.fill..];
         let (step, height) = (self.stride + 1, self.fill + 1);
-        T::largest(self.simd, Largest { elements, step, height, columns: width })
+        Largest { elements, step, height, columns: width }.run_on(self.simd)
     }
 }
 

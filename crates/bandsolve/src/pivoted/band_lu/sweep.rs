@@ -5,10 +5,10 @@
 
 use super::BandLu;
 use crate::tuning;
-use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::columns::solve_unit_lower;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
+use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::triangle::{SMALL, SmallSubstitution};
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, window};
@@ -121,7 +121,7 @@ impl<T: Scalar> Window<'_, T> {
 /// Prefetch all columns, unless they are too large.
 fn ask_for<T>(a: View<'_, T>) {
     let lines = (size_of::<T>() * a.nrows()).div_ceil(64);
-    if a.ncols() * lines * 64 > tuning::ASK_MAX_BYTES {
+    if a.ncols() * lines * 64 > tuning::PREFETCH_MAX_BYTES {
         return;
     }
     for c in 0..a.ncols() {
@@ -209,18 +209,20 @@ impl<T: Scalar> BandLu<T> {
             w.store(x, tile.clone(), 0);
             w.shift(tile.len()..end - tile.start, 0);
         }
-        let left = rows - self.size.pivots;
-        rest.chunks_exact_mut(left.max(1)).enumerate().for_each(|(c, rest)| rest.copy_from_slice(&w.column(c)[..left]));
+        let remaining = rows - self.size.pivots;
+        rest.chunks_exact_mut(remaining.max(1))
+            .enumerate()
+            .for_each(|(c, rest)| rest.copy_from_slice(&w.column(c)[..remaining]));
     }
 
     /// Compute x ← Pᵀ·L⁻ᵀ·x, the transpose of [`lower`](Self::lower).
     pub fn lower_transposed(&self, x: &mut impl RhsRows<T>, window: &mut [T], rest: &[T]) {
         let mut w = self.open(x, window);
         let (below, rows, pivots) = (self.size.lower, self.size.rows, self.size.pivots);
-        let (left, last) = (rows - pivots, tiles(pivots).next_back().map_or(0, |tile| tile.len()));
-        rest.chunks_exact(left.max(1))
+        let (remaining, last) = (rows - pivots, tiles(pivots).next_back().map_or(0, |tile| tile.len()));
+        rest.chunks_exact(remaining.max(1))
             .enumerate()
-            .for_each(|(c, rest)| w.column(c)[last..last + left].copy_from_slice(rest));
+            .for_each(|(c, rest)| w.column(c)[last..last + remaining].copy_from_slice(rest));
         for tile in tiles(pivots).rev() {
             w.load(x, tile.clone(), 0);
             for j in tile.clone().step_by(self.step()).rev() {
@@ -324,7 +326,7 @@ impl<T: Scalar> BandLu<T> {
                 x: w.column(c),
                 first: at,
             };
-            T::sweep_narrow(self.simd, job);
+            job.run_on(self.simd);
         }
     }
 
@@ -338,7 +340,7 @@ impl<T: Scalar> BandLu<T> {
         let (mut top, below) = w.rows(at..at + l.nrows()).split_at_row(pivots.len());
         solve_unit_lower(self.simd, l, top.as_mut());
         let a = l.rows(pivots.len()..l.nrows());
-        T::dense_product(self.simd, Product::subtract(below, a, top.as_ref()));
+        Product::subtract(below, a, top.as_ref()).run_on(self.simd);
     }
 
     fn lower_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
@@ -350,9 +352,9 @@ impl<T: Scalar> BandLu<T> {
             let size = SMALL.min(width - p);
             let (mut top, below) = w.rows(at + p..at + l.nrows()).split_at_row(size);
             let a = l.part(p + size..l.nrows(), p..p + size);
-            T::dense_product(self.simd, Product::subtract(top.as_mut(), a.transpose(), below.as_ref()));
+            Product::subtract(top.as_mut(), a.transpose(), below.as_ref()).run_on(self.simd);
             let t = l.part(p..p + size, p..p + size).transpose();
-            T::substitute_small(self.simd, SmallSubstitution { t, inverse: None, forward: false, x: top });
+            SmallSubstitution { t, inverse: None, forward: false, x: top }.run_on(self.simd);
         }
         for c in 0..w.columns {
             let x = &mut w.column(c)[at..];
@@ -369,10 +371,7 @@ impl<T: Scalar> BandLu<T> {
             let t = self.columns_of_u(j..j + size, j + size);
             let t = t.rows(t.nrows() - size..t.nrows());
             let inverse = Some(&self.inverse[j..j + size]);
-            T::substitute_small(
-                self.simd,
-                SmallSubstitution { t, inverse, forward: false, x: w.rows(row..row + size) },
-            );
+            SmallSubstitution { t, inverse, forward: false, x: w.rows(row..row + size) }.run_on(self.simd);
             self.apply_columns(j..j + size, pivots.start, w, row);
         }
         self.apply_columns(pivots.clone(), 0, w, at);
@@ -385,7 +384,7 @@ impl<T: Scalar> BandLu<T> {
         let skip = first.saturating_sub(columns.start - a.nrows());
         let a = a.rows(skip..a.nrows());
         let (above, x) = w.rows(at - a.nrows()..at + columns.len()).split_at_row(a.nrows());
-        T::dense_product(self.simd, Product::subtract(above, a, x.as_ref()));
+        Product::subtract(above, a, x.as_ref()).run_on(self.simd);
     }
 
     fn upper_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
@@ -394,17 +393,17 @@ impl<T: Scalar> BandLu<T> {
         }
         let a = self.columns_of_u(pivots.clone(), pivots.start);
         let (above, x) = w.rows(at - a.nrows()..at + pivots.len()).split_at_row(a.nrows());
-        T::dense_product(self.simd, Product::subtract(x, a.transpose(), above.as_ref()));
+        Product::subtract(x, a.transpose(), above.as_ref()).run_on(self.simd);
         for j in pivots.clone().step_by(SMALL) {
             let (size, row) = (SMALL.min(pivots.end - j), at + j - pivots.start);
             let u = self.columns_of_u(j..j + size, j + size);
             let done = (j - pivots.start).min(u.nrows() - size);
             let a = u.rows(u.nrows() - size - done..u.nrows() - size);
             let (above, mut x) = w.rows(row - done..row + size).split_at_row(done);
-            T::dense_product(self.simd, Product::subtract(x.as_mut(), a.transpose(), above.as_ref()));
+            Product::subtract(x.as_mut(), a.transpose(), above.as_ref()).run_on(self.simd);
             let t = u.rows(u.nrows() - size..u.nrows()).transpose();
             let inverse = Some(&self.inverse[j..j + size]);
-            T::substitute_small(self.simd, SmallSubstitution { t, inverse, forward: true, x });
+            SmallSubstitution { t, inverse, forward: true, x }.run_on(self.simd);
         }
     }
 
@@ -422,7 +421,7 @@ impl<T: Scalar> BandLu<T> {
             let a = self.columns_of_u(columns.clone(), pivots);
             let x = View::new(&tail[..behind * w.columns], behind, w.columns);
             let b = x.rows(columns.start - pivots..columns.end - pivots);
-            T::dense_product(self.simd, Product::subtract(w.rows(at - a.nrows()..at), a, b));
+            Product::subtract(w.rows(at - a.nrows()..at), a, b).run_on(self.simd);
         }
     }
 
@@ -433,7 +432,7 @@ impl<T: Scalar> BandLu<T> {
             let a = self.columns_of_u(columns.clone(), pivots);
             let x = ViewMut::new(&mut tail[..behind * count], behind, count);
             let c = x.rows(columns.start - pivots..columns.end - pivots);
-            T::dense_product(self.simd, Product::subtract(c, a.transpose(), w.rows(at - a.nrows()..at).as_ref()));
+            Product::subtract(c, a.transpose(), w.rows(at - a.nrows()..at).as_ref()).run_on(self.simd);
         }
     }
 }

@@ -1,0 +1,188 @@
+//! The preconditioner of any named kind, as one operator.
+
+use super::alternating::{AlternatingInner, AlternatingOuter};
+use super::amg::{LineMultigrid, MultigridOptions};
+use super::block_lines::PairForestSolver;
+use super::diagonal::DiagonalInverse;
+use super::ilu::{IncompleteInverse, IncompleteLu};
+use super::kind::{PreconditionerKind, PreconditionerOptions};
+use super::lines::ForestSolver;
+use super::products::ForestProduct;
+use super::splitting::{comparable_graph, forests as forests_of_graph, worthy_forests};
+use crate::csr::Csr;
+use crate::factor::GraphFactor;
+use crate::forest::Forest;
+use crate::krylov::KrylovMethod;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
+use core::fmt::{self, Debug, Formatter};
+
+/// A preconditioner of a matrix, of any kind: an operator z = M⁻¹·r for [`KrylovSolver`](crate::KrylovSolver).
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions};
+/// let n = 100;
+/// let row = |i: usize| [(i, i, 2.1), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.0)];
+/// let a = Csr::<f64>::from_triplets(n, n, &(0..n).flat_map(row).collect::<Vec<_>>())?;
+/// let m = Preconditioner::new(&a, "alt-i:2".parse().expect("a name"), &PreconditionerOptions::default())?;
+/// let mut x = vec![0.0; n];
+/// let report = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).solve(&a, Some(&m), &vec![1.0; n], &mut x)?;
+/// assert!(report.converged() && report.iterations < 5);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub struct Preconditioner<'a, T: Scalar> {
+    pub(super) kind: PreconditionerKind,
+    pub(super) reason: String,
+    pub(super) method: Option<KrylovMethod>,
+    operator: Box<dyn LinearOperator<T> + Send + 'a>,
+}
+
+impl<T: Scalar> Debug for Preconditioner<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Preconditioner").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Scalar> Preconditioner<'a, T> {
+    /// Set the reason.
+    pub(super) fn because(self, reason: String) -> Self {
+        Self { reason, ..self }
+    }
+
+    /// Set the Krylov method.
+    pub(super) fn with_method(self, method: KrylovMethod) -> Self {
+        Self { method: Some(method), ..self }
+    }
+}
+
+/// Set up a preconditioner of a square matrix, of any kind except `Auto`.
+///
+/// # Errors
+/// Those of [`Preconditioner::new`].
+pub(super) fn build<'a, T: Scalar>(
+    a: Csr<'a, T, u32>,
+    kind: PreconditionerKind,
+    options: &PreconditionerOptions,
+) -> Result<Preconditioner<'a, T>> {
+    let n = a.rows();
+    let mut reason = String::new();
+    let mut forests = |count: usize, omega: f64| match count {
+        0 => worthy_forests(comparable_graph(&a)?, omega, &options.factors).map(|(forests, why)| {
+            reason = why;
+            forests
+        }),
+        count => forests_of_graph(comparable_graph(&a)?, count, omega, &options.factors),
+    };
+    let solvers = |forests: Vec<Forest>| {
+        forests.into_iter().map(|forest| ForestSolver::new(&a, forest)).collect::<Result<Vec<_>>>()
+    };
+    let mut built_kind = kind;
+    let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
+        // `auto` chooses another kind before.
+        PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
+        PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
+        PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n)?)?),
+        PreconditionerKind::Forest => {
+            let graph = comparable_graph(&a)?;
+            let forest = Forest::heaviest(&graph, &GraphFactor::of(&graph, &options.factors)?)?;
+            drop(graph);
+            Box::new(ForestSolver::new(&a, forest)?)
+        }
+        PreconditionerKind::ForestBlock => Box::new(PairForestSolver::new(&a, &options.factors)?),
+        PreconditionerKind::AltInner(m) => {
+            let solvers = solvers(forests(m, options.omega)?)?;
+            built_kind = PreconditionerKind::AltInner(solvers.len());
+            Box::new(AlternatingInner::new(a, solvers))
+        }
+        PreconditionerKind::AltOuter(m) => {
+            let solvers = solvers(forests(m, options.omega)?)?;
+            built_kind = PreconditionerKind::AltOuter(solvers.len());
+            Box::new(AlternatingOuter::new(solvers))
+        }
+        PreconditionerKind::ProductDiagonal(m) => {
+            let product = ForestProduct::diagonal(&a, forests(m, 0.0)?)?;
+            built_kind = PreconditionerKind::ProductDiagonal(product.forests());
+            Box::new(product)
+        }
+        PreconditionerKind::ProductAdaptive { forests, scaled } => {
+            let (product, why) = ForestProduct::adaptive_with_reason(&a, (forests, scaled), &options.factors)?;
+            reason = why;
+            built_kind = PreconditionerKind::ProductAdaptive { forests: product.forests(), scaled };
+            Box::new(product)
+        }
+        PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(&a)?),
+        PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(&a, sweeps)?),
+        PreconditionerKind::AmgLines(forests) => {
+            let multigrid = MultigridOptions {
+                forests,
+                omega: options.omega,
+                factors: options.factors,
+                ..MultigridOptions::default()
+            };
+            Box::new(LineMultigrid::new(a, &multigrid)?)
+        }
+        PreconditionerKind::Grid { columns, rows } => {
+            if columns.checked_mul(rows) != Some(n) {
+                let got = columns.saturating_mul(rows);
+                return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
+            }
+            let lines = vec![Forest::grid_lines(columns, rows, true)?, Forest::grid_lines(columns, rows, false)?];
+            let solvers = solvers(lines)?;
+            Box::new(AlternatingInner::new(a, solvers))
+        }
+    };
+    Ok(Preconditioner { kind: built_kind, reason, method: None, operator })
+}
+
+impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {
+    fn rows(&self) -> usize {
+        self.operator.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.operator.columns()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.operator.apply_scratch()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply(x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply_op(op, x, y, stack)
+    }
+
+    fn changes(&self) -> bool {
+        self.operator.changes()
+    }
+
+    fn apply_step(&self, step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply_step(step, x, y, stack)
+    }
+}
+
+/// z = r.
+struct Identity(usize);
+
+impl<T: Scalar> LinearOperator<T> for Identity {
+    fn rows(&self) -> usize {
+        self.0
+    }
+
+    fn columns(&self) -> usize {
+        self.0
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, _: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        y.copy_from_slice(x);
+        Ok(())
+    }
+}
