@@ -247,6 +247,7 @@ impl EigTask<'_> {
 
     fn json(&self, outcome: &EigOutcome, n: usize) -> Value {
         let report = &outcome.report;
+        let converged = report.ending == bandsolve_eigen::EigenEnding::Converged;
         json!({
             "file": io::name(&self.args.matrix),
             "mass": self.args.mass.as_ref().map(|path| io::name(path)),
@@ -255,8 +256,8 @@ impl EigTask<'_> {
             "target": self.target.map(|target| report::numbers(&[target])[0].clone()),
             "which": self.which(),
             "interval": self.args.interval,
-            "status": if report.ending == bandsolve_eigen::EigenEnding::Converged { "solved" } else { "not converged" },
-            "converged": report.ending == bandsolve_eigen::EigenEnding::Converged,
+            "status": report::status(converged),
+            "converged": converged,
             "ending": report.ending.to_string(),
             "complete": report.complete,
             "eigenvalues": report::numbers(&outcome.values),

@@ -305,7 +305,7 @@ impl IterateTask<'_> {
             "precond_dtype": if self.is_single() { RealDtype::F32 } else { RealDtype::F64 }.to_string(),
             "side": side,
             "reason": outcome.reason,
-            "status": if report.converged() { "solved" } else { "not converged" },
+            "status": report::status(report.converged()),
             "converged": report.converged(),
             "ending": report.ending.to_string(),
             "iterations": report.iterations,

@@ -134,7 +134,7 @@ fn print(
     if let Some(path) = json {
         let converged = outcome.ending == bandsolve_eigen::EigenEnding::Converged;
         let fields = serde_json::json!({
-            "status": if converged { "solved" } else { "not converged" }, "ranks": ranks, "n": n, "block": block,
+            "status": report::status(converged), "ranks": ranks, "n": n, "block": block,
             "target": args.target, "eigenvalues": report::numbers(values), "offsets": report::numbers(offsets),
             "residuals": outcome.residuals, "restarts": outcome.restarts, "solves": outcome.solves,
             "complete": outcome.complete, "seconds": seconds,

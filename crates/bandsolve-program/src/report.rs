@@ -107,6 +107,11 @@ pub fn eigenvalues(
     }
 }
 
+/// The `status` of an iteration or a search in JSON.
+pub fn status(converged: bool) -> &'static str {
+    if converged { "solved" } else { "not converged" }
+}
+
 /// Numbers in JSON: as pairs of real and imaginary parts if one of them is not real.
 pub fn numbers(values: &[Complex64]) -> Vec<Value> {
     let complex = values.iter().any(|value| value.im != 0.0);
