@@ -5,11 +5,11 @@ usage: map.py [--write]      compares MAP.md with the files, or writes it
 """
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from sources import ROOT, listed
+
 PATTERNS = ["crates/*/src/*.rs", "crates/*/kernels/*", "crates/*/emulator/*", "python/bandsolve/*.py"]
 # How comment lines begin, by the end of the name.
 MARKS = {".rs": "//!", ".cuh": "//", ".cu": "//", ".cpp": "//", ".hpp": "//", ".h": "//"}
@@ -40,9 +40,8 @@ def first_sentence(text):
 
 
 def files():
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *PATTERNS], cwd=ROOT, capture_output=True, text=True, check=True)
-    names = sorted(set(listed.stdout.split()), key=lambda name: (Path(name).parent.as_posix(), name))
-    return [name for name in names if Path(name).suffix in {".py", *MARKS} and not name.endswith("tests.rs") and (ROOT / name).exists()]
+    names = sorted(listed(*PATTERNS), key=lambda name: (Path(name).parent.as_posix(), name))
+    return [name for name in names if Path(name).suffix in {".py", *MARKS} and not name.endswith("tests.rs")]
 
 
 def page():

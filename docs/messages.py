@@ -8,11 +8,11 @@ usage: messages.py [--write]      compares messages.txt with the sources, or wri
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from sources import ROOT, listed
+
 PAGE = Path(__file__).with_name("messages.txt")
 PATTERNS = ["crates/*/src/*.rs", "python/bandsolve/*.py"]
 LEFT_OUT = {"bandsolve-testkit", "bandsolve-bench", "bandsolve-gallery", "header"}
@@ -70,11 +70,10 @@ def of_python(source):
 
 
 def page():
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *PATTERNS], cwd=ROOT, capture_output=True, text=True, check=True)
     blocks = [HEAD]
-    for name in sorted(listed.stdout.split()):
+    for name in listed(*PATTERNS):
         path = ROOT / name
-        if not path.exists() or path.stem in {"tests", "testing"} or LEFT_OUT & set(path.parts):
+        if path.stem in {"tests", "testing"} or LEFT_OUT & set(path.parts):
             continue
         source = path.read_text()
         texts = dict.fromkeys(of_python(source) if path.suffix == ".py" else of_rust(source))

@@ -91,9 +91,6 @@ def _by_parts(product, dtype, x):
     return product(x)
 
 
-_WITH_ADJOINT = ("none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block")
-
-
 class Preconditioner:
     """Preconditioner of a sparse matrix: an approximate inverse that is cheap to apply.
 
@@ -269,14 +266,14 @@ class Preconditioner:
         Raises
         ------
         ValueError
-            The kind has no adjoint. The message names the kinds that have one.
+            The kind has no adjoint.
 
         See Also
         --------
         - `bandsolve.sparse.Preconditioner.apply`: apply the preconditioner itself.
         """
-        if self.kind not in _WITH_ADJOINT:
-            raise ValueError(f"{self.kind} has no adjoint. These kinds have one: {', '.join(_WITH_ADJOINT)}")
+        if not self._made.has_adjoint:
+            raise ValueError(f"{self.kind} has no adjoint. Use a kind that has one, for example 'jacobi' or 'forest'")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):

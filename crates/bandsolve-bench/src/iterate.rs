@@ -16,7 +16,7 @@ use bandsolve_program::options::set_threads;
 use bandsolve_program::{io, progress, report};
 use bandsolve_sparse::{
     Csr, IterationReport, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, PRECONDITIONERS, Preconditioner,
-    PreconditionerKind, PreconditionerOptions,
+    PreconditionerKind,
 };
 use core::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
@@ -161,8 +161,7 @@ impl<T: Scalar> IterationBench<'_, T> {
 
     fn once(&self, method: KrylovMethod, kind: PreconditionerKind, (rhs, known): (&[T], &[T])) -> IterationRow {
         let asked = kind.to_string();
-        let mut options = PreconditionerOptions::default();
-        (options.omega, options.factors.seed) = (self.args.omega, self.args.seed);
+        let options = self.args.iteration.preconditioner();
         let started = Instant::now();
         let m = match Preconditioner::new(&self.a, kind, &options) {
             Ok(m) => m,
@@ -177,10 +176,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         };
         let setup = started.elapsed();
         let made = (!m.reason().is_empty()).then(|| (m.kind().to_string(), m.reason().to_string()));
-        let mut solver = KrylovSolver::new(method).rtol(self.args.rtol);
-        if let Some(limit) = self.args.max_iterations {
-            solver = solver.max_iterations(limit);
-        }
+        let solver = self.args.iteration.limited(KrylovSolver::new(method).rtol(self.args.rtol));
         let (a, inverse) = (Counted::new(&self.a), Counted::new(&m));
         let given = (m.kind() != PreconditionerKind::Identity).then_some(&inverse as &dyn LinearOperator<T>);
         let mut x = vec![T::ZERO; rhs.len()];

@@ -1939,10 +1939,9 @@ bandsolve_status_t bandsolveScsr_tridiagonal(bandsolve_csr_t matrix,
                                              float *sup);
 
 /**
- * Create a preconditioner of a square matrix, by name.
+ * Create a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "ilu0", "amg-lines:1" and others.
  *
- * The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
- * "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+ * If no preconditioner has the name, `bandsolveLastError` lists all names.
  *
  * `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
  */
@@ -2101,10 +2100,9 @@ bandsolve_status_t bandsolveDcsr_tridiagonal(bandsolve_csr_t matrix,
                                              double *sup);
 
 /**
- * Create a preconditioner of a square matrix, by name.
+ * Create a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "ilu0", "amg-lines:1" and others.
  *
- * The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
- * "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+ * If no preconditioner has the name, `bandsolveLastError` lists all names.
  *
  * `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
  */
@@ -2263,10 +2261,9 @@ bandsolve_status_t bandsolveCcsr_tridiagonal(bandsolve_csr_t matrix,
                                              bandsolve_c32_t *sup);
 
 /**
- * Create a preconditioner of a square matrix, by name.
+ * Create a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "ilu0", "amg-lines:1" and others.
  *
- * The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
- * "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+ * If no preconditioner has the name, `bandsolveLastError` lists all names.
  *
  * `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
  */
@@ -2425,10 +2422,9 @@ bandsolve_status_t bandsolveZcsr_tridiagonal(bandsolve_csr_t matrix,
                                              bandsolve_c64_t *sup);
 
 /**
- * Create a preconditioner of a square matrix, by name.
+ * Create a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "ilu0", "amg-lines:1" and others.
  *
- * The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
- * "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+ * If no preconditioner has the name, `bandsolveLastError` lists all names.
  *
  * `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
  */

@@ -4,7 +4,8 @@ use crate::args::{EigArgs, WhichName};
 use bandsolve::vectors::narrow;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
 use bandsolve_eigen::{
-    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, eigenvalues_below,
+    EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, MatrixOperator,
+    ShiftableMatrix, Which, eigenvalues_below,
 };
 use bandsolve_gallery::families::System;
 use bandsolve_program::exit::Failure;
@@ -141,6 +142,15 @@ impl EigTask<'_> {
         if hermitian && [Some(a), b].into_iter().flatten().all(|matrix| matrix.check().is_ok()) {
             solver = solver.count(&below);
         }
+        let outcome = |values, offsets, report| {
+            let seconds = started.elapsed().as_secs_f64();
+            EigOutcome { values, offsets, report, hermitian, seconds }
+        };
+        let real = |pairs: HermitianEigen<T>| {
+            let complex = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
+            outcome(complex(pairs.values), complex(pairs.offsets), pairs.report)
+        };
+        let general = |pairs: GeneralEigen| outcome(pairs.values, pairs.offsets, pairs.report);
         let plain = || -> bandsolve::Result<_> {
             let inverse = b.map(|b| b.shifted_inverse(T::ZERO, None)).transpose()?;
             let (a, b) = (MatrixOperator(a), b.map(MatrixOperator));
@@ -148,31 +158,20 @@ impl EigTask<'_> {
             if let (Some(b), Some(inverse)) = (&b, &inverse) {
                 problem = problem.mass(b as &dyn LinearOperator<T>).mass_inverse(inverse);
             }
-            if hermitian { solver.hermitian(&problem).map(Ok) } else { solver.general(&problem).map(Err) }
+            if hermitian { solver.hermitian(&problem).map(real) } else { solver.general(&problem).map(general) }
         };
-        let found = match (&args.interval, self.target) {
+        match (&args.interval, self.target) {
             (Some(_), _) if !hermitian => {
                 let why =
                     "A is not Hermitian, or B is not Hermitian positive definite. Use --target instead of --interval";
                 return Err(Failure::in_file(&io::name(&args.matrix), why));
             }
-            (Some(ends), _) => solver.hermitian_between(a, b, (ends[0], ends[1])).map(Ok),
-            (None, Some(target)) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
-            (None, Some(target)) => solver.general_nearest(a, b, narrow(target)).map(Err),
+            (Some(ends), _) => solver.hermitian_between(a, b, (ends[0], ends[1])).map(real),
+            (None, Some(target)) if hermitian => solver.hermitian_nearest(a, b, target.re).map(real),
+            (None, Some(target)) => solver.general_nearest(a, b, narrow(target)).map(general),
             (None, None) => plain(),
         }
-        .map_err(|error| self.explain(error))?;
-        let seconds = started.elapsed().as_secs_f64();
-        let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
-        Ok(match found {
-            Ok(found) => {
-                let (values, offsets) = (wide(found.values), wide(found.offsets));
-                EigOutcome { values, offsets, report: found.report, hermitian, seconds }
-            }
-            Err(found) => {
-                EigOutcome { values: found.values, offsets: found.offsets, report: found.report, hermitian, seconds }
-            }
-        })
+        .map_err(|error| self.explain(error))
     }
 
     fn explain(&self, error: bandsolve::Error) -> Failure {

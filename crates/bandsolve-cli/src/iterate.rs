@@ -126,9 +126,7 @@ impl IterateTask<'_> {
         };
         let mut x = filled(T::ZERO, n).map_err(Failure::Input)?;
         let started = Instant::now();
-        let mut options = PreconditionerOptions::default();
-        (options.omega, options.factors.seed) = (args.omega, args.seed);
-        let m = self.inner(&a, &options).map_err(|error| self.explain(&error))?;
+        let m = self.inner(&a, &args.iteration.preconditioner()).map_err(|error| self.explain(&error))?;
         let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
@@ -137,8 +135,7 @@ impl IterateTask<'_> {
             SolverName::Krylov(method) => method,
             SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
         };
-        let solver = KrylovSolver::new(method).rtol(args.rtol).atol(args.atol).side(side);
-        let solver = args.max_iterations.map_or(solver, |limit| solver.max_iterations(limit));
+        let solver = args.iteration.limited(KrylovSolver::new(method).rtol(args.rtol).atol(args.atol).side(side));
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {

@@ -12,7 +12,7 @@ mod status;
 
 use any_type::{AnyRankFactors, AnyRankMatrix, RankArrays, bandsolve_mpi_eigen_t};
 use bandsolve::{Layout, Method, Op};
-use bandsolve_mpi::Ranks;
+use bandsolve_mpi::{METHODS, Ranks};
 use core::ffi::{CStr, c_char, c_void};
 use mpi::ffi::MPI_Comm;
 use poisson::{AnyRankPoisson, bandsolve_mpi_axis_t, bandsolve_mpi_box_t, bandsolve_mpi_poisson_report_t};
@@ -279,9 +279,8 @@ pub unsafe extern "C" fn bandsolve_mpi_factor(
     let make = || {
         let name = name.to_str().unwrap_or("");
         let method = Method::from_name(name).ok_or_else(|| {
-            RankFailure::argument(format!(
-                "there is no method {name:?}; use one of auto, bcyclic, block-spike, spike, spike-truncated"
-            ))
+            let names = METHODS.map(Method::name).join(", ");
+            RankFailure::argument(format!("there is no method {name:?}; use one of {names}"))
         })?;
         Ok(bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), inner: matrix.inner.factor(method)? })
     };

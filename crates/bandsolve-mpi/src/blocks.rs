@@ -390,7 +390,7 @@ impl<T: Scalar> DistributedBlocks<T> {
 /// Check the arrays, and return the number of block rows.
 fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::Result<usize> {
     if block == 0 {
-        return Err(Error::Shape { what: "block", expected: 1, got: 0 });
+        return Err(Error::invalid("block", "is 0", "the number of rows of a block, at least 1"));
     }
     let (square, len) = (block.saturating_mul(block), diag.len());
     for (what, expected, got) in

@@ -83,7 +83,7 @@ pub fn read(
 /// On rank 0, the error of `input`.
 pub fn announce(ranks: &Ranks, input: Result<Option<RankInput>, Failure>) -> Result<Option<RankSystem>, Failure> {
     // 0: failed, 1: real, 2: complex. Then the numbers of unknowns and columns, and the storage of the rows.
-    let told = match &input {
+    let sizes = match &input {
         Ok(Some(input)) => {
             let columns = input.rhs.as_ref().map_or(1, |rhs| rhs.n_cols) as u64;
             let (kind, a, b) = match input.shape {
@@ -95,7 +95,7 @@ pub fn announce(ranks: &Ranks, input: Result<Option<RankInput>, Failure>) -> Res
         }
         _ => [0; 6],
     };
-    let all = ranks.all_gather(&told);
+    let all = ranks.all_gather(&sizes);
     let [kind, n, columns, rows, a, b] = [0, 1, 2, 3, 4, 5].map(|k| all[k] as usize);
     let input = match (kind, input) {
         (0, Err(failure)) => return Err(failure),

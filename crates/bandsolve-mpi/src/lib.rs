@@ -79,6 +79,18 @@ pub use ranks::{Ranks, Traffic};
 pub use threads::on_threads;
 pub use transport::rsmpi::abort_on_panic;
 
+use bandsolve::Method;
+
+/// The methods that solve block tridiagonal systems over ranks. [`DistributedBlocks::factor_by`] takes each of them.
+///
+/// # Examples
+/// ```
+/// use bandsolve_mpi::METHODS;
+/// assert!(METHODS.iter().any(|method| method.name() == "spike-truncated"));
+/// ```
+pub const METHODS: [Method; 5] =
+    [Method::Auto, Method::Bcyclic, Method::Spike, Method::BlockSpike, Method::SpikeTruncated];
+
 /// The cost models of `bandsolve-mpi bench scaling`, which tests compare with counted messages. Not part of the public interface.
 #[doc(hidden)]
 pub mod cost {

@@ -225,32 +225,35 @@ impl CostModel {
 
     /// The block rows before and after the rows of a rank.
     fn beside(&self, rank: usize) -> [Option<usize>; 2] {
-        let (own, rows) = (self.ranges.range(rank), self.ranges.rows());
-        if own.is_empty() {
+        let (local_rows, rows) = (self.ranges.range(rank), self.ranges.rows());
+        if local_rows.is_empty() {
             return [None; 2];
         }
         let wrapped = |ring: usize| self.periodic.then_some(ring);
-        [own.start.checked_sub(1).or(wrapped(rows - 1)), Some(own.end).filter(|end| *end < rows).or(wrapped(0))]
+        [
+            local_rows.start.checked_sub(1).or(wrapped(rows - 1)),
+            Some(local_rows.end).filter(|end| *end < rows).or(wrapped(0)),
+        ]
     }
 
     /// Number of messages with the unknowns at the ends of the rows of a rank, for products.
     fn halo_sends(&self, rank: usize) -> u64 {
-        let own = self.ranges.range(rank);
-        self.beside(rank).into_iter().flatten().filter(|row| !own.contains(row)).count() as u64
+        let local_rows = self.ranges.range(rank);
+        self.beside(rank).into_iter().flatten().filter(|row| !local_rows.contains(row)).count() as u64
     }
 
     /// Get the work of a rank at each level of BCYCLIC.
     fn levels(&self, rank: usize) -> Vec<LevelCost> {
-        let (mut found, mut rows, mut ring, mut shift) = (Vec::new(), self.ranges.rows(), self.periodic, 0);
+        let (mut levels, mut rows, mut ring, mut shift) = (Vec::new(), self.ranges.rows(), self.periodic, 0);
         let owned = self.ranges.range(rank);
         while rows > 1 {
             ring &= rows > 2;
-            let own = owned.start.div_ceil(1 << shift)..owned.end.div_ceil(1 << shift);
+            let local_rows = owned.start.div_ceil(1 << shift)..owned.end.div_ceil(1 << shift);
             let mut level = LevelCost::default();
-            for place in own.clone() {
+            for place in local_rows.clone() {
                 let gone = place % 2 == 1;
-                let ends = [(place == own.start, place == 0), (place + 1 == own.end, place + 1 == rows)];
-                let wraps = ring && rows % 2 == 0 && own.len() < rows;
+                let ends = [(place == local_rows.start, place == 0), (place + 1 == local_rows.end, place + 1 == rows)];
+                let wraps = ring && rows % 2 == 0 && local_rows.len() < rows;
                 let sends = ends.iter().filter(|(last, end)| *last && (!*end || wraps)).count() as u64;
                 if gone {
                     (level.gone, level.gone_sends) = (level.gone + 1.0, level.gone_sends + sends);
@@ -258,10 +261,10 @@ impl CostModel {
                     (level.kept, level.kept_sends) = (level.kept + 1.0, level.kept_sends + sends);
                 }
             }
-            found.push(level);
+            levels.push(level);
             (rows, shift) = (rows.div_ceil(2), shift + 1);
         }
-        found
+        levels
     }
 }
 
@@ -276,9 +279,9 @@ struct LevelCost {
 
 impl RankCost {
     fn add(&mut self, other: Self) {
-        let (own, more) = (&mut self.traffic, other.traffic);
-        (own.messages, own.bytes) = (own.messages + more.messages, own.bytes + more.bytes);
-        (own.gathers, own.gathered_bytes) = (own.gathers + more.gathers, own.gathered_bytes + more.gathered_bytes);
+        let (sum, more) = (&mut self.traffic, other.traffic);
+        (sum.messages, sum.bytes) = (sum.messages + more.messages, sum.bytes + more.bytes);
+        (sum.gathers, sum.gathered_bytes) = (sum.gathers + more.gathers, sum.gathered_bytes + more.gathered_bytes);
         self.flops += other.flops;
     }
 

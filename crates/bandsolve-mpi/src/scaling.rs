@@ -112,13 +112,12 @@ fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: NetworkFigur
 /// # Errors
 /// If the system is not solved.
 pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
-    let told = |error: RankError| Failure::Unsolved(error.to_string());
     let Some(systems) = args.batch else { return measure_system(ranks, args) };
     let rows = RankRanges::even(args.rows, ranks.size()).range(ranks.rank()).len();
     let array = |by: f64, add: f64| (0..rows * systems).map(|i| (i as f64 * by).sin() + add).collect::<Vec<f64>>();
     let arrays = [array(0.37, 0.0), array(0.41, 4.0), array(0.43, 0.0)];
     let a = DistributedBatch::new(ranks, (systems, Layout::Interleaved), arrays.each_ref().map(Vec::as_slice));
-    let (a, rhs) = (a.map_err(told)?, vec![1.0; rows * systems]);
+    let (a, rhs) = (a.map_err(unsolved)?, vec![1.0; rows * systems]);
     let model = ScalingModel::Batch(BatchCostModel::of(&a));
     time(ranks, &model, || a.factor(), |factors| factors.solve(&rhs).map(|x| x.report))
 }
@@ -126,18 +125,22 @@ pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
 fn measure_system(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let (method, square) = (method(&args.method)?, args.block * args.block);
     let ranges = RankRanges::even(args.rows, ranks.size());
-    let own = ranges.range(ranks.rank());
+    let local_rows = ranges.range(ranks.rank());
     let entry = |i: usize, diag: bool| {
         let wave = ((i % 9973 * 7 + 3) as f64 * 0.37).sin();
         if diag && (i % square).is_multiple_of(args.block + 1) { wave + 3.0 * args.block as f64 } else { wave }
     };
-    let array = |diag: bool| (own.start * square..own.end * square).map(|i| entry(i, diag)).collect::<Vec<f64>>();
+    let array =
+        |diag: bool| (local_rows.start * square..local_rows.end * square).map(|i| entry(i, diag)).collect::<Vec<f64>>();
     let (off, diag) = (array(false), array(true));
-    let told = |error: RankError| Failure::Unsolved(error.to_string());
-    let a = DistributedBlocks::new(ranks, args.block, [&off, &diag, &off]).map_err(told)?;
-    let rhs = vec![1.0; own.len() * args.block];
+    let a = DistributedBlocks::new(ranks, args.block, [&off, &diag, &off]).map_err(unsolved)?;
+    let rhs = vec![1.0; local_rows.len() * args.block];
     let model = ScalingModel::System(CostModel::of(&a, method));
     time(ranks, &model, || a.factor_by(method), |factors| factors.solve(&rhs).map(|x| x.report))
+}
+
+fn unsolved(error: RankError) -> Failure {
+    Failure::Unsolved(error.to_string())
 }
 
 /// Time a factorization and a solve; rank 0 prints a line of JSON. Collective.
@@ -147,14 +150,13 @@ fn time<F>(
     factor: impl Fn() -> Result<F, RankError>,
     solve: impl Fn(&F) -> Result<Report, RankError>,
 ) -> Result<(), Failure> {
-    let told = |error: RankError| Failure::Unsolved(error.to_string());
     let (mut seconds, mut traffic) = ([f64::INFINITY; 2], [Traffic::default(); 2]);
     for _ in 0..ROUNDS {
         ranks.sum(&mut [0.0]);
         let (started, before) = (Instant::now(), ranks.traffic());
-        let factors = factor().map_err(told)?;
+        let factors = factor().map_err(unsolved)?;
         let (between, factored) = (started.elapsed().as_secs_f64(), ranks.traffic());
-        let report = solve(&factors).map_err(told)?;
+        let report = solve(&factors).map_err(unsolved)?;
         let mut slowest = [between, started.elapsed().as_secs_f64() - between];
         let measured_once = report.refinement_steps == 0 && report.backward_error <= accepted_at_once::<f64>();
         traffic = [factored - before, if measured_once { ranks.traffic() - factored } else { Traffic::default() }];
@@ -218,8 +220,8 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
         let mut first = None;
         for ranks in args.ranks.iter().copied() {
             let rows = if weak { args.rows * ranks } else { args.rows };
-            let found = child(ranks, rows, args)?;
-            let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
+            let measured = child(ranks, rows, args)?;
+            let number = |key: &str, k: usize| measured[key][k].as_f64().unwrap_or(f64::NAN);
             let seconds = [number("seconds", 0), number("seconds", 1)];
             let (one, at) = *first.get_or_insert((seconds, ranks));
             let ideal = if weak { 1.0 } else { at as f64 / ranks as f64 };
@@ -316,7 +318,7 @@ pub fn answer(command: &mut Command) -> Result<Value, Failure> {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
     line.ok_or_else(|| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Failure::Other(format!("the mpirun job failed ({}): {}", output.status, said.trim()))
+        let message = String::from_utf8_lossy(&output.stderr);
+        Failure::Other(format!("the mpirun job failed ({}): {}", output.status, message.trim()))
     })
 }

@@ -3,7 +3,7 @@
 use crate::input::{RankInput, RankSystem, RowsShape, announce, read};
 use bandsolve::memory::{allocate, reserved};
 use bandsolve::{Complex64, Method, RealScalar, Report, Scalar};
-use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, Ranks, Traffic};
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, METHODS, RankError, Ranks, Traffic};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{Format, check_all, write_solution};
 use bandsolve_program::report;
@@ -38,10 +38,7 @@ pub struct RankSolveArgs {
 
 /// Get a method over ranks by its name.
 fn rank_method(name: &str) -> Result<Method, String> {
-    const METHODS: [Method; 5] =
-        [Method::Auto, Method::Bcyclic, Method::Spike, Method::BlockSpike, Method::SpikeTruncated];
-    let found = METHODS.into_iter().find(|method| method.name() == name);
-    found.ok_or_else(|| {
+    METHODS.into_iter().find(|method| method.name() == name).ok_or_else(|| {
         format!("there is no such method over ranks; use one of {}", METHODS.map(Method::name).join(", "))
     })
 }
@@ -83,7 +80,7 @@ impl RankTask<'_> {
     fn run<T: Scalar>(&self, of: impl Fn(Complex64) -> T) -> Result<(), Failure> {
         let (system, ranks) = (&self.system, self.ranks);
         let (ranges, (unknowns, _)) = (system.ranges(ranks), system.shape.row());
-        let (own, first) = (ranges.range(ranks.rank()).len(), ranks.rank() == 0);
+        let (local_rows, first) = (ranges.range(ranks.rank()).len(), ranks.rank() == 0);
         let given = system.input.as_ref().and_then(|input| input.rhs.as_ref());
         let rhs = given.map_or(Ok(Vec::new()), |rhs| {
             let mut values = reserved(rhs.values.len())?;
@@ -95,11 +92,11 @@ impl RankTask<'_> {
         let rows = system.rows(ranks, &of).and_then(|rows| system.scatter(ranks, &rows)).map_err(failure)?;
         let started = Instant::now();
         let before = ranks.traffic();
-        let (factors, product) = self.factor(&rows, own).map_err(failure)?;
+        let (factors, product) = self.factor(&rows, local_rows).map_err(failure)?;
         let mut x = if ones {
             product
         } else {
-            let mut x = ranks.agree(reserved(own * unknowns * system.columns)).map_err(failure)?;
+            let mut x = ranks.agree(reserved(local_rows * unknowns * system.columns)).map_err(failure)?;
             for k in 0..system.columns {
                 let column = if first { &rhs[k * system.n..][..system.n] } else { &[] };
                 x.extend(system.deal(ranks, column, unknowns).map_err(failure)?);
@@ -115,16 +112,16 @@ impl RankTask<'_> {
     }
 
     /// Factor the matrix, and compute its product with a vector of ones.
-    fn factor<T: Scalar>(&self, rows: &[T], own: usize) -> Result<(DistributedFactors<T>, Vec<T>), RankError> {
+    fn factor<T: Scalar>(&self, rows: &[T], local_rows: usize) -> Result<(DistributedFactors<T>, Vec<T>), RankError> {
         match self.system.shape {
             RowsShape::Bands(lower, upper) => {
                 let a = DistributedBanded::new(self.ranks, (lower, upper), rows)?;
-                Ok((a.factor()?, a.apply(&ones(self.ranks, own)?)?))
+                Ok((a.factor()?, a.apply(&ones(self.ranks, local_rows)?)?))
             }
             RowsShape::Blocks(b, periodic) => {
                 let a = blocks(self.ranks, (b, periodic), rows)?;
                 let method = self.args.method.unwrap_or(Method::Auto);
-                Ok((a.factor_by(method)?, a.apply(&ones(self.ranks, own * b)?)?))
+                Ok((a.factor_by(method)?, a.apply(&ones(self.ranks, local_rows * b)?)?))
             }
         }
     }

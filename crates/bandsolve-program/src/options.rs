@@ -2,8 +2,9 @@
 
 use crate::exit::Failure;
 use bandsolve::{Method, Shape};
-use clap::ValueEnum;
+use bandsolve_sparse::{KrylovSolver, PreconditionerOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 /// Number types. The digits count the bits of the whole number, as in NumPy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -91,6 +92,34 @@ pub fn named_methods() -> impl Iterator<Item = Method> {
 pub fn method_parser(shapes: &'static [Shape]) -> impl TypedValueParser<Value = Method> {
     let names: Vec<&str> = methods_for(shapes).map(Method::name).collect();
     PossibleValuesParser::new(names).map(|s| Method::from_name(&s).expect("a listed name"))
+}
+
+/// Options of commands that solve a sparse system iteratively.
+#[derive(Debug, Args)]
+pub struct IterationArgs {
+    /// Maximum number of iterations [default: 10 n (at most 10000)]
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<usize>,
+    /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
+    #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
+    pub omega: f64,
+    /// Seed of the random numbers in forest-based preconditioners
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl IterationArgs {
+    /// The options of the preconditioner.
+    pub fn preconditioner(&self) -> PreconditionerOptions {
+        let mut options = PreconditionerOptions::default();
+        (options.omega, options.factors.seed) = (self.omega, self.seed);
+        options
+    }
+
+    /// The solver with the maximum number of iterations.
+    pub fn limited<'c>(&self, solver: KrylovSolver<'c>) -> KrylovSolver<'c> {
+        self.max_iterations.map_or(solver, |limit| solver.max_iterations(limit))
+    }
 }
 
 /// Parse a number from 0 up to, but not including, 1.

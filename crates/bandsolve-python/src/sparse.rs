@@ -155,6 +155,7 @@ impl<T: Number> DynPreconditioner for InverseOf<T> {
 pub struct PyPreconditioner {
     operator: Box<dyn DynPreconditioner>,
     kind: String,
+    has_adjoint: bool,
     reason: String,
     method: Option<String>,
 }
@@ -310,6 +311,11 @@ impl PyPreconditioner {
     }
 
     #[getter]
+    fn has_adjoint(&self) -> bool {
+        self.has_adjoint
+    }
+
+    #[getter]
     fn reason(&self) -> &str {
         &self.reason
     }
@@ -353,9 +359,9 @@ fn make_preconditioner<T: Number>(
     let a = owned::<T>(n, arrays)?;
     let made = detached(py, || Preconditioner::from_csr(a, kind, &options))?;
     let made = made.map_err(|error| exception(py, &error))?;
-    let (kind, reason) = (made.kind().to_string(), made.reason().to_string());
+    let (kind, has_adjoint, reason) = (made.kind().to_string(), made.kind().has_adjoint(), made.reason().to_string());
     let method = made.method().map(|method| method.to_string());
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason, method })
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, has_adjoint, reason, method })
 }
 
 fn make_single<T: Number + DoubleScalar>(
@@ -368,13 +374,14 @@ fn make_single<T: Number + DoubleScalar>(
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
     let made = detached(py, || SingleInverse::new(&a, kind, &options))?.map_err(|error| exception(py, &error))?;
-    let (kind, reason) = (made.preconditioner().kind().to_string(), made.preconditioner().reason().to_string());
+    let (kind, reason) = (made.preconditioner().kind(), made.preconditioner().reason().to_string());
+    let (kind, has_adjoint) = (kind.to_string(), kind.has_adjoint());
     let made = match inner {
         Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
         None => made,
     };
     // The preconditioner suggests no Krylov method, because rounding to single precision makes it change from step to step.
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason, method: None })
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, has_adjoint, reason, method: None })
 }
 
 /// A Python function as an operator. The call takes the GIL. If the function raises an exception, the operator stores it.

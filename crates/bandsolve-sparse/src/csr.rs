@@ -368,11 +368,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     /// ```
     pub fn without_small(&self, threshold: f64) -> Result<Csr<'static, T, u32>> {
         if !(0.0..=1.0).contains(&threshold) {
-            return Err(Error::InvalidArgument {
-                argument: "threshold".into(),
-                problem: format!("is {threshold}").into(),
-                expected: "a number from 0 to 1".into(),
-            });
+            return Err(Error::invalid("threshold", format!("is {threshold}"), "a number from 0 to 1"));
         }
         let a = self.narrow()?.sorted()?;
         let (mut pointers, mut columns) = (reserved(a.rows() + 1)?, reserved(a.entries())?);

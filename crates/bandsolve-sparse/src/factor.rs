@@ -357,10 +357,10 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 /// E·log E operations for E edges, on one thread.
 ///
 /// # Errors
-/// [`Error::Shape`] if `degree` is 0. [`Error::OutOfMemory`].
+/// [`Error::InvalidArgument`] if `degree` is 0. [`Error::OutOfMemory`].
 pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     if degree == 0 {
-        return Err(Error::Shape { what: "edges of a vertex", expected: 1, got: 0 });
+        return Err(Error::invalid("degree", "is 0", "a number of at least 1"));
     }
     let n = graph.vertices();
     let mut edges: Vec<(f64, u32, u32)> = reserved(graph.matrix().entries() / 2)?;

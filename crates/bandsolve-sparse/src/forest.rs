@@ -61,11 +61,12 @@ impl Forest {
     /// Proportional to the number of vertices.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the factor allows more than two partners per vertex, or if the sizes of graph and factor differ.
+    /// [`Error::InvalidArgument`] if the factor allows more than two partners per vertex. [`Error::Shape`] if the sizes of graph and factor differ.
     pub fn from_factor(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
         let n = graph.vertices();
         if factor.degree() > 2 {
-            return Err(Error::Shape { what: "edges of a vertex of a path", expected: 2, got: factor.degree() });
+            let problem = format!("is {}", factor.degree());
+            return Err(Error::invalid("degree", problem, "1 or 2, the edges of a vertex of a path"));
         }
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });

@@ -105,11 +105,7 @@ pub use graph::Graph;
 pub use krylov::{
     Ending, IterationProgress, IterationReport, KrylovInverse, KrylovMethod, KrylovSolver, PreconditionerSide,
 };
-pub use precond::{
-    AlternatingInner, AlternatingOuter, DiagonalInverse, DiagonalRule, ForestProduct, ForestSolver, IncompleteInverse,
-    IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, PairForestSolver, Preconditioner,
-    PreconditionerKind, PreconditionerOptions, comparable_graph,
-};
+pub use precond::*;
 pub use prepared::PreparedProduct;
 pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
 pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};

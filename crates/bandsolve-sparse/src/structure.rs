@@ -138,11 +138,8 @@ pub trait EntryList<T: Scalar>: Sized {
     fn to_block_tridiagonal(&self, block: usize, periodic: bool) -> Result<BlockTridiagonal<'static, T>> {
         let n = square(self)?;
         if block == 0 || !n.is_multiple_of(block) {
-            return Err(Error::InvalidArgument {
-                argument: "block".into(),
-                problem: format!("is {block}").into(),
-                expected: format!("a divisor of {n}, the number of rows").into(),
-            });
+            let expected = format!("a divisor of {n}, the number of rows");
+            return Err(Error::invalid("block", format!("is {block}"), expected));
         }
         let blocks = n / block;
         let (arrays, outside) = assembled(self, n.saturating_mul(block), |i, j| {
@@ -199,7 +196,7 @@ fn check_inside(
 ) -> Result<()> {
     outside.map_or(Ok(()), |(i, j)| {
         let problem = format!("{}, but the entry in row {i}, column {j} lies outside", problem());
-        Err(Error::InvalidArgument { argument: argument.into(), problem: problem.into(), expected: expected.into() })
+        Err(Error::invalid(argument, problem, expected))
     })
 }
 

@@ -12,6 +12,13 @@ pub(crate) const SWEEP_DAMPING: f64 = 0.8;
 /// eigenvalue of the step's matrix is above 1. Benchmark: `python docs/amg_table.py`.
 pub(crate) const PROLONGATION_DAMPING: f64 = 1.6;
 
+/// `amg-lines`: the threshold θ of strength of connection. Aggregates do not include couplings below this share of the strongest coupling in their row.
+/// It is above `FOREST_OMEGA`, since the forests solve along no weaker couplings. Benchmark: `python docs/amg_table.py`.
+pub(crate) const STRENGTH_THRESHOLD: f64 = 0.02;
+
+/// The factor ω by which the edge weights of a forest are multiplied before the search for the next one. Benchmark: `python docs/sparse_table.py`.
+pub(crate) const FOREST_OMEGA: f64 = 0.01;
+
 /// `amg-lines`: a row is a hub if it has more entries than `HUB_MIN_ENTRIES`, and more than `HUB_TIMES_MEAN` times the mean. Hubs are not smoothed.
 /// The matrices with hubs of `tests/amg.rs` show the entries of all levels.
 pub(crate) const HUB_MIN_ENTRIES: usize = 128;

@@ -103,12 +103,12 @@ mod tests {
             let values: Vec<T> = (0..ROWS * length).map(|_| some[random.below(some.len())]).collect();
             for simd in Simd::ALL.into_iter().filter(|simd| simd.is_available()) {
                 let got = dispatch::<T, _>(simd, TwoLargest { values: &values, length });
-                for (row, own) in values.chunks(length).enumerate() {
-                    let mut order: Vec<usize> = (0..length).filter(|k| own[*k] > -T::INFINITY).collect();
-                    order.sort_by(|a, b| own[*b].partial_cmp(&own[*a]).unwrap());
+                for (row, row_values) in values.chunks(length).enumerate() {
+                    let mut order: Vec<usize> = (0..length).filter(|k| row_values[*k] > -T::INFINITY).collect();
+                    order.sort_by(|a, b| row_values[*b].partial_cmp(&row_values[*a]).unwrap());
                     let expected = [0, 1].map(|k| order.get(k).map_or(-1.0, |place| *place as f64));
-                    assert_eq!(got[1][row].to_f64(), expected[1], "{} entries, {simd:?}, {own:?}", length);
-                    assert_eq!(got[0][row].to_f64(), expected[0], "{} entries, {simd:?}, {own:?}", length);
+                    assert_eq!(got[1][row].to_f64(), expected[1], "{} entries, {simd:?}, {row_values:?}", length);
+                    assert_eq!(got[0][row].to_f64(), expected[0], "{} entries, {simd:?}, {row_values:?}", length);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use bandsolve::{Csc, Op};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
-    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, KrylovMethod, KrylovSolver, Preconditioner,
+    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, KrylovMethod, KrylovSolver, PRECONDITIONERS, Preconditioner,
     PreconditionerOptions, PreparedProduct, SingleInverse, greedy, nine_point,
 };
 use bandsolve_testkit::allocations::{WatchedMemory, fail_each};
@@ -91,28 +91,10 @@ fn graphs_and_forests() {
 }
 
 fn preconditioners() {
-    let kinds = [
-        "none",
-        "jacobi",
-        "diagp1",
-        "tridiagonal",
-        "forest",
-        "forest-block",
-        "alt-i",
-        "alt-i:2",
-        "alt-o:2",
-        "mos-d:2",
-        "mos-a:2",
-        "mos-a:2:scaled",
-        "ilu0",
-        "ilu-isai:1",
-        "adi:80x80",
-        "amg-lines:1",
-        "amg-lines:2",
-        "auto",
-    ];
+    let kinds = format!("{PRECONDITIONERS}, alt-i, amg-lines");
+    let kinds = kinds.replace(":M", ":2").replace(":S", ":1").replace("NXxNY", "80x80");
     for a in [grid(), lopsided()] {
-        for name in kinds {
+        for name in kinds.split(", ") {
             let (kind, options) = (name.parse().unwrap(), PreconditionerOptions::default());
             let refused = fail_each(name, BYTES, || Preconditioner::new(&a, kind, &options));
             assert!(refused > 0 || name == "none", "{name}");

@@ -3,8 +3,8 @@
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, LinearOperator};
 use bandsolve_sparse::{
-    Csr, ForestProduct, GraphFactorOptions, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, Preconditioner,
-    PreconditionerOptions,
+    Csr, ForestProduct, GraphFactorOptions, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, PRECONDITIONERS,
+    Preconditioner, PreconditionerOptions,
 };
 use serde_json::Value;
 
@@ -433,5 +433,20 @@ fn long_rows_of_incomplete_inverses_are_exact() {
         // If a triangle has one long row or column, its inverse on its own pattern is exact, and sweeps change nothing.
         let (z, expected) = (apply(&preconditioner(&a, "ilu-isai:3"), &r), apply(&exact, &r));
         assert!(z.iter().zip(&expected).all(|(z, expected)| (z - expected).abs() < 1e-12), "{centre}");
+    }
+}
+
+/// The documentation explains every name of the table.
+#[test]
+fn pages_explain_every_name() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (page, quote) in
+        [("docs/math/preconditioners.md", "`"), ("docs/sparse-systems.md", "`"), ("python/bandsolve/sparse.py", "")]
+    {
+        let text = std::fs::read_to_string(root.join(page)).unwrap();
+        for name in PRECONDITIONERS.split(", ") {
+            let name = name.split(':').next().unwrap();
+            assert!(text.contains(&format!("{quote}{name}")), "{page} does not explain {name}");
+        }
     }
 }

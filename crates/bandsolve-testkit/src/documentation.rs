@@ -17,6 +17,7 @@ macro_rules! pages {
 pages! {
     "README.md"
     "docs/accuracy.md"
+    "docs/adding-a-preconditioner.md"
     "docs/coming-from/lapack.md"
     "docs/eigenvalues.md"
     "docs/getting-started.md"

@@ -1,7 +1,7 @@
 //! Arguments of `bench`.
 
 use bandsolve::Method;
-use bandsolve_program::options::{Dtype, RealDtype, TRIDIAGONAL, gpu_parser, method_parser, positive};
+use bandsolve_program::options::{Dtype, IterationArgs, RealDtype, TRIDIAGONAL, gpu_parser, method_parser, positive};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -181,15 +181,9 @@ pub struct BenchIterateArgs {
     /// Stop when |b - A x| <= RTOL |b| in the 2-norm
     #[arg(long, visible_alias = "tol", default_value = "1e-6", value_name = "RTOL", allow_negative_numbers = true, value_parser = positive)]
     pub rtol: f64,
-    /// Maximum number of iterations [default: 10 n (at most 10000)]
-    #[arg(long, value_name = "N")]
-    pub max_iterations: Option<usize>,
-    /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
-    #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
-    pub omega: f64,
-    /// Seed of the random numbers in forest-based preconditioners
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// The limit of the iterations and the options of forests.
+    #[command(flatten)]
+    pub iteration: IterationArgs,
     /// Number of threads [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

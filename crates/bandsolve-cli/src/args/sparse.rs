@@ -1,6 +1,6 @@
 //! Arguments of `iterate` and `forest`.
 
-use bandsolve_program::options::{RealDtype, positive};
+use bandsolve_program::options::{IterationArgs, RealDtype, positive};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, ValueEnum};
 use core::fmt::{self, Display, Formatter};
@@ -51,15 +51,9 @@ pub struct IterateArgs {
     /// Absolute tolerance, see --rtol
     #[arg(long, default_value = "0", value_name = "ATOL", allow_negative_numbers = true, value_parser = positive)]
     pub atol: f64,
-    /// Maximum number of iterations [default: 10 n (at most 10000)]
-    #[arg(long, value_name = "N")]
-    pub max_iterations: Option<usize>,
-    /// For alt-i and alt-o: factor that reduces the weights of the edges of earlier forests before the next forest is computed
-    #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
-    pub omega: f64,
-    /// Seed of the random numbers in forest-based preconditioners
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// The limit of the iterations and the options of forests.
+    #[command(flatten)]
+    pub iteration: IterationArgs,
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

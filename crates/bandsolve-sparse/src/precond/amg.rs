@@ -23,7 +23,8 @@ use crate::scratch::{buffer, stack};
 use crate::sliced::SlicedMatrix;
 use crate::structure::{EntryList, Structure};
 use crate::tuning::{
-    HALF_PRECISION_MAX_CONDITION, HALF_PRECISION_MAX_GROWTH, MAX_FILL, SAMPLED_COARSE_ROWS, SINGLE_RANGE, SWEEP_DAMPING,
+    FOREST_OMEGA, HALF_PRECISION_MAX_CONDITION, HALF_PRECISION_MAX_GROWTH, MAX_FILL, SAMPLED_COARSE_ROWS, SINGLE_RANGE,
+    STRENGTH_THRESHOLD, SWEEP_DAMPING,
 };
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{allocate, reserved, zeroed};
@@ -74,9 +75,9 @@ impl Default for MultigridOptions {
     fn default() -> Self {
         Self {
             forests: 1,
-            omega: 0.01,
+            omega: FOREST_OMEGA,
             factors: GraphFactorOptions::default(),
-            threshold: 0.02,
+            threshold: STRENGTH_THRESHOLD,
             visits: 2,
             coarsest: 300,
         }
@@ -516,23 +517,23 @@ fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<A
         let banded = a.to_banded(lower, upper)?;
         Plan::new(banded.shape()).verify(false).factor_owned(banded)
     };
-    let made = factor(&a);
+    let factors = factor(&a);
     if condition.is_finite() {
-        let made = made?;
-        return match made.rcond(Norm::One) {
-            Ok(reciprocal) if reciprocal * condition >= 1.0 => Ok(made),
+        let factors = factors?;
+        return match factors.rcond(Norm::One) {
+            Ok(reciprocal) if reciprocal * condition >= 1.0 => Ok(factors),
             _ => Err(Error::Unsupported {
                 method: "a hierarchy in half precision",
                 what: "a matrix near a singular one",
             }),
         };
     }
-    match made {
+    match factors {
         Err(Error::Singular { .. }) => {
             let shift = S::from_real(S::Real::from_f64(largest * 64.0 * S::Real::EPSILON.to_f64()));
             factor(&a.shifted(-shift, None)?)
         }
-        made => made,
+        factors => factors,
     }
 }
 

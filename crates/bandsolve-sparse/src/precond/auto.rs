@@ -166,10 +166,7 @@ impl<'m, 'a, T: Scalar> Trials<'m, 'a, T> {
 
     /// The method for the trial of a preconditioner: conjugate gradients if both are Hermitian.
     fn method(&self, kind: PreconditionerKind) -> KrylovMethod {
-        use PreconditionerKind::*;
-        let is_hermitian =
-            matches!(kind, Identity | Diagonal(_) | Tridiagonal | Forest | ForestBlock | Ilu0 | AmgLines(_));
-        if self.definite.get() && is_hermitian { KrylovMethod::Cg } else { GENERAL }
+        if self.definite.get() && kind.is_hermitian() { KrylovMethod::Cg } else { GENERAL }
     }
 
     /// Try a preconditioner for a few steps. If conjugate gradients break down, A or M is not positive definite, and GMRES is tried.

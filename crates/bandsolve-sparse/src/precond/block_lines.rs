@@ -87,24 +87,24 @@ impl<T: Scalar> PairForestSolver<T> {
         let place = |v: usize| PAIR * forest.place(pairs[v].0 as usize) + pairs[v].1;
         let blocks = PAIR * PAIR * count as usize;
         let mut bands: [Vec<T>; 3] = [zeroed(blocks)?, zeroed(blocks)?, zeroed(blocks)?];
-        let mut taken = allocate(PAIR * count as usize, false)?;
+        let mut occupied = allocate(PAIR * count as usize, false)?;
         for v in 0..n {
-            let (row, own) = (place(v), pairs[v].0 as usize);
-            taken[row] = true;
+            let (row, block) = (place(v), pairs[v].0 as usize);
+            occupied[row] = true;
             for (u, value) in a.row(v) {
                 let other = pairs[u].0 as usize;
-                if other == own || forest.are_linked(own, other) {
+                if other == block || forest.are_linked(block, other) {
                     let column = place(u);
                     let band = column / PAIR + 1 - row / PAIR;
                     bands[band][row / PAIR * PAIR * PAIR + column % PAIR * PAIR + row % PAIR] += value;
                 }
             }
         }
-        let empty = (0..taken.len()).filter(|row| !taken[*row]);
+        let empty = (0..occupied.len()).filter(|row| !occupied[*row]);
         empty.clone().for_each(|row| bands[1][row / PAIR * PAIR * PAIR + row % PAIR * (PAIR + 1)] = T::ONE);
-        let mut places = reserved(taken.len())?;
+        let mut places = reserved(occupied.len())?;
         places.extend((0..n).map(place).chain(empty).map(|place| place as u32));
-        let permutation = Permutation::from_places(places, allocate(taken.len(), 0)?).expect("each place once");
+        let permutation = Permutation::from_places(places, allocate(occupied.len(), 0)?).expect("each place once");
         let matrix = BlockTridiagonal::from_vecs(PAIR, bands, false)?;
         let factor = Plan::new(matrix.shape()).verify(false).factor_owned(matrix)?;
         Ok(Self { unknowns: n, permutation, factor })

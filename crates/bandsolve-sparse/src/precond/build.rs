@@ -2,10 +2,9 @@
 
 use super::alternating::{AlternatingInner, AlternatingOuter};
 use super::amg::{LineMultigrid, MultigridOptions};
-use super::block_lines::PairForestSolver;
 use super::diagonal::DiagonalInverse;
-use super::ilu::{IncompleteInverse, IncompleteLu};
-use super::kind::{PreconditionerKind, PreconditionerOptions};
+use super::ilu::IncompleteInverse;
+use super::kind::{PreconditionerKind, PreconditionerOptions, preconditioners};
 use super::lines::ForestSolver;
 use super::products::ForestProduct;
 use super::splitting::{comparable_graph, forests as forests_of_graph, worthy_forests};
@@ -45,6 +44,10 @@ impl<T: Scalar> Debug for Preconditioner<'_, T> {
 }
 
 impl<'a, T: Scalar> Preconditioner<'a, T> {
+    fn of(kind: PreconditionerKind, operator: Box<dyn LinearOperator<T> + Send + 'a>) -> Self {
+        Self { kind, reason: String::new(), method: None, operator }
+    }
+
     /// Set the reason.
     pub(super) fn because(self, reason: String) -> Self {
         Self { reason, ..self }
@@ -56,11 +59,43 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
     }
 }
 
-/// Set up a preconditioner of a square matrix, of any kind except `Auto`.
-///
-/// # Errors
-/// Those of [`Preconditioner::new`].
-pub(super) fn build<'a, T: Scalar>(
+/// The code of the column `set_up` of the table.
+macro_rules! set_up {
+    (($matrix:ident, $kind:ident, $all:ident), branch) => {
+        branch($matrix, $kind, $all)
+    };
+    (($matrix:ident, $kind:ident, $all:ident), |$a:ident, $options:pat_param| $operator:expr) => {{
+        let ($a, $options) = ($matrix, $all);
+        Ok(Preconditioner::of($kind, Box::new($operator?)))
+    }};
+}
+
+macro_rules! build_by_table {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $(($($element:tt)*))? $({$($field:tt)*})? $names:literal
+            [hermitian: $hermitian:literal, adjoint: $adjoint:literal, set_up: $($set_up:tt)+];
+    )*) => {
+        /// Set up a preconditioner of a square matrix, of any kind except `Auto`.
+        ///
+        /// # Errors
+        /// Those of [`Preconditioner::new`].
+        pub(super) fn build<'a, T: Scalar>(
+            a: Csr<'a, T, u32>,
+            kind: PreconditionerKind,
+            options: &PreconditionerOptions,
+        ) -> Result<Preconditioner<'a, T>> {
+            match kind {
+                PreconditionerKind::Auto => unreachable!("`auto` chooses another kind before"),
+                $(PreconditionerKind::$variant { .. } => set_up!((a, kind, options), $($set_up)+),)*
+            }
+        }
+    };
+}
+preconditioners!(build_by_table);
+
+/// Set up a preconditioner whose constructor is not in the table.
+fn branch<'a, T: Scalar>(
     a: Csr<'a, T, u32>,
     kind: PreconditionerKind,
     options: &PreconditionerOptions,
@@ -79,8 +114,7 @@ pub(super) fn build<'a, T: Scalar>(
     };
     let mut built_kind = kind;
     let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
-        // `auto` chooses another kind before.
-        PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
+        PreconditionerKind::Identity => Box::new(Identity(n)),
         PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
         PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n)?)?),
         PreconditionerKind::Forest => {
@@ -89,7 +123,6 @@ pub(super) fn build<'a, T: Scalar>(
             drop(graph);
             Box::new(ForestSolver::new(&a, forest)?)
         }
-        PreconditionerKind::ForestBlock => Box::new(PairForestSolver::new(&a, &options.factors)?),
         PreconditionerKind::AltInner(m) => {
             let solvers = solvers(forests(m, options.omega)?)?;
             built_kind = PreconditionerKind::AltInner(solvers.len());
@@ -111,7 +144,6 @@ pub(super) fn build<'a, T: Scalar>(
             built_kind = PreconditionerKind::ProductAdaptive { forests: product.forests(), scaled };
             Box::new(product)
         }
-        PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(&a)?),
         PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(&a, sweeps)?),
         PreconditionerKind::AmgLines(forests) => {
             let multigrid = MultigridOptions {
@@ -131,8 +163,9 @@ pub(super) fn build<'a, T: Scalar>(
             let solvers = solvers(lines)?;
             Box::new(AlternatingInner::new(a, solvers))
         }
+        _ => unreachable!("`build` sets up the other kinds"),
     };
-    Ok(Preconditioner { kind: built_kind, reason, method: None, operator })
+    Ok(Preconditioner::of(built_kind, operator).because(reason))
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

@@ -38,6 +38,19 @@ pub enum DiagonalRule {
 }
 
 impl DiagonalRule {
+    /// All rules.
+    pub(super) const ALL: [Self; 4] = [Self::Jacobi, Self::P1, Self::P2, Self::L1];
+
+    /// The name of the preconditioner.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Jacobi => "jacobi",
+            Self::P1 => "diagp1",
+            Self::P2 => "diagp2",
+            Self::L1 => "l1",
+        }
+    }
+
     /// Compute the diagonal for a matrix.
     ///
     /// # Errors

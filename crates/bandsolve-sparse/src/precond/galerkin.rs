@@ -154,8 +154,8 @@ mod tests {
                 let others: Vec<_> = expected.row(k).collect();
                 assert!(got.row(k).all(|(j, _)| others.iter().any(|(k, _)| *k == j)), "{columns} x {rows}, row {k}");
                 for (j, value) in others {
-                    let own = got.row(k).find(|(k, _)| *k == j).map_or(0.0, |(_, value)| value);
-                    assert!((own - value).abs() < 1e-13, "{columns} x {rows}, row {k}: {own} {value}");
+                    let computed = got.row(k).find(|(k, _)| *k == j).map_or(0.0, |(_, value)| value);
+                    assert!((computed - value).abs() < 1e-13, "{columns} x {rows}, row {k}: {computed} {value}");
                 }
             }
         }

@@ -1,96 +1,155 @@
-//! The kinds of preconditioners, their names, and their options.
+//! The table of preconditioners: kinds, names and properties. Also their options.
 
 use super::diagonal::DiagonalRule;
 use crate::factor::GraphFactorOptions;
+use crate::tuning::FOREST_OMEGA;
 use bandsolve::Result;
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
 
-/// The kind of a preconditioner, with its parameter.
+/// Calls `$then!` with the table of preconditioners.
 ///
-/// # Examples
-/// A kind has a name, as on the command line and in Python ([`PRECONDITIONERS`] lists all names):
-/// ```
-/// use bandsolve_sparse::PreconditionerKind;
-/// assert_eq!("amg-lines:2".parse(), Ok(PreconditionerKind::AmgLines(2)));
-/// assert_eq!(PreconditionerKind::Grid { columns: 100, rows: 50 }.to_string(), "adi:100x50");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PreconditionerKind {
-    /// No preconditioner.
-    Identity,
-    /// A diagonal matrix: [`DiagonalInverse`](crate::DiagonalInverse).
-    Diagonal(DiagonalRule),
-    /// The tridiagonal part of the matrix, in the given order of the unknowns.
-    Tridiagonal,
-    /// The tridiagonal system of one linear forest (AlgTriScal): [`ForestSolver`](crate::ForestSolver).
-    Forest,
-    /// The block tridiagonal system of a linear forest of pairs (AlgTriBlock): [`PairForestSolver`](crate::PairForestSolver).
-    ForestBlock,
-    /// Solves with m forests in turn, and forms a residual between two solves (ALT-i): [`AlternatingInner`](crate::AlternatingInner). If m = 0, the weights of the forests
-    /// decide how many there are.
-    AltInner(usize),
-    /// Step k solves with the next of m forests (ALT-o): [`AlternatingOuter`](crate::AlternatingOuter). If m = 0, the weights of the forests decide how many there are.
-    AltOuter(usize),
-    /// A product of the systems of m disjoint forests (MOS-d): [`ForestProduct::diagonal`](crate::ForestProduct::diagonal). If m = 0, the weights of the forests decide how many
-    /// there are.
-    ProductDiagonal(usize),
-    /// A product of the systems of m forests (MOS-a): [`ForestProduct::adaptive`](crate::ForestProduct::adaptive). Each forest comes from the matrix that the factors before it
-    /// leave.
-    ProductAdaptive {
-        /// Number of forests m. If 0, their weights decide how many there are.
-        forests: usize,
-        /// Whether the result is independent of a scaling of the rows of A.
-        scaled: bool,
-    },
-    /// ILU(0), incomplete LU with the sparsity pattern of A: [`IncompleteLu`](crate::IncompleteLu).
-    Ilu0,
-    /// ILU(0) with approximate inverses of the triangles, and this number of sweeps: [`IncompleteInverse`](crate::IncompleteInverse).
-    IluIsai(usize),
-    /// Tridiagonal solves along the rows, then along the columns of a grid (ADI).
-    Grid {
-        /// Unknowns per row of the grid.
-        columns: usize,
-        /// Number of rows of the grid.
-        rows: usize,
-    },
-    /// Algebraic multigrid whose smoother solves along this number of forests on each level: [`LineMultigrid`](crate::LineMultigrid).
-    AmgLines(usize),
-    /// The library chooses one of the others, and a Krylov method. It tries a few steps with each candidate, and predicts the time to solution.
-    Auto,
+/// An entry has the documentation and the variant of `PreconditionerKind`, its names, and
+///
+/// - `hermitian`: whether M is Hermitian if A is, so that conjugate gradients can use it
+/// - `adjoint`: whether the operator implements products with M⁻ᴴ
+/// - `set_up`: the constructor, as a function of the matrix and the options; `branch` stands for a branch of `build.rs`, for kinds with a
+///   parameter
+macro_rules! preconditioners {
+    ($then:ident) => {
+        $then! {
+            /// No preconditioner.
+            Identity "none" [hermitian: true, adjoint: true, set_up: branch];
+            /// A diagonal matrix: [`DiagonalInverse`](crate::DiagonalInverse).
+            Diagonal(DiagonalRule) "jacobi, diagp1, diagp2, l1" [hermitian: true, adjoint: true, set_up: branch];
+            /// The tridiagonal part of the matrix, in the given order of the unknowns.
+            Tridiagonal "tridiagonal" [hermitian: true, adjoint: true, set_up: branch];
+            /// The tridiagonal system of one linear forest (AlgTriScal): [`ForestSolver`](crate::ForestSolver).
+            Forest "forest" [hermitian: true, adjoint: true, set_up: branch];
+            /// The block tridiagonal system of a linear forest of pairs (AlgTriBlock): [`PairForestSolver`](crate::PairForestSolver).
+            ForestBlock "forest-block" [hermitian: true, adjoint: true,
+                set_up: |a, options| super::block_lines::PairForestSolver::new(&a, &options.factors)];
+            /// Solves with m forests in turn, and forms a residual between two solves (ALT-i): [`AlternatingInner`](crate::AlternatingInner). If
+            /// m = 0, the weights of the forests decide how many there are.
+            AltInner(usize) "alt-i:M" [hermitian: false, adjoint: false, set_up: branch];
+            /// Step k solves with the next of m forests (ALT-o): [`AlternatingOuter`](crate::AlternatingOuter). If m = 0, the weights of the
+            /// forests decide how many there are.
+            AltOuter(usize) "alt-o:M" [hermitian: false, adjoint: false, set_up: branch];
+            /// A product of the systems of m disjoint forests (MOS-d): [`ForestProduct::diagonal`](crate::ForestProduct::diagonal). If m = 0, the
+            /// weights of the forests decide how many there are.
+            ProductDiagonal(usize) "mos-d:M" [hermitian: false, adjoint: false, set_up: branch];
+            /// A product of the systems of m forests (MOS-a): [`ForestProduct::adaptive`](crate::ForestProduct::adaptive). Each forest comes from
+            /// the matrix that the factors before it leave.
+            ProductAdaptive {
+                /// Number of forests m. If 0, their weights decide how many there are.
+                forests: usize,
+                /// Whether the result is independent of a scaling of the rows of A.
+                scaled: bool,
+            } "mos-a:M, mos-a:M:scaled" [hermitian: false, adjoint: false, set_up: branch];
+            /// ILU(0), incomplete LU with the sparsity pattern of A: [`IncompleteLu`](crate::IncompleteLu).
+            Ilu0 "ilu0" [hermitian: true, adjoint: false, set_up: |a, _| super::ilu::IncompleteLu::new(&a)];
+            /// ILU(0) with approximate inverses of the triangles, and this number of sweeps: [`IncompleteInverse`](crate::IncompleteInverse).
+            IluIsai(usize) "ilu-isai:S" [hermitian: false, adjoint: false, set_up: branch];
+            /// Tridiagonal solves along the rows, then along the columns of a grid (ADI).
+            Grid {
+                /// Unknowns per row of the grid.
+                columns: usize,
+                /// Number of rows of the grid.
+                rows: usize,
+            } "adi:NXxNY" [hermitian: false, adjoint: false, set_up: branch];
+            /// Algebraic multigrid whose smoother solves along this number of forests on each level: [`LineMultigrid`](crate::LineMultigrid).
+            AmgLines(usize) "amg-lines:M" [hermitian: true, adjoint: false, set_up: branch];
+        }
+    };
+}
+pub(super) use preconditioners;
+
+/// The name and the kind, if the kind has no parameter.
+macro_rules! plain {
+    ($variant:ident $name:literal) => {
+        Some(($name, PreconditionerKind::$variant))
+    };
+    ($variant:ident $parameters:tt $names:literal) => {
+        None
+    };
 }
 
-/// The kinds without a parameter, by name.
-const PLAIN: [(&str, PreconditionerKind); 10] = [
-    ("auto", PreconditionerKind::Auto),
-    ("none", PreconditionerKind::Identity),
-    ("jacobi", PreconditionerKind::Diagonal(DiagonalRule::Jacobi)),
-    ("diagp1", PreconditionerKind::Diagonal(DiagonalRule::P1)),
-    ("diagp2", PreconditionerKind::Diagonal(DiagonalRule::P2)),
-    ("l1", PreconditionerKind::Diagonal(DiagonalRule::L1)),
-    ("tridiagonal", PreconditionerKind::Tridiagonal),
-    ("forest", PreconditionerKind::Forest),
-    ("forest-block", PreconditionerKind::ForestBlock),
-    ("ilu0", PreconditionerKind::Ilu0),
-];
+macro_rules! declare {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $(($($element:tt)*))? $({$($field:tt)*})? $names:literal
+            [hermitian: $hermitian:literal, adjoint: $adjoint:literal, set_up: $($set_up:tt)+];
+    )*) => {
+        /// The kind of a preconditioner, with its parameter.
+        ///
+        /// # Examples
+        /// A kind has a name, as on the command line and in Python ([`PRECONDITIONERS`] lists all names):
+        /// ```
+        /// use bandsolve_sparse::PreconditionerKind;
+        /// assert_eq!("amg-lines:2".parse(), Ok(PreconditionerKind::AmgLines(2)));
+        /// assert_eq!(PreconditionerKind::Grid { columns: 100, rows: 50 }.to_string(), "adi:100x50");
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum PreconditionerKind {
+            /// The library chooses one of the others, and a Krylov method. It tries a few steps with each candidate, and predicts the time to
+            /// solution.
+            Auto,
+            $(
+                $(#[$doc])*
+                $variant $(($($element)*))? $({$($field)*})?,
+            )*
+        }
 
-/// The names of all preconditioners, separated by commas, for messages and help texts.
-///
-/// M is a number of forests, S a number of sweeps, and NXxNY the size of a grid. You may omit `:M`.
-///
-/// # Examples
-/// ```
-/// use bandsolve_sparse::{PRECONDITIONERS, PreconditionerKind};
-/// assert!(PRECONDITIONERS.starts_with("auto, none, jacobi"));
-/// assert_eq!("jacobi".parse::<PreconditionerKind>().expect("a name").to_string(), "jacobi");
-/// ```
-pub const PRECONDITIONERS: &str = "auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
-                                   mos-a:M:scaled, ilu0, ilu-isai:S, adi:NXxNY, amg-lines:M";
+        /// The names of all preconditioners, separated by commas, for messages and help texts.
+        ///
+        /// M is a number of forests, S a number of sweeps, and NXxNY the size of a grid. You may omit `:M`.
+        ///
+        /// # Examples
+        /// ```
+        /// use bandsolve_sparse::{PRECONDITIONERS, PreconditionerKind};
+        /// assert!(PRECONDITIONERS.starts_with("auto, none, jacobi"));
+        /// assert_eq!("jacobi".parse::<PreconditionerKind>().expect("a name").to_string(), "jacobi");
+        /// ```
+        pub const PRECONDITIONERS: &str = concat!("auto", $(", ", $names),*);
+
+        /// The kinds without a parameter, by name.
+        const PLAIN: &[Option<(&str, PreconditionerKind)>] = &[
+            Some(("auto", PreconditionerKind::Auto)),
+            $(plain!($variant $(($($element)*))? $({$($field)*})? $names),)*
+        ];
+
+        impl PreconditionerKind {
+            /// Whether M is Hermitian if A is.
+            pub(super) fn is_hermitian(self) -> bool {
+                match self {
+                    Self::Auto => false,
+                    $(Self::$variant { .. } => $hermitian,)*
+                }
+            }
+
+            /// Whether [`apply_op`](bandsolve::LinearOperator::apply_op) of the preconditioner computes products with M⁻ᴴ.
+            ///
+            /// # Examples
+            /// ```
+            /// use bandsolve_sparse::PreconditionerKind;
+            /// assert!(PreconditionerKind::Forest.has_adjoint() && !PreconditionerKind::Ilu0.has_adjoint());
+            /// ```
+            pub fn has_adjoint(self) -> bool {
+                match self {
+                    Self::Auto => false,
+                    $(Self::$variant { .. } => $adjoint,)*
+                }
+            }
+        }
+    };
+}
+preconditioners!(declare);
 
 impl Display for PreconditionerKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Diagonal(rule) => f.write_str(rule.name()),
             Self::AltInner(0) => f.write_str("alt-i"),
             Self::AltOuter(0) => f.write_str("alt-o"),
             Self::ProductDiagonal(0) => f.write_str("mos-d"),
@@ -104,7 +163,7 @@ impl Display for PreconditionerKind {
             Self::IluIsai(sweeps) => write!(f, "ilu-isai:{sweeps}"),
             Self::Grid { columns, rows } => write!(f, "adi:{columns}x{rows}"),
             Self::AmgLines(m) => write!(f, "amg-lines:{m}"),
-            plain => f.write_str(PLAIN.iter().find(|(_, kind)| kind == plain).map_or("", |(name, _)| name)),
+            plain => f.write_str(PLAIN.iter().flatten().find(|(_, kind)| kind == plain).map_or("", |(name, _)| name)),
         }
     }
 }
@@ -114,8 +173,11 @@ impl FromStr for PreconditionerKind {
 
     /// Parse one of the names in [`PRECONDITIONERS`].
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some((_, kind)) = PLAIN.iter().find(|(name, _)| *name == text) {
+        if let Some((_, kind)) = PLAIN.iter().flatten().find(|(name, _)| *name == text) {
             return Ok(*kind);
+        }
+        if let Some(rule) = DiagonalRule::ALL.into_iter().find(|rule| rule.name() == text) {
+            return Ok(Self::Diagonal(rule));
         }
         let (name, number) = text.split_once(':').unwrap_or((text, ""));
         let count = |number: &str, least: usize| match number.parse() {
@@ -172,6 +234,6 @@ pub struct PreconditionerOptions {
 
 impl Default for PreconditionerOptions {
     fn default() -> Self {
-        Self { omega: 0.01, factors: GraphFactorOptions::default() }
+        Self { omega: FOREST_OMEGA, factors: GraphFactorOptions::default() }
     }
 }

@@ -77,7 +77,7 @@ impl<T: Scalar> ForestSolver<T> {
     pub(super) fn smoother<S: Scalar>(a: &Csr<'_, S, u32>, linked: LinkedForest, damping: f64) -> Result<(Self, f64)> {
         let rows = tridiagonal_rows(a, &linked, damping)?;
         let forest = linked.forest;
-        let own = match PathElimination::new(&rows, &forest)? {
+        let solver = match PathElimination::new(&rows, &forest)? {
             Some(paths) => Self { forest, factors: ForestFactors::Paths(paths) },
             // Elimination needs row exchanges.
             None => {
@@ -85,11 +85,11 @@ impl<T: Scalar> ForestSolver<T> {
                 Self::with(forest, Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)?)?
             }
         };
-        let (mut x, places) = (zeroed(rows.len())?, own.forest.permutation().places());
+        let (mut x, places) = (zeroed(rows.len())?, solver.forest.permutation().places());
         let diag = |v: usize| cast(rows[places[v] as usize][1]);
-        own.solve_from(Op::Plain, &diag, &mut x, stack(&mut buffer(own.scratch())?))?;
+        solver.solve_from(Op::Plain, &diag, &mut x, stack(&mut buffer(solver.scratch())?))?;
         let growth = x.iter().fold(0.0, |most, x| f64::max(most, Scalar::abs1(*x).to_f64()));
-        Ok((own, growth))
+        Ok((solver, growth))
     }
 
     /// The forest.

@@ -64,8 +64,8 @@ impl<S: Scalar> PathElimination<S> {
         }
         parts.resize((parts.len() - 1).next_multiple_of(SIDE) + 1, n);
         let pieces = collected(parts.iter().step_by(SIDE).copied())?;
-        let mut own = Self { lower: zeroed(n)?, inverse: zeroed(n)?, upper: zeroed(n)?, parts, pieces };
-        Ok(own.eliminate(rows)?.then_some(own))
+        let mut elimination = Self { lower: zeroed(n)?, inverse: zeroed(n)?, upper: zeroed(n)?, parts, pieces };
+        Ok(elimination.eliminate(rows)?.then_some(elimination))
     }
 
     /// Whether all pivots are large enough.
@@ -95,10 +95,10 @@ impl<S: Scalar> PathElimination<S> {
                 (x, rest) = core::mem::take(&mut rest).split_at_mut(cuts[k + 1] - cuts[k]);
                 core::mem::take(&mut x)
             });
-            let own = [0, 1, 2, 3].map(|k| cuts[k]..cuts[k + 1]);
+            let ranges = [0, 1, 2, 3].map(|k| cuts[k]..cuts[k + 1]);
             substitute_parts(
                 x,
-                own.map(|rows| [&self.lower[rows.clone()], &self.inverse[rows.clone()], &self.upper[rows]]),
+                ranges.map(|rows| [&self.lower[rows.clone()], &self.inverse[rows.clone()], &self.upper[rows]]),
             );
         });
     }
@@ -131,11 +131,11 @@ pub(super) fn tridiagonal_rows<T: Scalar>(
             negative += re.min(0.0);
         }
         let [first, mut diag, second] = at.map(|e| values.get(e).copied().unwrap_or(T::ZERO));
-        let own = [first, diag, second].map(|value| value.re().to_f64());
-        let like = |re: f64| if own[1] > 0.0 { re.max(0.0) } else { re.min(0.0) };
-        let all = if own[1] > 0.0 { positive } else { negative };
-        if own[1] != 0.0 {
-            diag += T::from_real(T::Real::from_f64(own.iter().fold(all, |left, re| left - like(*re))));
+        let real_parts = [first, diag, second].map(|value| value.re().to_f64());
+        let like = |re: f64| if real_parts[1] > 0.0 { re.max(0.0) } else { re.min(0.0) };
+        let all = if real_parts[1] > 0.0 { positive } else { negative };
+        if real_parts[1] != 0.0 {
+            diag += T::from_real(T::Real::from_f64(real_parts.iter().fold(all, |sum, re| sum - like(*re))));
         }
         let [first, diag, second] = [first, diag, second].map(|value| value.scale(T::Real::from_f64(1.0 / damping)));
         let before = |u: u32| u != NONE && places[u as usize] < places[v];
@@ -185,14 +185,14 @@ impl<T: Scalar> PartElimination<T> {
     fn eliminate<S: Scalar>(&mut self, [sub, diag, sup]: [T; 3]) -> [S; 3] {
         // The stored factor of the previous row is the inverse of its pivot.
         let l = sub * self.factor;
-        let taken = l * self.coupling;
-        let pivot = diag - taken;
-        let size = Scalar::abs1(diag).to_f64() + Scalar::abs1(taken).to_f64();
+        let update = l * self.coupling;
+        let pivot = diag - update;
+        let size = Scalar::abs1(diag).to_f64() + Scalar::abs1(update).to_f64();
         self.factor = divide(T::ONE, pivot);
         self.coupling = sup;
-        let made: [S; 3] = [cast(l), cast(self.factor), cast(self.factor * sup)];
-        self.stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && made.iter().all(|value| value.is_finite());
-        made
+        let factors: [S; 3] = [cast(l), cast(self.factor), cast(self.factor * sup)];
+        self.stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && factors.iter().all(|value| value.is_finite());
+        factors
     }
 }
 

@@ -124,10 +124,9 @@ pub unsafe extern "C" fn bandsolveCcsr_tridiagonal(
     guard(|| unsafe { csr::tridiagonal(matrix, forest, [sub, diag, sup]) })
 }
 
-/// Create a preconditioner of a square matrix, by name.
+/// Create a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "ilu0", "amg-lines:1" and others.
 ///
-/// The names are "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:M",
-/// "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY" and "amg-lines:M".
+/// If no preconditioner has the name, `bandsolveLastError` lists all names.
 ///
 /// `options` may be NULL. The function writes the preconditioner to `precond`; free it with `bandsolvePrecondDestroy`.
 #[unsafe(no_mangle)]
