@@ -21,6 +21,7 @@
 
 mod gap;
 mod renewed;
+mod sizes;
 
 use crate::axis::AxisOperator;
 use crate::folded::{ChainStep, even_step, folded_rows, odd_step};
@@ -31,19 +32,7 @@ use bandsolve_kernel::view::ViewMut;
 use gap::PivotGap;
 pub(crate) use gap::two_sum;
 use renewed::RenewedChain;
-
-/// Number of systems in a group. The ρ of a group and a row are contiguous.
-pub(crate) const GROUP: usize = 16;
-/// Maximum number of systems that are solved together.
-pub(crate) const BLOCK: usize = 128;
-
-/// The number of systems with this many rows that are solved together.
-///
-/// Their numbers stay in the second-level cache between the two sweeps, and each row fills a few cache lines.
-pub(crate) fn block_of<T>(rows: usize) -> usize {
-    const CACHE: usize = 1 << 18;
-    (CACHE / (rows.max(1) * size_of::<T>()) / GROUP * GROUP).clamp(2 * GROUP, BLOCK)
-}
+pub(crate) use sizes::{BLOCK, GROUP, block_of};
 
 /// Factors of the elimination from one end.
 #[derive(Clone)]
@@ -239,9 +228,9 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
             }
             Meeting::Middle([b, c], end) => {
                 let (one, rest) = x[(half - 1) * row..(half + 2) * row].split_at_mut(row);
-                let (own, two) = rest.split_at_mut(row);
+                let (middle, two) = rest.split_at_mut(row);
                 for k in 0..row {
-                    own[k] = (own[k] + *b * one[k] + *c * two[k]) * end[k];
+                    middle[k] = (middle[k] + *b * one[k] + *c * two[k]) * end[k];
                 }
             }
         }
@@ -429,17 +418,17 @@ fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Result<Meeting<T
         let of = |(q, r): (&f64, &f64)| {
             // Divided by the pivots, so nothing overflows. The determinant is 1 − kept[0]·kept[1], without the cancellation.
             let (p, s) = (q + a[0], r + a[1]);
-            let (gaps, kept) = ([q / p, r / s], [a[0] / p, a[1] / s]);
-            let determinant = gaps[0] * gaps[1] + gaps[0] * kept[1] + kept[0] * gaps[1];
+            let (gaps, through) = ([q / p, r / s], [a[0] / p, a[1] / s]);
+            let determinant = gaps[0] * gaps[1] + gaps[0] * through[1] + through[0] * gaps[1];
             // The constant of a singular problem: u₁ is set to zero. G is a·f/pivot.
             let singular = determinant == 0.0;
             match which {
                 0 if singular => 1.0 / a[0],
                 _ if singular => 0.0,
                 0 => 1.0 / (a[0] * determinant),
-                1 => kept[0] / (a[1] * determinant),
+                1 => through[0] / (a[1] * determinant),
                 2 => 1.0 / (a[1] * determinant),
-                _ => kept[1] / (a[0] * determinant),
+                _ => through[1] / (a[0] * determinant),
             }
         };
         collected(q.iter().zip(r).map(of).map(real))
@@ -453,8 +442,8 @@ fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2],
     let couplings = [axis.lower[m], axis.upper[m]];
     let lanes = m > 0;
     let inverse = |(k, lambda): (usize, &f64)| {
-        let kept = |lane: usize| if lanes { couplings[lane] / (1.0 + a[lane] / q[lane][k]) } else { 0.0 };
-        let pivot = axis.gap[m] + lambda + kept(0) + kept(1);
+        let through = |lane: usize| if lanes { couplings[lane] / (1.0 + a[lane] / q[lane][k]) } else { 0.0 };
+        let pivot = axis.gap[m] + lambda + through(0) + through(1);
         if pivot == 0.0 { T::ZERO } else { real(1.0 / pivot) }
     };
     let end = collected(lambda.iter().enumerate().map(inverse))?;

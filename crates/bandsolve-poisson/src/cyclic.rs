@@ -104,8 +104,8 @@ impl<T: PoissonScalar> CyclicSolver<T> {
 
 /// The largest number of threads for which factors and scratch take no more memory than the solution, at least 1.
 fn affordable<T: PoissonScalar>(fractions: &PartialFractions<T>, threads: usize) -> usize {
-    let left = fractions.unknowns().saturating_sub(fractions.bytes() / size_of::<T>());
-    (2..=threads).rev().find(|threads| fractions.scratch(*threads) <= left).unwrap_or(1)
+    let limit = fractions.unknowns().saturating_sub(fractions.bytes() / size_of::<T>());
+    (2..=threads).rev().find(|threads| fractions.scratch(*threads) <= limit).unwrap_or(1)
 }
 
 /// Factors of partial solutions along `axis`. `even` holds the block rows if they are all the same.

@@ -46,7 +46,7 @@ impl AxisModes {
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
         let (mut values, mut vectors) = if axis.periodic { periodic(axis)? } else { open(axis)? };
-        refine(axis, &mut values, &vectors)?;
+        rayleigh_quotients(axis, &mut values, &vectors)?;
         let mut constant = None;
         if axis.keeps_constants() && n > 0 {
             // Exact values instead of computed ones: eigenvalue 0 and eigenvector W^{1/2}·1.
@@ -141,7 +141,7 @@ fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
 /// Computes the eigenvalues again, as Σ coupling·(v_i − v_{i+1})² + gap·v_i² with v = W^{−1/2}q.
 ///
 /// This sum has no cancellation, so small eigenvalues have more correct digits than those of QL.
-fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()> {
+fn rayleigh_quotients(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()> {
     let n = axis.len();
     let mut v = allocate(n, 0.0)?;
     for (value, q) in values.iter_mut().zip(vectors.chunks_exact(n)) {

@@ -26,7 +26,7 @@ use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
-use constant::{Constant, weights};
+use constant::Constant;
 pub(crate) use rows::{Room, RowJob, RowTransforms};
 
 /// The limit for the factors, in sixteenths of the solution. With one scratch array and a quarter for transforms, the sum is less than twice the solution.
@@ -54,8 +54,8 @@ impl<T: PoissonScalar> TransformSolver<T> {
         let mut lambda = rows.eigenvalues(problem)?;
         let indefinite = IndefiniteModes::new(first, &mut lambda)?;
         let constant = if problem.is_singular() {
-            let (weights, at) = (weights(first)?, rows.middle.constant()?.zip(rows.last.constant()?));
-            at.map(|((j, a), (k, b))| Constant { mode: j * last.len() + k, of_ones: a * b, weights })
+            let (at, modes) = (rows.middle.constant()?.zip(rows.last.constant()?), lambda.len());
+            at.map(|((j, a), (k, b))| Constant::new(first, (j * last.len() + k, modes), a * b)).transpose()?
         } else {
             None
         };
@@ -152,16 +152,16 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         self.forward(request, x, scratch);
         let mut removed = 0.0;
         if let Some(constant) = &self.constant {
-            removed = self.level(constant, x);
-            self.shift_level(constant, x, -removed);
+            removed = constant.level(x);
+            constant.shift_level(x, -removed);
         }
-        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
-        self.indefinite.take(x, kept, stack);
+        let (solved, stack) = stack.make_raw::<T>(self.indefinite.words());
+        self.indefinite.take(x, solved, stack);
         self.sweep(x);
-        self.indefinite.put(x, kept);
+        self.indefinite.put(x, solved);
         if let Some(constant) = &self.constant {
-            let level = request.mean - self.level(constant, x);
-            self.shift_level(constant, x, level);
+            let level = request.mean - constant.level(x);
+            constant.shift_level(x, level);
         }
         self.inverse(x, scratch);
         removed

@@ -62,8 +62,8 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
     }
 
     /// Solves the systems with the coefficients in x, and writes the solutions to `kept`. Sets the coefficients to zero.
-    pub fn take(&self, x: &mut [T], kept: &mut [T], stack: &mut PodStack) {
-        for ((mode, system), column) in self.systems.iter().zip(kept.chunks_exact_mut(self.n)) {
+    pub fn take(&self, x: &mut [T], solved: &mut [T], stack: &mut PodStack) {
+        for ((mode, system), column) in self.systems.iter().zip(solved.chunks_exact_mut(self.n)) {
             let entries = x[*mode..].iter_mut().step_by(self.modes);
             column.iter_mut().zip(entries).for_each(|(c, x)| *c = core::mem::replace(x, T::ZERO));
             if self.folded {
@@ -80,8 +80,8 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
     }
 
     /// Copies the solutions to x.
-    pub fn put(&self, x: &mut [T], kept: &[T]) {
-        for ((mode, _), column) in self.systems.iter().zip(kept.chunks_exact(self.n)) {
+    pub fn put(&self, x: &mut [T], solved: &[T]) {
+        for ((mode, _), column) in self.systems.iter().zip(solved.chunks_exact(self.n)) {
             x[*mode..].iter_mut().step_by(self.modes).zip(column).for_each(|(x, c)| *x = *c);
         }
     }

@@ -51,6 +51,7 @@ mod choice;
 mod condition;
 mod cyclic;
 mod dense;
+mod factor;
 mod fft;
 mod folded;
 mod indefinite;
@@ -64,11 +65,13 @@ mod pencil;
 mod pieces;
 mod plan;
 mod problem;
+mod rcond;
 mod reflections;
 mod report;
 mod residual;
 mod scalar;
 mod separable;
+mod separable_pencils;
 mod settings;
 mod slab;
 mod transform;
@@ -76,11 +79,12 @@ mod verify;
 
 pub use boundary::{Boundary, BoundaryKind, Grid, Side};
 pub use method::PoissonMethod;
-pub use pencil::{AxisPencil, PencilPlan, SeparablePencils};
+pub use pencil::AxisPencil;
 pub use plan::PoissonPlan;
 pub use problem::Poisson;
 pub use report::{PoissonReport, PoissonSolution};
 pub use scalar::PoissonScalar;
+pub use separable_pencils::{PencilPlan, SeparablePencils};
 
 /// Measurements for `bandsolve bench poisson` and the example `radix`. Not part of the public interface.
 #[doc(hidden)]

@@ -92,11 +92,11 @@ impl<T: PoissonScalar> LongLine<T> {
         let mut before: &[LineRow] = &[];
         for p in 0..=between {
             let end = if p == between { rows.len() } else { (p + 1) * LENGTH - 1 };
-            let own = &rows[p * LENGTH..end];
-            if own != before {
-                push(&mut tables, LineTable::new(own)?)?;
+            let part = &rows[p * LENGTH..end];
+            if part != before {
+                push(&mut tables, LineTable::new(part)?)?;
             }
-            before = own;
+            before = part;
             kinds.push(tables.len() - 1);
         }
         let coarse: Vec<LineRow> = collected((0..between).map(|s| {
@@ -217,19 +217,19 @@ impl<T: PoissonScalar> LineTable<T> {
         let mut first = last_row(&steps(&mirrored)?)?;
         first.reverse();
         let ends = [rows[0], rows[rows.len() - 1]];
-        let kept = |weights: &[f64]| weights.iter().zip(rows).map(|(w, row)| w * row[2]).sum();
-        let influence = [last[0] * ends[0][0], first[first.len() - 1] * ends[1][1], kept(&first), kept(&last)];
+        let of_gaps = |weights: &[f64]| weights.iter().zip(rows).map(|(w, row)| w * row[2]).sum();
+        let influence = [last[0] * ends[0][0], first[first.len() - 1] * ends[1][1], of_gaps(&first), of_gaps(&last)];
         Ok(Self { steps: rounded(forwards)?, weights: rounded([first, last])?, influence })
     }
 }
 
 /// The arrays, rounded to the number type of the solver.
 fn rounded<T: PoissonScalar, const N: usize>(arrays: [Vec<f64>; N]) -> Result<[Vec<T>; N]> {
-    let mut made = [const { Vec::new() }; N];
-    for (made, array) in made.iter_mut().zip(arrays) {
-        *made = collected(array.into_iter().map(real))?;
+    let mut rounded = [const { Vec::new() }; N];
+    for (place, array) in rounded.iter_mut().zip(arrays) {
+        *place = collected(array.into_iter().map(real))?;
     }
-    Ok(made)
+    Ok(rounded)
 }
 
 /// 1/(Q + a), b/(Q + a) and a/(Q + a) of all rows.

@@ -2,7 +2,7 @@
 
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pencil::{PencilOperator, PencilResidual};
-use crate::scalar::PoissonScalar;
+use crate::scalar::{PoissonScalar, by_real_type};
 use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide};
 use crate::verify::{Question, Verification};
 use bandsolve::Simd;
@@ -15,12 +15,22 @@ pub enum SystemOperator<T: PoissonScalar> {
 }
 
 /// A solution to verify.
+#[derive(Clone, Copy)]
 pub struct SystemCheck<'a, T: PoissonScalar> {
     pub operator: &'a SystemOperator<T>,
     pub rhs: RightHandSide<'a, T>,
     pub u: &'a [T],
     pub threads: usize,
     pub simd: Simd,
+}
+
+by_real_type! {
+    /// [`SystemCheck::measure`] for each number type.
+    pub struct MeasureResiduals<'a>: (SystemCheck<'a, T>, Question, &'a mut [T]) => ResidualMeasure =
+        |(check, question, scratch)| check.measure(question, scratch);
+    /// [`SystemCheck::residuals`] for each number type.
+    pub struct WriteResiduals<'a>: (SystemCheck<'a, T>, &'a mut [T], &'a mut [T]) => () =
+        |(check, out, scratch)| check.residuals(out, scratch);
 }
 
 impl<T: PoissonScalar> SystemOperator<T> {
@@ -57,9 +67,9 @@ impl<T: PoissonScalar> SystemOperator<T> {
 
 impl<T: PoissonScalar> SystemCheck<'_, T> {
     /// The measure of the residuals.
-    pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
-        let SystemCheck { rhs, u, threads, simd, .. } = *self;
-        match self.operator {
+    fn measure(self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
+        let SystemCheck { operator, rhs, u, threads, simd, .. } = self;
+        match operator {
             SystemOperator::Differences(operator) => {
                 Verification { operator, rhs, u, threads, simd }.measure(question, scratch)
             }
@@ -70,9 +80,9 @@ impl<T: PoissonScalar> SystemCheck<'_, T> {
     }
 
     /// Writes all residuals to `out`.
-    pub fn residuals(&self, out: &mut [T], scratch: &mut [T]) {
-        let SystemCheck { rhs, u, threads, simd, .. } = *self;
-        match self.operator {
+    fn residuals(self, out: &mut [T], scratch: &mut [T]) {
+        let SystemCheck { operator, rhs, u, threads, simd, .. } = self;
+        match operator {
             SystemOperator::Differences(operator) => Verification { operator, rhs, u, threads, simd }.residual(out),
             SystemOperator::Pencils(operator) => {
                 PencilResidual { operator, rhs, u, threads, simd }.residuals(out, scratch)

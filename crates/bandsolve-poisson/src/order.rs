@@ -36,8 +36,8 @@ impl AxisOrder {
 
     /// Copies the caller's array `from` to `to`, in solving order.
     pub fn take<T: Scalar>(&self, from: &[T], to: &mut [T], threads: usize) {
-        let own = [self.shape[1] * self.shape[2], self.shape[2], 1];
-        permute((from, self.strides), (to, own), self.shape, threads);
+        let strides = [self.shape[1] * self.shape[2], self.shape[2], 1];
+        permute((from, self.strides), (to, strides), self.shape, threads);
     }
 
     /// Copies `from`, in solving order, to the caller's array `to`.
@@ -45,9 +45,9 @@ impl AxisOrder {
         // The axes in the order of the caller's strides.
         let mut order = [0, 1, 2];
         order.sort_by_key(|k| core::cmp::Reverse((self.strides[*k], self.shape[*k])));
-        let own = [self.shape[1] * self.shape[2], self.shape[2], 1];
+        let strides = [self.shape[1] * self.shape[2], self.shape[2], 1];
         permute(
-            (from, order.map(|k| own[k])),
+            (from, order.map(|k| strides[k])),
             (to, order.map(|k| self.strides[k])),
             order.map(|k| self.shape[k]),
             threads,

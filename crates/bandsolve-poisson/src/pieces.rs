@@ -133,13 +133,13 @@ impl<'a, T> AdjacentRows<'a, T> {
 
     /// The previous row, if there is one, and row `step`.
     pub fn behind(&mut self, step: usize) -> (Option<&[T]>, &mut [T]) {
-        let (own, row) = (self.at(step), self.row);
+        let (current, row) = (self.at(step), self.row);
         if step == 0 {
-            return (None, &mut self.x[own * row..][..row]);
+            return (None, &mut self.x[current * row..][..row]);
         }
         let behind = self.at(step - 1);
-        let (behind, own) = two_rows(self.x, row, (behind, own));
-        (Some(behind), own)
+        let (behind, current) = two_rows(self.x, row, (behind, current));
+        (Some(behind), current)
     }
 
     /// The next row, and row `step`.
@@ -165,13 +165,13 @@ impl<T: Send> Split for AdjacentRows<'_, T> {
         let rows = 2 * (self.pairs() * pieces / self.pieces.max(1));
         let rest = self.pieces - pieces;
         if reversed {
-            let kept = self.x.len() / row - rows;
-            let (x, own) = self.x.split_at_mut(kept * row);
-            let own = Self { x: own, row, first: first + kept, reversed, pieces };
-            return (own, Self { x, row, first, reversed, pieces: rest });
+            let rest_rows = self.x.len() / row - rows;
+            let (x, piece) = self.x.split_at_mut(rest_rows * row);
+            let piece = Self { x: piece, row, first: first + rest_rows, reversed, pieces };
+            return (piece, Self { x, row, first, reversed, pieces: rest });
         }
-        let (own, x) = self.x.split_at_mut(rows * row);
-        (Self { x: own, row, first, reversed, pieces }, Self { x, row, first: first + rows, reversed, pieces: rest })
+        let (piece, x) = self.x.split_at_mut(rows * row);
+        (Self { x: piece, row, first, reversed, pieces }, Self { x, row, first: first + rows, reversed, pieces: rest })
     }
 }
 

@@ -1,16 +1,13 @@
 //! A problem with the factors of one method: solve, verification and refinement.
 
 use crate::condition::Condition;
-use crate::cyclic::CyclicSolver;
-use crate::fft::TransformSolver;
 use crate::level::{WeightedMean, levelled};
-use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
-use crate::operator::{SystemCheck, SystemOperator};
+use crate::operator::{MeasureResiduals, SystemCheck, SystemOperator, WriteResiduals};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution, Solved};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
+use crate::separable::{ResidualMeasure, RightHandSide, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{Error, RefinedColumns, RefinedSystem, Result, Scalar, Simd, StoppingRule, good, refine, tolerable};
@@ -69,24 +66,6 @@ pub(crate) struct PlanCore<T: PoissonScalar> {
 impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("PoissonPlan").field("shape", &self.shape).field("method", &self.method).finish_non_exhaustive()
-    }
-}
-
-/// The factors of `problem` for one method.
-pub(crate) fn factor<T: PoissonScalar>(
-    problem: &SeparableProblem,
-    method: PoissonMethod,
-    threads: usize,
-) -> Result<Box<dyn SeparableSolver<T>>> {
-    match method {
-        PoissonMethod::Auto | PoissonMethod::Fft | PoissonMethod::Gemm if LongLine::<T>::takes(problem) => {
-            Ok(Box::new(LongLine::new(problem, threads)?))
-        }
-        PoissonMethod::Auto | PoissonMethod::Fft => Ok(Box::new(TransformSolver::new(problem, false, threads)?)),
-        PoissonMethod::Gemm => Ok(Box::new(TransformSolver::new(problem, true, threads)?)),
-        PoissonMethod::Bcr2 | PoissonMethod::Bcr4 | PoissonMethod::Pscr => {
-            Ok(Box::new(CyclicSolver::new(problem, method, threads)?))
-        }
     }
 }
 
@@ -398,7 +377,7 @@ impl<T: PoissonScalar> PlanCore<T> {
     /// Writes the residuals to `out`.
     fn residuals(&self, rhs: RightHandSide<'_, T>, u: &[T], out: &mut [T], stack: &mut PodStack) {
         let (lines, _) = stack.make_raw::<T>(self.operator.words());
-        T::residuals(&self.check(rhs, u), out, lines);
+        T::by_real_type::<WriteResiduals<'_>>((self.check(rhs, u), out, lines));
     }
 
     /// The backward error, or an upper bound of it if the bound is good enough. Uses the measure of the solver if there is one.
@@ -410,7 +389,8 @@ impl<T: PoissonScalar> PlanCore<T> {
     ) -> f64 {
         let (lines, _) = stack.make_raw::<T>(self.operator.words());
         let check = self.check(rhs, u);
-        let ResidualMeasure { ratio, largest } = measured.unwrap_or_else(|| T::measure(&check, Question::Bound, lines));
+        let mut measure = |question| T::by_real_type::<MeasureResiduals<'_>>((check, question, &mut *lines));
+        let ResidualMeasure { ratio, largest } = measured.unwrap_or_else(|| measure(Question::Bound));
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
@@ -418,7 +398,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         if ratio <= good::<T>() * largest {
             return ratio / largest;
         }
-        T::measure(&check, Question::Exact(largest), lines).ratio
+        measure(Question::Exact(largest)).ratio
     }
 
     /// The power of two for a second attempt, if numbers left the range of the type. `Err` if f is not finite.

@@ -3,11 +3,12 @@
 use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
 use crate::choice::{choose, solving_order};
-use crate::condition::Condition;
+use crate::factor::FactorProblem;
 use crate::method::PoissonMethod;
 use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
 use crate::plan::{PlanCore, PoissonPlan};
+use crate::rcond::condition_of;
 use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
 use crate::settings::{ProblemSettings, shared_setters};
@@ -87,7 +88,7 @@ impl Poisson {
     }
 
     /// A copy of the caller's numbers. Records a lack of memory.
-    fn kept(&mut self, numbers: &[f64]) -> Vec<f64> {
+    fn copy_of(&mut self, numbers: &[f64]) -> Vec<f64> {
         copied(numbers).unwrap_or_else(|_| {
             self.missing_bytes = self.missing_bytes.or(Some(size_of_val(numbers)));
             Vec::new()
@@ -136,7 +137,7 @@ impl Poisson {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn coordinates(mut self, axis: usize, points: &[f64]) -> Self {
-        let points = self.kept(points);
+        let points = self.copy_of(points);
         self.axis(axis, |spec| spec.coordinates = points)
     }
 
@@ -156,7 +157,7 @@ impl Poisson {
     ///
     /// They replace the value of the [`Boundary`] at this side, and have its kind. See [`Side`] for an example.
     pub fn boundary_values(mut self, axis: usize, side: Side, values: &[f64]) -> Self {
-        let values = self.kept(values);
+        let values = self.copy_of(values);
         self.values.push((axis, side, values));
         self
     }
@@ -235,8 +236,8 @@ impl Poisson {
         let order = AxisOrder::new(solving_order(&axes, method), &self.shape);
         let sides = self.sides(&axes, &order)?;
         let problem = SeparableProblem { axes: picked(axes, order.axes), shift };
-        let (condition, weights) = (Condition::of(&problem)?, problem.weights()?);
-        let solver = T::factor(&problem, method, threads)?;
+        let (condition, weights) = (condition_of(&problem)?, problem.weights()?);
+        let solver = T::by_real_type::<FactorProblem<'_>>((&problem, method, threads))?;
         let operator = SystemOperator::Differences(ResidualOperator::new(&problem)?);
         let core = PlanCore { order, sides, operator, weights, condition, solver, threads, simd: Simd::detect() };
         Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))

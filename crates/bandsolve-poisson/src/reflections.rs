@@ -30,9 +30,9 @@ pub(crate) fn reflected(mut c: Vec<f64>, n: usize) -> Result<(Vec<f64>, Vec<f64>
         let part = (k + 1..n).map(|i| p[i] * v[i]).sum::<f64>() / (2.0 * half);
         (k + 1..n).for_each(|i| p[i] -= part * v[i]);
         for i in k + 1..n {
-            let (own, of_p) = (v[i], p[i]);
+            let (of_v, of_p) = (v[i], p[i]);
             let row = &mut c[i * n + k + 1..(i + 1) * n];
-            row.iter_mut().zip(&v[k + 1..]).zip(&p[k + 1..]).for_each(|((c, v), p)| *c -= own * p + of_p * v);
+            row.iter_mut().zip(&v[k + 1..]).zip(&p[k + 1..]).for_each(|((c, v), p)| *c -= of_v * p + of_p * v);
         }
         reflect(&mut q, &v, half, &mut sums);
     }

@@ -53,10 +53,10 @@ impl<T: PoissonScalar> RowCheck<'_, T> {
             return self.numbers(i..i + 1, window);
         }
         let [_, lines, n] = self.operator.shape;
-        let (own, spare) = scratch.split_at_mut(n);
+        let (line, spare) = scratch.split_at_mut(n);
         let mut all = ResidualMeasure::default();
         for j in 0..lines {
-            let f = self.rhs.line((i, j), own);
+            let f = self.rhs.line((i, j), line);
             all = all.join(self.operator.measure_line::<V>((i, j), window, (f, &mut spare[..n])));
         }
         all
@@ -104,7 +104,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         if !self.even || n < V::W + 2 {
             spare.copy_from_slice(f);
             self.line(at, window, spare);
-            return self.measure(at, stencil.own, spare);
+            return self.measure(at, stencil.u, spare);
         }
         let along = [axis.lower[1], axis.upper[1], axis.gap[1]];
         let [most, inner] =
@@ -114,7 +114,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
             let ratio = if r == T::ZERO { 0.0 } else { r.to_f64() / self.scale(at, k) };
             ResidualMeasure { ratio, largest: 0.0 }
         };
-        let largest = inner.max_bits(Scalar::abs(stencil.own[0])).max_bits(Scalar::abs(stencil.own[n - 1]));
+        let largest = inner.max_bits(Scalar::abs(stencil.u[0])).max_bits(Scalar::abs(stencil.u[n - 1]));
         let inner = ResidualMeasure { largest: largest.to_f64(), ..over(most, 1) };
         over(first, 0).join(over(last, n - 1)).join(inner)
     }
@@ -124,13 +124,13 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
     /// |r| at an end of the line.
     #[inline(always)]
     fn end(&self, f: &[T], axis: &ResidualAxis<T>, k: usize) -> T {
-        let x = self.own[k];
+        let x = self.u[k];
         let mut r = f[k] - self.gap * x - axis.gap[k] * x;
         for (line, coupling) in self.near {
             r -= coupling * (x - line[k]);
         }
         for (neighbor, coupling) in axis.around(k) {
-            r -= coupling * (x - self.own[neighbor]);
+            r -= coupling * (x - self.u[neighbor]);
         }
         Scalar::abs(r)
     }
@@ -140,7 +140,7 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
     /// Only the first `NEAR` neighboring lines count.
     #[inline(always)]
     fn inner<V: Lanes<Real = T::Real>, const NEAR: usize>(&self, f: &[T], [left, right, along]: [T; 3]) -> [T; 2] {
-        let n = self.own.len();
+        let n = self.u.len();
         debug_assert!(n >= V::W + 2 && f.len() == n && self.near.iter().all(|(line, _)| line.len() == n));
         let (left, right, along, gap) = (V::splat(left), V::splat(right), V::splat(along), V::splat(self.gap));
         let mut couplings = [gap; NEAR];
@@ -153,15 +153,15 @@ impl<T: PoissonScalar> LineStencil<'_, T> {
         loop {
             // SAFETY: 1 ≤ k and k + W < n, and all lines have n numbers.
             unsafe {
-                let own = self.own.as_ptr().add(k);
-                let x = V::load(own);
+                let at = self.u.as_ptr().add(k);
+                let x = V::load(at);
                 let mut r = V::load(f.as_ptr().add(k));
                 for q in 0..NEAR {
                     r = couplings[q].neg_mul_add(x - V::load(self.near[q].0.as_ptr().add(k)), r);
                 }
                 r = gap.neg_mul_add(x, r);
-                r = left.neg_mul_add(x - V::load(own.sub(1)), r);
-                r = right.neg_mul_add(x - V::load(own.add(1)), r);
+                r = left.neg_mul_add(x - V::load(at.sub(1)), r);
+                r = right.neg_mul_add(x - V::load(at.add(1)), r);
                 r = along.neg_mul_add(x, r);
                 most = most.max_bits(r.abs());
                 largest = largest.max_bits(x.abs());

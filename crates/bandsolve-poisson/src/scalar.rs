@@ -1,60 +1,47 @@
 //! The number types of Poisson problems.
 
-use crate::method::{PoissonMethod, SeparableSolver};
-use crate::operator::SystemCheck;
-use crate::pencil::{AxisPencil, products};
-use crate::plan::factor;
-use crate::separable::{ResidualMeasure, SeparableProblem};
-use crate::verify::Question;
-use bandsolve::{RealScalar, Result};
+use bandsolve::RealScalar;
 
-/// The time-critical functions. This crate compiles them once per number type, so crates that make plans need not compile them again.
-pub trait Instances: Sized {
-    /// Factors of a problem for one method.
-    fn factor(
-        problem: &SeparableProblem,
-        method: PoissonMethod,
-        threads: usize,
-    ) -> Result<Box<dyn SeparableSolver<Self>>>
-    where
-        Self: PoissonScalar;
-    /// Factors of a problem with two matrices per axis: its generalized eigenvectors.
-    fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>>
-    where
-        Self: PoissonScalar;
-    /// The measure of the residuals of a solution.
-    fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
-    where
-        Self: PoissonScalar;
-    /// Writes the residuals of a solution to `out`.
-    fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self])
-    where
-        Self: PoissonScalar;
+/// A function with one instance for each number type.
+///
+/// Each instance is compiled once, in this crate. Generic code that other crates compile uses [`PoissonScalar::by_real_type`] to call the
+/// instance for its `T`.
+pub trait ByRealType {
+    /// The argument of the function.
+    type Argument<T: PoissonScalar>;
+    /// The result of the function.
+    type Output<T: PoissonScalar>;
+    /// The instance for `f32`.
+    fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32>;
+    /// The instance for `f64`.
+    fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64>;
 }
 
-macro_rules! instances {
-    ($($t:ty)*) => {$(
-        impl Instances for $t {
-            fn factor(
-                problem: &SeparableProblem,
-                method: PoissonMethod,
-                threads: usize,
-            ) -> Result<Box<dyn SeparableSolver<Self>>> {
-                factor(problem, method, threads)
+/// Defines types with [`ByRealType`]: `struct Name<'a>: Argument => Output = function;`. The function is generic over the number type `T`.
+macro_rules! by_real_type {
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident<$lifetime:lifetime>: $argument:ty => $output:ty = $function:expr;
+    )*) => {$(
+        $(#[$attribute])*
+        $visibility struct $name<$lifetime>(core::marker::PhantomData<&$lifetime ()>);
+
+        impl<$lifetime> $crate::scalar::ByRealType for $name<$lifetime> {
+            type Argument<T: $crate::scalar::PoissonScalar> = $argument;
+            type Output<T: $crate::scalar::PoissonScalar> = $output;
+
+            fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32> {
+                let function: fn(Self::Argument<f32>) -> Self::Output<f32> = $function;
+                function(argument)
             }
-            fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>> {
-                products(axes, shift, threads)
-            }
-            fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure {
-                check.measure(question, scratch)
-            }
-            fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self]) {
-                check.residuals(out, scratch);
+            fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64> {
+                let function: fn(Self::Argument<f64>) -> Self::Output<f64> = $function;
+                function(argument)
             }
         }
     )*};
 }
-instances!(f32 f64);
+pub(crate) use by_real_type;
 
 /// A number type of Poisson problems: `f32` or `f64`.
 ///
@@ -70,9 +57,23 @@ instances!(f32 f64);
 /// assert!((middle::<f32>()? - 2.0).abs() < 1e-5 && (middle::<f64>()? - 2.0).abs() < 1e-12);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-pub trait PoissonScalar: Instances + RealScalar {}
-impl PoissonScalar for f32 {}
-impl PoissonScalar for f64 {}
+pub trait PoissonScalar: RealScalar {
+    /// Calls the instance of a function for this type.
+    #[doc(hidden)]
+    fn by_real_type<B: ByRealType>(argument: B::Argument<Self>) -> B::Output<Self>;
+}
+
+impl PoissonScalar for f32 {
+    fn by_real_type<B: ByRealType>(argument: B::Argument<f32>) -> B::Output<f32> {
+        B::of_f32(argument)
+    }
+}
+
+impl PoissonScalar for f64 {
+    fn by_real_type<B: ByRealType>(argument: B::Argument<f64>) -> B::Output<f64> {
+        B::of_f64(argument)
+    }
+}
 
 /// x, rounded to the number type `T`.
 #[inline(always)]

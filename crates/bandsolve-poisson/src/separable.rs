@@ -274,7 +274,7 @@ pub struct RowWindow<'a, T> {
 
 /// A line of u, and its neighboring lines.
 pub struct LineStencil<'a, T> {
-    pub own: &'a [T],
+    pub u: &'a [T],
     /// The previous and the next line along the first axis, then along the second axis, with the couplings. A missing neighbor is the line itself.
     pub near: [(&'a [T], T); 4],
     /// The gaps of the first two axes plus the shift.
@@ -319,25 +319,24 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         let [(i0, a), (i1, b)] = self.axes[0].around(i);
         let [(j0, c), (j1, d)] = self.axes[1].around(j);
         let gap = self.axes[0].gap[i] + self.axes[1].gap[j] + real(self.shift);
-        LineStencil { own: at(i, j), near: [(at(i0, j), a), (at(i1, j), b), (at(i, j0), c), (at(i, j1), d)], gap }
+        LineStencil { u: at(i, j), near: [(at(i0, j), a), (at(i1, j), b), (at(i, j0), c), (at(i, j1), d)], gap }
     }
 
     /// Replaces the right-hand side of line (i, j) in `out` by the residual.
     #[inline(always)]
     pub fn line(&self, at: (usize, usize), window: RowWindow<'_, T>, out: &mut [T]) {
         let [_, lines, n] = self.shape;
-        let LineStencil { own, near: [(below, a), (above, b), (before, c), (after, d)], gap } =
-            self.stencil(at, window);
+        let LineStencil { u, near: [(below, a), (above, b), (before, c), (after, d)], gap } = self.stencil(at, window);
         for k in 0..n {
-            let x = own[k];
+            let x = u[k];
             out[k] -= a * (x - below[k]) + b * (x - above[k]) + gap * x;
         }
         if lines > 1 {
             for k in 0..n {
-                out[k] -= c * (own[k] - before[k]) + d * (own[k] - after[k]);
+                out[k] -= c * (u[k] - before[k]) + d * (u[k] - after[k]);
             }
         }
-        self.along_line(own, out);
+        self.along_line(u, out);
     }
 
     /// Subtracts L·u of the last axis.

@@ -6,6 +6,7 @@ use crate::fft::{Room, RowJob, RowTransforms};
 use crate::level::{MeanJob, compensated};
 use crate::method::PoissonMethod;
 use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
+use crate::rcond::condition_of;
 use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
@@ -59,7 +60,7 @@ impl<T: PoissonScalar> SlabParts<T> {
     ) -> Result<Self> {
         // Planes are paired with their neighbors, also if the first axis is periodic: a slab has no mirrored planes.
         let rows = RowTransforms { folded: false, ..RowTransforms::new(&problem, false)? };
-        let condition = Condition::of(&problem)?;
+        let condition = condition_of(&problem)?;
         if condition.is_hopeless::<T>() {
             return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 });
         }
@@ -147,11 +148,11 @@ impl<T: PoissonScalar> SlabParts<T> {
         let [first, middle, last] = &self.problem.axes;
         // The neighboring planes of other processes, with rows of zeros.
         let between = |values: &[f64]| {
-            let mut own = reserved(planes.len().saturating_add(2))?;
-            own.push(0.0);
-            own.extend_from_slice(&values[planes.clone()]);
-            own.push(0.0);
-            Ok(own)
+            let mut padded = reserved(planes.len().saturating_add(2))?;
+            padded.push(0.0);
+            padded.extend_from_slice(&values[planes.clone()]);
+            padded.push(0.0);
+            Ok(padded)
         };
         let first = AxisOperator {
             lower: between(&first.lower)?,
@@ -271,10 +272,10 @@ impl<T: PoissonScalar> Job<T> for SlabResidualJob<'_, T> {
             let at = (1 + line / lines, line % lines);
             r.copy_from_slice(f);
             self.operator.line(at, RowWindow { u: self.u, first: 0 }, r);
-            let own = &self.u[(lines + line) * n..][..n];
+            let u = &self.u[(lines + line) * n..][..n];
             all = all.join(match self.largest {
                 Some(largest) => ResidualMeasure { ratio: self.operator.exact(at, (r, f), largest), largest },
-                None => self.operator.measure(at, own, r),
+                None => self.operator.measure(at, u, r),
             });
         }
         all

@@ -40,17 +40,17 @@ impl PivotGap {
             self.value = [next, 0.0];
             return next != high;
         }
-        // kept + correction = b·Q/(Q + a) in twice the precision
+        // quotient + correction = b·Q/(Q + a) in twice the precision
         let [pivot, rest] = two_sum(high, a);
         let rest = rest + low;
         let product = b * high;
         let below = lost(b, high, product) + b * low;
-        let kept = product / pivot;
-        let back = kept * pivot;
-        let correction = ((product - back) - lost(kept, pivot, back) + below - kept * rest) / pivot;
-        let [own, of_own] = two_sum(gap, self.lambda);
-        let [sum, of_sum] = two_sum(own, kept);
-        self.value = two_sum(sum, of_sum + of_own + correction);
+        let quotient = product / pivot;
+        let back = quotient * pivot;
+        let correction = ((product - back) - lost(quotient, pivot, back) + below - quotient * rest) / pivot;
+        let [shifted, of_shifted] = two_sum(gap, self.lambda);
+        let [sum, of_sum] = two_sum(shifted, quotient);
+        self.value = two_sum(sum, of_sum + of_shifted + correction);
         // So small a change affects no digit of a later row.
         const SETTLED: f64 = f64::EPSILON * 1e-6;
         ((self.value[0] - high) + (self.value[1] - low)).abs() > SETTLED * high

@@ -23,7 +23,7 @@
 //! # Source
 //! W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33 (1985), 1107–1116.
 
-use super::BLOCK;
+use super::sizes::BLOCK;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Result;
 use bandsolve::memory::{allocate, copied};

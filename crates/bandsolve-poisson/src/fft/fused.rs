@@ -1,4 +1,4 @@
-//! Solves in two passes over memory instead of three.
+//! The transform solver in two passes over memory instead of three.
 //!
 //! The first pass transforms each row and eliminates it immediately. The second pass substitutes into each row and transforms it back
 //! immediately. Elimination starts at both ends, so that two threads work independently, one on each half.
@@ -90,9 +90,9 @@ impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) {
         let ReduceLane { solver, rhs, lane, mut part, scratch } = self;
         let mut room = Room::new(scratch, solver.rows.words());
-        let (count, together) = (part.pairs(), solver.rows.together());
-        for first in (0..count).step_by(together) {
-            let pairs = first..count.min(first + together);
+        let (count, width) = (part.pairs(), solver.rows.pairs_at_once());
+        for first in (0..count).step_by(width) {
+            let pairs = first..count.min(first + width);
             let (pairs_of, transforms, room) = (&mut part.pairwise(), &solver.rows, &mut room);
             let job = RowJob { transforms, rhs, inverse: false, part: pairs_of, pairs: pairs.clone(), room };
             dispatch(solver.simd, job);
@@ -119,10 +119,10 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
         let SubstituteLane { solver, check, lane, mut part, scratch } = self;
         let mut room = Room::new(scratch, solver.rows.words());
-        let (count, together) = (part.pairs(), solver.rows.together());
+        let (count, width) = (part.pairs(), solver.rows.pairs_at_once());
         let mut all = ResidualMeasure::default();
-        for first in (0..count).step_by(together).rev() {
-            let pairs = first..count.min(first + together);
+        for first in (0..count).step_by(width).rev() {
+            let pairs = first..count.min(first + width);
             // The last row of the pairs is already solved. The row before the first one must be solved now: its substitution needs the
             // coefficients of the first row, which the transform overwrites with u.
             for step in ((2 * pairs.start).saturating_sub(1)..2 * pairs.end - 1).rev() {
@@ -162,21 +162,21 @@ impl<T: PoissonScalar> Job<T> for MeetJob<'_, T> {
         let place = |lane: usize, step: usize| if lane == 0 { step } else { rows - 1 - step };
         for lane in 0..2 {
             for step in from..rows / 2 {
-                let (behind, own) = match step {
+                let (behind, current) = match step {
                     0 => (None, &mut x[place(lane, 0) * row..][..row]),
                     _ => {
-                        let (behind, own) = two_rows(x, row, (place(lane, step - 1), place(lane, step)));
-                        (Some(behind), own)
+                        let (behind, current) = two_rows(x, row, (place(lane, step - 1), place(lane, step)));
+                        (Some(behind), current)
                     }
                 };
-                chain.reduce_row(lane, step, behind, own);
+                chain.reduce_row(lane, step, behind, current);
             }
         }
         chain.meet_rows(x, row);
         for lane in 0..2 {
             for step in (from.saturating_sub(1)..rows / 2 - chain.given()).rev() {
-                let (ahead, own) = two_rows(x, row, (place(lane, step + 1), place(lane, step)));
-                chain.substitute_row(lane, step, ahead, own);
+                let (ahead, current) = two_rows(x, row, (place(lane, step + 1), place(lane, step)));
+                chain.substitute_row(lane, step, ahead, current);
             }
         }
     }

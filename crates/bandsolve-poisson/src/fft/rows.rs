@@ -2,6 +2,7 @@
 
 use super::axes::AxisTransform;
 use super::lines::{load_columns, load_line, load_lines, store_columns, store_line, store_lines};
+use crate::dense::DenseTransform;
 use crate::pieces::RowPairs;
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::RightHandSide;
@@ -13,7 +14,7 @@ use bandsolve_kernel::{Job, Lanes};
 use core::ops::Range;
 
 /// Number of pairs of rows that one matrix product covers.
-const TOGETHER: usize = 16;
+const PAIRS: usize = 16;
 
 /// Transforms along the second and the third axis.
 pub(crate) struct RowTransforms<T: PoissonScalar> {
@@ -38,17 +39,17 @@ pub(crate) struct RowJob<'a, 'x, 'r, T: PoissonScalar> {
 impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, '_, T> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let RowJob { transforms, rhs, inverse, part, pairs, room } = self;
-        let together = transforms.together();
-        for first in pairs.clone().step_by(together) {
-            let pairs = first..pairs.end.min(first + together);
-            if inverse {
-                transforms.middle_of::<V>(part, pairs.clone(), room, true);
-                transforms.last_of::<V>((None, part), pairs, room, true);
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        let all = self.pairs.clone();
+        let width = self.transforms.pairs_at_once();
+        for first in all.clone().step_by(width) {
+            let pairs = first..all.end.min(first + width);
+            if self.inverse {
+                self.middle_axis::<V>(pairs.clone());
+                self.last_axis::<V>(pairs);
             } else {
-                transforms.last_of::<V>((rhs, part), pairs.clone(), room, false);
-                transforms.middle_of::<V>(part, pairs, room, false);
+                self.last_axis::<V>(pairs.clone());
+                self.middle_axis::<V>(pairs);
             }
         }
     }
@@ -105,9 +106,9 @@ impl<T: PoissonScalar> RowTransforms<T> {
     }
 
     /// Number of pairs of rows that are transformed at a time.
-    pub fn together(&self) -> usize {
+    pub fn pairs_at_once(&self) -> usize {
         match (self.shape[1], self.last.is_dense()) {
-            (1, true) => TOGETHER,
+            (1, true) => PAIRS,
             (1, false) => T::lanes(self.simd),
             _ => 1,
         }
@@ -119,7 +120,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
         let axes = [&self.middle, &self.last].map(|axis| axis.words(self.simd));
         let whole = |numbers: usize| numbers.next_multiple_of(ALIGNED / size_of::<T>());
         let dense = self.middle.is_dense() || self.last.is_dense();
-        let slabs = if dense { 4 * self.together() * lines * n } else { 0 };
+        let slabs = if dense { 4 * self.pairs_at_once() * lines * n } else { 0 };
         // Residuals need two lines.
         [whole(axes[0][0].max(axes[1][0]).max(2 * n)), axes[0][1].max(axes[1][1]), whole(slabs)]
     }
@@ -129,51 +130,56 @@ impl<T: PoissonScalar> RowTransforms<T> {
         let [lines, fft, slabs] = self.words();
         2 * lines + fft + slabs
     }
+}
 
+impl<T: PoissonScalar> RowJob<'_, '_, '_, T> {
     /// Transform some pairs along the last axis.
     #[inline(always)]
-    fn last_of<V: Lanes<Real = T>>(
-        &self,
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
-        pairs: Range<usize>,
-        room: &mut Room<'_, T>,
-        inverse: bool,
-    ) {
-        let lines = self.shape[1];
-        let transform = match &self.last {
+    fn last_axis<V: Lanes<Real = T>>(&mut self, pairs: Range<usize>) {
+        let (transforms, lines) = (self.transforms, self.transforms.shape[1]);
+        let transform = match &transforms.last {
             AxisTransform::Fast(transform) => transform,
-            AxisTransform::Dense(_) => return self.last_dense((rhs, part), pairs, room, inverse),
+            AxisTransform::Dense(dense) => return self.last_dense(dense, pairs),
         };
         if lines == 1 {
-            return self.group::<V>((transform, inverse), (rhs, part), (pairs, 0..1), room);
+            return self.group::<V>(transform, pairs, 0..1);
         }
         for p in pairs {
             for j in (0..lines).step_by(V::W) {
-                let some = j..lines.min(j + V::W);
-                self.group::<V>((transform, inverse), (rhs, part), (p..p + 1, some), room);
+                self.group::<V>(transform, p..p + 1, j..lines.min(j + V::W));
             }
         }
     }
 
     /// Transform up to one line per lane: lines of one pair, or one line of each of several pairs.
     #[inline(always)]
-    fn group<V: Lanes<Real = T>>(
-        &self,
-        (transform, inverse): (&Transform<T>, bool),
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
-        (pairs, lines): (Range<usize>, Range<usize>),
-        room: &mut Room<'_, T>,
-    ) {
-        let [_, all, n] = self.shape;
-        let (row, count) = (all * n, pairs.len() * lines.len());
+    fn group<V: Lanes<Real = T>>(&mut self, transform: &Transform<T>, pairs: Range<usize>, lines: Range<usize>) {
+        let [_, all, n] = self.transforms.shape;
+        let count = pairs.len() * lines.len();
         // The number of pairs with two rows. Only the last pair can have a single row.
         let pair = |l: usize| pairs.start + if all == 1 { l } else { 0 };
-        let folded = if self.folded { (0..count).filter(|l| part.indices(pair(*l)).1.is_some()).count() } else { 0 };
+        let two_rows = |l: &usize| self.part.indices(pair(*l)).1.is_some();
+        let folded = if self.transforms.folded { (0..count).filter(two_rows).count() } else { 0 };
+        self.load::<V>(pairs.clone(), lines.clone());
+        if folded > 0 && !self.inverse {
+            fold::<T, V>(&mut self.room.z[..2 * V::W * n], folded, real(0.5));
+        }
+        transform.run(self.transforms.simd, self.room.lines(), self.inverse);
+        if folded > 0 && self.inverse {
+            fold::<T, V>(&mut self.room.out[..2 * V::W * n], folded, T::ONE);
+        }
+        self.store::<V>(pairs, lines);
+    }
+
+    /// Load the lines of a group. The first two cases load whole vectors.
+    #[inline(always)]
+    fn load<V: Lanes<Real = T>>(&mut self, pairs: Range<usize>, lines: Range<usize>) {
+        let (transforms, rhs, part, room) = (self.transforms, self.rhs, &mut *self.part, &mut *self.room);
+        let [_, all, n] = transforms.shape;
+        let (row, count) = (all * n, pairs.len() * lines.len());
         let whole = count == V::W;
         let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
         let plain = rhs.is_none_or(RightHandSide::has_plain_lines);
-        let place = |l: usize| if all == 1 { (l, 0) } else { (0, lines.start + l) };
-        // Load the lines. The first two cases load whole vectors.
         if let (Some((x, first, [a, b])), true) = (&spaced, plain) {
             let (x, stride, first) = match rhs {
                 Some(rhs) => (rhs.f, rhs.strides[0], *first),
@@ -181,14 +187,16 @@ impl<T: PoissonScalar> RowTransforms<T> {
             };
             load_lines::<T, V>(&x[(first + a) * stride..], (2 * stride, n), room.z, 0);
             load_lines::<T, V>(&x[(first + b) * stride..], (2 * stride, n), room.z, 1);
-        } else if whole && all > 1 && plain {
-            let (own, mirror) = part.indices(pairs.start);
+            return;
+        }
+        if whole && all > 1 && plain {
+            let (i, mirror) = part.indices(pairs.start);
             let (a, b) = part.rows(pairs.start);
             let at = lines.start * n;
             let (a, b, stride) = match rhs {
                 Some(rhs) => {
                     let line = |i: usize| &rhs.f[i * rhs.strides[0] + lines.start * rhs.strides[1]..];
-                    (line(own), mirror.map(line), rhs.strides[1])
+                    (line(i), mirror.map(line), rhs.strides[1])
                 }
                 None => (&a[at..], b.map(|b| &b[at..]), n),
             };
@@ -197,30 +205,32 @@ impl<T: PoissonScalar> RowTransforms<T> {
                 Some(b) => load_lines::<T, V>(b, (stride, n), room.z, 1),
                 None => load_lines::<T, V>(&[], (0, n), room.z, 1),
             }
-        } else {
-            room.z.fill(T::ZERO);
-            for l in 0..count {
-                let (p, j) = place(l);
-                let p = part.in_memory(&pairs, p);
-                let (own, mirror) = part.indices(p);
-                let (a, b) = part.rows(p);
-                for (which, i, rows) in [(0, Some(own), Some(a)), (1, mirror, b)] {
-                    let (Some(i), Some(rows)) = (i, rows) else { continue };
-                    let line = match rhs {
-                        Some(rhs) => rhs.line((i, j), &mut room.out[..n]),
-                        None => &rows[j * n..][..n],
-                    };
-                    load_line::<T>(line, &mut room.z[which * V::W + l..], 2 * V::W);
-                }
+            return;
+        }
+        room.z.fill(T::ZERO);
+        for l in 0..count {
+            let (p, j) = if all == 1 { (l, 0) } else { (0, lines.start + l) };
+            let p = part.in_memory(&pairs, p);
+            let (i, mirror) = part.indices(p);
+            let (a, b) = part.rows(p);
+            for (which, i, rows) in [(0, Some(i), Some(a)), (1, mirror, b)] {
+                let (Some(i), Some(rows)) = (i, rows) else { continue };
+                let line = match rhs {
+                    Some(rhs) => rhs.line((i, j), &mut room.out[..n]),
+                    None => &rows[j * n..][..n],
+                };
+                load_line::<T>(line, &mut room.z[which * V::W + l..], 2 * V::W);
             }
         }
-        if folded > 0 && !inverse {
-            fold::<T, V>(&mut room.z[..2 * V::W * n], folded, real(0.5));
-        }
-        transform.run(self.simd, room.lines(), inverse);
-        if folded > 0 && inverse {
-            fold::<T, V>(&mut room.out[..2 * V::W * n], folded, T::ONE);
-        }
+    }
+
+    /// Store the lines of a group. The first two cases store whole vectors.
+    #[inline(always)]
+    fn store<V: Lanes<Real = T>>(&mut self, pairs: Range<usize>, lines: Range<usize>) {
+        let (transforms, part, room) = (self.transforms, &mut *self.part, &mut *self.room);
+        let [_, all, n] = transforms.shape;
+        let (row, count) = (all * n, pairs.len() * lines.len());
+        let whole = count == V::W;
         let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
         if let Some((x, _, [a, b])) = spaced {
             store_lines::<T, V>(room.out, 0, &mut x[a * row..], (2 * row, n));
@@ -237,7 +247,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
             return;
         }
         for l in 0..count {
-            let (p, j) = place(l);
+            let (p, j) = if all == 1 { (l, 0) } else { (0, lines.start + l) };
             let p = part.in_memory(&pairs, p);
             let (a, b) = part.rows_mut(p);
             for (which, rows) in [(0, Some(a)), (1, b)] {
@@ -248,20 +258,14 @@ impl<T: PoissonScalar> RowTransforms<T> {
     }
 
     /// Multiply some pairs by the matrix of eigenvectors of the last axis.
-    fn last_dense(
-        &self,
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
-        pairs: Range<usize>,
-        room: &mut Room<'_, T>,
-        inverse: bool,
-    ) {
-        let AxisTransform::Dense(dense) = &self.last else { return };
-        let [_, lines, n] = self.shape;
+    fn last_dense(&mut self, dense: &DenseTransform<T>, pairs: Range<usize>) {
+        let (transforms, rhs, part, room) = (self.transforms, self.rhs, &mut *self.part, &mut *self.room);
+        let ([_, lines, n], folded, inverse) = (transforms.shape, transforms.folded, self.inverse);
         let half = real::<T>(0.5);
-        let (slab, other) = room.slabs.split_at_mut(2 * self.together() * lines * n);
+        let (slab, other) = room.slabs.split_at_mut(2 * transforms.pairs_at_once() * lines * n);
         let mut count = 0;
         for p in pairs.clone() {
-            let (own, mirror) = part.indices(p);
+            let (i, mirror) = part.indices(p);
             let rows = part.rows(p);
             for j in 0..lines {
                 let mut put = |i: usize, rows: &[T]| {
@@ -272,10 +276,10 @@ impl<T: PoissonScalar> RowTransforms<T> {
                         None => out.copy_from_slice(&rows[j * n..][..n]),
                     }
                 };
-                put(own, rows.0);
+                put(i, rows.0);
                 let (Some(mirror), Some(b)) = (mirror, rows.1) else { continue };
                 put(mirror, b);
-                if self.folded && !inverse {
+                if folded && !inverse {
                     let (a, b) = slab[(count - 2) * n..count * n].split_at_mut(n);
                     a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = ((*a + *b) * half, (*a - *b) * half));
                 }
@@ -291,7 +295,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
                 let Some(b) = &mut b else { continue };
                 let b = &mut b[j * n..][..n];
                 b.copy_from_slice(solved.next().unwrap_or_default());
-                if self.folded && inverse {
+                if folded && inverse {
                     a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = (*a + *b, *a - *b));
                 }
             }
@@ -300,20 +304,15 @@ impl<T: PoissonScalar> RowTransforms<T> {
 
     /// Transform some pairs along the middle axis.
     #[inline(always)]
-    fn middle_of<V: Lanes<Real = T>>(
-        &self,
-        part: &mut RowPairs<'_, T>,
-        pairs: Range<usize>,
-        room: &mut Room<'_, T>,
-        inverse: bool,
-    ) {
-        let [_, lines, n] = self.shape;
+    fn middle_axis<V: Lanes<Real = T>>(&mut self, pairs: Range<usize>) {
+        let (transforms, part, room) = (self.transforms, &mut *self.part, &mut *self.room);
+        let ([_, lines, n], inverse) = (transforms.shape, self.inverse);
         if lines == 1 {
             return;
         }
         for p in pairs {
             let (a, mut b) = part.rows_mut(p);
-            let transform = match &self.middle {
+            let transform = match &transforms.middle {
                 AxisTransform::Fast(transform) => transform,
                 AxisTransform::Dense(dense) => {
                     let other = &mut room.slabs[..lines * n];
@@ -331,7 +330,7 @@ impl<T: PoissonScalar> RowTransforms<T> {
                     Some(b) => load_columns::<T, V>(&b[k..], (n, lines, width), room.z, 1),
                     None => load_lines::<T, V>(&[], (0, lines), room.z, 1),
                 }
-                transform.run(self.simd, room.lines(), inverse);
+                transform.run(transforms.simd, room.lines(), inverse);
                 store_columns::<T, V>(room.out, 0, &mut a[k..], (n, lines, width));
                 if let Some(b) = &mut b {
                     store_columns::<T, V>(room.out, 1, &mut b[k..], (n, lines, width));

@@ -91,7 +91,7 @@ fn last_of_ring(inner: usize, end: usize, scale: f64) -> Result<Vec<Vec<NodeGrou
 
 /// Add the contributions of the nodes on both sides to each multiple of `step`, and on a periodic axis also to the last row.
 fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. }: EvenRows) -> Result<Vec<NodeGroup>> {
-    let (kept, whole) = ((end - 1) / step, end / step);
+    let (reduced, whole) = ((end - 1) / step, end / step);
     let right = |length: usize| SineNode { length, inner, scale };
     let mut groups = Vec::new();
     // If both nodes have length `step`, their roots are equal, and one solve is enough for both.
@@ -108,17 +108,17 @@ fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. 
         groups.push(NodeGroup { base: step, stride: step, count: both, pieces, targets: vec![0], keep: true });
     }
     // Rows next to the last node, which can be shorter
-    let uneven = |base: usize, [left, own]: [usize; 2]| {
+    let uneven = |base: usize, [below, above]: [usize; 2]| {
         let piece = |node: SineNode, from: isize, at: usize| {
             let weight = |j: usize| vec![scale * node.component(j, at)];
             let roots = collected((1..node.length).map(|j| node.root(j, node.values(j), weight(j))))?;
             Ok(FractionPiece { ins: node.points(from), roots })
         };
-        let pieces = vec![piece(right(left), -(left as isize), left - 1)?, piece(right(own), 0, 1)?];
+        let pieces = vec![piece(right(below), -(below as isize), below - 1)?, piece(right(above), 0, 1)?];
         Ok(NodeGroup { base, stride: step, count: 1, pieces, targets: vec![0], keep: true })
     };
-    if both < kept {
-        groups.push(uneven(kept * step, [step, end - kept * step])?);
+    if both < reduced {
+        groups.push(uneven(reduced * step, [step, end - reduced * step])?);
     }
     if ring && !end.is_multiple_of(step) {
         groups.push(uneven(end, [end - whole * step, step])?);

@@ -14,6 +14,7 @@
 //! # Source
 //! M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
 
+mod nodes;
 mod solve;
 mod stages;
 
@@ -22,41 +23,8 @@ use bandsolve::Result;
 use bandsolve::memory::reserved;
 use bandsolve_kernel::shifted::ShiftedSweep;
 use bandsolve_kernel::{RealScalar, Simd, tuning};
+pub(crate) use nodes::{FractionPiece, FractionRoot, NodeGroup};
 use stages::{NodeStage, RootChunking};
-
-/// One partial fraction of a node.
-#[derive(Debug, Clone)]
-pub(crate) struct FractionRoot {
-    /// In one class, coefficients and weights are equal or opposite at the same indices for all roots.
-    pub class: usize,
-    /// λ_j
-    pub root: f64,
-    /// One coefficient per input of the piece.
-    pub coefficients: Vec<f64>,
-    /// One weight per target of the group.
-    pub weights: Vec<f64>,
-}
-
-/// Partial fractions with the same inputs.
-#[derive(Debug, Clone)]
-pub(crate) struct FractionPiece {
-    /// Input block rows, relative to the base of the node.
-    pub ins: Vec<isize>,
-    pub roots: Vec<FractionRoot>,
-}
-
-/// Nodes with the same partial fractions. Their bases are `stride` block rows apart.
-#[derive(Debug, Clone)]
-pub(crate) struct NodeGroup {
-    pub base: usize,
-    pub stride: usize,
-    pub count: usize,
-    pub pieces: Vec<FractionPiece>,
-    /// Output block rows, relative to the base of the node.
-    pub targets: Vec<isize>,
-    /// Whether outputs are added to their targets. Otherwise, they replace the targets.
-    pub keep: bool,
-}
 
 /// The solver for R + λ.
 #[derive(Debug, Clone)]
@@ -95,7 +63,7 @@ pub(crate) struct PartialFractions<R> {
     /// Maximum number of partial sums that a stage stores, in block rows.
     slots: usize,
     /// Number of scratch elements per thread.
-    own: usize,
+    scratch_per_thread: usize,
 }
 
 impl<R: RealScalar> PartialFractions<R> {
@@ -103,7 +71,10 @@ impl<R: RealScalar> PartialFractions<R> {
     pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Result<Self> {
         // The widest vectors need padded roots, and more scratch than a small problem justifies.
         let simd = if rows * below.len() < WIDE { simd.min(Simd::Avx2) } else { simd };
-        let chunking = RootChunking::of(&below, simd);
+        let chunking = match &below {
+            BelowAxis::Line(_) => RootChunking::of_line::<R>(simd),
+            BelowAxis::Block(_) => RootChunking::OF_BLOCK,
+        };
         let mut planned = reserved(stages.len())?;
         for groups in stages {
             planned.push(NodeStage::new(groups, chunking)?);
@@ -112,13 +83,13 @@ impl<R: RealScalar> PartialFractions<R> {
         let slots = stages.iter().map(|stage| stage.slots).max().unwrap_or(0);
         let len = below.len();
         let groups = stages.iter().flat_map(|stage| &stage.groups);
-        let own = groups.map(|group| group.rows_of_a_thread(chunking)).max().unwrap_or(0) * len;
-        let own = own
+        let sums = groups.map(|group| group.rows_of_a_thread(chunking)).max().unwrap_or(0) * len;
+        let scratch_per_thread = sums
             + match &below {
                 BelowAxis::Line(line) => ShiftedSweep::<R>::work(line.n(), simd),
                 BelowAxis::Block(block) => len + block.scratch(1),
             };
-        Ok(Self { rows, ring: false, len, stages, below, simd, slots, own })
+        Ok(Self { rows, ring: false, len, stages, below, simd, slots, scratch_per_thread })
     }
 
     /// The same plan for a periodic axis: row 0 means the last row n, and row n + i means row i.
@@ -141,7 +112,7 @@ impl<R: RealScalar> PartialFractions<R> {
 
     /// Number of scratch elements for a number of threads.
     pub fn scratch(&self, threads: usize) -> usize {
-        (1 + self.slots) * self.len + self.tasks(threads) * self.own
+        (1 + self.slots) * self.len + self.tasks(threads) * self.scratch_per_thread
     }
 
     /// Memory of the roots, coefficients and weights, in bytes.
@@ -161,10 +132,10 @@ impl<R: RealScalar> PartialFractions<R> {
     /// Number of systems per solve: with the matrix of all axes except the first, then of all axes except the first two, and so on.
     pub fn counts(&self) -> Vec<usize> {
         let groups = self.stages.iter().flat_map(|stage| &stage.groups);
-        let own = groups.map(|group| group.count * group.terms.iter().map(|term| term.count).sum::<usize>()).sum();
-        let mut counts = vec![own];
+        let solves = groups.map(|group| group.count * group.terms.iter().map(|term| term.count).sum::<usize>()).sum();
+        let mut counts = vec![solves];
         if let BelowAxis::Block(block) = &self.below {
-            counts.extend(block.counts().iter().map(|count| count * own));
+            counts.extend(block.counts().iter().map(|count| count * solves));
         }
         counts
     }

@@ -80,9 +80,9 @@ fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Result<Option<Vec<Ve
         // Adjacent nodes add to the same row, so they are in different stages. On a periodic axis, the last node is adjacent to the first.
         let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at.is_multiple_of(2);
         for turn in 0..3 {
-            let own = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
+            let nodes_of_turn = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
             let mut stage = reserved(nodes.len())?;
-            for (_, node) in own {
+            for (_, node) in nodes_of_turn {
                 stage.extend(node.reduce(rows)?);
             }
             reduce.push(stage);
@@ -138,10 +138,10 @@ impl PencilNode {
     fn new((rows, ring): (PencilRows, bool), (a, b): (usize, usize), inner: &[usize]) -> Result<Option<Self>> {
         let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
         // Row i of B, counted from 1, has the index i − 1.
-        let own = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
+        let interval = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
         let asked: Vec<usize> = [0, b - a - 2].into_iter().chain(marks.iter().map(|mark| mark - a - 1)).collect();
-        let Some(spectrum) = PartialSpectrum::of(own, &asked)? else { return Ok(None) };
-        let roots = root_masses(own)?;
+        let Some(spectrum) = PartialSpectrum::of(interval, &asked)? else { return Ok(None) };
+        let roots = root_masses(interval)?;
         let scaled = |by: &dyn Fn(usize) -> f64| {
             let of = spectrum.components.iter().zip(&asked);
             of.map(|(row, at)| collected(row.iter().map(|q| q * by(*at)))).collect::<Result<Vec<Vec<f64>>>>()

@@ -336,14 +336,14 @@ mod tests {
             let sup: Vec<f64> = (0..n).map(|_| random()).collect();
             let gap: Vec<f64> = (0..n).map(|k| if k % 3 == 0 { random() } else { 0.0 }).collect();
             let all: Vec<usize> = (0..n).collect();
-            let found = PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &gap }, &all).unwrap().unwrap();
+            let spectrum = PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &gap }, &all).unwrap().unwrap();
             for i in 0..n {
                 for k in 0..n {
                     let sum = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
-                    let q = &found.components;
+                    let q = &spectrum.components;
                     let unit = sum(&|j| q[i][j] * q[k][j]);
                     assert!((unit - f64::from(i == k)).abs() < 1e-14 * (n + 9) as f64, "{n}: {i} {k} {unit}");
-                    let entry = sum(&|j| q[i][j] * q[k][j] * found.eigenvalues[j]);
+                    let entry = sum(&|j| q[i][j] * q[k][j] * spectrum.eigenvalues[j]);
                     let expected = match i.abs_diff(k) {
                         0 => sub[i] + sup[i] + gap[i],
                         1 => -(sup[i.min(k)] * sub[i.max(k)]).sqrt(),
@@ -360,16 +360,16 @@ mod tests {
     fn eigenvalues_have_a_small_relative_error() {
         for n in [1usize, 2, 3, 10, 100, 511] {
             let (one, none) = (vec![1.0; n], vec![0.0; n]);
-            let found =
+            let spectrum =
                 PartialSpectrum::by_rotations(PencilRows { sub: &one, sup: &one, gap: &none }, &[0]).unwrap().unwrap();
-            for (j, got) in found.eigenvalues.iter().enumerate() {
+            for (j, got) in spectrum.eigenvalues.iter().enumerate() {
                 let half = (std::f64::consts::FRAC_PI_2 * (j + 1) as f64 / (n + 1) as f64).sin();
-                let (expected, first) = (4.0 * half * half, found.components[0][j].abs());
+                let (expected, first) = (4.0 * half * half, spectrum.components[0][j].abs());
                 assert!((got - expected).abs() < 40.0 * f64::EPSILON * expected, "{n} {j}: {got} {expected}");
                 let vector =
                     (2.0 / (n + 1) as f64).sqrt() * (std::f64::consts::PI * (j + 1) as f64 / (n + 1) as f64).sin();
                 // The error of an eigenvector is the error of the matrix divided by the distance to the next eigenvalue.
-                let apart = |k: usize| found.eigenvalues.get(k).map_or(1.0, |other| (other / got - 1.0).abs());
+                let apart = |k: usize| spectrum.eigenvalues.get(k).map_or(1.0, |other| (other / got - 1.0).abs());
                 let bound = 40.0 * f64::EPSILON / apart(j.wrapping_sub(1)).min(apart(j + 1));
                 assert!((first - vector).abs() < bound * vector, "{n} {j}: {first} {vector}");
             }
@@ -381,10 +381,10 @@ mod tests {
         for n in [1usize, 2, 7, 40] {
             let (mut sub, mut sup) = (vec![1.0; n], vec![1.0; n]);
             (sub[0], sup[n - 1]) = (0.0, 0.0);
-            let found =
+            let spectrum =
                 PartialSpectrum::of(PencilRows { sub: &sub, sup: &sup, gap: &vec![0.0; n] }, &[0]).unwrap().unwrap();
-            assert_eq!(found.eigenvalues[0], 0.0, "{n}");
-            assert!((found.components[0][0].abs() - (1.0 / n as f64).sqrt()).abs() < 1e-14, "{n}");
+            assert_eq!(spectrum.eigenvalues[0], 0.0, "{n}");
+            assert!((spectrum.components[0][0].abs() - (1.0 / n as f64).sqrt()).abs() < 1e-14, "{n}");
         }
     }
 }

@@ -54,8 +54,8 @@ fn errors(plan: &PartialFractions<f64>, shape: &[usize], f: &[f64], u: &[f64]) -
         }
     }
     let difference: Vec<f64> = u.iter().zip(&high).map(|(u, exact)| u - exact).collect();
-    let left = largest(&residual(shape, f, (u, &vec![0.0; u.len()])));
-    (largest(&difference) / largest(&high), left / (4.0 * shape.len() as f64 * largest(u) + largest(f)))
+    let remaining = largest(&residual(shape, f, (u, &vec![0.0; u.len()])));
+    (largest(&difference) / largest(&high), remaining / (4.0 * shape.len() as f64 * largest(u) + largest(f)))
 }
 
 /// The right-hand side of the reference values. The generator of poisson.json starts with x = 1.

@@ -125,18 +125,18 @@ impl<R: RealScalar> LaneSystems<'_, R> {
             next.last[s] = by[s] * gap[s] + if rows % 2 == 0 { last[s] } else { gap[s] + by_last[s] * last[s] };
         }
         for i in (2..=rows).step_by(2) {
-            let mut kept = self.row(i * step - 1);
+            let mut sum = self.row(i * step - 1);
             let left = self.row((i - 1) * step - 1);
             if i < rows {
                 let (right, by_right) = (self.row((i + 1) * step - 1), if i + 1 == rows { by_last } else { by });
                 for s in 0..LANES {
-                    kept[s] += by_right[s] * right[s];
+                    sum[s] += by_right[s] * right[s];
                 }
             }
             for s in 0..LANES {
-                kept[s] += by[s] * left[s];
+                sum[s] += by[s] * left[s];
             }
-            self.put(i * step - 1, kept);
+            self.put(i * step - 1, sum);
         }
         next
     }

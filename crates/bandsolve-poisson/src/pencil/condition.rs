@@ -1,8 +1,8 @@
 //! `rcond` of a problem with two matrices per axis, from the tridiagonal systems along the first axis.
 
-use super::AxisPencil;
+use super::axis::AxisPencil;
 use super::eigen::is_definite;
-use crate::condition::of_scaled_system;
+use crate::rcond::of_scaled_system;
 use bandsolve::Result;
 use bandsolve::memory::collected;
 
@@ -56,15 +56,15 @@ pub(super) fn size(axis: &AxisPencil) -> f64 {
 ///
 /// If M is positive definite, two of the definite systems can be the closest to a singular one. These are the positive definite system with
 /// the smallest μ and the negative definite system with the largest μ. The function then skips all other definite systems.
-pub(super) fn rcond(axis: &AxisPencil, (mu, found): (&[f64], &[Stability]), rest: f64) -> Result<f64> {
+pub(super) fn rcond(axis: &AxisPencil, (mu, stabilities): (&[f64], &[Stability]), rest: f64) -> Result<f64> {
     if !mu.iter().all(|mu| mu.is_finite()) || !rest.is_finite() {
         return Ok(f64::NAN);
     }
     // If M is positive definite, the eigenvalues of A + μM increase with μ.
     let ordered = is_definite(&axis.m);
     let (mut least, mut ends) = (1.0f64, [None::<f64>; 2]);
-    for (mu, found) in mu.iter().zip(found) {
-        match found {
+    for (mu, stability) in mu.iter().zip(stabilities) {
+        match stability {
             Stability::Positive if ordered => ends[0] = Some(ends[0].map_or(*mu, |end| end.min(*mu))),
             Stability::Negative if ordered => ends[1] = Some(ends[1].map_or(*mu, |end| end.max(*mu))),
             _ => least = least.min(of_system(axis, *mu, rest)?),

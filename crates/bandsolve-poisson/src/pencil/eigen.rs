@@ -13,7 +13,7 @@
 //! - Reflections: R. S. Martin, C. Reinsch, J. H. Wilkinson, Numer. Math. 11 (1968), 181–195.
 //! - QL: the sources of the module `dense`.
 
-use super::AxisPencil;
+use super::axis::AxisPencil;
 use crate::dense::{Pairs, diagonalize};
 use crate::reflections::reflected;
 use bandsolve::Result;
@@ -49,7 +49,7 @@ pub(super) fn is_definite(m: &[Vec<f64>; 3]) -> bool {
 }
 
 /// Whether generalized eigenvectors make A and M diagonal. The condition is a symmetric A and a symmetric positive definite M.
-pub(super) fn has_eigenvectors(axis: &AxisPencil) -> bool {
+pub(crate) fn has_eigenvectors(axis: &AxisPencil) -> bool {
     axis.is_symmetric() && is_definite(&axis.m)
 }
 
@@ -90,7 +90,7 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
             v[i] = (v[i] - ahead) / diag[i];
         }
     }
-    refine(axis, &mut d, &q);
+    rayleigh_quotients(axis, &mut d, &q);
     Ok((d, q))
 }
 
@@ -100,13 +100,13 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
 ///
 /// Small eigenvalues then have more correct digits than after QL. An example is the eigenvalue of the constant vector if the row sums of A
 /// are close to 0.
-fn refine(axis: &AxisPencil, values: &mut [f64], vectors: &[f64]) {
+fn rayleigh_quotients(axis: &AxisPencil, values: &mut [f64], vectors: &[f64]) {
     let (n, [sub, diag, sup]) = (axis.len(), &axis.a);
     for (value, v) in values.iter_mut().zip(vectors.chunks_exact(n.max(1))) {
         let row = |i: usize| {
-            let own = (sub[i] + diag[i] + sup[i]) * v[i] * v[i];
+            let diagonal = (sub[i] + diag[i] + sup[i]) * v[i] * v[i];
             let ahead = |next: &f64| 0.5 * (sup[i] + sub[i + 1]) * (v[i] - next) * (v[i] - next);
-            own - v.get(i + 1).map_or(0.0, ahead)
+            diagonal - v.get(i + 1).map_or(0.0, ahead)
         };
         *value = (0..n).map(row).sum();
     }

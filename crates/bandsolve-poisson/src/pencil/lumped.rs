@@ -1,9 +1,10 @@
 //! `pscr` for axes with a diagonal M: partial solutions with M⁻¹A.
 
-use super::AxisPencil;
+use super::axis::AxisPencil;
 use super::condition::{Stability, rcond, size};
 use crate::axis::AxisOperator;
 use crate::condition::Condition;
+use crate::factor::FactorProblem;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::methods::spectrum::{PartialSpectrum, PencilRows};
 use crate::scalar::{PoissonScalar, real};
@@ -13,7 +14,7 @@ use bandsolve::memory::{collected, copied, reserved};
 use bandsolve::{Error, Result};
 
 /// The solver for M⁻¹A of each axis, and the diagonals of M.
-pub(super) struct LumpedSolver<T: PoissonScalar> {
+pub(crate) struct LumpedSolver<T: PoissonScalar> {
     inner: Box<dyn SeparableSolver<T>>,
     masses: [Vec<f64>; 3],
     condition: Condition,
@@ -24,7 +25,7 @@ impl<T: PoissonScalar> LumpedSolver<T> {
     /// Set up the solver, or return `Unsupported` if an axis does not satisfy the conditions of `pscr`.
     pub fn boxed(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<T>>> {
         let problem = SeparableProblem { axes: lumped(axes)?, shift };
-        let inner = T::factor(&problem, PoissonMethod::Pscr, threads)?;
+        let inner = T::by_real_type::<FactorProblem<'_>>((&problem, PoissonMethod::Pscr, threads))?;
         let masses = [copied(&axes[0].m[1])?, copied(&axes[1].m[1])?, copied(&axes[2].m[1])?];
         let condition = Condition { rcond: condition(axes, &problem)?, cancelling: true };
         Ok(Box::new(Self { inner, masses, condition, threads }))
@@ -72,14 +73,14 @@ fn condition(axes: &[AxisPencil; 3], problem: &SeparableProblem) -> Result<f64> 
     let (Some(a), Some(b)) = (values(1)?, values(2)?) else { return Ok(f64::NAN) };
     let mut mu = reserved(a.len().saturating_mul(b.len()))?;
     a.iter().for_each(|a| mu.extend(b.iter().map(|b| (a + b) + problem.shift)));
-    let found = collected(mu.iter().map(|mu| Stability::of(&axes[0], *mu)))?;
-    rcond(&axes[0], (&mu, &found), size(&axes[1]) + size(&axes[2]) + problem.shift.abs())
+    let stabilities = collected(mu.iter().map(|mu| Stability::of(&axes[0], *mu)))?;
+    rcond(&axes[0], (&mu, &stabilities), size(&axes[1]) + size(&axes[2]) + problem.shift.abs())
 }
 
 /// M⁻¹A of each axis as couplings (the negated off-diagonal entries) and gaps (the row sums).
 fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
-    let mut made = [const { None }; 3];
-    for (made, axis) in made.iter_mut().zip(axes) {
+    let mut operators = [const { None }; 3];
+    for (place, axis) in operators.iter_mut().zip(axes) {
         let n = axis.len();
         let [sub, diag, sup] = &axis.a;
         let coupled = sub[1..].iter().chain(&sup[..n - 1]).all(|a| *a < 0.0);
@@ -93,7 +94,7 @@ fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
         (operator.lower, operator.upper) = (over(&|i| -sub[i])?, over(&|i| -sup[i])?);
         operator.gap = over(&|i| sub[i] + diag[i] + sup[i])?;
         (operator.volume, operator.uniform) = (copied(&axis.m[1])?, None);
-        *made = Some(operator);
+        *place = Some(operator);
     }
-    Ok(made.map(|axis| axis.expect("made above")))
+    Ok(operators.map(|axis| axis.expect("an operator of each axis")))
 }

@@ -1,144 +1,14 @@
 //! The general separable form: two tridiagonal matrices per axis.
 
+mod axis;
 mod condition;
 mod eigen;
 mod lumped;
-mod problem;
 mod residual;
 mod solver;
 
-pub use problem::SeparablePencils;
+pub use axis::AxisPencil;
+pub(crate) use eigen::has_eigenvectors;
+pub(crate) use lumped::LumpedSolver;
 pub(crate) use residual::{PencilOperator, PencilResidual};
-
-use crate::method::SeparableSolver;
-use crate::plan::PoissonPlan;
-use crate::scalar::PoissonScalar;
-use bandsolve::memory::copied;
-use bandsolve::{Error, Result};
-use solver::PencilSolver;
-
-/// The plan of a [`SeparablePencils`] problem: another name of [`PoissonPlan`].
-///
-/// # Examples
-/// ```
-/// use bandsolve_poisson::{AxisPencil, PencilPlan, SeparablePencils};
-/// // A = tridiag(−1, 2, −1) and M = I along both axes: −Δ with u = 0 at all sides.
-/// let axis = AxisPencil::with_identity([&[-1.0; 3], &[2.0; 3], &[-1.0; 3]]);
-/// let plan: PencilPlan<f64> = SeparablePencils::new(&[axis.clone(), axis]).plan()?;
-/// assert_eq!(plan.method().0.name(), "gemm");
-/// assert!(plan.solve(&[1.0; 9])?.report.backward_error < 1e-14);
-/// # Ok::<(), bandsolve::Error>(())
-/// ```
-pub type PencilPlan<T> = PoissonPlan<T>;
-
-/// The solver that multiplies by generalized eigenvectors along all axes except the first.
-pub(crate) fn products<T: PoissonScalar>(
-    axes: &[AxisPencil; 3],
-    shift: f64,
-    threads: usize,
-) -> Result<Box<dyn SeparableSolver<T>>> {
-    Ok(Box::new(PencilSolver::new(axes, shift, threads)?))
-}
-
-/// The two tridiagonal matrices A and M of one axis.
-///
-/// # Shapes
-/// All arrays have length n, the number of unknowns along the axis. `sub[0]` and `sup[n - 1]` are ignored.
-///
-/// # Examples
-/// ```
-/// use bandsolve_poisson::AxisPencil;
-/// // Linear finite elements of width h, with u = 0 at both ends.
-/// let (n, h) = (7, 0.125);
-/// let stiffness = [vec![-1.0 / h; n], vec![2.0 / h; n], vec![-1.0 / h; n]];
-/// let mass = [vec![h / 6.0; n], vec![2.0 * h / 3.0; n], vec![h / 6.0; n]];
-/// let axis = AxisPencil::new(stiffness.each_ref().map(|x| &x[..]), mass.each_ref().map(|x| &x[..]));
-/// assert_eq!(axis.len(), 7);
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct AxisPencil {
-    /// Diagonals `[sub, diag, sup]` of A.
-    a: [Vec<f64>; 3],
-    /// Diagonals `[sub, diag, sup]` of M.
-    m: [Vec<f64>; 3],
-}
-
-impl AxisPencil {
-    /// Copy the diagonals `[sub, diag, sup]` of A and M. [`SeparablePencils::plan`] checks their lengths and values.
-    pub fn new(a: [&[f64]; 3], m: [&[f64]; 3]) -> Self {
-        let own = |arrays: [&[f64]; 3]| {
-            let mut owned = arrays.map(<[f64]>::to_vec);
-            owned[0].first_mut().into_iter().for_each(|x| *x = 0.0);
-            owned[2].last_mut().into_iter().for_each(|x| *x = 0.0);
-            owned
-        };
-        Self { a: own(a), m: own(m) }
-    }
-
-    /// Copy the diagonals `[sub, diag, sup]` of A, and set M = I.
-    pub fn with_identity(a: [&[f64]; 3]) -> Self {
-        let n = a[1].len();
-        Self::new(a, [&vec![0.0; n], &vec![1.0; n], &vec![0.0; n]])
-    }
-
-    /// The number of unknowns along the axis.
-    pub fn len(&self) -> usize {
-        self.a[1].len()
-    }
-
-    /// Whether the axis has no unknowns.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Check that the six diagonals have the same length and only finite entries.
-    fn check(&self) -> Result<()> {
-        let n = self.len();
-        for (name, array) in ["a", "m"].into_iter().zip([&self.a, &self.m]) {
-            for x in array {
-                if x.len() != n {
-                    return Err(Error::Shape { what: "pencil", expected: n, got: x.len() });
-                }
-                if let Some(index) = x.iter().position(|x| !x.is_finite()) {
-                    return Err(Error::NotFinite { array: name, index });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The pencil of a missing axis: A = 0, M = 1.
-    fn trivial() -> Self {
-        Self::with_identity([&[0.0]; 3])
-    }
-
-    /// The pencil −A, −M.
-    fn negated(&self) -> Result<Self> {
-        let mut turned = self.copied()?;
-        turned.a.iter_mut().chain(&mut turned.m).flatten().for_each(|x| *x = -*x);
-        Ok(turned)
-    }
-
-    /// A copy. The error is `OutOfMemory` if the allocation fails.
-    fn copied(&self) -> Result<Self> {
-        let copy = |[sub, diag, sup]: &[Vec<f64>; 3]| Ok([copied(sub)?, copied(diag)?, copied(sup)?]);
-        Ok(Self { a: copy(&self.a)?, m: copy(&self.m)? })
-    }
-
-    /// Whether A and M are symmetric up to the rounding of their entries.
-    fn is_symmetric(&self) -> bool {
-        is_symmetric(&self.a) && is_symmetric(&self.m)
-    }
-
-    /// Whether all off-diagonal entries of M are 0.
-    fn has_diagonal_mass(&self) -> bool {
-        self.m[0].iter().chain(&self.m[2]).all(|m| *m == 0.0)
-    }
-}
-
-/// Whether `sub[i + 1]` and `sup[i]` are equal up to the rounding of the entries, for each i.
-fn is_symmetric(matrix: &[Vec<f64>; 3]) -> bool {
-    let [sub, _, sup] = matrix;
-    let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 4.0 * f64::EPSILON * a.abs().max(b.abs());
-    sub.iter().skip(1).zip(sup).all(same)
-}
+pub(crate) use solver::FactorPencils;

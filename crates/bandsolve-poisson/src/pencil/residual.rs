@@ -1,6 +1,6 @@
 //! Residuals of the general separable form.
 
-use super::AxisPencil;
+use super::axis::AxisPencil;
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, peak};
 use crate::verify::Question;

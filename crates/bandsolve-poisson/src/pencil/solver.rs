@@ -6,7 +6,7 @@
 //!
 //! The solver keeps no factors of these systems. Each solve eliminates them again.
 
-use super::AxisPencil;
+use super::axis::AxisPencil;
 use super::condition::{Stability, rcond, size};
 use super::eigen::{eigenvectors, has_eigenvectors};
 use crate::chain::{BLOCK, block_of};
@@ -15,7 +15,7 @@ use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::ColumnBlocks;
-use crate::scalar::{PoissonScalar, real};
+use crate::scalar::{PoissonScalar, by_real_type, real};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{collected, copied, reserved};
 use bandsolve::{Result, Simd};
@@ -24,12 +24,18 @@ use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Number of rows that one matrix product covers in two dimensions.
-const TOGETHER: usize = 32;
+const ROWS: usize = 32;
 /// Minimum number of unknowns for more than one thread.
 const SHARED: usize = 1 << 14;
 
+by_real_type! {
+    /// [`PencilSolver::boxed`] for each number type, with the matrices, the shift and the number of threads.
+    pub struct FactorPencils<'a>: (&'a [AxisPencil; 3], f64, usize) => Result<Box<dyn SeparableSolver<T>>> =
+        |(axes, shift, threads)| PencilSolver::boxed(axes, shift, threads);
+}
+
 /// Eigenvectors of the second and the third axis, and the matrices of the first axis.
-pub(super) struct PencilSolver<T: PoissonScalar> {
+struct PencilSolver<T: PoissonScalar> {
     shape: [usize; 3],
     middle: Option<DenseTransform<T>>,
     last: Option<DenseTransform<T>>,
@@ -47,7 +53,7 @@ pub(super) struct PencilSolver<T: PoissonScalar> {
 
 impl<T: PoissonScalar> PencilSolver<T> {
     /// Compute the eigenvectors, and factor the systems that need pivoting.
-    pub fn new(given: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Self> {
+    fn boxed(given: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<T>>> {
         // If M is negative definite, negate A, M and f.
         let mut negative = false;
         let mut turned = |axis: &AxisPencil| {
@@ -71,15 +77,16 @@ impl<T: PoissonScalar> PencilSolver<T> {
         let mut mu: Vec<f64> = reserved(a.len().saturating_mul(b.len()))?;
         a.iter().for_each(|a| mu.extend(b.iter().map(|b| (a + b) + shift)));
         let first = &axes[0];
-        let found = collected(mu.iter().map(|mu| Stability::of(first, *mu)))?;
-        let weak = mu.iter().zip(&found).enumerate().filter(|(_, (_, found))| **found == Stability::Weak);
+        let stabilities = collected(mu.iter().map(|mu| Stability::of(first, *mu)))?;
+        let weak = mu.iter().zip(&stabilities).enumerate().filter(|(_, (_, stability))| **stability == Stability::Weak);
         let systems = weak.map(|(mode, (mu, _))| Ok((mode, system(first, *mu)?)));
         let indefinite = IndefiniteModes::of_systems((shape[0], mu.len()), systems)?;
         let rest = size(&axes[1]) + size(&axes[2]) + shift.abs();
-        let condition = Condition { rcond: rcond(first, (&mu, &found), rest)?, cancelling: true };
+        let condition = Condition { rcond: rcond(first, (&mu, &stabilities), rest)?, cancelling: true };
         let row = |i: usize| core::array::from_fn(|q| [real(first.a[q][i]), real(first.m[q][i])]);
         let (rows, mu) = (collected((0..shape[0]).map(row))?, collected(mu.into_iter().map(real))?);
-        Ok(Self { shape, middle, last, mu, rows, indefinite, condition, negative, threads, simd: Simd::detect() })
+        let simd = Simd::detect();
+        Ok(Box::new(Self { shape, middle, last, mu, rows, indefinite, condition, negative, threads, simd }))
     }
 
     /// The number of tasks: at most one per thread, and so few that their scratch takes at most half the memory of u.
@@ -89,26 +96,26 @@ impl<T: PoissonScalar> PencilSolver<T> {
     }
 
     /// Number of rows that one matrix product covers.
-    fn together(&self) -> usize {
-        if self.shape[1] == 1 { TOGETHER.min(self.shape[0]) } else { 1 }
+    fn rows_at_once(&self) -> usize {
+        if self.shape[1] == 1 { ROWS.min(self.shape[0]) } else { 1 }
     }
 
     /// Number of scratch elements per task.
     fn words(&self) -> usize {
         let [rows, lines, n] = self.shape;
-        (self.together() * lines * n).max(rows * block_of::<T>(rows))
+        (self.rows_at_once() * lines * n).max(rows * block_of::<T>(rows))
     }
 
     /// Multiply by Vᵀ (or by V if `inverse`) along all axes except the first.
     fn transform(&self, x: &mut [T], scratch: &mut [T], inverse: bool) {
-        let (row, together) = (self.shape[1] * self.shape[2], self.together());
-        let blocks = self.shape[0].div_ceil(together);
+        let (row, rows_at_once) = (self.shape[1] * self.shape[2], self.rows_at_once());
+        let blocks = self.shape[0].div_ceil(rows_at_once);
         let pieces = self.pieces().min(blocks);
-        let each = blocks.div_ceil(pieces) * together * row;
+        let each = blocks.div_ceil(pieces) * rows_at_once * row;
         let all = (RowsOf(&mut *x, each), RowsOf(scratch, self.words()));
         let count = (self.shape[0] * row).div_ceil(each);
         each_chunk((count, usize::from(count > 1)), all, &|_, (x, scratch)| {
-            for block in x.0.chunks_mut(together * row) {
+            for block in x.0.chunks_mut(rows_at_once * row) {
                 let length = block.len();
                 self.multiply(block, &mut scratch.0[..length], inverse);
             }
@@ -149,13 +156,14 @@ impl<T: PoissonScalar> PencilSolver<T> {
 
 impl<T: PoissonScalar> SeparableSolver<T> for PencilSolver<T> {
     fn scratch(&self) -> StackReq {
-        let own = StackReq::new::<T>(self.pieces() * self.words()).and(StackReq::new::<T>(self.indefinite.words()));
-        own.and(self.indefinite.scratch())
+        let of_solver =
+            StackReq::new::<T>(self.pieces() * self.words()).and(StackReq::new::<T>(self.indefinite.words()));
+        of_solver.and(self.indefinite.scratch())
     }
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
         let (scratch, stack) = stack.make_raw::<T>(self.pieces() * self.words());
-        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
+        let (solved, stack) = stack.make_raw::<T>(self.indefinite.words());
         if let Some(rhs) = request.rhs {
             rhs.copy_to(x, self.threads);
         }
@@ -163,9 +171,9 @@ impl<T: PoissonScalar> SeparableSolver<T> for PencilSolver<T> {
             x.iter_mut().for_each(|x| *x = -*x);
         }
         self.transform(x, scratch, false);
-        self.indefinite.take(x, kept, stack);
+        self.indefinite.take(x, solved, stack);
         self.sweep(x, scratch);
-        self.indefinite.put(x, kept);
+        self.indefinite.put(x, solved);
         self.transform(x, scratch, true);
         0.0
     }
@@ -208,7 +216,7 @@ impl<T: PoissonScalar> Job<T> for PencilSweepJob<'_, T> {
         let (mut carried, mut reciprocals) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
         let (y, p) = (&mut carried[..width], &mut reciprocals[..width]);
         let mut before = [T::ZERO; 2];
-        for (i, ([sub, diag, sup], kept)) in rows.iter().zip(inverses.chunks_exact_mut(width)).enumerate() {
+        for (i, ([sub, diag, sup], inverse)) in rows.iter().zip(inverses.chunks_exact_mut(width)).enumerate() {
             let row = x.as_mut().column(i);
             for k in 0..width {
                 let factor = (sub[0] + mu[k] * sub[1]) * p[k];
@@ -216,15 +224,15 @@ impl<T: PoissonScalar> Job<T> for PencilSweepJob<'_, T> {
                 y[k] = row[k] - factor * y[k];
                 row[k] = y[k];
                 p[k] = T::ONE / pivot;
-                kept[k] = p[k];
+                inverse[k] = p[k];
             }
             before = *sup;
         }
         y.fill(T::ZERO);
-        for (i, ([_, _, sup], kept)) in rows.iter().zip(inverses.chunks_exact(width)).enumerate().rev() {
+        for (i, ([_, _, sup], inverse)) in rows.iter().zip(inverses.chunks_exact(width)).enumerate().rev() {
             let row = x.as_mut().column(i);
             for k in 0..width {
-                y[k] = (row[k] - (sup[0] + mu[k] * sup[1]) * y[k]) * kept[k];
+                y[k] = (row[k] - (sup[0] + mu[k] * sup[1]) * y[k]) * inverse[k];
                 row[k] = y[k];
             }
         }

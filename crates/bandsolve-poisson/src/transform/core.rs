@@ -1,31 +1,12 @@
 //! The cosine core and its transpose, computed by a complex transform of the same size.
 
-use super::fourier::{Fourier, root};
+use super::fourier::Fourier;
+use super::roots::root;
 use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Result;
 use bandsolve::memory::collected;
 use bandsolve_kernel::Lanes;
-use std::f64::consts::PI;
-
-/// Sine and cosine of π·part/of, computed from an angle of at most π/4.
-pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
-    let part = part % (2 * of);
-    if part > of {
-        let (sin, cos) = half_turns(2 * of - part, of);
-        return (-sin, cos);
-    }
-    if 2 * part > of {
-        let (sin, cos) = half_turns(of - part, of);
-        return (sin, -cos);
-    }
-    if 4 * part > of {
-        // sin x = cos(π/2 − x), π/2 − x = π (of − 2·part)/(2·of)
-        let (sin, cos) = (PI * (of - 2 * part) as f64 / (2 * of) as f64).sin_cos();
-        return (cos, sin);
-    }
-    (PI * part as f64 / of as f64).sin_cos()
-}
 
 /// The cosine core of M values.
 #[derive(Clone)]

@@ -50,14 +50,14 @@ impl<T: PoissonScalar> First<T> {
     pub fn new(parts: usize, cosine: bool) -> Result<Self> {
         // The square of the matrix is N/2 times the identity.
         let scale = 2.0 / parts as f64;
-        let (mut levels, mut left) = (Vec::new(), parts);
-        while left % 2 == 0 && left > SMALL {
-            levels.push(Core::new(left / 2, scale)?);
-            left /= 2;
+        let (mut levels, mut length) = (Vec::new(), parts);
+        while length % 2 == 0 && length > SMALL {
+            levels.push(Core::new(length / 2, scale)?);
+            length /= 2;
         }
-        let rest = match left <= SMALL || left % 2 == 1 && left <= SMALL_ODD {
-            true => Rest::Small(SmallMatrix::new(left, cosine)?),
-            false => Rest::Odd(Fourier::new(left)?),
+        let rest = match length <= SMALL || length % 2 == 1 && length <= SMALL_ODD {
+            true => Rest::Small(SmallMatrix::new(length, cosine)?),
+            false => Rest::Odd(Fourier::new(length)?),
         };
         Ok(Self { parts, cosine, levels, rest, scale: real::<T>(scale) })
     }
@@ -210,10 +210,10 @@ impl<T: PoissonScalar> First<T> {
                 }
             }
             fourier.run(simd, line, other);
-            let found = if fourier.is_moved() { &*other } else { &*line };
+            let transformed = if fourier.is_moved() { &*other } else { &*line };
             for (k, out) in out.iter_mut().enumerate() {
                 let m = k + first;
-                let (v, mirrored) = (found[m], found[(n - m) % n]);
+                let (v, mirrored) = (transformed[m], transformed[(n - m) % n]);
                 *out = if self.cosine { v + mirrored } else { (mirrored - v).turned() }.scaled(half);
             }
         }
@@ -246,10 +246,10 @@ impl<T: PoissonScalar> First<T> {
                 }
             }
             fourier.run(simd, line, other);
-            let found = if fourier.is_moved() { &*other } else { &*line };
+            let transformed = if fourier.is_moved() { &*other } else { &*line };
             for (k, out) in out.iter_mut().enumerate() {
                 let j = k + first;
-                let v = found[j % n];
+                let v = transformed[j % n];
                 if !negate {
                     *out = v;
                 } else if (j + first) % 2 == 1 {

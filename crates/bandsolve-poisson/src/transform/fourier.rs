@@ -6,7 +6,7 @@
 //! # Source
 //! The order of T. G. Stockham; L. I. Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970), 451–455.
 
-use super::core::half_turns;
+use super::roots::root;
 use super::wide::{ComplexLanes, aligned, flat, wide};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::memory::{allocate, collected, out_of_memory, reserved};
@@ -15,12 +15,6 @@ use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// The largest prime factor for direct sums.
 const DIRECT: usize = 127;
-
-/// e^{iπ·part/of}
-pub(super) fn root<T: PoissonScalar>(part: usize, of: usize) -> [T; 2] {
-    let (sin, cos) = half_turns(part, of);
-    [real(cos), real(sin)]
-}
 
 /// The transform of one length.
 #[derive(Clone)]
@@ -57,11 +51,11 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
     let twos = n.trailing_zeros() as usize;
     let fours = if twos == 1 { 0 } else { (3 - twos % 3) % 3 };
     let eights = twos.saturating_sub(2 * fours) / 3;
-    let mut found = [vec![8; eights], vec![4; fours], vec![2; usize::from(twos == 1)]].concat();
+    let mut factors = [vec![8; eights], vec![4; fours], vec![2; usize::from(twos == 1)]].concat();
     n >>= twos;
     for radix in [3, 5] {
         while n.is_multiple_of(radix) {
-            found.push(radix);
+            factors.push(radix);
             n /= radix;
         }
     }
@@ -71,13 +65,13 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
             return None;
         }
         if n.is_multiple_of(factor) {
-            found.push(factor);
+            factors.push(factor);
             n /= factor;
         } else {
             factor += 2;
         }
     }
-    Some(found)
+    Some(factors)
 }
 
 impl<T: PoissonScalar> Fourier<T> {
@@ -86,16 +80,16 @@ impl<T: PoissonScalar> Fourier<T> {
         let Some(factors) = factors(n.max(1)) else {
             return Ok(Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n)?)) });
         };
-        let (mut steps, mut left, mut s) = (Vec::new(), n, 1);
+        let (mut steps, mut length, mut s) = (Vec::new(), n, 1);
         for radix in factors {
-            let m = left / radix;
+            let m = length / radix;
             let mut twiddles = reserved(m * (radix - 1))?;
-            (0..m).for_each(|p| twiddles.extend((1..radix).map(|k| root::<T>(2 * p * k, left))));
+            (0..m).for_each(|p| twiddles.extend((1..radix).map(|k| root::<T>(2 * p * k, length))));
             let half = if radix > 5 && radix % 2 == 1 { radix / 2 } else { 0 };
             let mut sums = reserved(half * half)?;
             (1..=half).for_each(|k| sums.extend((1..=half).map(|j| root::<T>(2 * (j * k % radix), radix))));
             steps.push(FourierStep { radix, m, s, twiddles, sums });
-            (left, s) = (m, s * radix);
+            (length, s) = (m, s * radix);
         }
         Ok(Self { n, steps, chirp: None })
     }
@@ -298,9 +292,9 @@ impl<T: PoissonScalar> Chirp<T> {
             }
         }
         inner.run_flat(simd, line, other);
-        let found = if inner.is_moved() { other } else { line };
+        let transformed = if inner.is_moved() { other } else { line };
         let scale = real::<T>(1.0 / m as f64);
-        let kernel = collected((0..m).map(|k| [0, lanes].map(|part| found[2 * lanes * k + part] * scale)))?;
+        let kernel = collected((0..m).map(|k| [0, lanes].map(|part| transformed[2 * lanes * k + part] * scale)))?;
         Ok(Self { inner, chirp, kernel })
     }
 
@@ -343,8 +337,8 @@ impl<T: PoissonScalar> Job<T> for ChirpJob<'_, T> {
         let (line, work) = (wide::<T, V>(line), &mut wide::<T, V>(work)[..chirp.inner.n]);
         match step {
             ChirpStep::Spread => {
-                let (own, rest) = work.split_at_mut(chirp.chirp.len());
-                for (j, w) in own.iter_mut().enumerate() {
+                let (products, rest) = work.split_at_mut(chirp.chirp.len());
+                for (j, w) in products.iter_mut().enumerate() {
                     *w = line[j].times(chirp.chirp[j]);
                 }
                 rest.fill(ComplexLanes::zero());

@@ -1,8 +1,9 @@
 //! The transform for the sides of an axis, with its eigenvalues in the order of the coefficients.
 
-use super::core::{Core, half_turns};
+use super::core::Core;
 use super::first::{Buffers, First};
-use super::fourier::{Fourier, root};
+use super::fourier::Fourier;
+use super::roots::{half_turns, root};
 use super::wide::{ALIGNED, ComplexLanes, aligned, wide};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::memory::{allocate, collected};
@@ -212,14 +213,14 @@ impl<T: PoissonScalar> Transform<T> {
             }
             (How::Periodic(fourier), _) => {
                 fourier.run(simd, z, scratch);
-                let found = if fourier.is_moved() { &*scratch } else { &*z };
-                out[0] = found[0];
+                let transformed = if fourier.is_moved() { &*scratch } else { &*z };
+                out[0] = transformed[0];
                 for k in 1..n.div_ceil(2) {
-                    let (a, b) = (found[k], found[n - k]);
+                    let (a, b) = (transformed[k], transformed[n - k]);
                     (out[k], out[n - k]) = ((a + b).scaled(half), (b - a).turned().scaled(half));
                 }
                 if n.is_multiple_of(2) {
-                    out[n / 2] = found[n / 2];
+                    out[n / 2] = transformed[n / 2];
                 }
             }
         }
@@ -240,8 +241,8 @@ impl<T: PoissonScalar> Transform<T> {
             (How::First(first), _) => first.inverse(Buffers { z, out, scratch, simd }),
             (How::Core(core), AxisSides::NodeMixed(lower)) => {
                 core.fourier.run(simd, z, scratch);
-                let found = if core.fourier.is_moved() { &*scratch } else { &*z };
-                out[..n].copy_from_slice(&found[..n]);
+                let transformed = if core.fourier.is_moved() { &*scratch } else { &*z };
+                out[..n].copy_from_slice(&transformed[..n]);
                 core.untwist_all(&mut out[..n], true);
                 if lower {
                     out[..n].reverse();
@@ -253,8 +254,8 @@ impl<T: PoissonScalar> Transform<T> {
                 }
                 core.twist_all(&mut z[..n]);
                 core.fourier.run(simd, z, scratch);
-                let found = if core.fourier.is_moved() { &scratch[..n] } else { &z[..n] };
-                scatter_even_odd(found, &mut out[..n], sides == AxisSides::CellDirichlet);
+                let transformed = if core.fourier.is_moved() { &scratch[..n] } else { &z[..n] };
+                scatter_even_odd(transformed, &mut out[..n], sides == AxisSides::CellDirichlet);
             }
             (How::Fourth(fourier, before, after), sides) => {
                 let scale = real::<T>(2.0 / n as f64);
@@ -262,10 +263,10 @@ impl<T: PoissonScalar> Transform<T> {
                     *v = v.times(*w).scaled(scale);
                 }
                 fourier.run(simd, z, scratch);
-                let found = if fourier.is_moved() { &*scratch } else { &*z };
+                let transformed = if fourier.is_moved() { &*scratch } else { &*z };
                 for j in 0..n {
-                    let mirrored = found[n - 1 - j].times(before[n - 1 - j]);
-                    out[j] = found[j].times(before[j]) - mirrored.turned();
+                    let mirrored = transformed[n - 1 - j].times(before[n - 1 - j]);
+                    out[j] = transformed[j].times(before[j]) - mirrored.turned();
                 }
                 if sides == AxisSides::CellMixed(true) {
                     out[..n].reverse();
@@ -405,22 +406,22 @@ mod tests {
                 // Every lane computes the same result, up to rounding.
                 let z = lines(n);
                 let run = |z: &[f64], inverse: bool| {
-                    let found = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
+                    let results = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
                         let mut all: Vec<f64> =
                             (0..3).flat_map(|k| z.iter().map(move |z| z * [1.0, -0.5, 4.0][k])).collect();
                         transform.each(*simd, &mut all, inverse).unwrap();
                         let (one, others) = all.split_at(n);
                         (one.to_vec(), others.to_vec())
                     });
-                    let found: Vec<_> = found.collect();
-                    for (one, others) in &found {
+                    let results: Vec<_> = results.collect();
+                    for (one, others) in &results {
                         let (two, three) = others.split_at(n);
                         let scale = largest(one.iter().copied()).max(1.0);
                         let far =
                             |(k, x): (usize, &f64)| (x + 0.5 * one[k]).abs().max((0.25 * three[k] - one[k]).abs());
                         assert!(largest(two.iter().enumerate().map(far)) <= 1e-14 * scale, "{sides:?} {n}");
                     }
-                    found[0].0.clone()
+                    results[0].0.clone()
                 };
                 let coefficients = run(&z, false);
                 let back = run(&coefficients, true);

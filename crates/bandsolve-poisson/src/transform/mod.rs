@@ -30,6 +30,7 @@ mod core;
 mod first;
 mod fourier;
 mod kind;
+mod roots;
 mod small;
 mod wide;
 

@@ -1,6 +1,6 @@
 //! Short transforms, as products with the matrix.
 
-use super::core::half_turns;
+use super::roots::half_turns;
 use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Result;

@@ -1,5 +1,4 @@
 //! Problems as assembled matrices, built row by row from ghost values, and solved by banded LU. They share no code with the solver.
-#![allow(dead_code)]
 
 use bandsolve::Banded;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod};

@@ -1,6 +1,6 @@
 //! Planning of the stages: divides roots into chunks, merges equal inputs and outputs, and assigns a slot to each partial sum.
 
-use super::{BelowAxis, FractionRoot, NodeGroup};
+use super::nodes::{FractionRoot, NodeGroup};
 use bandsolve::Result;
 use bandsolve::memory::{collected, copied, push, reserved};
 use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, ShiftedPack, packs};
@@ -97,15 +97,13 @@ pub(super) struct RootChunking {
 }
 
 impl RootChunking {
-    /// The sizes for an R.
-    pub fn of<R: RealScalar>(below: &BelowAxis<R>, simd: Simd) -> Self {
-        match below {
-            BelowAxis::Line(_) => {
-                let lanes = R::lanes(simd);
-                Self { narrow: lanes, nodes: packs(lanes), wide: lanes * packs(lanes), lanes: true }
-            }
-            BelowAxis::Block(_) => Self { narrow: PLANES, nodes: 1, wide: PLANES, lanes: false },
-        }
+    /// The sizes if R has several axes.
+    pub const OF_BLOCK: Self = Self { narrow: PLANES, nodes: 1, wide: PLANES, lanes: false };
+
+    /// The sizes if R is tridiagonal.
+    pub fn of_line<R: RealScalar>(simd: Simd) -> Self {
+        let lanes = R::lanes(simd);
+        Self { narrow: lanes, nodes: packs(lanes), wide: lanes * packs(lanes), lanes: true }
     }
 }
 
@@ -119,16 +117,16 @@ type AlikeRows<R> = (Vec<SignedRows<R>>, Vec<Vec<f64>>);
 fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Result<Vec<f64>>) -> Result<AlikeRows<R>> {
     let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
-        let own = of(row)?;
-        if own.iter().all(|v| *v == 0.0) {
+        let numbers = of(row)?;
+        if numbers.iter().all(|v| *v == 0.0) {
             continue;
         }
-        let opposite = |other: &[f64]| other.iter().zip(&own).all(|(a, b)| *a == -b);
-        match values.iter().position(|other| *other == own || opposite(other)) {
-            Some(at) => members[at].push((row, if values[at] == own { R::ONE } else { -R::ONE })),
+        let opposite = |other: &[f64]| other.iter().zip(&numbers).all(|(a, b)| *a == -b);
+        match values.iter().position(|other| *other == numbers || opposite(other)) {
+            Some(at) => members[at].push((row, if values[at] == numbers { R::ONE } else { -R::ONE })),
             None => {
                 members.push(vec![(row, R::ONE)]);
-                values.push(own);
+                values.push(numbers);
             }
         }
     }
@@ -150,12 +148,12 @@ impl<R: RealScalar> PlannedGroup<R> {
             classes.sort_unstable();
             classes.dedup();
             for class in classes {
-                let own: Vec<&FractionRoot> = collected(used.iter().filter(|r| !apart || r.class == class).copied())?;
-                let (term, outs) = FractionTerm::new(&own, &piece.ins, (given.targets.len(), apart))?;
+                let roots: Vec<&FractionRoot> = collected(used.iter().filter(|r| !apart || r.class == class).copied())?;
+                let (term, outs) = FractionTerm::new(&roots, &piece.ins, (given.targets.len(), apart))?;
                 for (out, members) in outs.iter().enumerate() {
                     members.iter().for_each(|(target, sign)| parts[*target].push((terms.len(), out, *sign)));
                 }
-                lengths.push(own.len());
+                lengths.push(roots.len());
                 terms.push(term);
             }
         }
@@ -279,8 +277,8 @@ impl<R: RealScalar> FractionTerm<R> {
     fn pad(&mut self, chunk: usize) -> Result<()> {
         self.stride = self.count.next_multiple_of(chunk);
         let last = self.roots[self.count - 1];
-        let own = core::mem::take(&mut self.roots);
-        self.roots = collected(own.iter().copied().chain(core::iter::repeat_n(last, self.stride - self.count)))?;
+        let roots = core::mem::take(&mut self.roots);
+        self.roots = collected(roots.iter().copied().chain(core::iter::repeat_n(last, self.stride - self.count)))?;
         for all in [&mut self.coefficients, &mut self.weights] {
             let mut padded = reserved(all.len() / self.count * self.stride)?;
             for row in all.chunks(self.count) {

@@ -1,9 +1,7 @@
 //! `bcr2`, `bcr4` and `pscr` through the public interface.
 
-mod common;
-
+use crate::common::{Axis, check, kinds, problem, stretched};
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan};
-use common::{Axis, check, kinds, problem, stretched};
 
 const CYCLIC: [PoissonMethod; 3] = [PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
 

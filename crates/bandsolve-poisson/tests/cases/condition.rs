@@ -1,11 +1,9 @@
 //! Problems that are singular or nearly singular: errors, `rcond` and `attention`, the mean of u, and the limit of the part of f that a solve
 //! removes.
 
-mod common;
-
+use crate::common::right_hand_side;
 use bandsolve::Error;
 use bandsolve_poisson::{AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, SeparablePencils};
-use common::right_hand_side;
 
 const METHODS: [PoissonMethod; 5] =
     [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
@@ -38,14 +36,14 @@ fn a_shift_on_an_eigenvalue_is_an_error() {
 /// digits of u. The solve fails at distances below 3ε · 12 = 8e-15. `attention` is set at distances below at least 18ε · 12 = 5e-14.
 #[test]
 fn a_shift_near_an_eigenvalue_is_reported() {
-    for (off, said) in [(3e-14, true), (1e-3, false)] {
+    for (off, warned) in [(3e-14, true), (1e-3, false)] {
         let plan = Poisson::new(&[31, 31]).shift(-4.0 + off).plan::<f64>().unwrap();
         // Σ_j |a_ij|: 4 per dimension (3 at the ends), averaged over the rows, and the shift. The rounding error of an eigenvalue is 5ε · 4.
         let size = 2.0 * (29.0 * 4.0 + 2.0 * 3.0) / 31.0 + (4.0 - off);
         assert!((plan.rcond() * size - off).abs() <= 20.0 * f64::EPSILON + 1e-9 * off, "{off}: {:e}", plan.rcond());
         let report = plan.solve(&right_hand_side(961, 1)).unwrap().report;
         assert_eq!(report.rcond, plan.rcond());
-        assert_eq!(report.attention.is_some(), said, "{report:?}");
+        assert_eq!(report.attention.is_some(), warned, "{report:?}");
     }
 }
 
@@ -128,10 +126,10 @@ fn the_reported_mean_is_the_mean_of_u_on_graded_grids() {
                 let size: f64 = u.values.iter().enumerate().map(|(e, u)| part(e, u.abs())).sum();
                 // This sum has a rounding error of at most ε/2 per term. The bound of the solver is 13ε.
                 let bound = (13.0 + u.values.len() as f64 / 2.0) * f64::EPSILON * (size + 3.0);
-                let said = u.report.mean.unwrap();
+                let reported = u.report.mean.unwrap();
                 assert!(
-                    (mean - said).abs() <= bound && (said - 3.0).abs() <= bound,
-                    "{kind:?} {method:?}: {mean} {said}"
+                    (mean - reported).abs() <= bound && (reported - 3.0).abs() <= bound,
+                    "{kind:?} {method:?}: {mean} {reported}"
                 );
             }
         }

@@ -1,18 +1,30 @@
 //! The builder of a problem in the general separable form.
 
-use super::eigen::has_eigenvectors;
-use super::lumped::LumpedSolver;
-use super::{AxisPencil, PencilOperator};
 use crate::condition::Condition;
 use crate::method::PoissonMethod;
 use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
+use crate::pencil::{AxisPencil, FactorPencils, LumpedSolver, PencilOperator, has_eigenvectors};
 use crate::plan::{PlanCore, PoissonPlan};
 use crate::scalar::PoissonScalar;
 use crate::separable::SideTerms;
 use crate::settings::{ProblemSettings, shared_setters};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
+
+/// The plan of a [`SeparablePencils`] problem: another name of [`PoissonPlan`].
+///
+/// # Examples
+/// ```
+/// use bandsolve_poisson::{AxisPencil, PencilPlan, SeparablePencils};
+/// // A = tridiag(−1, 2, −1) and M = I along both axes: −Δ with u = 0 at all sides.
+/// let axis = AxisPencil::with_identity([&[-1.0; 3], &[2.0; 3], &[-1.0; 3]]);
+/// let plan: PencilPlan<f64> = SeparablePencils::new(&[axis.clone(), axis]).plan()?;
+/// assert_eq!(plan.method().0.name(), "gemm");
+/// assert!(plan.solve(&[1.0; 9])?.report.backward_error < 1e-14);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub type PencilPlan<T> = PoissonPlan<T>;
 
 /// A problem on a box in the general separable form, with two tridiagonal matrices A and M per axis.
 ///
@@ -116,7 +128,7 @@ impl SeparablePencils {
         let axes = [one?, two?, three?];
         let solver = match method {
             PoissonMethod::Pscr => LumpedSolver::boxed(&axes, shift, threads)?,
-            _ => T::products(&axes, shift, threads)?,
+            _ => T::by_real_type::<FactorPencils<'_>>((&axes, shift, threads))?,
         };
         let condition = solver.condition().unwrap_or(Condition { rcond: f64::NAN, cancelling: true });
         let operator = SystemOperator::Pencils(PencilOperator { axes, shift });

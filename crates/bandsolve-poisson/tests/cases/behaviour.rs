@@ -1,14 +1,12 @@
 //! Documented properties other than accuracy: same results for any number of threads, error positions, extreme values, choice of method, memory.
 
-mod common;
-
+use crate::common::{distance, kinds, problem, right_hand_side, write_out};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Simd};
 use bandsolve_poisson::{
     AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonScalar, SeparablePencils,
     Side,
 };
-use common::{distance, kinds, problem, right_hand_side, write_out};
 
 const PERIODIC: BoundaryKind = BoundaryKind::Periodic;
 
@@ -322,8 +320,8 @@ fn points(n: usize) -> Vec<f64> {
 ///
 /// The scratch includes one array of the size of u, which only iterative refinement uses.
 fn share<T: PoissonScalar>(plan: &PoissonPlan<T>, eigenvectors: usize) -> f64 {
-    let taken = plan.factor_bytes() + plan.solve_scratch().unaligned_bytes_required();
-    let part = (taken - eigenvectors * size_of::<T>()) as f64 / (size_of::<T>() * plan.len()) as f64;
+    let bytes = plan.factor_bytes() + plan.solve_scratch().unaligned_bytes_required();
+    let part = (bytes - eigenvectors * size_of::<T>()) as f64 / (size_of::<T>() * plan.len()) as f64;
     println!("{:?} {:?}: {part:.2}", plan.shape(), plan.method().0);
     part
 }

@@ -1,9 +1,7 @@
 //! All pairs of kinds of axes, compared with banded LU.
 
-mod common;
-
+use crate::common::{check, kinds, stretched};
 use bandsolve_poisson::PoissonMethod;
-use common::{check, kinds, stretched};
 
 #[test]
 fn all_pairs_of_kinds() {

@@ -1,10 +1,8 @@
 //! The general separable form, compared with banded LU of the assembled matrix.
 
-mod common;
-
+use crate::common::{WrittenOut, distance, right_hand_side};
 use bandsolve::Error;
 use bandsolve_poisson::{AxisPencil, PoissonMethod, SeparablePencils};
-use common::{WrittenOut, distance, right_hand_side};
 
 /// The diagonals `[sub, diag, sup]` of A and M of an axis.
 #[derive(Clone)]
