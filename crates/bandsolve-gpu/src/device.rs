@@ -1,11 +1,7 @@
 //! Devices, streams, and memory on them.
 
-use crate::cuda::Cuda;
-#[cfg(feature = "emulator")]
-use crate::emulated::{Emulation, Emulator};
-use crate::solver::DevicePlan;
-use crate::tuned::{DeviceTuning, Sizes};
-use bandsolve::{Complex32, Complex64, Error, Plan, Result, Scalar};
+use crate::tuning::{DeviceTuning, Sizes};
+use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
 use bytemuck::Pod;
 use core::any::Any;
 use core::ffi::c_void;
@@ -135,54 +131,9 @@ impl Debug for Device {
 }
 
 impl Device {
-    fn new(machine: Arc<dyn Backend>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
+    pub(crate) fn new(machine: Arc<dyn Backend>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
         let limits = machine.limits();
         Self { machine, stream: Arc::new(HeldResource { handle: stream, owner: Box::new(()) }), limits, tuning }
-    }
-
-    /// Open an NVIDIA GPU, with its default stream. The first GPU has number 0.
-    ///
-    /// # Errors
-    /// [`Error::NoDevice`] if there is no driver, no NVRTC to compile the kernels, or no GPU with this number.
-    pub fn cuda(number: usize) -> Result<Self> {
-        // `bandsolve tune --show` reports an invalid file. Here the built-in sizes apply.
-        let tuning = DeviceTuning::load().unwrap_or_default();
-        Ok(Self::new(Cuda::open(number)?, 0, tuning.into()))
-    }
-
-    /// Get the plan that the device follows: `Auto` becomes `Rpts`.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] if no device solves such systems. A system that is too large for this device fails later, in the
-    /// solver.
-    pub fn plan(&self, plan: &Plan) -> Result<Plan> {
-        Ok(plan.clone().method(DevicePlan::of(plan)?.method))
-    }
-
-    /// Open a device by name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the crate was built with the emulator.
-    ///
-    /// # Errors
-    /// [`Error::NoDevice`].
-    pub fn open(name: &str) -> Result<Self> {
-        #[cfg(feature = "emulator")]
-        if name == "emulated" {
-            return Ok(Self::emulated(Emulation::default()));
-        }
-        let number = match name.split_once(':') {
-            None if name == "cuda" => Some(0),
-            Some(("cuda", number)) => number.parse().ok(),
-            _ => None,
-        };
-        number.map_or_else(
-            || Err(Error::NoDevice { reason: format!("there is no device {name}; use cuda, cuda:0, cuda:1, …") }),
-            Self::cuda,
-        )
-    }
-
-    /// Create an emulated device, which runs the kernels on the CPU.
-    #[cfg(feature = "emulator")]
-    pub fn emulated(how: Emulation) -> Self {
-        Self::new(Arc::new(Emulator::new(how)), 0, Arc::default())
     }
 
     /// Create a handle of the same device with a new stream.

@@ -46,25 +46,26 @@ mod cut;
 mod device;
 #[cfg(feature = "emulator")]
 mod emulated;
-mod factored;
 mod host;
-mod host_mend;
+mod host_repair;
 mod launch;
 mod matrix;
+mod measure;
+mod open;
 mod program;
+mod rhs;
 mod scan;
 mod solver;
 mod sparse;
 mod spread;
-mod tuned;
+mod tuning;
 
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
-pub use factored::Factored;
 pub use host::{HostMatrix, OnDevice};
 pub use matrix::DeviceMatrix;
-pub use solver::{DeviceSolver, Pending};
+pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
-pub use tuned::{DeviceTuning, Sizes};
+pub use tuning::{DeviceTuning, Sizes};

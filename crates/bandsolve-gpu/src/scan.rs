@@ -44,6 +44,20 @@ struct Up {
     backward: Messages,
 }
 
+/// A right-hand side and its matrix, as addresses and in the forms that the kernels use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScanColumn {
+    pub source: Blocks,
+    pub rhs: u64,
+    pub x: u64,
+    /// Receives the largest |x|.
+    pub peaks: Peaks,
+    /// The number of the right-hand side.
+    pub column: u32,
+    /// Receives a flag if the system may be singular.
+    pub suspects: u64,
+}
+
 /// Memory for the recurrences of a system: the data of the upward pass except y, and the messages of tiles.
 #[derive(Debug)]
 pub(crate) struct DeviceScan<T: DeviceScalar> {
@@ -98,15 +112,9 @@ impl<T: DeviceScalar> DeviceScan<T> {
         (self.factors.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>() + self.seconds.len()
     }
 
-    /// Solve for one right-hand side. The largest |x| goes to `peaks`. `suspects` receives a flag if the system may be
-    /// singular.
-    pub fn solve(
-        &mut self,
-        device: &Device,
-        (cut, source): (&DeviceCut, Blocks),
-        [rhs, x]: [u64; 2],
-        (peaks, column, suspects): (Peaks, u32, u64),
-    ) -> Result<()> {
+    /// Solve for one right-hand side.
+    pub fn solve(&mut self, device: &Device, cut: &DeviceCut, one: ScanColumn) -> Result<()> {
+        let ScanColumn { source, rhs, x, peaks, column, suspects } = one;
         self.flags.slice_mut(..).clear()?;
         let flags = Self::flags(self.tiles);
         let flag = |k: usize| self.flags.slice(k..).address();

@@ -4,6 +4,7 @@ use crate::cut::THREADS;
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, check_len};
 use crate::launch::{Arguments, DeviceColumns};
 use crate::matrix::{DeviceMatrix, MatrixSource};
+use crate::rhs::{Rhs, Sparse};
 use crate::solver::{DeviceSolver, Pending};
 use bandsolve::{Error, Report, Result, Shape};
 
@@ -23,32 +24,6 @@ pub struct DeviceCscMut<'a, T> {
     column_pointers: DeviceSlice<'a, i32>,
     row_indices: DeviceSliceMut<'a, i32>,
     values: DeviceSliceMut<'a, T>,
-}
-
-/// Sparse columns in the form that the kernels use (`sparse.cuh`).
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Sparse {
-    values: u64,
-    rows: u64,
-    pointers: u64,
-}
-
-/// Right-hand sides in the form that the kernels use.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Rhs {
-    Dense(DeviceColumns),
-    Sparse(Sparse),
-}
-
-impl Rhs {
-    /// Add these right-hand sides to the arguments of a kernel. Also returns the suffix of the kernel's name.
-    pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
-        match self {
-            Self::Dense(columns) => (arguments.with(columns), ""),
-            Self::Sparse(sparse) => (arguments.with(sparse), "_sparse"),
-        }
-    }
 }
 
 /// Maximum bytes of solutions from which the largest entries are selected at the same time.

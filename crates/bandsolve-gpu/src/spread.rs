@@ -3,12 +3,12 @@
 use crate::cut::{self, DeviceCut, KernelKind, UncutSystem, levels};
 use crate::device::{Device, DeviceScalar, DeviceVec, check_len};
 use crate::host::HostMatrix;
-use crate::host_mend::mend;
+use crate::host_repair::{HostSystem, repair};
 use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
 use crate::matrix::{Blocks, MatrixSource};
-use crate::solver::found::{self, SingularSystems, Verdict};
+use crate::rhs::Rhs;
+use crate::solver::verdict::{self, SingularSystems, Verdict};
 use crate::solver::{DeviceRows, DeviceSolver, fallback_plan, largest, rule};
-use crate::sparse::Rhs;
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
 use core::ops::Range;
 
@@ -163,7 +163,7 @@ impl<T: DeviceScalar> Spread<T> {
         }
         check_len("rhs", shape.n(), rhs.len())?;
         check_len("x", shape.n(), x.len())?;
-        let system = Given { bands: a.full_arrays(), rhs };
+        let system = HostSystem { bands: a.full_arrays(), rhs };
         self.reduce(&system)?;
         self.solve_coarse()?;
         self.substitute(&system, x)?;
@@ -194,7 +194,7 @@ impl<T: DeviceScalar> Spread<T> {
 
     /// Check x, and repair it if necessary. Returns its backward error if this is accepted, and an upper bound of the
     /// reciprocal condition number.
-    fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<(f64, f64)>> {
+    fn verified(&self, system: &HostSystem<T>, x: &mut [T]) -> Result<Option<(f64, f64)>> {
         let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
         if !found.iter().all(Verdict::errors_are_good::<T>) {
             return Ok(None);
@@ -204,13 +204,13 @@ impl<T: DeviceScalar> Spread<T> {
             let Some(bad) = slot.found.bad_rows(found.bad)? else { return Ok(None) };
             rows.extend(bad.iter().map(|[_, row]| *row as usize));
             let peaks = slot.found.first::<T>(1).download()?;
-            let [size, rhs] = [1, 2].map(|kind| found::read::<T>(&peaks, kind)[0]);
+            let [size, rhs] = [1, 2].map(|kind| verdict::read::<T>(&peaks, kind)[0]);
             (x_max, rhs_max) = (x_max.max(size), rhs_max.max(rhs));
         }
         rows.sort_unstable();
-        let mended = mend(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
+        let repaired = repair(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
         let all = found.iter().flat_map(|found| &found.errors);
-        Ok(mended.map(|error| (error.max(largest(all)), found::rcond::<T>(rhs_max, x_max))))
+        Ok(repaired.map(|error| (error.max(largest(all)), verdict::rcond::<T>(rhs_max, x_max))))
     }
 
     /// Whether every part has its own memory, and remains on its device.
@@ -218,7 +218,7 @@ impl<T: DeviceScalar> Spread<T> {
         self.parts.len() <= self.slots.len()
     }
 
-    fn reduce(&mut self, system: &Given<T>) -> Result<()> {
+    fn reduce(&mut self, system: &HostSystem<T>) -> Result<()> {
         let verify = self.plan.options().verify;
         self.slots.iter_mut().try_for_each(|slot| slot.found.clear(verify))?;
         for k in 0..self.parts.len() {
@@ -268,7 +268,7 @@ impl<T: DeviceScalar> Spread<T> {
     }
 
     /// Solve the parts, with the coarse solution known.
-    fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<()> {
+    fn substitute(&mut self, system: &HostSystem<T>, x: &mut [T]) -> Result<()> {
         let last = self.parts.len();
         // The copy of one part overlaps the work on the next.
         for k in 0..=last {
@@ -285,7 +285,7 @@ impl<T: DeviceScalar> Spread<T> {
         Ok(())
     }
 
-    fn substitute_part(&mut self, k: usize, system: &Given<T>) -> Result<()> {
+    fn substitute_part(&mut self, k: usize, system: &HostSystem<T>) -> Result<()> {
         let index = k % self.slots.len();
         if !self.resident() {
             self.upload(k, index, system)?;
@@ -322,7 +322,7 @@ impl<T: DeviceScalar> Spread<T> {
     }
 
     /// Copy the rows of a part to a device.
-    fn upload(&mut self, part: usize, slot: usize, system: &Given<T>) -> Result<()> {
+    fn upload(&mut self, part: usize, slot: usize, system: &HostSystem<T>) -> Result<()> {
         let (rows, b) = (self.rows(part), self.kind.block);
         let slot = &mut self.slots[slot].system;
         for (to, from) in slot.bands.iter_mut().zip(&system.bands) {
@@ -349,12 +349,6 @@ impl<T: DeviceScalar> Spread<T> {
         // arrays.
         unsafe { arguments.launch(&self.slots[slot].device, &name, self.parts[part].len(), shared) }
     }
-}
-
-/// A system in host memory.
-pub(crate) struct Given<'a, T: DeviceScalar> {
-    pub bands: [std::borrow::Cow<'a, [T]>; 3],
-    pub rhs: &'a [T],
 }
 
 /// The block rows of some thread blocks.

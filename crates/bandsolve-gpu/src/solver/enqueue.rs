@@ -1,27 +1,15 @@
 //! The kernels and arguments of a solve, enqueued on a stream.
 
-use super::{DeviceSolver, Route};
+use super::DeviceSolver;
+use super::card::Card;
+use super::route::Route;
 use crate::cut::{DeviceCut, KernelKind, THREADS};
-use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
-use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
+use crate::device::{DeviceScalar, DeviceSlice};
+use crate::launch::{Arguments, Coarse, DeviceColumns};
 use crate::matrix::{Blocks, MatrixSource};
-use crate::sparse::Rhs;
-use bandsolve::{Method, Op, Result};
-
-/// Maximum number of levels of the kernel for systems that fit on the whole device (`card.cuh`).
-const MOST_LEVELS: usize = 5;
-
-/// A system that fits in the shared memory of the whole device, in the form that the kernel uses (`card.cuh`).
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct Card {
-    levels: u32,
-    before: u32,
-    arrived: u64,
-    cuts: [DeviceCut; MOST_LEVELS],
-    below: [Coarse; MOST_LEVELS],
-    peaks: [Peaks; MOST_LEVELS],
-}
+use crate::rhs::Rhs;
+use crate::scan::ScanColumn;
+use bandsolve::{Method, Op, Report, Result};
 
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Enqueue the kernels that compute x. They write the measurements to `found`, and the errors to the peaks of level
@@ -47,8 +35,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let Some(scan) = &mut self.scan else { return Ok(()) };
         for column in 0..cut.columns {
             let at = |first: u64| first + u64::from(column) * step * size_of::<T>() as u64;
-            let arrays = [at(rhs.first), at(x.address())];
-            scan.solve(&device, (&cut, source), arrays, (peaks, column, suspects))?;
+            let (rhs, x) = (at(rhs.first), at(x.address()));
+            scan.solve(&device, &cut, ScanColumn { source, rhs, x, peaks, column, suspects })?;
         }
         if peaks.gap == 0 {
             return Ok(());
@@ -199,31 +187,26 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     pub(super) fn blocks_by_rows(&self) -> usize {
         self.cuts[0].0.rows.div_ceil(THREADS) as usize * self.columns()
     }
-}
 
-/// The bytes of shared memory per thread block for a system that the device solves in one launch, and memory for its
-/// barrier. `None` if not all thread blocks can run at the same time.
-pub(super) fn fits_card<T: DeviceScalar>(
-    device: &Device,
-    levels: &[(DeviceCut, KernelKind)],
-) -> Result<Option<(usize, DeviceVec<u32>)>> {
-    let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
-    let bytes = |(k, (cut, kind)): (usize, &(DeviceCut, KernelKind))| match k + 1 == below.len() {
-        true => kind.finish_bytes(cut),
-        false => kind.substitute_bytes(cut),
-    };
-    let rest = below.iter().enumerate().map(bytes).max().unwrap_or(0);
-    let shared = top.1.substitute_bytes(&top.0) + rest;
-    let limits = device.limits();
-    // The maximum number of thread blocks of any kernel on this device.
-    let most = limits.multiprocessors * limits.shared_per_multiprocessor / shared;
-    if levels.len() > MOST_LEVELS || shared > limits.shared_per_block || top.0.spans as usize > most {
-        return Ok(None);
+    /// Solve, and return the report if no repair is necessary.
+    pub(crate) fn solve_unrepaired(
+        &mut self,
+        source: MatrixSource,
+        rhs: Rhs,
+        x: DeviceSlice<'_, T>,
+    ) -> Result<Option<Report>> {
+        if x.is_empty() {
+            return Ok(Some(self.gathered(&[])));
+        }
+        self.enqueue(source, rhs, x)?;
+        if !self.plan.options().verify {
+            return Ok(self.found.suspects()?.is_empty().then(|| self.gathered(&[])));
+        }
+        let found = self.verdict()?;
+        Ok(found.is_good::<T>().then(|| {
+            let mut report = self.gathered(&found.errors);
+            report.attention = self.attention(&found.errors, &found.rconds).map(|(_, text)| text);
+            report
+        }))
     }
-    let kernel = format!("card_{}_{}", T::NAME, top.1.block);
-    let resident = device.machine().resident(&kernel, THREADS, shared)?;
-    if top.0.spans as usize > limits.multiprocessors * resident {
-        return Ok(None);
-    }
-    Ok(Some((shared, device.zeros(1)?)))
 }

@@ -1,7 +1,9 @@
 //! Completion of a started solve: wait, verify, refine, and if necessary solve on the host.
 
-use super::found::{self, Verdict};
-use super::{DeviceSolver, Route, fallback_plan, largest};
+use super::repair::SolveArrays;
+use super::route::Route;
+use super::verdict::{self, Verdict};
+use super::{DeviceSolver, fallback_plan, largest};
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
 use crate::launch::{Arguments, DeviceColumns, Peaks};
 use crate::matrix::{DeviceMatrix, MatrixSource};
@@ -62,7 +64,8 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let suspects = self.set_aside(&mut found);
         let in_range = |errors: &[f64]| errors.iter().all(|error| error.is_finite());
         if found.bad > 0 && in_range(&found.errors) {
-            found = self.mend(found)?;
+            let arrays = SolveArrays { source: self.source, rhs: self.rhs.address(), x: self.x.as_slice().address() };
+            found = self.solver.repair(arrays, found)?;
             self.set_aside(&mut found);
         }
         let mut steps = 0;
@@ -160,7 +163,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         // SAFETY: these are the kernel's arguments, and all arrays have the length of x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
         let peaks = found.download()?;
-        Ok((found::read::<T>(&peaks, 0), found::rconds::<T>(&peaks)))
+        Ok((verdict::read::<T>(&peaks, 0), verdict::rconds::<T>(&peaks)))
     }
 
     /// x ← x + dx. The largest |x| go to `found`.
@@ -192,6 +195,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         };
         let plan = fallback_plan(&self.solver.plan, of_one);
         let (arrays, leading) = self.a.download(shape)?;
+        let matrix = HostCopy { plan, shape, arrays, leading };
         let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
         let rows = self.solver.cuts[0].0.rows as usize;
         let (mut failed, mut said) = (Ok(()), None);
@@ -201,7 +205,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             }
             let places: Vec<usize> = (0..rows).map(|row| self.place(column, row)).collect();
             let [rhs, mut x] = [&given, &all].map(|array| places.iter().map(|at| array[*at]).collect::<Vec<T>>());
-            let solved = self.on_host(&plan, shape, (&arrays, leading), &places, (&rhs, &mut x));
+            let solved = self.on_host(&matrix, &places, &rhs, &mut x);
             // Write the best x, even if it is not accurate enough.
             places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
             match solved {
@@ -226,16 +230,10 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
     }
 
     /// Solve the system of a column on the host. `places` are the indices of its rows in x.
-    fn on_host(
-        &self,
-        plan: &Plan,
-        shape: Shape,
-        (arrays, leading): (&[Vec<T>], usize),
-        places: &[usize],
-        (rhs, x): (&[T], &mut [T]),
-    ) -> Result<Report> {
+    fn on_host(&self, matrix: &HostCopy<T>, places: &[usize], rhs: &[T], x: &mut [T]) -> Result<Report> {
+        let HostCopy { plan, shape, arrays, leading } = matrix;
         let op = self.a.chosen_op();
-        match (shape, arrays) {
+        match (*shape, &**arrays) {
             (Shape::Tridiagonal { periodic, .. }, [sub, diag, sup]) => {
                 let a = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
                 solve_one(plan, &a(sub, diag, sup)?, op, rhs, x)
@@ -245,7 +243,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
                 solve_one(plan, &a(block, sub, diag, sup)?, op, rhs, x)
             }
             (Shape::Banded { n, lower, upper }, [bands]) => {
-                solve_one(plan, &Banded::with_leading(n, lower, upper, leading, bands)?, op, rhs, x)
+                solve_one(plan, &Banded::with_leading(n, lower, upper, *leading, bands)?, op, rhs, x)
             }
             (Shape::Batch { .. }, [sub, diag, sup]) => {
                 let part = |array: &[T]| places.iter().map(|at| array[at % shape.rows()]).collect::<Vec<T>>();
@@ -264,6 +262,15 @@ impl<T: DeviceScalar> Drop for Pending<'_, T> {
             _ = device.wait_for(solver);
         }
     }
+}
+
+/// A copy of the matrix in host memory, with the plan of the fallback for one of its systems.
+struct HostCopy<T> {
+    plan: Plan,
+    shape: Shape,
+    arrays: Vec<Vec<T>>,
+    /// The leading dimension of band storage.
+    leading: usize,
 }
 
 /// The backward errors of all columns, and upper bounds of the reciprocal condition number.

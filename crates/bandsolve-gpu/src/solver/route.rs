@@ -2,7 +2,7 @@
 
 use crate::cut::{ALONE_AT_MOST, DeviceCut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
 use crate::device::{Device, DeviceScalar};
-use crate::tuned::Sizes;
+use crate::tuning::Sizes;
 use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 
 /// Maximum block size.
@@ -21,6 +21,13 @@ pub enum Route {
     DeviceScan,
     /// One thread block per system of a contiguous batch, by cyclic reduction.
     Cyclic,
+}
+
+impl Route {
+    /// Whether inaccurate rows are listed and repaired.
+    pub fn repairs_rows(self) -> bool {
+        matches!(self, Self::Levels | Self::DeviceScan)
+    }
 }
 
 /// The method and kernels of a plan on a device.
@@ -108,5 +115,16 @@ impl DevicePlan {
             (Route::Levels, _) => levels(system, kind, &limits, rows),
             _ => Ok(vec![(batch(system, kind, &limits, route == Route::Interleaved)?, kind)]),
         }
+    }
+}
+
+impl Device {
+    /// Get the plan that the device follows: `Auto` becomes `Rpts`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if no device solves such systems. A system that is too large for this device fails later, in the
+    /// solver.
+    pub fn plan(&self, plan: &Plan) -> Result<Plan> {
+        Ok(plan.clone().method(DevicePlan::of(plan)?.method))
     }
 }

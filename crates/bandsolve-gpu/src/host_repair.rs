@@ -2,7 +2,6 @@
 
 use crate::device::DeviceScalar;
 use crate::solver::largest;
-use crate::spread::Given;
 use bandsolve::accepted_at_once;
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Result, Scalar, Shape};
 use bandsolve_kernel::arithmetic::Standard;
@@ -13,12 +12,18 @@ const REACH: usize = 50;
 /// Number of rows next to a window whose error is measured too.
 const BESIDE: usize = 1;
 
+/// A system in host memory.
+pub(crate) struct HostSystem<'a, T: DeviceScalar> {
+    pub bands: [std::borrow::Cow<'a, [T]>; 3],
+    pub rhs: &'a [T],
+}
+
 /// Repair x locally: solve windows around inaccurate rows again for the residual, with all other unknowns fixed.
 ///
 /// Returns the largest backward error of all changed rows, or `None` if the repair failed. `block` is the block size,
 /// and whether the system is periodic. `x_max` is ‖x‖∞ or a lower bound of it.
-pub(crate) fn mend<T: DeviceScalar>(
-    system: &Given<T>,
+pub(crate) fn repair<T: DeviceScalar>(
+    system: &HostSystem<T>,
     block: (usize, bool),
     bad: &[usize],
     x: &mut [T],
@@ -50,7 +55,13 @@ pub(crate) fn mend<T: DeviceScalar>(
 }
 
 /// The residual d − A·x in row r of block row i, and Σ|a| of this row.
-fn rest<T: DeviceScalar>(system: &Given<T>, (b, periodic): (usize, bool), i: usize, r: usize, x: &[T]) -> (T, f64) {
+fn residual<T: DeviceScalar>(
+    system: &HostSystem<T>,
+    (b, periodic): (usize, bool),
+    i: usize,
+    r: usize,
+    x: &[T],
+) -> (T, f64) {
     let n = system.rhs.len() / b;
     let (mut sum, mut entries) = (system.rhs[i * b + r], 0.0);
     let columns = [(i + n - 1) % n, i, (i + 1) % n];
@@ -66,20 +77,28 @@ fn rest<T: DeviceScalar>(system: &Given<T>, (b, periodic): (usize, bool), i: usi
 }
 
 /// The largest |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of a block row.
-fn error<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), i: usize, x: &[T], x_max: f64) -> f64 {
+fn error<T: DeviceScalar>(system: &HostSystem<T>, block: (usize, bool), i: usize, x: &[T], x_max: f64) -> f64 {
     let row = |r: usize| {
-        let (rest, entries) = rest(system, block, i, r, x);
+        let (residual, entries) = residual(system, block, i, r, x);
         let size = entries * x_max + Scalar::abs(system.rhs[i * block.0 + r]).to_f64();
-        if size == 0.0 { 0.0 } else { Scalar::abs(rest).to_f64() / size }
+        if size == 0.0 { 0.0 } else { Scalar::abs(residual).to_f64() / size }
     };
     largest(&(0..block.0).map(row).collect::<Vec<_>>())
 }
 
 /// Solve a window for the residual, and add the solution to x. Returns the largest change.
-fn correct<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), window: Range<usize>, x: &mut [T]) -> Result<f64> {
+fn correct<T: DeviceScalar>(
+    system: &HostSystem<T>,
+    block: (usize, bool),
+    window: Range<usize>,
+    x: &mut [T],
+) -> Result<f64> {
     let b = block.0;
-    let rhs: Vec<T> =
-        window.clone().flat_map(|i| (0..b).map(move |r| (i, r))).map(|(i, r)| rest(system, block, i, r, x).0).collect();
+    let rhs: Vec<T> = window
+        .clone()
+        .flat_map(|i| (0..b).map(move |r| (i, r)))
+        .map(|(i, r)| residual(system, block, i, r, x).0)
+        .collect();
     let [sub, diag, sup] = system.bands.each_ref().map(|band| &band[window.start * b * b..window.end * b * b]);
     let shape = Shape::BlockTridiagonal { block_rows: window.len(), block: b, periodic: false };
     let plan = Plan::new(shape).method(Method::Pivoted);

@@ -1,11 +1,12 @@
 //! Local repair on the device. If a partition is nearly singular, a few rows at its ends are less accurate than all others. The repair
 //! solves windows around these rows again.
 
-use super::found::Verdict;
-use super::{Pending, Route};
+use super::DeviceSolver;
+use super::verdict::Verdict;
 use crate::cut::{DeviceCut, KernelKind, window};
 use crate::device::DeviceScalar;
 use crate::launch::{Arguments, DeviceColumns, PivotOptions};
+use crate::matrix::MatrixSource;
 use bandsolve::Result;
 
 /// Maximum number of rounds. Overlapping windows need several rounds, and so do rows next to a window that become
@@ -14,49 +15,56 @@ const ROUNDS: usize = 4;
 /// Minimum number of rows between two windows in the same round. Both windows measure the errors of these rows.
 const BETWEEN: u32 = 2;
 
-impl<T: DeviceScalar> Pending<'_, T> {
+/// The matrix, right-hand sides and solutions of a solve.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SolveArrays {
+    pub source: MatrixSource,
+    pub rhs: u64,
+    pub x: u64,
+}
+
+impl<T: DeviceScalar> DeviceSolver<T> {
     /// Repair the inaccurate rows, and return the new measurements. Rows that could not be repaired remain inaccurate.
-    pub(super) fn mend(&mut self, mut found: Verdict) -> Result<Verdict> {
-        let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
-        let (cut, kind) = self.solver.cuts[0];
-        let window = window(&cut, KernelKind { on_chip: 1, ..kind }, &self.solver.device.limits());
+    pub(super) fn repair(&mut self, arrays: SolveArrays, mut verdict: Verdict) -> Result<Verdict> {
+        let Some(mut rows) = self.found.bad_rows(verdict.bad)? else { return Ok(verdict) };
+        let (cut, kind) = self.cuts[0];
+        let window = window(&cut, KernelKind { on_chip: 1, ..kind }, &self.device.limits());
         for _ in 0..ROUNDS {
             let (windows, later) = choose(&rows, &cut, &window);
-            self.solver.found.clear_bad()?;
-            self.mend_windows(&windows, &window)?;
-            found = self.solver.verdict()?;
-            let Some(new) = self.solver.found.bad_rows(found.bad)? else { break };
+            self.found.clear_bad()?;
+            self.repair_windows(arrays, &windows, &window)?;
+            verdict = self.verdict()?;
+            let Some(new) = self.found.bad_rows(verdict.bad)? else { break };
             rows = [later, new].concat();
             rows.sort_unstable();
             rows.dedup();
-            found.bad = rows.len();
-            if rows.is_empty() || found.changed {
+            verdict.bad = rows.len();
+            if rows.is_empty() || verdict.changed {
                 break;
             }
         }
-        Ok(found)
+        Ok(verdict)
     }
 
     /// Solve windows for the residual. Each window is given by its column and its first block row.
-    fn mend_windows(&self, windows: &[[u32; 2]], window: &DeviceCut) -> Result<()> {
-        let solver = &*self.solver;
-        let (cut, kind) = &solver.cuts[0];
-        let places = solver.device.upload(windows.as_flattened())?;
-        let column = |first| DeviceColumns { first, step: solver.step() };
-        let (arguments, ending) = self.source.with(Arguments::new(cut));
+    fn repair_windows(&self, arrays: SolveArrays, windows: &[[u32; 2]], window: &DeviceCut) -> Result<()> {
+        let (cut, kind) = &self.cuts[0];
+        let places = self.device.upload(windows.as_flattened())?;
+        let column = |first| DeviceColumns { first, step: self.step() };
+        let (arguments, ending) = arrays.source.with(Arguments::new(cut));
         let arguments = arguments
-            .with(column(self.rhs.address()))
-            .with(column(self.x.as_slice().address()))
+            .with(column(arrays.rhs))
+            .with(column(arrays.x))
             .with(places.slice(..).address())
             .with(*window)
-            .with(solver.peaks(0))
+            .with(self.peaks(0))
             .with(PivotOptions { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
-        let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
+        let name = format!("mend_{}_{}{ending}", T::NAME, self.block);
         let shared = KernelKind { on_chip: 1, ..*kind }.finish_bytes(window);
         // SAFETY: these are the kernel's arguments. The windows are inside the system, with sufficient distances.
-        unsafe { arguments.launch(&solver.device, &name, windows.len(), shared) }?;
+        unsafe { arguments.launch(&self.device, &name, windows.len(), shared) }?;
         // The kernel reads the windows, so they must live until then.
-        solver.device.synchronize()
+        self.device.synchronize()
     }
 }
 
@@ -85,11 +93,6 @@ fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 
         rest = after;
     }
     (windows, later)
-}
-
-/// Whether inaccurate rows are listed and repaired.
-pub(super) fn mends(route: Route) -> bool {
-    matches!(route, Route::Levels | Route::DeviceScan)
 }
 
 #[cfg(test)]

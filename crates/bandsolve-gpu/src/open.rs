@@ -1,0 +1,48 @@
+//! Opening of devices: NVIDIA GPUs, and the emulated GPU of tests.
+
+use crate::cuda::Cuda;
+use crate::device::Device;
+#[cfg(feature = "emulator")]
+use crate::emulated::{Emulation, Emulator};
+use crate::tuning::DeviceTuning;
+use bandsolve::{Error, Result};
+#[cfg(feature = "emulator")]
+use std::sync::Arc;
+
+impl Device {
+    /// Open an NVIDIA GPU, with its default stream. The first GPU has number 0.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is no driver, no NVRTC to compile the kernels, or no GPU with this number.
+    pub fn cuda(number: usize) -> Result<Self> {
+        // `bandsolve tune --show` reports an invalid file. Here the built-in sizes apply.
+        let tuning = DeviceTuning::load().unwrap_or_default();
+        Ok(Self::new(Cuda::open(number)?, 0, tuning.into()))
+    }
+
+    /// Open a device by name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the crate was built with the emulator.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`].
+    pub fn open(name: &str) -> Result<Self> {
+        #[cfg(feature = "emulator")]
+        if name == "emulated" {
+            return Ok(Self::emulated(Emulation::default()));
+        }
+        let number = match name.split_once(':') {
+            None if name == "cuda" => Some(0),
+            Some(("cuda", number)) => number.parse().ok(),
+            _ => None,
+        };
+        number.map_or_else(
+            || Err(Error::NoDevice { reason: format!("there is no device {name}; use cuda, cuda:0, cuda:1, …") }),
+            Self::cuda,
+        )
+    }
+
+    /// Create an emulated device, which runs the kernels on the CPU.
+    #[cfg(feature = "emulator")]
+    pub fn emulated(how: Emulation) -> Self {
+        Self::new(Arc::new(Emulator::new(how)), 0, Arc::default())
+    }
+}

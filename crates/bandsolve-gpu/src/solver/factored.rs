@@ -1,0 +1,91 @@
+//! Factors that are stored on the device.
+
+use super::level_factors::LevelFactors;
+use super::route::Route;
+use super::{DeviceSolver, Pending};
+use crate::cut::{DeviceCut, KernelKind};
+use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut};
+use crate::launch::Arguments;
+use crate::matrix::{Blocks, DeviceMatrix, MatrixSource};
+use bandsolve::{Error, Op, Report, Result};
+
+/// Factors of a matrix on a device, for many solves.
+///
+/// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
+/// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
+///
+/// # Cost
+/// Memory for approximately 7b² numbers per block row, twice the memory of the matrix.
+///
+/// # Source
+/// Klein, dissertation, 2.6.10. In Klein's version blocks are pivots as a whole. This version pivots by rows, so it has row
+/// exchanges and factors of b(3b − 1) numbers.
+#[derive(Debug)]
+pub struct Factored<'a, T: DeviceScalar> {
+    solver: DeviceSolver<T>,
+    a: DeviceMatrix<'a, T>,
+}
+
+impl<'a, T: DeviceScalar> Factored<'a, T> {
+    /// Solve with these factors; otherwise as [`DeviceSolver::solve`].
+    ///
+    /// # Errors
+    /// As [`DeviceSolver::solve`].
+    pub fn solve<'s>(
+        &'s mut self,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Report> {
+        self.start(rhs, x)?.wait()
+    }
+
+    /// Start a solve with these factors; otherwise as [`DeviceSolver::start`].
+    ///
+    /// # Errors
+    /// As [`DeviceSolver::start`].
+    pub fn start<'s>(
+        &'s mut self,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Pending<'s, T>> {
+        self.solver.start(self.a, rhs, x)
+    }
+
+    /// Get the bytes of device memory of the factors and the solver.
+    pub fn bytes(&self) -> usize {
+        self.solver.bytes()
+    }
+}
+
+impl<T: DeviceScalar> DeviceSolver<T> {
+    /// Factor a matrix for many solves: a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
+    pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
+        let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
+        let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
+            let what = "this system with stored factors on a GPU; use `DeviceSolver::solve`";
+            return Err(Error::Unsupported { method: self.plan.asked_method().name(), what });
+        };
+        let mut source = top;
+        self.device.receive(&a.devices())?;
+        self.found.clear(false)?;
+        for k in 0..self.levels.len() {
+            let (cut, kind) = &self.cuts[k];
+            let factors = LevelFactors::new(&self.device, &self.cuts[k])?;
+            let (cut, one) = (DeviceCut { columns: 1, ..*cut }, KernelKind { on_chip: 1, ..*kind });
+            let coarse = self.coarse(k + 1);
+            let arguments = Arguments::new(&cut).with(source).with(coarse).with(factors.addresses()).with(self.rule());
+            let (blocks, name) =
+                (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
+            // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cut, or `source` checked
+            // them.
+            unsafe { arguments.launch(&self.device, &name, blocks, one.reduce_bytes(&cut)) }?;
+            self.factors.push(factors);
+            source = Blocks::new(coarse.arrays, Op::Plain);
+        }
+        self.found.keep_suspects(&self.device)?;
+        Ok(Factored { solver: self, a })
+    }
+}
