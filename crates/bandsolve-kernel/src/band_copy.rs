@@ -2,10 +2,11 @@
 
 use super::Job;
 use super::band_rectangle::{Rectangle, load_part};
-use super::lanes::Lanes;
 use super::row_gather::{RowGather, gather_rows};
 use crate::job::kernel;
-use crate::scalar::{Scalar, peak};
+use crate::number::Lanes;
+use crate::number::Scalar;
+use crate::scalar::peak;
 use core::ops::Range;
 
 /// The progress of copying a band.

@@ -1,7 +1,7 @@
 //! A rectangle of rows and columns of a band, read from either end.
 
-use super::lanes::Lanes;
 use crate::Scalar;
+use crate::number::Lanes;
 use core::ops::Range;
 
 /// Rows and columns of a band, from either end.

@@ -3,11 +3,11 @@
 use super::Job;
 use super::columns::Pieces;
 use super::dense::Product;
-use super::lanes::Lanes;
 use super::vectors::subtract_multiple;
 use crate::Simd;
 use crate::job::kernel;
-use crate::scalar::{RealScalar, Scalar};
+use crate::number::Lanes;
+use crate::number::{RealScalar, Scalar};
 use crate::view::{View, ViewMut};
 
 /// Columns of the lower triangle. The factorization replaces A by L, with D in place of the unit diagonal:

@@ -6,8 +6,8 @@
 //! instruction set.
 
 use super::Job;
-use super::lanes::Lanes;
 use crate::job::kernel;
+use crate::number::Lanes;
 use crate::prefetch::prefetch;
 use crate::tuning::{COPIED, COPIED_FROM, PREFETCH_FROM};
 use crate::vectors::{ColumnStart, load, multiply, sum_of_lanes};

@@ -1,64 +1,7 @@
 //! One scalar per lane: real, or complex with separate vectors for real and imaginary parts.
 
-use super::lanes::Lanes;
+use crate::number::{Element, Lanes};
 use core::ops::{Add, Mul, Neg, Sub};
-
-/// One scalar in every lane of `V`. The sweeps are written in terms of this trait.
-pub trait Element<V: Lanes>:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
-{
-    /// Number of vectors of an element.
-    const REALS: usize;
-
-    /// The same real number in every lane.
-    fn splat(x: V::Real) -> Self;
-    /// # Safety
-    /// `p` points to `REALS · W` readable numbers.
-    unsafe fn load(p: *const V::Real) -> Self;
-    /// # Safety
-    /// `p` points to `REALS · W` writable numbers.
-    unsafe fn store(self, p: *mut V::Real);
-    /// self · a + b
-    fn mul_add(self, a: Self, b: Self) -> Self;
-    /// b − self · a
-    fn neg_mul_add(self, a: Self, b: Self) -> Self;
-    /// b − self · a where the mask is set, else b.
-    fn neg_mul_add_where(self, mask: V::Mask, a: Self, b: Self) -> Self;
-    /// self · by, with real numbers `by`.
-    fn scale(self, by: V) -> Self;
-    /// 1 / self
-    fn recip(self) -> Self;
-    /// 1 / self, first as a fast approximation and then precisely ([`Lanes::recips`]).
-    fn recips(self) -> [Self; 2];
-    /// self · by + add, with real numbers `by`.
-    fn scale_add(self, by: V, add: Self) -> Self;
-    /// The element with the parts `columns[0]` and, if complex, `columns[1]`.
-    fn from_columns(columns: &[V]) -> Self;
-    /// The real and imaginary parts.
-    fn columns(self) -> [V; 2];
-    /// Complex conjugate.
-    fn conj(self) -> Self;
-    /// |re| + |im|, the size by which pivots are compared.
-    fn abs1(self) -> V;
-    /// The larger of two pivot candidates, and whether it is `second`.
-    fn pivot(first: Self, second: Self) -> (V::Mask, Self);
-    /// Bitwise AND of each part with a real number.
-    fn and_bits(self, bits: V) -> Self;
-    /// The larger modulus, measured by [`abs1`](Self::abs1).
-    fn larger(a: Self, b: Self) -> V;
-    /// The smaller of a modulus, measured by [`abs1`](Self::abs1), and a non-negative number.
-    fn smaller(a: Self, b: V) -> V;
-    /// The largest of three moduli, measured by [`abs1`](Self::abs1).
-    fn largest(a: Self, b: Self, c: Self) -> V;
-    /// A cheap lower bound of |z|, exact for real numbers.
-    fn measure(self) -> V;
-    /// |z|²
-    fn square(self) -> V;
-    /// |z|² + add
-    fn square_add(self, add: V) -> V;
-    /// `yes` where the mask is set, else `no`.
-    fn select(mask: V::Mask, yes: Self, no: Self) -> Self;
-}
 
 /// One real number per lane.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Estimate the 1-norm of a matrix from products with vectors.
 
-use crate::scalar::{RealScalar, Scalar};
+use crate::number::{RealScalar, Scalar};
 
 /// Maximum number of unit vectors. Two are nearly always sufficient.
 const MAX_ROUNDS: usize = 5;

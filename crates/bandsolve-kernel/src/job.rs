@@ -1,8 +1,8 @@
 //! Dispatch: the only place that chooses the instruction set.
 
-use crate::lanes::Lanes;
-use crate::machine::Machine;
-use crate::scalar::Scalar;
+use crate::number::Lanes;
+use crate::number::Machine;
+use crate::number::Scalar;
 use crate::simd::Simd;
 
 /// A computation that is compiled once for every instruction set.

@@ -1,14 +1,14 @@
 //! Batches solved in lockstep: each lane of a tile is a whole system.
 
 use super::Job;
-use super::element::Element;
-use super::lanes::{Lanes, MAX_LANES, lanes_of};
 use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
 use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRun, special};
 use super::tile_runs::Workspace;
 use super::tile_sweep::TileSweep;
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::Element;
+use crate::number::{Lanes, MAX_LANES, lanes_of};
 use core::ops::Range;
 
 /// Systems of `n` rows in memory: `tiles` full tiles, from the first system of a tile on.

@@ -2,13 +2,14 @@
 
 use super::Job;
 use super::dense::Product;
-use super::lanes::Lanes;
 use super::prefetch::Prefetcher;
 use super::triangle::{SMALL, SmallSubstitution};
 use super::vectors::{Moduli, dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::window::{self, BandColumns, Column};
 use crate::job::kernel;
-use crate::scalar::{RealScalar, Scalar, reciprocal};
+use crate::number::Lanes;
+use crate::number::{RealScalar, Scalar};
+use crate::scalar::reciprocal;
 use crate::view::{View, ViewMut};
 use core::ops::Range;
 

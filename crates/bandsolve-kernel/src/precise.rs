@@ -4,10 +4,10 @@
 //! come near the accepted limit. The precise residual must be approximately as fast as the plain one. It is computed by
 //! columns of blocks, whose entries are adjacent in registers. The entries of rows are far apart in memory.
 
-use super::lanes::Lanes;
 use super::{Job, Simd};
 use crate::exact::{NormalizedRow, RunningMaximum, ScaledNorm, exponent, ldexp, lost, parts, pow2};
 use crate::job::kernel;
+use crate::number::Lanes;
 use crate::rows::{BlockRows, Orientation};
 use crate::scalar::peak;
 use crate::{RealScalar, Scalar};

@@ -4,13 +4,13 @@
 //! interleaved row by row. While a tile is staged, its rows are eliminated downwards and those of the previous tile
 //! upwards.
 
-use super::element::Element;
-use super::lanes::Lanes;
 use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
 use super::tile::{ARRAYS, STAGED_ROWS, SweepOptions, TileRows, TileRun, special};
 use super::{Job, Machine};
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::Element;
+use crate::number::Lanes;
 
 /// The arguments of a reduction.
 pub struct Reduce<T: Scalar> {

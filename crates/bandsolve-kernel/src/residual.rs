@@ -2,11 +2,11 @@
 
 use super::Job;
 use super::band_rectangle::Rectangle;
-use super::lanes::Lanes;
 use super::row_gather::{RowGather, gather_rows};
 use super::vectors::{dot, subtract_multiple, sum_of_moduli};
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::Lanes;
 
 /// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {

@@ -1,9 +1,9 @@
 //! Accumulate a value per row of a band in registers, column by column.
 
 use super::band_rectangle::{Rectangle, load_part, reverse_lanes};
-use super::lanes::Lanes;
 use super::prefetch::prefetch;
 use crate::Scalar;
+use crate::number::Lanes;
 use core::ops::Range;
 
 /// How the entries of a row are accumulated in A numbers.

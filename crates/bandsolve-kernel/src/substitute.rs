@@ -1,8 +1,6 @@
 //! `substitute`: compute x of a run of tiles from the coarse unknowns, and check the residuals.
 
 use super::Job;
-use super::element::Element;
-use super::lanes::{Lanes, MAX_LANES};
 use super::sweep::{
     self, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, PartitionEnds, rule, slack,
 };
@@ -10,6 +8,8 @@ use super::tile::{SweepOptions, TileRun, copy_streaming, special};
 use super::tile_sweep::TileSweep;
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::Element;
+use crate::number::{Lanes, MAX_LANES};
 
 /// The arguments of a substitution.
 pub struct Substitute<T: Scalar> {

@@ -1,9 +1,9 @@
 //! Tiles: partitions of a system, one per SIMD lane, copied into cache so that row j of all partitions is one vector.
 
-use super::element::Element;
-use super::lanes::Lanes;
 use super::prefetch::prefetch;
 use super::sweep::{MAX_RHS, Pivots, Row, each};
+use crate::number::Element;
+use crate::number::Lanes;
 use crate::{RealScalar, Scalar};
 
 /// How rows are scaled during staging. All scale factors are powers of two.

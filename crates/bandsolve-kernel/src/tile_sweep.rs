@@ -4,13 +4,13 @@
 //! block by block.
 
 use super::Machine;
-use super::element::Element;
-use super::lanes::Lanes;
 use super::sweep::{
     Chain, Check, Choice, LanePivots, Least, PartitionEnds, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
 use super::tile::{STAGED_ROWS, Scaling, Strides, TileRows, TileRun, opaque};
 use crate::Scalar;
+use crate::number::Element;
+use crate::number::Lanes;
 
 /// Memory for the pivot rows of a tile.
 ///

@@ -1,9 +1,9 @@
 //! Solve small triangular systems in registers.
 
 use super::Job;
-use super::lanes::{Lanes, MAX_LANES};
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::{Lanes, MAX_LANES};
 use crate::view::{View, ViewMut};
 
 /// A triangular system with at most eight unknowns and many right-hand sides.

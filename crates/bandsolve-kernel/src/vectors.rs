@@ -1,7 +1,7 @@
 //! Sums, maxima and multiples of contiguous vectors.
 
-use super::lanes::{Lanes, MAX_LANES};
 use crate::Scalar;
+use crate::number::{Lanes, MAX_LANES};
 
 /// The first number of adjacent columns, and the distance from one column to the next.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@
 //! All operations, and so the results, are the same as those of the elimination in memory.
 
 use super::Simd;
-use super::lanes::Lanes;
 use super::prefetch::{Prefetcher, prefetch_second_level};
 use crate::Scalar;
+use crate::number::Lanes;
 use crate::tuning::PREFETCH_COLUMNS;
 
 /// Numbers of superdiagonals of U for which windows are compiled.

@@ -13,6 +13,14 @@ use core::mem;
 /// The array name in the error for a product with the operator that is not finite.
 pub(crate) const PRODUCT: &str = "(A x)";
 
+/// How many vectors a basis can have.
+pub(super) struct BasisSize {
+    /// The number of rows on all processes, which is the largest number of independent vectors.
+    pub total: usize,
+    /// The number of vectors that are kept in memory.
+    pub capacity: usize,
+}
+
 /// The Krylov decomposition OP·V = V·H + β·v·eᵀ. V has `filled` vectors, and v follows them in memory.
 pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     problem: EigenProblem<'a, T>,
@@ -46,7 +54,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     pub fn new(
         problem: EigenProblem<'a, T>,
         weighted: bool,
-        (total, capacity): (usize, usize),
+        BasisSize { total, capacity }: BasisSize,
         seed: u64,
         (reducer, stack): (Reducer<'s>, &'s mut PodStack),
     ) -> Result<Self> {

@@ -1,9 +1,9 @@
 //! General problems: the Arnoldi method, with restarts by Schur vectors, locking of converged vectors, and second looks.
 
-use super::basis::KrylovBasis;
+use super::basis::{BasisSize, KrylovBasis};
 use super::limits::{Search, capacity, converged, kept};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
-use super::verify::{SearchMemory, Verified, check, verify};
+use super::verify::{RitzPairs, SearchMemory, Verified, check, verify};
 use crate::problem::EigenProblem;
 use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
@@ -69,7 +69,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let most = total.min(capacity + LEAST_ACTIVE) + 2;
     let mut memory = SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
-    let basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
+    let basis = KrylovBasis::new(problem, false, BasisSize { total, capacity }, solver.seed, (reducer, stack))?;
     let target = solver.k.min(total);
     let (locked, restarts, seen) = (Vec::new(), 0, 0.0);
     let mut search = GeneralSearch { solver, problem, basis, locked, total, target, capacity, restarts, seen };
@@ -310,7 +310,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let small = self.basis.agree_on(ritz.form.vector(ritz.order[k], equal))?;
             vectors.extend(self.basis.combination(&small)?);
         }
-        let checked = verify(&solver, &problem, (&offsets, &vectors, self.seen), false, self.basis.tools())?;
+        let checked = verify(&solver, &problem, RitzPairs { offsets: &offsets, vectors: &vectors, largest: self.seen }, false, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
         let (restarts, solves) = (self.restarts, self.basis.solves);

@@ -1,9 +1,9 @@
 //! Hermitian problems: the thick-restart Lanczos method with locking, then second looks or eigenvalue counts.
 
-use super::basis::KrylovBasis;
+use super::basis::{BasisSize, KrylovBasis};
 use super::limits::{Search, capacity, converged, kept};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
-use super::verify::{Verified, verify};
+use super::verify::{RitzPairs, Verified, verify};
 use crate::problem::{EigenProblem, Which};
 use crate::projected::{ProjectedMatrix, hermitian_eigen};
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
@@ -63,7 +63,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
     let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let weighted = problem.b.is_some();
-    let basis = KrylovBasis::new(problem, weighted, (total, capacity), solver.seed, (reducer, stack))?;
+    let basis = KrylovBasis::new(problem, weighted, BasisSize { total, capacity }, solver.seed, (reducer, stack))?;
     let (locked, largest, restarts) = (Vec::new(), 0.0, 0);
     let mut search = HermitianSearch { solver, problem, basis, locked, largest, total, capacity, restarts };
     search.basis.begin(0, solver.start)?;
@@ -316,7 +316,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
         wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
         let solver = self.solver;
-        let checked = verify(&solver, &self.problem, (&offsets, &wide, self.largest), true, self.basis.tools())?;
+        let checked = verify(&solver, &self.problem, RitzPairs { offsets: &offsets, vectors: &wide, largest: self.largest }, true, self.basis.tools())?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all, sound).if_settled(settled);
         let report = EigenReport {

@@ -114,13 +114,20 @@ impl EigenEnding {
     }
 }
 
-/// Compute the residuals of the pairs λ = σ + offset, x. For Hermitian problems, also compute the orthogonality of the vectors.
-///
-/// `largest` is the largest modulus of a Ritz value of the operator during the search.
+/// Approximate eigenpairs λ = σ + offset, x.
+pub(super) struct RitzPairs<'a> {
+    pub offsets: &'a [Complex64],
+    /// The vectors x, one after another.
+    pub vectors: &'a [Complex64],
+    /// The largest modulus of a Ritz value of the operator during the search.
+    pub largest: f64,
+}
+
+/// Compute the residuals of the pairs. For Hermitian problems, also compute the orthogonality of the vectors.
 pub(super) fn verify<T: Scalar>(
     solver: &EigenSolver<'_, T>,
     problem: &EigenProblem<'_, T>,
-    (offsets, vectors, largest): (&[Complex64], &[Complex64], f64),
+    RitzPairs { offsets, vectors, largest }: RitzPairs<'_>,
     hermitian: bool,
     (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
 ) -> Result<Verified> {

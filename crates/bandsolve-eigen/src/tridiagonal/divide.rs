@@ -298,6 +298,14 @@ struct SecularSums {
     above: [f64; 2],
 }
 
+impl SecularSums {
+    /// The derivative of Σ z_i²/(d_i − λ).
+    #[inline(always)]
+    fn slope(&self) -> f64 {
+        self.below[1] + self.above[1]
+    }
+}
+
 impl Job<f64> for SecularRoots<'_> {
     type Output = ();
     #[inline(always)]
@@ -358,7 +366,9 @@ impl SecularEquation {
             return (0, self.rho * self.z2[0]);
         }
         let last = i + 1 == k;
+        // The zero lies in (d_i, d_i+1), and the last one in (d_i, d_i + ρ·Σ z²).
         let width = if last { self.rho * self.z2.iter().sum::<f64>() } else { self.d[i + 1] - self.d[i] };
+        // f(λ) = 1/ρ + Σ z_i²/(d_i − λ) rises from −∞ to ∞. If f < 0 in the middle, the zero is in the right half.
         let sums = self.sums::<V>(i, 0.5 * width);
         let right = inverse + sums.below[0] + sums.above[0] < 0.0;
         // The zero is in (low, high), relative to the origin, which is a d at one end of the interval.
@@ -372,15 +382,18 @@ impl SecularEquation {
         for step in 1..STEPS {
             let sums = self.sums::<V>(origin, offset);
             let value = inverse + sums.below[0] + sums.above[0];
-            let slope = sums.below[1] + sums.above[1];
+            let slope = sums.slope();
+            // Stop if |f| is below its own rounding error.
             let size = 8.0 * (sums.above[0] - sums.below[0]) + inverse + offset.abs() * slope;
             if value.abs() <= f64::EPSILON * size {
                 break;
             }
+            // f increases, so its sign tells which end of the bracket moves.
             (low, high) = if value > 0.0 { (low, offset) } else { (offset, high) };
-            let mut next = offset + self.step((i, last), (origin, offset), (value, slope), &sums);
+            let mut next = offset + self.step(i, (origin, offset), value, &sums);
             let inside = |x: f64| low < x && x < high;
             if !inside(next) {
+                // Newton's step
                 next = offset - value / slope;
             }
             // If three steps did not reduce the bracket to a quarter, cut the bracket.
@@ -389,6 +402,7 @@ impl SecularEquation {
                 checked = high - low;
             }
             if slow || !inside(next) {
+                // Bisection, or an eighth of the distance to the pole at 0.
                 next = if low == 0.0 {
                     high * 0.125
                 } else if high == 0.0 {
@@ -407,13 +421,8 @@ impl SecularEquation {
 
     /// The step to the zero of c + s/(d_p − λ) + t/(d_q − λ), which has the same value and slopes as the sums. d_p and d_q are next to the zero.
     #[inline(always)]
-    fn step(
-        &self,
-        (i, last): (usize, bool),
-        (origin, offset): (usize, f64),
-        (value, slope): (f64, f64),
-        sums: &SecularSums,
-    ) -> f64 {
+    fn step(&self, i: usize, (origin, offset): (usize, f64), value: f64, sums: &SecularSums) -> f64 {
+        let (last, slope) = (i + 1 == self.d.len(), sums.slope());
         let (p, q) = if last { (i - 1, i) } else { (i, i + 1) };
         let apart = |j: usize| (self.d[j] - self.d[origin]) - offset;
         let (first, second) = (apart(p), apart(q));

@@ -13,12 +13,12 @@ mod system;
 
 pub use system::{Band, BlockMatrix, BlockPivots, BlockSystem, BlockTarget, CoarseRows, Task};
 
-use super::lanes::Lanes;
 use super::sweep::Least;
 use super::tile_runs::{CheckResult, Columns, Span};
 use super::{Job, Simd};
 use crate::Scalar;
 use crate::job::kernel;
+use crate::number::Lanes;
 use stage::{Tile, tile_prefetcher};
 
 /// A task for one span. [`memory`] returns the size of the memory.

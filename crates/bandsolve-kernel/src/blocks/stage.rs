@@ -1,12 +1,12 @@
 //! Tiles of block rows: copy them from the caller's arrays to lanes, and back.
 
-use super::super::element::Element;
-use super::super::lanes::Lanes;
 use super::super::prefetch::Prefetcher;
 use super::super::tile::Scaling;
 use super::super::tile_runs::{Columns, ColumnsMut, Span};
 use super::system::{Band, BlockMatrix, BlockSystem, BlockTarget, CoarseRows};
 use crate::Scalar;
+use crate::number::Element;
+use crate::number::Lanes;
 use crate::rows::Orientation;
 use crate::tuning::PREFETCH_MAX_BLOCK;
 

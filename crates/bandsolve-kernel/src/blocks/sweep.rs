@@ -9,13 +9,13 @@
 //! - in `reduce`, `spike`, the b unknowns at the far end of the partition.
 
 use super::super::Machine;
-use super::super::element::Element;
-use super::super::lanes::{Lanes, MAX_LANES};
 use super::super::prefetch::Prefetcher;
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
 use super::super::tile_runs::{CheckResult, Span};
 use super::stage::Tile;
 use super::system::{BlockPivots, BlockTarget, Task};
+use crate::number::Element;
+use crate::number::{Lanes, MAX_LANES};
 use crate::tuning::SMALL_BLOCK_MAX;
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;

@@ -1,7 +1,7 @@
 //! Vectors of 512 bits.
 
 use super::{Lanes, RealScalar};
-use crate::lanes::MAX_LANES;
+use crate::number::MAX_LANES;
 use core::arch::x86_64::*;
 use core::ops::{Add, Mul, Neg, Sub};
 
