@@ -229,7 +229,7 @@ impl PoissonOutcome<'_> {
         if report.rcond.is_finite() {
             lines.push(("reciprocal condition", format!("{:.1e}", report.rcond)));
         }
-        lines.extend(report.attention.iter().map(|text| ("attention", text.clone())));
+        lines.extend(report.attention.iter().map(|text| ("attention", text.to_string())));
         lines.push((
             "time",
             format!("{} to plan, {} to solve{per_point}", report::seconds(setup), report::seconds(solve)),
@@ -260,7 +260,7 @@ impl PoissonOutcome<'_> {
             "removed": report.removed,
             "mean": report.mean,
             "rcond": report.rcond,
-            "attention": report.attention,
+            "attention": report.attention.as_deref(),
             "u_min": self.extent.least,
             "u_max": self.extent.most,
             "u_sum": self.extent.sum,

@@ -10,7 +10,9 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, RefinedColumns, RefinedSystem, Result, Scalar, Simd, StoppingRule, good, refine, tolerable};
+use bandsolve::{
+    Error, RefinedColumns, RefinedSystem, Report, Result, Scalar, Simd, StoppingRule, good, refine, tolerable,
+};
 use bandsolve_kernel::arithmetic::Standard;
 use core::cell::{Cell, RefCell};
 use core::convert::Infallible;
@@ -258,17 +260,12 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// The report before the first right-hand side.
     fn report(&self) -> PoissonReport {
         PoissonReport {
-            method: self.method,
-            reason: self.reason.clone(),
+            solve: Report::empty(self.method, self.reason.clone()),
             shape: self.shape.clone(),
-            backward_error: 0.0,
-            backward_errors: SmallVec::new(),
-            refinement_steps: 0,
             subproblems: self.subproblems(),
             removed: 0.0,
             mean: self.core.as_ref().filter(|core| core.weights.is_some()).map(|_| self.mean),
             rcond: self.rcond(),
-            attention: None,
         }
     }
 

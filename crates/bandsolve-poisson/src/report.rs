@@ -3,9 +3,9 @@
 use crate::condition::Condition;
 use crate::method::PoissonMethod;
 use crate::scalar::PoissonScalar;
-use bandsolve::{RealScalar, attention};
+use bandsolve::{RealScalar, Report, attention};
+use core::ops::Deref;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The method, the measured accuracy and the condition of a solve.
 ///
@@ -32,18 +32,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PoissonReport {
-    /// The method that computed u.
-    pub method: PoissonMethod,
-    /// Why the plan uses this method.
-    pub reason: Arc<str>,
+    /// The method, its reason, the backward errors and the refinement steps. The report dereferences to it.
+    ///
+    /// `attention` also considers [`rcond`](Self::rcond). See [`attention`](bandsolve::attention) for the criterion.
+    pub solve: Report<PoissonMethod>,
     /// Number of unknowns along each axis.
     pub shape: SmallVec<[usize; 3]>,
-    /// The largest of [`backward_errors`](Self::backward_errors).
-    pub backward_error: f64,
-    /// Backward error η of each right-hand side.
-    pub backward_errors: SmallVec<[f64; 4]>,
-    /// Maximum number of refinement steps over the right-hand sides.
-    pub refinement_steps: usize,
     /// Number of tridiagonal systems solved for each right-hand side.
     pub subproblems: usize,
     /// The constant that was subtracted from f, so that a singular problem has a solution; 0 for other problems. For several right-hand
@@ -60,8 +54,15 @@ pub struct PoissonReport {
     /// count. For [`SeparablePencils`](crate::SeparablePencils), `rcond` is that of the tridiagonal system nearest to a singular one. NaN if
     /// the condition is not known.
     pub rcond: f64,
-    /// A warning in words if u may have no correct digit, else `None`. See [`attention`](bandsolve::attention) for the criterion.
-    pub attention: Option<String>,
+}
+
+/// The fields of every report of a solve, such as `report.backward_error`.
+impl Deref for PoissonReport {
+    type Target = Report<PoissonMethod>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.solve
+    }
 }
 
 /// The solution of a problem, with its report.
@@ -99,9 +100,8 @@ pub struct Solved {
 impl PoissonReport {
     /// Adds the outcome of one right-hand side to the report.
     pub(crate) fn take(&mut self, solved: Solved) {
-        self.backward_errors.push(solved.error);
-        self.backward_error = self.backward_error.max(solved.error);
-        self.refinement_steps = self.refinement_steps.max(solved.refinement_steps);
+        self.solve.push(solved.error);
+        self.solve.refinement_steps = self.solve.refinement_steps.max(solved.refinement_steps);
         if solved.removed.abs() > self.removed.abs() {
             self.removed = solved.removed;
         }
@@ -116,9 +116,9 @@ impl PoissonReport {
         let error = self.backward_error + condition.rounding::<T>();
         let warning = attention(RealScalar::to_f64(T::EPSILON), Some(self.rcond), error, None);
         // The warning of linear systems calls the solution x.
-        self.attention = warning.map(|warning| match warning.strip_prefix("x ") {
-            Some(rest) => format!("u {rest}"),
-            None => warning,
+        self.solve.attention = warning.map(|warning| match warning.strip_prefix("x ") {
+            Some(rest) => format!("u {rest}").into(),
+            None => warning.into(),
         });
         self
     }

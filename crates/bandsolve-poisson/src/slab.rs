@@ -12,7 +12,7 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
 use crate::transform::{ALIGNED, aligned};
 use bandsolve::memory::{allocate, copied, reserved};
-use bandsolve::{Error, Result, Simd};
+use bandsolve::{Error, Report, Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -184,18 +184,14 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// The report of the solved right-hand sides.
     pub fn report(&self, solved: &[Solved]) -> PoissonReport {
+        let reason = "transforms along the local axes, tridiagonal systems along the distributed axis";
         let mut report = PoissonReport {
-            method: PoissonMethod::Fft,
-            reason: "transforms along the local axes, tridiagonal systems along the distributed axis".into(),
+            solve: Report::empty(PoissonMethod::Fft, reason.into()),
             shape: self.given.clone(),
-            backward_error: 0.0,
-            backward_errors: SmallVec::new(),
-            refinement_steps: 0,
             subproblems: self.plane(),
             removed: 0.0,
             mean: self.problem.is_singular().then_some(self.mean),
             rcond: self.condition.rcond,
-            attention: None,
         };
         solved.iter().for_each(|solved| report.take(*solved));
         report.finished::<T>(&self.condition)

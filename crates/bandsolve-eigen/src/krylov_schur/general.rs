@@ -310,7 +310,13 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             let small = self.basis.agree_on(ritz.form.vector(ritz.order[k], equal))?;
             vectors.extend(self.basis.combination(&small)?);
         }
-        let checked = verify(&solver, &problem, RitzPairs { offsets: &offsets, vectors: &vectors, largest: self.seen }, false, self.basis.tools())?;
+        let checked = verify(
+            &solver,
+            &problem,
+            RitzPairs { offsets: &offsets, vectors: &vectors, largest: self.seen },
+            false,
+            self.basis.tools(),
+        )?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
         let (restarts, solves) = (self.restarts, self.basis.solves);

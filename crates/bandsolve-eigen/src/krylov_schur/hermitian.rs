@@ -316,7 +316,13 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
         wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
         let solver = self.solver;
-        let checked = verify(&solver, &self.problem, RitzPairs { offsets: &offsets, vectors: &wide, largest: self.largest }, true, self.basis.tools())?;
+        let checked = verify(
+            &solver,
+            &self.problem,
+            RitzPairs { offsets: &offsets, vectors: &wide, largest: self.largest },
+            true,
+            self.basis.tools(),
+        )?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all, sound).if_settled(settled);
         let report = EigenReport {

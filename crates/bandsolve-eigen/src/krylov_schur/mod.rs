@@ -99,7 +99,13 @@ pub(crate) fn residuals_of<T: Scalar>(
 ) -> Result<EigenReport> {
     let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
     let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
-    let checked = verify::verify(solver, problem, verify::RitzPairs { offsets: pairs.0, vectors: pairs.1, largest: 0.0 }, false, (&mut reducer, stack))?;
+    let checked = verify::verify(
+        solver,
+        problem,
+        verify::RitzPairs { offsets: pairs.0, vectors: pairs.1, largest: 0.0 },
+        false,
+        (&mut reducer, stack),
+    )?;
     // The caller prescribes the values, so missing eigenvalues do not change the ending.
     let all = matches!(report.ending, EigenEnding::Converged | EigenEnding::Incomplete);
     let ending = EigenEnding::of(all, checked.sound);

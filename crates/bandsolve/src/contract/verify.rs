@@ -12,6 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 /// The report of a solve: the method, the backward errors, and what was needed to reach them.
 ///
+/// This report is part of every report of a direct solve. `M` is the type of the method.
+///
 /// The backward error of one right-hand side d is
 ///
 /// ```text
@@ -35,12 +37,12 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Report {
+pub struct Report<M = Method> {
     /// The method of the plan, or [`SpikeTruncated`](Method::SpikeTruncated) if `Auto` chose `rpts` and it truncated the coarse system.
     ///
     /// `method` names this method even if [`fallback`](Self::fallback) is true. The sequential pivoted solver (`pivoted`) then computed
     /// x of at least one right-hand side.
-    pub method: Method,
+    pub method: M,
     /// The reason for the choice of the method.
     pub reason: Arc<str>,
     /// Largest of [`backward_errors`](Self::backward_errors); NaN if verification was turned off.
@@ -129,20 +131,36 @@ pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
 }
 
-impl Report {
-    /// The report of a solver outside of this crate, with the backward error of each right-hand side (`None`: not verified).
-    pub fn external(method: Method, reason: &str, errors: Option<&[f64]>) -> Self {
-        let mut report = Self {
+impl<M> Report<M> {
+    /// The report of a verified solve before its first right-hand side.
+    pub fn empty(method: M, reason: Arc<str>) -> Self {
+        Self {
             method,
-            reason: reason.into(),
-            backward_error: if errors.is_some() { 0.0 } else { f64::NAN },
+            reason,
+            backward_error: 0.0,
             backward_errors: SmallVec::new(),
             refinement_steps: 0,
             fallback: false,
             pivot_growth: None,
             attention: None,
-        };
-        errors.unwrap_or_default().iter().for_each(|error| report.push(*error));
+        }
+    }
+
+    /// Append the backward error of the next right-hand side.
+    pub fn push(&mut self, error: f64) {
+        self.backward_errors.push(error);
+        self.backward_error = self.backward_error.max_nan(error);
+    }
+}
+
+impl Report {
+    /// The report of a solver outside of this crate, with the backward error of each right-hand side (`None`: not verified).
+    pub fn external(method: Method, reason: &str, errors: Option<&[f64]>) -> Self {
+        let mut report = Self::empty(method, reason.into());
+        match errors {
+            Some(errors) => errors.iter().for_each(|error| report.push(*error)),
+            None => report.backward_error = f64::NAN,
+        }
         report
     }
 
@@ -153,16 +171,9 @@ impl Report {
 
     /// An empty report.
     pub(crate) fn of(facts: &Facts) -> Self {
-        Self {
-            method: facts.method,
-            reason: facts.reason.clone(),
-            backward_error: if facts.verify { 0.0 } else { f64::NAN },
-            backward_errors: SmallVec::new(),
-            refinement_steps: 0,
-            fallback: false,
-            pivot_growth: facts.pivot_growth,
-            attention: None,
-        }
+        let backward_error = if facts.verify { 0.0 } else { f64::NAN };
+        let empty = Self::empty(facts.method, facts.reason.clone());
+        Self { backward_error, pivot_growth: facts.pivot_growth, ..empty }
     }
 
     /// Reserve room for `n_rhs` right-hand sides, or return `Err(OutOfMemory)`.
@@ -190,12 +201,6 @@ impl Report {
         self.refinement_steps = self.refinement_steps.max(other.refinement_steps);
         self.fallback |= other.fallback;
         self.attention = self.attention.take().or_else(|| other.attention.clone());
-    }
-
-    /// Append the backward error of the next right-hand side.
-    pub(crate) fn push(&mut self, error: f64) {
-        self.backward_errors.push(error);
-        self.backward_error = self.backward_error.max_nan(error);
     }
 }
 
