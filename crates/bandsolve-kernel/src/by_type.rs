@@ -45,7 +45,7 @@ macro_rules! if_single_complex {
     ($($code:tt)*) => {};
 }
 
-/// Define types with [`ByType`]: `struct Name<'a>: Argument => Output = function;`. The function is generic over the number type `T`.
+/// Define types with [`ByType`](crate::ByType): `struct Name<'a>: Argument => Output = function;`. The function is generic over the number type `T`.
 ///
 /// # Examples
 /// ```

@@ -3,9 +3,10 @@
 //! The operations on a row never depend on where the rows are cut. Results are therefore the same for any number of
 //! threads, bit for bit.
 
-use crate::threads::{available, count, join};
+use crate::threads::{Callable, available, count, join_calls};
 pub use crate::tuning::tasks;
 use core::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Arrays that are written row by row, and can be cut between two rows.
 pub trait Split: Send + Sized {
@@ -51,59 +52,64 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 
 /// Call `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. A single task does not use rayon.
 pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
-    gather(tasks, rows, out, work, &nothing);
+    cut(tasks, rows, out, work);
 }
-
-/// Combine empty results.
-fn nothing((): (), (): ()) {}
 
 /// The work on a piece of the rows.
 ///
 /// This trait has a table with one function. The table of `dyn Fn` has three, each with the whole code of the closure.
-trait RowWork<S, R>: Sync {
-    fn run(&self, rows: Range<usize>, out: S) -> R;
+trait RowWork<S>: Sync {
+    fn run(&self, rows: Range<usize>, out: S);
 }
 
-impl<S, R, F: Fn(Range<usize>, S) -> R + Sync> RowWork<S, R> for F {
-    fn run(&self, rows: Range<usize>, out: S) -> R {
-        self(rows, out)
+impl<S, F: Fn(Range<usize>, S) + Sync> RowWork<S> for F {
+    fn run(&self, rows: Range<usize>, out: S) {
+        self(rows, out);
     }
 }
 
-/// [`spread`] for work with results, which `both` combines in pairs.
-///
-/// The function is not generic in `work`. Otherwise each of hundreds of closures would be compiled into its own tree of
-/// tasks.
-fn gather<S: Split, R: Send>(
+/// A part of the tasks of [`cut`], which runs once.
+struct Part<'a, S> {
     tasks: usize,
     rows: Range<usize>,
-    out: S,
-    work: &dyn RowWork<S, R>,
-    both: &(impl Fn(R, R) -> R + Sync),
-) -> R {
+    out: Option<S>,
+    work: &'a dyn RowWork<S>,
+}
+
+impl<S: Split> Callable for Part<'_, S> {
+    fn run(&mut self) {
+        if let Some(out) = self.out.take() {
+            cut(self.tasks, self.rows.clone(), out, self.work);
+        }
+    }
+}
+
+/// [`spread`] as a function that is not generic in `work`. Otherwise each of hundreds of closures would be compiled into
+/// its own tree of tasks.
+fn cut<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &dyn RowWork<S>) {
     if tasks <= 1 || rows.len() < 2 {
         return work.run(rows, out);
     }
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
-    let (start, middle, end) = (rows.start, rows.start + half, rows.end);
-    let (left, right) = join(
-        || gather(tasks / 2, start..middle, left, work, both),
-        || gather(tasks - tasks / 2, middle..end, right, work, both),
-    );
-    both(left, right)
+    let middle = rows.start + half;
+    let mut left = Part { tasks: tasks / 2, rows: rows.start..middle, out: Some(left), work };
+    let mut right = Part { tasks: tasks - tasks / 2, rows: middle..rows.end, out: Some(right), work };
+    join_calls(&mut left, &mut right);
 }
 
 /// Call `work` for each of `count` chunks with its number and its row of `out`.
 ///
 /// All threads share the chunks if there are at least 2·`least` of them. `least` = 0 selects one thread. `both`
-/// combines the results in pairs, in any order. The result is `none` if there are no chunks.
+/// combines the results in pairs. It must be commutative and associative, because the order of the pairs is not fixed.
+/// The result is `none` if there are no chunks.
 pub fn chunks<S: Split, R: Send + Copy + Sync>(
     (chunks, least): (usize, usize),
     out: S,
     work: &(impl Fn(usize, S) -> R + Sync),
     (none, both): (R, &(impl Fn(R, R) -> R + Sync)),
 ) -> R {
+    let total = Mutex::new(none);
     let piece = |rows: Range<usize>, out: S| {
         let (mut rest, mut result) = (Some(out), none);
         for chunk in rows.clone() {
@@ -117,19 +123,21 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
             };
             result = both(result, work(chunk, out));
         }
-        result
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = both(*total, result);
     };
     let mut tasks = chunks.checked_div(least).unwrap_or(1);
     if tasks > 1 {
         // Several tasks per thread, so that no thread is idle while others are late.
         tasks = if count() > 1 && available() { tasks.min(4 * count()) } else { 1 };
     }
-    gather(tasks, 0..chunks, out, &piece, both)
+    cut(tasks, 0..chunks, out, &piece);
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// [`chunks`] for work without results.
 pub fn each_chunk<S: Split>((chunks, least): (usize, usize), out: S, work: &(impl Fn(usize, S) + Sync)) {
-    self::chunks((chunks, least), out, work, ((), &nothing));
+    self::chunks((chunks, least), out, work, ((), &|(), ()| ()));
 }
 
 #[cfg(test)]

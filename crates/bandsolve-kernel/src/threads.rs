@@ -34,7 +34,7 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
 /// A call without arguments, and its result.
 ///
 /// This trait has a table with one function. The table of `dyn FnMut` has two, each with the whole code of the closure.
-trait Callable: Send {
+pub(crate) trait Callable: Send {
     fn run(&mut self);
 }
 
@@ -63,7 +63,7 @@ impl<F, R> OneCall<F, R> {
 
 /// [`join`] for calls without results. Rayon needs much code for a pair of closures, and this function is compiled only
 /// once.
-fn join_calls(a: &mut dyn Callable, b: &mut dyn Callable) {
+pub(crate) fn join_calls(a: &mut dyn Callable, b: &mut dyn Callable) {
     if rayon::current_thread_index().is_some() {
         rayon::join(|| a.run(), || standard(|| b.run()));
         return;

@@ -34,7 +34,7 @@
 //!
 //! A solve measures the backward error of u. If the backward error is above 8ε, the solver refines u, at most three times. If it is then still above
 //! 64ε, the solve returns [`NotConverged`](bandsolve::Error::NotConverged). If the problem is ill-conditioned, u can be inaccurate although the
-//! backward error is small: check [`PoissonReport::attention`].
+//! backward error is small: check [`attention`](bandsolve::Report::attention).
 //!
 //! # Features
 //!
