@@ -273,7 +273,7 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.apply`: apply the preconditioner itself.
         """
         if not self._made.has_adjoint:
-            raise ValueError(f"{self.kind} has no adjoint. Use a kind that has one, for example 'jacobi' or 'forest'")
+            raise ValueError(f"{self.kind} has no adjoint. `help(bandsolve.sparse.Preconditioner)` lists the kinds that have one")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):

@@ -134,22 +134,22 @@ impl<T: Scalar> InertiaPart<T> {
     pub fn merge(self, next: Self) -> Result<Self> {
         let negatives = self.negatives + next.negatives;
         if self.order() == 0 || next.order() == 0 {
-            let kept = if self.order() == 0 { next } else { self };
-            return Ok(Self { negatives, ..kept });
+            let part = if self.order() == 0 { next } else { self };
+            return Ok(Self { negatives, ..part });
         }
-        let ([own, shared, before], [other, behind, _]) = (self.columns, next.columns);
-        let (between, complete) = (own + shared, own + shared + other);
+        let ([waiting, shared, before], [next_waiting, behind, _]) = (self.columns, next.columns);
+        let (between, complete) = (waiting + shared, waiting + shared + next_waiting);
         let inside = complete + behind;
         let order = inside + before;
         let mut front = InertiaFront::zero(order, complete, negatives)?;
         front.add(&self.into(), |place| if place < between { place } else { place - between + inside });
-        let edge = other + behind;
-        front.add(&next.into(), |place| if place < edge { between + place } else { own + place - edge });
+        let edge = next_waiting + behind;
+        front.add(&next.into(), |place| if place < edge { between + place } else { waiting + place - edge });
         dispatch::<T, _>(Simd::detect(), EliminateFront(&mut front))?;
         let (negatives, columns) = (front.negatives, [front.waiting(), behind, before]);
-        let left = front.left();
-        let inside = left.clone().flat_map(|j| left.clone().map(move |i| i + j * order));
-        let places = inside.take(left.len() * left.len());
+        let remaining = front.remaining();
+        let inside = remaining.clone().flat_map(|j| remaining.clone().map(move |i| i + j * order));
+        let places = inside.take(remaining.len() * remaining.len());
         Ok(Self { negatives, columns, matrix: collected(places.map(|place| front.matrix[place]))? })
     }
 
@@ -204,7 +204,7 @@ impl<T: Scalar> InertiaFront<T> {
     }
 
     /// The columns that are not eliminated: those that wait, and those that were not complete.
-    fn left(&self) -> Range<usize> {
+    fn remaining(&self) -> Range<usize> {
         self.done..self.order
     }
 
@@ -215,7 +215,7 @@ impl<T: Scalar> InertiaFront<T> {
 
     /// Add the remaining columns of another front. Its row and column i become row and column `to(i)` of this front.
     fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
-        for j in other.left() {
+        for j in other.remaining() {
             for i in j..other.order {
                 let (row, column, value) = (to(i), to(j), other.matrix[i + j * other.order]);
                 if row >= column {
@@ -289,8 +289,8 @@ impl<T: Scalar> InertiaFront<T> {
         a.swap(p + p * m, q + q * m);
         a[q + p * m] = a[q + p * m].conj();
         for i in p + 1..q {
-            let (left, low) = (a[i + p * m].conj(), a[q + i * m].conj());
-            (a[i + p * m], a[q + i * m]) = (low, left);
+            let (in_column, in_row) = (a[i + p * m].conj(), a[q + i * m].conj());
+            (a[i + p * m], a[q + i * m]) = (in_row, in_column);
         }
         (q + 1..m).for_each(|i| a.swap(i + p * m, i + q * m));
     }
@@ -390,11 +390,11 @@ impl<T: Scalar> FrontPanel<T> {
         let threshold = T::Real::from_f64(THRESHOLD);
         self.columns[0][q..].copy_from_slice(&front.matrix[q * m + q..][..m - q]);
         self.subtract::<V>(front, 0, (q, q));
-        let own = self.columns[0][q].re();
+        let diagonal_q = self.columns[0][q].re();
         let (r, inside) = largest(&self.columns[0], q + 1..candidates, m);
         let (_, outside) = largest(&self.columns[0], candidates..m, m);
         let most = if outside > inside { outside } else { inside };
-        if Scalar::is_finite(own) && own.abs1() >= threshold * most {
+        if Scalar::is_finite(diagonal_q) && diagonal_q.abs1() >= threshold * most {
             return Pivot::Single;
         }
         if inside <= T::Real::ZERO {
@@ -404,21 +404,21 @@ impl<T: Scalar> FrontPanel<T> {
         left[q..].iter_mut().enumerate().for_each(|(k, x)| *x = front.matrix[r + (q + k) * m].conj());
         right.copy_from_slice(&front.matrix[r * m + r..][..m - r]);
         self.subtract::<V>(front, 1, (r, q));
-        let other = self.columns[1][r].re();
+        let diagonal_r = self.columns[1][r].re();
         let beside = |column: &[T]| {
             let parts = [q + 1..r, r + 1..m].map(|rows| largest(column, rows, m).1);
             if parts[1] > parts[0] { parts[1] } else { parts[0] }
         };
-        let [of_own, of_other] = [beside(&self.columns[0]), beside(&self.columns[1])];
+        let [beside_q, beside_r] = [beside(&self.columns[0]), beside(&self.columns[1])];
         let size = self.columns[0][r].abs();
-        let most = if self.columns[1][q].abs1() > of_other { self.columns[1][q].abs1() } else { of_other };
-        if Scalar::is_finite(other) && other.abs1() >= threshold * most {
+        let most = if self.columns[1][q].abs1() > beside_r { self.columns[1][q].abs1() } else { beside_r };
+        if Scalar::is_finite(diagonal_r) && diagonal_r.abs1() >= threshold * most {
             return Pivot::Other(r);
         }
         // The entries of L are bounded by |D⁻¹| times the largest entries outside D.
-        let [own, other] = [own / size, other / size];
-        let bound = (own * other - T::Real::ONE).abs1() * size;
-        let [first, second] = [other.abs1() * of_own + of_other, of_own + own.abs1() * of_other];
+        let [diagonal_q, diagonal_r] = [diagonal_q / size, diagonal_r / size];
+        let bound = (diagonal_q * diagonal_r - T::Real::ONE).abs1() * size;
+        let [first, second] = [diagonal_r.abs1() * beside_q + beside_r, beside_q + diagonal_q.abs1() * beside_r];
         let holds = first * threshold <= bound && second * threshold <= bound;
         if holds { Pivot::Pair(r) } else { Pivot::None }
     }
@@ -455,19 +455,19 @@ impl<T: Scalar> FrontPanel<T> {
         }
         let [first, second] = &self.columns;
         let size = first[q + 1].abs();
-        let [own, other] = [first[q].re() / size, second[q + 1].re() / size];
+        let [first_diagonal, second_diagonal] = [first[q].re() / size, second[q + 1].re() / size];
         let unit = first[q + 1].scale(T::Real::ONE / size);
-        let determinant = own * other - T::Real::ONE;
+        let determinant = first_diagonal * second_diagonal - T::Real::ONE;
         let scale = T::Real::ONE / (determinant * size);
         let (left, right) = front.matrix[q * m..].split_at_mut(m);
         for i in q + 2..m {
             let (x, y) = (first[i], second[i]);
             let row = &mut self.rows[i * PANEL + q - self.from..][..2];
             (row[0], row[1]) = (x.conj(), y.conj());
-            left[i] = (x.scale(other) - y * unit).scale(scale);
-            right[i] = (y.scale(own) - x * unit.conj()).scale(scale);
+            left[i] = (x.scale(second_diagonal) - y * unit).scale(scale);
+            right[i] = (y.scale(first_diagonal) - x * unit.conj()).scale(scale);
         }
-        front.negatives += match (determinant < T::Real::ZERO, own < T::Real::ZERO) {
+        front.negatives += match (determinant < T::Real::ZERO, first_diagonal < T::Real::ZERO) {
             (true, _) => 1,
             (false, true) => 2,
             (false, false) => 0,

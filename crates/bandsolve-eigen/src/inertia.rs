@@ -383,8 +383,8 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
             let before = sign.re();
             for k in i.saturating_sub(self.width)..i {
                 let pivot = &mut pivots[k % (self.width + 1) * across..][..across];
-                let own = &mut row[k + self.width - i..][..across];
-                sign *= eliminate::<V, T>(pivot, own);
+                let entries = &mut row[k + self.width - i..][..across];
+                sign *= eliminate::<V, T>(pivot, entries);
             }
             let pivot = &mut pivots[i % (self.width + 1) * across..][..across];
             pivot.copy_from_slice(&row[self.width..]);
@@ -397,18 +397,18 @@ impl<T: Scalar> Job<T> for SignChanges<'_, T> {
     }
 }
 
-/// Eliminate the first entry of `own` with `pivot`. If `own` has the larger first entry, the rows change places. Returns the factor for
-/// the sign of the minor.
+/// Eliminate the first entry of `row` with `pivot`. If `row` has the larger first entry, the rows change places.
+/// Returns the factor for the sign of the minor.
 #[inline(always)]
-fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], own: &mut [T]) -> T {
+fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], row: &mut [T]) -> T {
     let mut change = T::ONE;
-    if own[0].abs1() > pivot[0].abs1() {
-        pivot.swap_with_slice(own);
-        change = -(unit(pivot[0]) * unit(own[0]).conj());
+    if row[0].abs1() > pivot[0].abs1() {
+        pivot.swap_with_slice(row);
+        change = -(unit(pivot[0]) * unit(row[0]).conj());
     }
-    let by = divide(own[0], pivot[0]);
-    subtract_multiple::<V, T>(own, by, pivot);
-    own[0] = T::ZERO;
+    let by = divide(row[0], pivot[0]);
+    subtract_multiple::<V, T>(row, by, pivot);
+    row[0] = T::ZERO;
     change
 }
 

@@ -1,7 +1,7 @@
 //! All eigenvalues of a Hermitian matrix or pencil in an interval, by eigenvalue counts and shift-and-invert.
 
 use crate::inertia::{HermitianBand, check_definite, eigenvalues_below};
-use crate::matrices::{FoundNearest, ShiftableMatrix, eigenvalue_size};
+use crate::matrices::{NearestEigen, ShiftableMatrix, eigenvalue_size};
 use crate::problem::Which;
 use crate::random::unit;
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
@@ -72,13 +72,13 @@ impl IntervalPart {
     ///
     /// If the part [`holds`](Self::holds) all found eigenvalues, the indices follow from the counts, and rounding errors do not matter.
     /// Otherwise they follow from comparisons with the ends.
-    fn places_inside<T: Scalar>(&self, found: &HermitianEigen<T>) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..found.values.len()).collect();
-        places.sort_by(|i, j| found.offsets[*i].total_cmp(&found.offsets[*j]));
-        if self.holds(found) {
+    fn places_inside<T: Scalar>(&self, eigen: &HermitianEigen<T>) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..eigen.values.len()).collect();
+        places.sort_by(|i, j| eigen.offsets[*i].total_cmp(&eigen.offsets[*j]));
+        if self.holds(eigen) {
             return places[self.beside[0]..][..self.count()].to_vec();
         }
-        let inside = |place: &usize| self.ends[0] <= found.values[*place] && found.values[*place] < self.ends[1];
+        let inside = |place: &usize| self.ends[0] <= eigen.values[*place] && eigen.values[*place] < self.ends[1];
         places.retain(inside);
         places.truncate(self.count());
         places
@@ -90,10 +90,10 @@ impl IntervalPart {
     }
 
     /// Whether the found eigenvalues are exactly the ones inside and beside the ends: their number agrees, and none is beyond the gaps.
-    fn holds<T: Scalar>(&self, found: &HermitianEigen<T>) -> bool {
+    fn holds<T: Scalar>(&self, eigen: &HermitianEigen<T>) -> bool {
         let Some([low, high]) = self.reach else { return false };
         let near = |value: &f64| self.ends[0] - low <= *value && *value <= self.ends[1] + high;
-        found.values.len() == self.around() && found.values.iter().all(near)
+        eigen.values.len() == self.around() && eigen.values.iter().all(near)
     }
 
     /// Cut the part near its middle, at a place without close eigenvalues. `None` if no place is found, or if the part is too narrow.
@@ -169,8 +169,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// use bandsolve_eigen::EigenSolver;
     /// // λ = 2 − 2·cos(π·k/101)
     /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
-    /// let found = EigenSolver::new(0).hermitian_between(&a, None, (1.0, 1.2))?;
-    /// assert_eq!((found.values.len(), found.report.complete), (4, Some(true)));
+    /// let eigen = EigenSolver::new(0).hermitian_between(&a, None, (1.0, 1.2))?;
+    /// assert_eq!((eigen.values.len(), eigen.report.complete), (4, Some(true)));
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn hermitian_between<M>(&self, a: &M, b: Option<&M>, (low, high): (f64, f64)) -> Result<HermitianEigen<T>>
@@ -194,8 +194,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
         // The inner products of vectors from different parts are bounded by their residuals only.
         let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
         for part in parts {
-            let found = Self { tol, ..*self }.between((a, b), part, &below)?;
-            all.append(found, part.middle() - whole.middle(), ShiftableMatrix::rows(a))?;
+            let eigen = Self { tol, ..*self }.between((a, b), part, &below)?;
+            all.append(eigen, part.middle() - whole.middle(), ShiftableMatrix::rows(a))?;
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
         Ok(all)
@@ -212,23 +212,23 @@ impl<T: Scalar> EigenSolver<'_, T> {
         M: ShiftableMatrix<Scalar = T>,
     {
         let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
-        let mut found = solver.hermitian_around(a, b, part.middle())?;
+        let mut eigen = solver.hermitian_around(a, b, part.middle())?;
         // If the number agrees with the counts, the search needs no counts of its own, because the vectors are orthogonal.
-        if !found.converged() || !part.holds(&found) {
-            found = solver.count(below).hermitian_around(a, b, part.middle())?;
+        if !eigen.converged() || !part.holds(&eigen) {
+            eigen = solver.count(below).hermitian_around(a, b, part.middle())?;
         }
-        let (places, all) = (part.places_inside(&found), part.holds(&found));
-        found.select(&places, a.rows())?;
+        let (places, all) = (part.places_inside(&eigen), part.holds(&eigen));
+        eigen.select(&places, a.rows())?;
         let last = part.ends[1].next_down();
         if all {
-            found.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
+            eigen.values.iter_mut().for_each(|value| *value = value.clamp(part.ends[0], last));
         }
-        let report = &mut found.report;
+        let report = &mut eigen.report;
         report.complete = Some(all && report.ending == EigenEnding::Converged);
         if !all && report.ending == EigenEnding::Converged {
             report.ending = EigenEnding::RestartLimit;
         }
-        Ok(found)
+        Ok(eigen)
     }
 }
 
@@ -258,15 +258,15 @@ impl<T: Scalar> HermitianEigen<T> {
             self.vectors.extend_from_slice(&part.vectors[k * n..][..n]);
             self.report.residuals.push(part.report.residuals[k]);
         }
-        let (all, own) = (&mut self.report, part.report);
-        if own.ending != EigenEnding::Converged {
-            all.ending = own.ending;
+        let (all, report) = (&mut self.report, part.report);
+        if report.ending != EigenEnding::Converged {
+            all.ending = report.ending;
         }
-        all.norms = [all.norms[0].max(own.norms[0]), all.norms[1].max(own.norms[1])];
-        all.orthogonality = all.orthogonality.max(own.orthogonality);
-        all.restarts += own.restarts;
-        all.solves += own.solves;
-        all.complete = Some(all.complete == Some(true) && own.complete == Some(true));
+        all.norms = [all.norms[0].max(report.norms[0]), all.norms[1].max(report.norms[1])];
+        all.orthogonality = all.orthogonality.max(report.orthogonality);
+        all.restarts += report.restarts;
+        all.solves += report.solves;
+        all.complete = Some(all.complete == Some(true) && report.complete == Some(true));
         Ok(())
     }
 }
@@ -281,15 +281,15 @@ fn size_of<M: ShiftableMatrix>(a: &M) -> Result<f64> {
 }
 
 /// The largest |xᵢᴴ·B·xⱼ| of vectors i < j. The search does not orthogonalize vectors of different parts against each other.
-fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
-    let n = found.vectors.len().checked_div(found.values.len()).unwrap_or(0);
+fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(eigen: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
+    let n = eigen.vectors.len().checked_div(eigen.values.len()).unwrap_or(0);
     let (mut image, mut largest) = (zeroed(n)?, 0.0_f64);
-    for (j, x) in found.vectors.chunks_exact(n.max(1)).enumerate() {
+    for (j, x) in eigen.vectors.chunks_exact(n.max(1)).enumerate() {
         match b {
             Some(b) => b.multiply(x, &mut image)?,
             None => image.copy_from_slice(x),
         }
-        for other in found.vectors.chunks_exact(n.max(1)).take(j) {
+        for other in eigen.vectors.chunks_exact(n.max(1)).take(j) {
             let sum: T = other.iter().zip(&image).fold(T::ZERO, |sum, (x, y)| sum + x.conj() * *y);
             largest = largest.max(widen(sum).norm());
         }
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eigenvalue_outside_is_not_taken_for_one_inside() {
+    fn an_eigenvalue_outside_does_not_count_as_inside() {
         // 0.5 twice, and an eigenvalue outside at the distance 1.
         let values = [-1.0, 0.5, 0.5, 3.0];
         let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());

@@ -36,10 +36,10 @@ impl<T: Scalar> LinearOperator<T> for AdjointOperator<'_, T> {
 impl<T: Scalar> EigenSolver<'_, T> {
     /// Find left eigenvectors y with `yᴴ·A = λ·yᴴ·B`, for eigenvalues λ that [`general`](Self::general) found.
     ///
-    /// Pass the result of `general` as `found`. The function solves the adjoint problem `Aᴴ·y = λ̄·Bᴴ·y` by the same method. Values, offsets
-    /// and their order are equal to those in `found`. The vectors have ‖y‖₂ = 1. The residuals are
-    /// `‖Aᴴ·y − λ̄·Bᴴ·y‖₂ / ((‖A‖ + |λ|·‖B‖)·‖y‖₂)`. For equal eigenvalues, the left vectors are a basis, but they are not biorthogonal to the
-    /// right vectors.
+    /// Pass the result of `general` as `right`. The function solves the adjoint problem `Aᴴ·y = λ̄·Bᴴ·y` by the same
+    /// method. Values, offsets and their order are equal to those in `right`. The vectors have ‖y‖₂ = 1. The residuals
+    /// are `‖Aᴴ·y − λ̄·Bᴴ·y‖₂ / ((‖A‖ + |λ|·‖B‖)·‖y‖₂)`. For equal eigenvalues, the left vectors are a basis, but they
+    /// are not biorthogonal to the right vectors.
     ///
     /// # Cost
     /// One more search, for k + 2 eigenvalues.
@@ -60,7 +60,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// assert!(left.vectors[0].norm() < 1e-12 && (left.values[0] - 3.0).norm() < 1e-12);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
-    pub fn left(&self, problem: &EigenProblem<'_, T>, found: &GeneralEigen) -> Result<GeneralEigen> {
+    pub fn left(&self, problem: &EigenProblem<'_, T>, right: &GeneralEigen) -> Result<GeneralEigen> {
         let a = AdjointOperator(problem.a);
         let b = problem.b.map(AdjointOperator);
         let inverse = problem.inverse.map(|inverse| match inverse {
@@ -78,7 +78,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
             (Some(inverse), Some(Inverted::Mass(_))) => adjoint.mass_inverse(inverse),
             _ => adjoint,
         };
-        let wanted = found.values.len();
+        let wanted = right.values.len();
         let mut total = [problem.a.rows() as f64];
         self.communicator.sum(&mut total);
         // Request two more, because an equal or conjugate value may come before a wanted one.
@@ -87,10 +87,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let ncv = self.ncv.map(|ncv| ncv + 2);
         let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
         let (n, mut free) = (problem.a.rows(), (0..theirs.values.len()).collect::<Vec<_>>());
-        let vectors = agree_on(self.communicator, reserved(found.vectors.len()))?;
-        let (values, offsets, report) = (found.values.clone(), found.offsets.clone(), found.report.clone());
+        let vectors = agree_on(self.communicator, reserved(right.vectors.len()))?;
+        let (values, offsets, report) = (right.values.clone(), right.offsets.clone(), right.report.clone());
         let mut left = GeneralEigen { values, offsets, vectors, report };
-        for offset in &found.offsets {
+        for offset in &right.offsets {
             let distance = |j: &usize| (theirs.offsets[*j].conj() - offset).norm();
             let Some(place) = (0..free.len()).min_by(|i, j| distance(&free[*i]).total_cmp(&distance(&free[*j]))) else {
                 break;
@@ -101,7 +101,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         left.values.truncate(count);
         left.offsets.truncate(count);
         let conjugates: Vec<Complex64> = left.offsets.iter().map(Complex64::conj).collect();
-        // λ comes from `found`. Its error is the residual of the right vector times the condition number of λ.
+        // λ comes from `right`. Its error is the residual of the right vector times the condition number of λ.
         let solver = Self { tol: CONDITION * self.limit(total[0]), ..*self };
         left.report = residuals_of(&solver, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
         left.report.wanted = wanted;

@@ -7,9 +7,9 @@
 //! use bandsolve_eigen::EigenSolver;
 //! // The three eigenvalues nearest to 1, of λ = 2 − 2·cos(π·k/101).
 //! let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
-//! let found = EigenSolver::new(3).hermitian_nearest(&a, None, 1.0)?;
-//! assert!((found.values[0] - (2.0 - 2.0 * (core::f64::consts::PI * 34.0 / 101.0).cos())).abs() < 1e-12);
-//! assert!(found.report.residuals.iter().all(|residual| *residual < 1e-8));
+//! let eigen = EigenSolver::new(3).hermitian_nearest(&a, None, 1.0)?;
+//! assert!((eigen.values[0] - (2.0 - 2.0 * (core::f64::consts::PI * 34.0 / 101.0).cos())).abs() < 1e-12);
+//! assert!(eigen.report.residuals.iter().all(|residual| *residual < 1e-8));
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
 //!

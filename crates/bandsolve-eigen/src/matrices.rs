@@ -279,7 +279,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
         let (b, count, arrays) = (self.block(), self.block_rows(), self.arrays());
         y.fill(T::ZERO);
         for row in 0..count {
-            let own = &x[row * b..][..b];
+            let x_row = &x[row * b..][..b];
             let near = [(0, (row + count - 1) % count), (1, row), (2, (row + 1) % count)];
             for (which, column) in near {
                 let open = which == 0 && row == 0 || which == 2 && row + 1 == count;
@@ -290,7 +290,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
                 let missing = if which == 0 { count - arrays[0].len() / (b * b) } else { 0 };
                 let block = &arrays[which][(row - missing) * b * b..][..b * b];
                 let to = &mut y[column * b..][..b];
-                to.iter_mut().zip(block.chunks_exact(b)).for_each(|(y, column)| *y += adjoint_dot(column, own));
+                to.iter_mut().zip(block.chunks_exact(b)).for_each(|(y, column)| *y += adjoint_dot(column, x_row));
             }
         }
         Ok(())
@@ -311,8 +311,8 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
         };
         let mut blocks: [Vec<T>; 3] = arrays(self)?;
         if let Some(b) = b {
-            for (own, other) in blocks.iter_mut().zip(arrays(b)?) {
-                own.iter_mut().zip(&other).for_each(|(a, b)| *a -= sigma * *b);
+            for (entries, b_entries) in blocks.iter_mut().zip(arrays(b)?) {
+                entries.iter_mut().zip(&b_entries).for_each(|(a, b)| *a -= sigma * *b);
             }
         }
         if b.is_none() {
@@ -348,7 +348,7 @@ const DOUBLINGS: usize = 6;
 const ROUNDING: f64 = 64.0;
 
 /// The result of [`EigenSolver::nearest`].
-pub(crate) trait FoundNearest: Sized {
+pub(crate) trait NearestEigen: Sized {
     /// The offsets λ − σ.
     fn offsets(&self) -> Vec<Complex64>;
     fn report(&self) -> &EigenReport;
@@ -382,7 +382,7 @@ fn select_pairs<V: Copy, X: Copy>(
     Ok(())
 }
 
-impl<T: Scalar> FoundNearest for HermitianEigen<T> {
+impl<T: Scalar> NearestEigen for HermitianEigen<T> {
     fn offsets(&self) -> Vec<Complex64> {
         self.offsets.iter().map(|offset| Complex64::from(*offset)).collect()
     }
@@ -404,7 +404,7 @@ impl<T: Scalar> FoundNearest for HermitianEigen<T> {
     }
 }
 
-impl FoundNearest for GeneralEigen {
+impl NearestEigen for GeneralEigen {
     fn offsets(&self) -> Vec<Complex64> {
         self.offsets.clone()
     }
@@ -506,8 +506,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
-    /// let found = EigenSolver::new(2).general_nearest(&a, None, 7.2)?;
-    /// assert!(found.converged() && (found.values[0] - 7.0).norm() < 1e-6 && (found.values[1] - 8.0).norm() < 1e-6);
+    /// let eigen = EigenSolver::new(2).general_nearest(&a, None, 7.2)?;
+    /// assert!(eigen.converged() && (eigen.values[0] - 7.0).norm() < 1e-6 && (eigen.values[1] - 8.0).norm() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn general_nearest<M>(&self, a: &M, b: Option<&M>, target: T) -> Result<GeneralEigen>
@@ -519,7 +519,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
         self.nearest((a, b), widen(target), &search)
     }
 
-    fn nearest<M, R: FoundNearest>(
+    fn nearest<M, R: NearestEigen>(
         &self,
         matrices: (&M, Option<&M>),
         target: Complex64,
@@ -534,12 +534,12 @@ impl<T: Scalar> EigenSolver<'_, T> {
         }
         let mut moves = 0;
         loop {
-            let found = if moves == 0 {
+            let result = if moves == 0 {
                 self.around(matrices, shift, search)
             } else {
                 self.around_moved(matrices, shift, search)
             };
-            let step = match found {
+            let step = match result {
                 // If A − σB is singular up to rounding errors, solves can overflow.
                 Err(Error::Singular { .. } | Error::NotConverged { .. } | Error::NotFinite { array: PRODUCT, .. })
                     if moves < MOVES =>
@@ -548,9 +548,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
                     moved_by::<T>(moves, target.norm().max(eigenvalue_size([self.size_of(matrices.0)?, of_b])))
                 }
                 Err(error) => return Err(error),
-                Ok(found) => match lost(&found, shift, moves) {
+                Ok(eigen) => match lost(&eigen, shift, moves) {
                     Some(step) if moves < MOVES => step,
-                    _ => return Ok(found),
+                    _ => return Ok(eigen),
                 },
             };
             // Move the shift away from the wanted side, so that wanted eigenvalues stay on that side.
@@ -561,7 +561,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     }
 
     /// Find the eigenvalues nearest to the shift. Offsets refer to the target.
-    fn around<M, R: FoundNearest>(
+    fn around<M, R: NearestEigen>(
         &self,
         (a, b): (&M, Option<&M>),
         shift: MovedTarget<T>,
@@ -574,15 +574,15 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let mass = mass.as_ref().map(|mass| mass as &dyn LinearOperator<T>);
         let inverse = a.shifted_inverse(shift.sigma, b)?;
         let problem = EigenProblem::new(&operator).shifted(shift.sigma, &inverse);
-        let mut found = search(self, &EigenProblem { b: mass, ..problem })?;
-        found.relate(shift.by());
-        Ok(found)
+        let mut eigen = search(self, &EigenProblem { b: mass, ..problem })?;
+        eigen.relate(shift.by());
+        Ok(eigen)
     }
 
     /// Find the eigenvalues nearest to the target τ, by a search around the moved shift σ.
     ///
     /// If a search finds all eigenvalues within the distance R of σ, it finds all within R − |σ − τ| of τ.
-    fn around_moved<M, R: FoundNearest>(
+    fn around_moved<M, R: NearestEigen>(
         &self,
         matrices: (&M, Option<&M>),
         shift: MovedTarget<T>,
@@ -599,17 +599,17 @@ impl<T: Scalar> EigenSolver<'_, T> {
         loop {
             // Only the residuals of the chosen pairs decide on the ending, below.
             let solver = Self { k: wanted, judged: false, inner: Some(self.tol / 64.0), ..*self };
-            let mut found = solver.around(matrices, shift, search)?;
-            let offsets = found.offsets();
-            let size = shift.target.norm().max(eigenvalue_size(found.report().norms));
+            let mut eigen = solver.around(matrices, shift, search)?;
+            let offsets = eigen.offsets();
+            let size = shift.target.norm().max(eigenvalue_size(eigen.report().norms));
             let rounding = ROUNDING * T::Real::EPSILON.to_f64() * size;
             let order = self.which.order_of_offsets(&offsets, !T::COMPLEX, rounding);
             let chosen = &order[..order.len().min(self.k)];
             let counted = self.counted_around(shift.target, (&offsets, chosen), rounding)?;
             let certain = offsets.len() == total || self.is_certain(shift, (&offsets, chosen), rounding);
             if (certain && counted != Some(false)) || doubled == DOUBLINGS || wanted == total {
-                agree_on(self.communicator, found.select(chosen, n))?;
-                let report = found.report_mut();
+                agree_on(self.communicator, eigen.select(chosen, n))?;
+                let report = eigen.report_mut();
                 (report.wanted, report.complete) = (self.k, counted);
                 let (proved, all) = (counted == Some(true), chosen.len() == self.k.min(total));
                 let limit = self.limit(total as f64);
@@ -620,7 +620,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
                     true if report.ending == EigenEnding::Converged && !certain => EigenEnding::RestartLimit,
                     true => report.ending,
                 };
-                return Ok(found);
+                return Ok(eigen);
             }
             wanted = wanted.saturating_mul(2).min(total);
             doubled += 1;
@@ -666,10 +666,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
             if radius <= 0.0 {
                 return Ok(Some(true));
             }
-            let there = below(target.re + radius)?.saturating_sub(below(target.re - radius)?);
-            let found = offsets.iter().filter(|offset| offset.norm() < radius).count();
-            if there <= found {
-                return Ok(Some(there == found));
+            let counted = below(target.re + radius)?.saturating_sub(below(target.re - radius)?);
+            let computed = offsets.iter().filter(|offset| offset.norm() < radius).count();
+            if counted <= computed {
+                return Ok(Some(counted == computed));
             }
         }
         Ok(Some(false))
@@ -690,11 +690,11 @@ impl<T: Scalar> EigenSolver<'_, T> {
 type Searcher<'s, T, R> = dyn Fn(&EigenSolver<'_, T>, &EigenProblem<'_, T>) -> Result<R> + 's;
 
 /// How far to move the shift. `None` unless an eigenvalue is so near to the shift that the others are inaccurate.
-fn lost<T: Scalar>(found: &impl FoundNearest, shift: MovedTarget<T>, moves: usize) -> Option<f64> {
-    let offsets = found.offsets();
+fn lost<T: Scalar>(eigen: &impl NearestEigen, shift: MovedTarget<T>, moves: usize) -> Option<f64> {
+    let offsets = eigen.offsets();
     let nearest = offsets.iter().fold(f64::INFINITY, |least, offset| least.min((offset - shift.by()).norm()));
     let farthest = offsets.iter().fold(0.0, |most: f64, offset| most.max(offset.norm()));
-    let (epsilon, report) = (T::Real::EPSILON.to_f64(), found.report());
+    let (epsilon, report) = (T::Real::EPSILON.to_f64(), eigen.report());
     let size = eigenvalue_size(report.norms).max(shift.target.norm());
     if nearest <= 1e3 * epsilon * size {
         return Some(moved_by::<T>(moves, size));

@@ -20,8 +20,8 @@ use core::str::FromStr;
 /// // λ = 1, …, 30: one from each end.
 /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
 /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-/// let found = EigenSolver::new(2).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-/// assert!((found.values[0] - 30.0).abs() < 1e-6 && (found.values[1] - 1.0).abs() < 1e-6);
+/// let eigen = EigenSolver::new(2).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// assert!((eigen.values[0] - 30.0).abs() < 1e-6 && (eigen.values[1] - 1.0).abs() < 1e-6);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,8 +77,8 @@ impl FromStr for Which {
 
     /// Parse a name such as `largest-magnitude`, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA` or `BE`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
-        found.ok_or_else(|| format!("unknown name `{text}`; choose one of: {}", NAMES.map(|(name, _)| name).join(", ")))
+        let which = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
+        which.ok_or_else(|| format!("unknown name `{text}`; choose one of: {}", NAMES.map(|(name, _)| name).join(", ")))
     }
 }
 
@@ -97,8 +97,9 @@ impl Which {
         }
     }
 
-    /// The indices of the values in the requested order, after `taken` others. If `real`, conjugates have the same key.
-    pub(crate) fn order(self, values: &[Complex64], real: bool, taken: usize) -> Vec<usize> {
+    /// The indices of the values in the requested order, after `preceding` others. If `real`, conjugates have the same
+    /// key.
+    pub(crate) fn order(self, values: &[Complex64], real: bool, preceding: usize) -> Vec<usize> {
         let key = |value: &Complex64| self.key(value, real);
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| key(&values[*j]).total_cmp(&key(&values[*i])));
@@ -106,7 +107,7 @@ impl Which {
             let (n, falling) = (order.len(), order.clone());
             // Alternate between the upper and the lower end.
             let (mut upper, mut lower) = (0..n, (0..n).rev());
-            let turn = |k: usize| if (k + taken).is_multiple_of(2) { upper.next() } else { lower.next() };
+            let turn = |k: usize| if (k + preceding).is_multiple_of(2) { upper.next() } else { lower.next() };
             order = (0..n).filter_map(turn).map(|k| falling[k]).collect();
         }
         order
@@ -138,9 +139,9 @@ pub(crate) enum Inverted<'a, T: Scalar> {
 /// let shifted = Tridiagonal::from_vecs(vec![-1.0; n], vec![2.0 - sigma; n], vec![-1.0; n], false)?;
 /// let inverse = Inverse(Plan::new(shifted.shape()).factor(&shifted)?);
 /// let a = MatrixOperator(&a);
-/// let found = EigenSolver::new(3).hermitian(&EigenProblem::new(&a).shifted(sigma, &inverse))?;
+/// let eigen = EigenSolver::new(3).hermitian(&EigenProblem::new(&a).shifted(sigma, &inverse))?;
 /// let exact = |k: f64| 2.0 - 2.0 * (core::f64::consts::PI * k / 101.0).cos();
-/// assert!((found.values[0] - exact(34.0)).abs() < 1e-12);
+/// assert!((eigen.values[0] - exact(34.0)).abs() < 1e-12);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -160,8 +161,8 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((eigen.values[0] - 30.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn new(a: &'a dyn LinearOperator<T>) -> Self {
@@ -179,8 +180,8 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// let b = Tridiagonal::from_vecs(vec![0.0; 30], vec![2.0; 30], vec![0.0; 30], false)?; // B = 2·I: λ = 1/2, 1, …, 15
     /// let inverse = a.shifted_inverse(3.1, Some(&b))?; // (A − 3.1·B)⁻¹
     /// let (a, b) = (MatrixOperator(&a), MatrixOperator(&b));
-    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).shifted(3.1, &inverse))?;
-    /// assert!((found.values[0] - 3.0).abs() < 1e-12);
+    /// let eigen = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).shifted(3.1, &inverse))?;
+    /// assert!((eigen.values[0] - 3.0).abs() < 1e-12);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn mass(self, b: &'a dyn LinearOperator<T>) -> Self {
@@ -198,8 +199,8 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?; // λ = 1, …, 30
     /// let inverse = a.shifted_inverse(7.2, None)?; // (A − 7.2·I)⁻¹
-    /// let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)).shifted(7.2, &inverse))?;
-    /// assert!((found.values[0] - 7.0).abs() < 1e-12 && (found.offsets[1] - 0.8).abs() < 1e-12);
+    /// let eigen = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)).shifted(7.2, &inverse))?;
+    /// assert!((eigen.values[0] - 7.0).abs() < 1e-12 && (eigen.offsets[1] - 0.8).abs() < 1e-12);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn shifted(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
@@ -221,8 +222,8 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// let a = MatrixOperator(&a);
     /// let problem = EigenProblem::new(&a).cayley(7.2, &inverse);
     /// // The most negative ν belongs to the nearest λ below σ.
-    /// let found = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&problem)?;
-    /// assert!((found.values[0] - 7.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&problem)?;
+    /// assert!((eigen.values[0] - 7.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn cayley(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
@@ -240,8 +241,8 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// let b = Tridiagonal::from_vecs(vec![0.0; 30], vec![2.0; 30], vec![0.0; 30], false)?; // B = 2·I: λ = 1/2, 1, …, 15
     /// let inverse = b.shifted_inverse(0.0, None)?; // B⁻¹
     /// let (a, b) = (MatrixOperator(&a), MatrixOperator(&b));
-    /// let found = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).mass_inverse(&inverse))?;
-    /// assert!((found.values[0] - 15.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).hermitian(&EigenProblem::new(&a).mass(&b).mass_inverse(&inverse))?;
+    /// assert!((eigen.values[0] - 15.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn mass_inverse(self, inverse: &'a dyn LinearOperator<T>) -> Self {

@@ -11,9 +11,9 @@ use core::fmt::{self, Display, Formatter};
 /// use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator};
 /// let a = Tridiagonal::from_vecs(vec![-1.0; 200], vec![2.0; 200], vec![-1.0; 200], false)?;
 /// // One restart without shift-and-invert is not enough for four eigenvalues.
-/// let found = EigenSolver::new(4).max_restarts(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-/// assert_eq!(found.report.ending, EigenEnding::RestartLimit);
-/// assert_eq!(found.report.ending.to_string(), "restart limit");
+/// let eigen = EigenSolver::new(4).max_restarts(1).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// assert_eq!(eigen.report.ending, EigenEnding::RestartLimit);
+/// assert_eq!(eigen.report.ending.to_string(), "restart limit");
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,9 +89,9 @@ pub struct EigenReport {
 /// // λ = 1, 3, 5, …: the two nearest to 4.5 are 5 and 3.
 /// let diag: Vec<f64> = (0..30).map(|i| 2.0 * i as f64 + 1.0).collect();
 /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-/// let found = EigenSolver::new(2).hermitian_nearest(&a, None, 4.5)?;
-/// assert!(found.converged() && found.vectors.len() == 2 * 30);
-/// assert!((found.values[0] - 5.0).abs() < 1e-12 && (found.offsets[1] + 1.5).abs() < 1e-12);
+/// let eigen = EigenSolver::new(2).hermitian_nearest(&a, None, 4.5)?;
+/// assert!(eigen.converged() && eigen.vectors.len() == 2 * 30);
+/// assert!((eigen.values[0] - 5.0).abs() < 1e-12 && (eigen.offsets[1] + 1.5).abs() < 1e-12);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -116,9 +116,9 @@ pub struct HermitianEigen<T> {
 /// use bandsolve_eigen::EigenSolver;
 /// // The eigenvalues of [[2, −1], [1, 2]] are 2 ± i.
 /// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[-1.0])?;
-/// let found = EigenSolver::new(2).general_nearest(&a, None, 1.9)?;
-/// assert!(found.converged());
-/// assert!(found.values.iter().all(|value| (value.re - 2.0).abs() < 1e-12 && (value.im.abs() - 1.0).abs() < 1e-12));
+/// let eigen = EigenSolver::new(2).general_nearest(&a, None, 1.9)?;
+/// assert!(eigen.converged());
+/// assert!(eigen.values.iter().all(|value| (value.re - 2.0).abs() < 1e-12 && (value.im.abs() - 1.0).abs() < 1e-12));
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -29,9 +29,11 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
 /// // The two largest eigenvalues of λ = 2 − 2·cos(π·k/51).
 /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
-/// let found = EigenSolver::new(2).which(Which::LargestReal).tol(1e-10).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// let solver = EigenSolver::new(2).which(Which::LargestReal).tol(1e-10);
+/// let eigen = solver.hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
 /// let exact = |k: f64| 2.0 - 2.0 * (core::f64::consts::PI * k / 51.0).cos();
-/// assert!(found.converged() && (found.values[0] - exact(50.0)).abs() < 1e-12 && (found.values[1] - exact(49.0)).abs() < 1e-12);
+/// assert!(eigen.converged() && (eigen.values[0] - exact(50.0)).abs() < 1e-12);
+/// assert!((eigen.values[1] - exact(49.0)).abs() < 1e-12);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -64,8 +66,8 @@ pub struct EigenSolver<'c, T: Scalar> {
 /// use bandsolve_eigen::{EigenSolver, EigenvaluesBelow, eigenvalues_below};
 /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
 /// let below: EigenvaluesBelow<'_> = &|shift| eigenvalues_below(&a, None, shift);
-/// let found = EigenSolver::new(3).count(below).hermitian_nearest(&a, None, 1.0)?;
-/// assert_eq!(found.report.complete, Some(true));
+/// let eigen = EigenSolver::new(3).count(below).hermitian_nearest(&a, None, 1.0)?;
+/// assert_eq!(eigen.report.complete, Some(true));
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
@@ -82,9 +84,9 @@ impl<T: Scalar> EigenSolver<'static, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// let eigen = EigenSolver::new(2).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
     /// // By default, the search finds the eigenvalues of largest magnitude.
-    /// assert!((found.values[0] - 30.0).abs() < 1e-6 && (found.values[1] - 29.0).abs() < 1e-6);
+    /// assert!((eigen.values[0] - 30.0).abs() < 1e-6 && (eigen.values[1] - 29.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn new(k: usize) -> Self {
@@ -118,8 +120,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!((found.values[0] - 1.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).which(Which::SmallestReal).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((eigen.values[0] - 1.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn which(self, which: Which) -> Self {
@@ -136,8 +138,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(2).ncv(30).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert_eq!(found.report.restarts, 0); // the space contains all vectors
+    /// let eigen = EigenSolver::new(2).ncv(30).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert_eq!(eigen.report.restarts, 0); // the space contains all vectors
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn ncv(self, ncv: usize) -> Self {
@@ -155,8 +157,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(2).tol(1e-4).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!(found.report.residuals.iter().all(|residual| *residual <= 1e-4));
+    /// let eigen = EigenSolver::new(2).tol(1e-4).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(eigen.report.residuals.iter().all(|residual| *residual <= 1e-4));
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn tol(self, tol: f64) -> Self {
@@ -174,8 +176,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(4).max_restarts(50).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!(found.converged() && found.report.restarts <= 50);
+    /// let eigen = EigenSolver::new(4).max_restarts(50).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(eigen.converged() && eigen.report.restarts <= 50);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn max_restarts(self, restarts: usize) -> Self {
@@ -193,8 +195,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
     /// let start = vec![1.0; 30];
-    /// let found = EigenSolver::new(1).start(&start).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).start(&start).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((eigen.values[0] - 30.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn start<'d>(self, start: &'d [T]) -> EigenSolver<'d, T>
@@ -230,8 +232,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(1).norms(30.0, 1.0).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert_eq!(found.report.norms, [30.0, 1.0]);
+    /// let eigen = EigenSolver::new(1).norms(30.0, 1.0).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert_eq!(eigen.report.norms, [30.0, 1.0]);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn norms(self, a: f64, b: f64) -> Self {
@@ -249,8 +251,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect(); // λ = 1, …, 30
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
     /// // `Alone` is the communicator of a single process. The crate `bandsolve-mpi` has one for MPI.
-    /// let found = EigenSolver::new(1).communicator(&Alone).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!((found.values[0] - 30.0).abs() < 1e-6);
+    /// let eigen = EigenSolver::new(1).communicator(&Alone).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!((eigen.values[0] - 30.0).abs() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn communicator<'d>(self, communicator: &'d dyn Communicator) -> EigenSolver<'d, T>
@@ -276,8 +278,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// // λ = 2 − 2·cos(π·k/101)
     /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
     /// let below = |shift| eigenvalues_below(&a, None, shift);
-    /// let found = EigenSolver::new(3).count(&below).hermitian_nearest(&a, None, 1.0)?;
-    /// assert_eq!(found.report.complete, Some(true));
+    /// let eigen = EigenSolver::new(3).count(&below).hermitian_nearest(&a, None, 1.0)?;
+    /// assert_eq!(eigen.report.complete, Some(true));
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn count<'d>(self, below: EigenvaluesBelow<'d>) -> EigenSolver<'d, T>
@@ -308,8 +310,8 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// // λ = 1, 1, 2, 2, …, 15, 15
     /// let diag: Vec<f64> = (0..30).map(|i| f64::from(i / 2 + 1)).collect();
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.0; 30], false)?;
-    /// let found = EigenSolver::new(2).second_look(true).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!(found.converged() && found.values.iter().all(|value| (value - 15.0).abs() < 1e-6));
+    /// let eigen = EigenSolver::new(2).second_look(true).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(eigen.converged() && eigen.values.iter().all(|value| (value - 15.0).abs() < 1e-6));
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn second_look(self, second_look: bool) -> Self {

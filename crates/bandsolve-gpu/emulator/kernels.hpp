@@ -14,7 +14,7 @@
 #undef SCAN
 #undef CYCLIC
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
-#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(mend_##suffix)
+#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix)
 #define FACTORED(suffix, ...) \
   KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)

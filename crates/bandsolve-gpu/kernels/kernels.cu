@@ -25,9 +25,9 @@
                                                Columns<T> rest, Peaks<T> peaks) {                                             \
     residual<T, B>(cut, source, rhs, x, rest, peaks);                                                                         \
   }                                                                                                                           \
-  extern "C" __global__ void mend_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> x,                   \
-                                           const u32* windows, Cut window, Peaks<T> peaks, Rule rule) {                       \
-    mend<T, B>(cut, source, rhs, x, windows, window, peaks, rule);                                                            \
+  extern "C" __global__ void repair_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> x,                 \
+                                             const u32* windows, Cut window, Peaks<T> peaks, Rule rule) {                     \
+    repair<T, B>(cut, source, rhs, x, windows, window, peaks, rule);                                                          \
   }
 #define CORRECT(suffix, T)                                                                                                    \
   extern "C" __global__ void correct_##suffix(Cut cut, Columns<const T> dx, Columns<T> x, Peaks<T> peaks) {                   \

@@ -116,8 +116,8 @@ __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& 
 // solution is added to x. `windows` contains columns (counted over all systems) and first block rows; `window` is the
 // cut of every window. The errors of its rows and of the neighboring rows are measured again.
 template <class T, int B, class Source>
-__device__ __forceinline__ void mend(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& x,
-                                     const u32* windows, const Cut& window, const Peaks<T>& peaks, const Rule& rule) {
+__device__ __forceinline__ void repair(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& x,
+                                       const u32* windows, const Cut& window, const Peaks<T>& peaks, const Rule& rule) {
   typedef typename Of<T>::Real Real;
   SHARED_BYTES(memory);
   T* const numbers = reinterpret_cast<T*>(memory);

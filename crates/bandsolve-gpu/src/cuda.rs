@@ -248,8 +248,9 @@ impl Backend for Cuda {
 
     fn new_stream(&self) -> Result<HeldResource> {
         let _entered = self.enter()?;
-        let made = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
-        let handle = made.expose_provenance() as u64;
+        let pointer =
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
+        let handle = pointer.expose_provenance() as u64;
         let free = |handle| {
             // SAFETY: the stream was created above. Errors can no longer be reported.
             _ = unsafe { result::stream::destroy(stream(handle)) };
@@ -356,7 +357,7 @@ impl Backend for Cuda {
         let stream = stream(launch.stream);
         // SAFETY: the caller's promise.
         unsafe {
-            if launch.together {
+            if launch.cooperative {
                 return result::launch_cooperative_kernel(function, grid, block, shared, stream, arguments)
                     .map_err(failed("cuLaunchCooperativeKernel"));
             }

@@ -83,9 +83,9 @@ impl KernelKind {
 
     /// Bytes of shared memory for substitution in a level.
     pub fn substitute_bytes(&self, cut: &DeviceCut) -> usize {
-        let kept = if self.block == 1 { 2 + self.on_chip } else { 0 };
+        let stored = if self.block == 1 { 2 + self.on_chip } else { 0 };
         let lanes = cut.lanes.min(cut.partitions) as usize;
-        self.bytes * (self.plane(cut) * (self.row_numbers() + kept) + 2 * self.block * self.on_chip * lanes)
+        self.bytes * (self.plane(cut) * (self.row_numbers() + stored) + 2 * self.block * self.on_chip * lanes)
     }
 
     /// Bytes of shared memory for right-hand sides only, if factors are stored.
@@ -119,7 +119,7 @@ impl KernelKind {
     }
 
     /// Number of intermediate results for solving an interleaved batch (`batch.cuh`).
-    pub fn interleaved_kept(&self, cut: &DeviceCut) -> usize {
+    pub fn interleaved_intermediate(&self, cut: &DeviceCut) -> usize {
         3 * (cut.n as usize - 1).div_ceil(16) * cut.all_columns()
     }
 

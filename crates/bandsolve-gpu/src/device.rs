@@ -65,7 +65,7 @@ pub(crate) struct Launch<'a> {
     /// Dynamic shared memory, in bytes.
     pub shared: usize,
     /// All blocks run at the same time and may wait for each other.
-    pub together: bool,
+    pub cooperative: bool,
     pub stream: u64,
 }
 

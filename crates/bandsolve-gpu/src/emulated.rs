@@ -166,7 +166,7 @@ impl Backend for Emulator {
         let name = CString::new(launch.kernel).expect("a kernel name has no zero bytes");
         let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
         let Emulation { order, seed, resident, .. } = self.how;
-        let resident = if launch.together { launch.blocks } else { resident };
+        let resident = if launch.cooperative { launch.blocks } else { resident };
         // SAFETY: the caller's promise; grid and size have three numbers each.
         let missing = unsafe {
             let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
@@ -190,7 +190,7 @@ mod tests {
         let mut arguments: Vec<*mut c_void> =
             addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
         arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
-        let launch = Launch { kernel, blocks: 1, threads, shared, together: false, stream: 0 };
+        let launch = Launch { kernel, blocks: 1, threads, shared, cooperative: false, stream: 0 };
         let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
         // SAFETY: these are the kernels' arguments; the emulator detects the bugs of the broken kernels.
         unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();
@@ -228,8 +228,11 @@ mod tests {
             let name = "emulated::tests::bugs_end_the_program_with_a_message";
             let mut child = Command::new(std::env::current_exe().unwrap());
             let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, kernel).output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(!output.status.success() && said.contains(message) && said.contains(kernel), "{kernel}: {said}");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                !output.status.success() && stderr.contains(message) && stderr.contains(kernel),
+                "{kernel}: {stderr}"
+            );
         }
     }
 
@@ -239,12 +242,12 @@ mod tests {
         let input: Vec<u32> = (0..64).collect();
         let expected: Vec<u32> = (0..64).map(|t| (t + 1) % 64).collect();
         let (given, out) = (device.upload(&input).unwrap(), device.zeros::<u32>(64).unwrap());
-        let found = |order, wait: u32| {
+        let is_correct = |order, wait: u32| {
             run(order, "no_barrier", 64, 256, &[&given, &out], &[wait]);
             out.download().unwrap() == expected
         };
         let orders = [Order::Forward, Order::Reverse, Order::Random];
-        assert!(orders.into_iter().all(|order| found(order, 1)));
-        assert!(!orders.into_iter().all(|order| found(order, 0)));
+        assert!(orders.into_iter().all(|order| is_correct(order, 1)));
+        assert!(!orders.into_iter().all(|order| is_correct(order, 0)));
     }
 }

@@ -130,14 +130,14 @@ pub struct OnDevice<'m, T: DeviceScalar> {
 }
 
 impl<T: DeviceScalar> OnDevice<'_, T> {
-    fn kept(&self) -> MutexGuard<'_, Option<DeviceSolver<T>>> {
+    fn lock_solver(&self) -> MutexGuard<'_, Option<DeviceSolver<T>>> {
         self.solver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A solver for `n_rhs` right-hand sides that no other thread uses.
     fn take_solver(&self, n_rhs: usize) -> Result<DeviceSolver<T>> {
-        let kept = self.kept().take().filter(|kept| kept.n_rhs() >= n_rhs);
-        kept.map_or_else(|| DeviceSolver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
+        let stored = self.lock_solver().take().filter(|solver| solver.n_rhs() >= n_rhs);
+        stored.map_or_else(|| DeviceSolver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
     }
 }
 
@@ -187,10 +187,10 @@ impl<T: DeviceScalar> Factor<T> for OnDevice<'_, T> {
             [sub, diag, sup] => DeviceMatrix::tridiagonal(sub, diag, sup),
             bands => DeviceMatrix::banded(&bands[0], self.leading),
         };
-        let (given, mut found) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
-        let solved = solver.solve(matrix.op(op), &given, &mut found);
-        *self.kept() = Some(solver);
-        found.slice(..).read(x)?;
+        let (given, mut solution) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
+        let solved = solver.solve(matrix.op(op), &given, &mut solution);
+        *self.lock_solver() = Some(solver);
+        solution.slice(..).read(x)?;
         if let Err(Error::NotFinite { .. }) = solved {
             // Use the index in the caller's arrays.
             self.a.check_finite()?;
@@ -247,13 +247,13 @@ mod tests {
         let factor = device.factor(&Plan::new(a.shape()), &a).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let found = factor.solve(&[f64::NAN; 40]);
-                assert_eq!(found.unwrap_err(), Error::NotFinite { array: "rhs", index: 0 });
+                let solved = factor.solve(&[f64::NAN; 40]);
+                assert_eq!(solved.unwrap_err(), Error::NotFinite { array: "rhs", index: 0 });
             });
             begun.recv().unwrap();
             assert!(factor.solve(&[1.0; 40]).unwrap().report.backward_error <= 8.0 * f64::EPSILON);
             finish.send(()).unwrap();
         });
-        assert!(factor.kept().is_some());
+        assert!(factor.lock_solver().is_some());
     }
 }

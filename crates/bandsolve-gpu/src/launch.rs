@@ -96,7 +96,7 @@ impl Arguments {
     ///
     /// # Safety
     /// See [`launch_blocks`](Self::launch_blocks).
-    pub unsafe fn launch_together(self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
+    pub unsafe fn launch_cooperative(self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.run(device, kernel, (blocks, THREADS), shared, true) }
     }
@@ -117,10 +117,10 @@ impl Arguments {
         kernel: &str,
         (blocks, threads): (usize, u32),
         shared: usize,
-        together: bool,
+        cooperative: bool,
     ) -> Result<()> {
         let stream = device.stream_handle();
-        let launch = Launch { kernel, blocks: blocks as u32, threads, shared, together, stream };
+        let launch = Launch { kernel, blocks: blocks as u32, threads, shared, cooperative, stream };
         let mut addresses: Vec<*mut c_void> = self.0.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
         // SAFETY: the caller's promise.
         unsafe { device.machine().launch(&launch, &mut addresses) }

@@ -35,7 +35,7 @@ const INSTANCES: &str = include_str!("../kernels/instances.h");
 fn instance(kernel: &str) -> Option<&'static str> {
     let suffix = &kernel[kernel.find('_')? + 1..];
     let family = match &kernel[..kernel.find('_')?] {
-        "residual" | "mend" => "RESIDUAL",
+        "residual" | "repair" => "RESIDUAL",
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
@@ -51,8 +51,8 @@ fn instance(kernel: &str) -> Option<&'static str> {
 
 /// The source text of a kernel and its family.
 fn source(kernel: &str) -> Option<String> {
-    let kept = |line: &&str| !line.starts_with("#include \"") && !line.starts_with("#pragma once");
-    let text = SOURCES.iter().flat_map(|text| text.lines().filter(kept)).chain([instance(kernel)?]);
+    let is_code = |line: &&str| !line.starts_with("#include \"") && !line.starts_with("#pragma once");
+    let text = SOURCES.iter().flat_map(|text| text.lines().filter(is_code)).chain([instance(kernel)?]);
     Some(text.flat_map(|line| [line, "\n"]).collect())
 }
 

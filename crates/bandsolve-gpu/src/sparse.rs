@@ -183,11 +183,11 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             ("x.values", values),
         ])?;
         x.check(n)?;
-        let together = self.n_rhs().min(Self::pruned_together(n));
-        let mut dense = device.zeros::<T>(n * together.min(rhs.columns()))?;
+        let max_columns = self.n_rhs().min(Self::pruned_together(n));
+        let mut dense = device.zeros::<T>(n * max_columns.min(rhs.columns()))?;
         let mut done: Option<Report> = None;
-        for first in (0..rhs.columns()).step_by(together.max(1)) {
-            let columns = together.min(rhs.columns() - first);
+        for first in (0..rhs.columns()).step_by(max_columns.max(1)) {
+            let columns = max_columns.min(rhs.columns() - first);
             let report = self.solve_columns(a, rhs, first, dense.slice_mut(..n * columns))?;
             let arguments = Arguments::default()
                 .with(n as u32)

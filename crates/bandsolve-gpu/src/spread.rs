@@ -18,7 +18,7 @@ struct Slot<T: DeviceScalar> {
     device: Device,
     system: DeviceRows<T>,
     x: DeviceVec<T>,
-    found: SingularSystems,
+    measurements: SingularSystems,
     /// The index of the coarse system on this device.
     coarse: usize,
 }
@@ -127,14 +127,14 @@ impl<T: DeviceScalar> Spread<T> {
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
             let (system, x) = (DeviceRows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
-            let found = SingularSystems::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
-            Ok(Slot { device: device.clone(), system, x, found, coarse: *coarse })
+            let measurements = SingularSystems::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
+            Ok(Slot { device: device.clone(), system, x, measurements, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
-        let own = coarse_of.iter().max().map_or(0, |last| last + 1);
+        let coarse_count = coarse_of.iter().max().map_or(0, |last| last + 1);
         let coarse =
             |device: &Device| Ok(OnOne { system: DeviceRows::new(device, n, b, 1)?, peaks: device.zeros(peaks)? });
-        let coarse = devices[..own].iter().map(coarse).collect::<Result<_>>()?;
+        let coarse = devices[..coarse_count].iter().map(coarse).collect::<Result<_>>()?;
         let periodic = cut.periodic != 0;
         let shape = match b {
             1 => Shape::Tridiagonal { n, periodic },
@@ -177,9 +177,9 @@ impl<T: DeviceScalar> Spread<T> {
                 return Ok(report);
             }
         }
-        let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
-        let mut report = self.solver.gathered(&[found.backward_error]);
-        (report.fallback, report.attention) = (true, found.attention);
+        let of_host = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
+        let mut report = self.solver.gathered(&[of_host.backward_error]);
+        (report.fallback, report.attention) = (true, of_host.attention);
         Ok(report)
     }
 
@@ -187,7 +187,7 @@ impl<T: DeviceScalar> Spread<T> {
     fn may_be_singular(&self) -> Result<bool> {
         let mut suspect = !self.solver.suspects()?.is_empty();
         for slot in &self.slots {
-            suspect |= !slot.found.suspects()?.is_empty();
+            suspect |= !slot.measurements.suspects()?.is_empty();
         }
         Ok(suspect)
     }
@@ -195,21 +195,21 @@ impl<T: DeviceScalar> Spread<T> {
     /// Check x, and repair it if necessary. Returns its backward error if this is accepted, and an upper bound of the
     /// reciprocal condition number.
     fn verified(&self, system: &HostSystem<T>, x: &mut [T]) -> Result<Option<(f64, f64)>> {
-        let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
-        if !found.iter().all(Verdict::errors_are_good::<T>) {
+        let verdicts = self.slots.iter().map(|slot| slot.measurements.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
+        if !verdicts.iter().all(Verdict::errors_are_good::<T>) {
             return Ok(None);
         }
         let (mut rows, mut x_max, mut rhs_max) = (Vec::new(), 0.0_f64, 0.0_f64);
-        for (slot, found) in self.slots.iter().zip(&found) {
-            let Some(bad) = slot.found.bad_rows(found.bad)? else { return Ok(None) };
+        for (slot, verdict) in self.slots.iter().zip(&verdicts) {
+            let Some(bad) = slot.measurements.bad_rows(verdict.bad)? else { return Ok(None) };
             rows.extend(bad.iter().map(|[_, row]| *row as usize));
-            let peaks = slot.found.first::<T>(1).download()?;
+            let peaks = slot.measurements.first::<T>(1).download()?;
             let [size, rhs] = [1, 2].map(|kind| verdict::read::<T>(&peaks, kind)[0]);
             (x_max, rhs_max) = (x_max.max(size), rhs_max.max(rhs));
         }
         rows.sort_unstable();
         let repaired = repair(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
-        let all = found.iter().flat_map(|found| &found.errors);
+        let all = verdicts.iter().flat_map(|verdict| &verdict.errors);
         Ok(repaired.map(|error| (error.max(largest(all)), verdict::rcond::<T>(rhs_max, x_max))))
     }
 
@@ -220,13 +220,13 @@ impl<T: DeviceScalar> Spread<T> {
 
     fn reduce(&mut self, system: &HostSystem<T>) -> Result<()> {
         let verify = self.plan.options().verify;
-        self.slots.iter_mut().try_for_each(|slot| slot.found.clear(verify))?;
+        self.slots.iter_mut().try_for_each(|slot| slot.measurements.clear(verify))?;
         for k in 0..self.parts.len() {
             let slot = k % self.slots.len();
             self.upload(k, slot, system)?;
             let (source, rhs) = self.shifted(k, slot);
             let out = self.coarse[self.slots[slot].coarse].system.addresses(self.rows_below());
-            let rule = rule(&self.plan, &self.slots[slot].found);
+            let rule = rule(&self.plan, &self.slots[slot].measurements);
             let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(out).with(rule);
             self.launch("reduce", k, slot, arguments, self.kind.reduce_bytes(&self.cut))?;
         }
@@ -298,11 +298,14 @@ impl<T: DeviceScalar> Spread<T> {
         let out =
             DeviceColumns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
         let peaks = match self.plan.options().verify {
-            true => [Peaks::at(coarse.peaks.slice(..).address(), 1, T::REAL_BYTES), slot.found.peaks::<T>(0, 1, true)],
+            true => [
+                Peaks::at(coarse.peaks.slice(..).address(), 1, T::REAL_BYTES),
+                slot.measurements.peaks::<T>(0, 1, true),
+            ],
             false => [Peaks::NONE; 2],
         };
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
-        let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan, &slot.found));
+        let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan, &slot.measurements));
         self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
     }
 

@@ -4,8 +4,7 @@ use super::Job;
 use super::band_rectangle::{Rectangle, load_part};
 use super::row_gather::{RowGather, gather_rows};
 use crate::job::kernel;
-use crate::number::Lanes;
-use crate::number::Scalar;
+use crate::number::{Lanes, Scalar};
 use crate::scalar::peak;
 use core::ops::Range;
 

@@ -1,7 +1,6 @@
 //! A rectangle of rows and columns of a band, read from either end.
 
-use crate::Scalar;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 use core::ops::Range;
 
 /// Rows and columns of a band, from either end.

@@ -6,8 +6,7 @@ use super::dense::Product;
 use super::vectors::subtract_multiple;
 use crate::Simd;
 use crate::job::kernel;
-use crate::number::Lanes;
-use crate::number::{RealScalar, Scalar};
+use crate::number::{Lanes, RealScalar, Scalar};
 use crate::view::{View, ViewMut};
 
 /// Columns of the lower triangle. The factorization replaces A by L, with D in place of the unit diagonal:

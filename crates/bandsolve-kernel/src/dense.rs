@@ -7,12 +7,11 @@
 
 use super::Job;
 use crate::job::kernel;
-use crate::number::Lanes;
+use crate::number::{Lanes, RealScalar, Scalar};
 use crate::prefetch::prefetch;
 use crate::tuning::{COPIED, COPIED_FROM, PREFETCH_FROM};
 use crate::vectors::{ColumnStart, load, multiply, sum_of_lanes};
 use crate::view::{View, ViewMut};
-use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
 
 /// The operation on C.

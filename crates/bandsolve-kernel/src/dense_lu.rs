@@ -1,9 +1,8 @@
 //! The steps of an LU factorization of one dense block with partial pivoting.
 
 use super::Job;
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 use crate::scalar::reciprocal;
 
 /// A step of the factorization.

@@ -1,8 +1,6 @@
 //! Dispatch: the only place that chooses the instruction set.
 
-use crate::number::Lanes;
-use crate::number::Machine;
-use crate::number::Scalar;
+use crate::number::{Lanes, Machine, Scalar};
 use crate::simd::Simd;
 
 /// A computation that is compiled once for every instruction set.

@@ -1,7 +1,7 @@
 //! Vectors of lanes: the operations that the sweeps need, for every instruction set.
 //!
 //! The methods of the x86 types are inlined into functions that are compiled for their instruction set (see `dispatch`
-//! in `lib.rs`). No other code may call them.
+//! in `job.rs`). No other code may call them.
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;

@@ -5,10 +5,8 @@ use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
 use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRun, special};
 use super::tile_runs::Workspace;
 use super::tile_sweep::TileSweep;
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Element;
-use crate::number::{Lanes, MAX_LANES, lanes_of};
+use crate::number::{Element, Lanes, MAX_LANES, Scalar, lanes_of};
 use core::ops::Range;
 
 /// Systems of `n` rows in memory: `tiles` full tiles, from the first system of a tile on.

@@ -7,10 +7,9 @@
 use super::{Job, Simd};
 use crate::exact::{NormalizedRow, RunningMaximum, ScaledNorm, exponent, ldexp, lost, parts, pow2};
 use crate::job::kernel;
-use crate::number::Lanes;
+use crate::number::{Lanes, RealScalar, Scalar};
 use crate::rows::{BlockRows, Orientation};
 use crate::scalar::peak;
-use crate::{RealScalar, Scalar};
 
 /// Number of rows that are processed as a group.
 const ROWS: usize = 256;

@@ -7,10 +7,8 @@
 use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
 use super::tile::{ARRAYS, STAGED_ROWS, SweepOptions, TileRows, TileRun, special};
 use super::{Job, Machine};
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Element;
-use crate::number::Lanes;
+use crate::number::{Element, Lanes, Scalar};
 
 /// The arguments of a reduction.
 pub struct Reduce<T: Scalar> {

@@ -4,9 +4,8 @@ use super::Job;
 use super::band_rectangle::Rectangle;
 use super::row_gather::{RowGather, gather_rows};
 use super::vectors::{dot, subtract_multiple, sum_of_moduli};
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 
 /// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {

@@ -2,8 +2,7 @@
 
 use super::band_rectangle::{Rectangle, load_part, reverse_lanes};
 use super::prefetch::prefetch;
-use crate::Scalar;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 use core::ops::Range;
 
 /// How the entries of a row are accumulated in A numbers.

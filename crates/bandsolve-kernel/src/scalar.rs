@@ -1,4 +1,4 @@
-//! The four number types: `f32`, `f64`, `c32`, `c64`, and functions of them.
+//! The implementations for the four number types: `f32`, `f64`, `c32`, `c64`; and functions of numbers.
 
 use crate::number::{ByType, Complex32, Complex64, Lanes, RealScalar, Scalar};
 

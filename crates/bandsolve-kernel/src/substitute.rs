@@ -6,10 +6,8 @@ use super::sweep::{
 };
 use super::tile::{SweepOptions, TileRun, copy_streaming, special};
 use super::tile_sweep::TileSweep;
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Element;
-use crate::number::{Lanes, MAX_LANES};
+use crate::number::{Element, Lanes, MAX_LANES, Scalar};
 
 /// The arguments of a substitution.
 pub struct Substitute<T: Scalar> {

@@ -5,10 +5,7 @@
 //! Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`]; r_p, r_c
 //! → `of_chain`, `of_row`. `i[j]` is not stored, because the chosen pivot row is.
 
-use crate::Machine;
-use crate::number::Element;
-use crate::number::{Lanes, MAX_LANES};
-use crate::{RealScalar, Scalar};
+use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
 
 /// An array built index by index.
 ///

@@ -2,9 +2,7 @@
 
 use super::prefetch::prefetch;
 use super::sweep::{MAX_RHS, Pivots, Row, each};
-use crate::number::Element;
-use crate::number::Lanes;
-use crate::{RealScalar, Scalar};
+use crate::number::{Element, Lanes, RealScalar, Scalar};
 
 /// How rows are scaled during staging. All scale factors are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,7 @@ use super::sweep::{
     Chain, Check, Choice, LanePivots, Least, PartitionEnds, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
 use super::tile::{STAGED_ROWS, Scaling, Strides, TileRows, TileRun, opaque};
-use crate::Scalar;
-use crate::number::Element;
-use crate::number::Lanes;
+use crate::number::{Element, Lanes, Scalar};
 
 /// Memory for the pivot rows of a tile.
 ///

@@ -1,9 +1,8 @@
 //! Solve small triangular systems in registers.
 
 use super::Job;
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::{Lanes, MAX_LANES};
+use crate::number::{Lanes, MAX_LANES, Scalar};
 use crate::view::{View, ViewMut};
 
 /// A triangular system with at most eight unknowns and many right-hand sides.

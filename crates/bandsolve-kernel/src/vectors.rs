@@ -1,7 +1,6 @@
 //! Sums, maxima and multiples of contiguous vectors.
 
-use crate::Scalar;
-use crate::number::{Lanes, MAX_LANES};
+use crate::number::{Lanes, MAX_LANES, Scalar};
 
 /// The first number of adjacent columns, and the distance from one column to the next.
 #[derive(Clone, Copy)]

@@ -9,8 +9,7 @@
 
 use super::Simd;
 use super::prefetch::{Prefetcher, prefetch_second_level};
-use crate::Scalar;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 use crate::tuning::PREFETCH_COLUMNS;
 
 /// Numbers of superdiagonals of U for which windows are compiled.

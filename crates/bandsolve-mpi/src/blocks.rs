@@ -154,7 +154,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// Create an open matrix from `[sub, diag, sup]` of the block rows of this rank. The arrays are copied. Collective.
     ///
     /// # Errors
-    /// `Shape` if the lengths of the arrays differ, or if the block size differs between ranks; `NotFinite`.
+    /// `InvalidArgument` if `block` is 0; `Shape` if the lengths of the arrays differ, or if the block size differs between ranks; `NotFinite`.
     pub fn new(ranks: &Ranks, block: usize, arrays: [&[T]; 3]) -> Result<Self, RankError> {
         Self::build(ranks, block, arrays, false)
     }

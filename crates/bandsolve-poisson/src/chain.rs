@@ -416,7 +416,7 @@ impl<T: PoissonScalar> ChainLane<T> {
 fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Result<Meeting<T>> {
     let entry = |which: usize| {
         let of = |(q, r): (&f64, &f64)| {
-            // Divided by the pivots, so nothing overflows. The determinant is 1 − kept[0]·kept[1], without the cancellation.
+            // Divided by the pivots, so nothing overflows. The determinant is 1 − through[0]·through[1], without the cancellation.
             let (p, s) = (q + a[0], r + a[1]);
             let (gaps, through) = ([q / p, r / s], [a[0] / p, a[1] / s]);
             let determinant = gaps[0] * gaps[1] + gaps[0] * through[1] + through[0] * gaps[1];

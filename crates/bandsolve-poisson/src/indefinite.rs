@@ -51,7 +51,7 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         Ok(Self { n, modes, folded: false, systems })
     }
 
-    /// Length of the array `kept` of [`take`](Self::take).
+    /// Length of the array `solved` of [`take`](Self::take).
     pub fn words(&self) -> usize {
         self.n * self.systems.len()
     }
@@ -61,7 +61,7 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         self.systems.first().map_or(StackReq::EMPTY, |(_, system)| system.solve_in_place_scratch(1))
     }
 
-    /// Solves the systems with the coefficients in x, and writes the solutions to `kept`. Sets the coefficients to zero.
+    /// Solves the systems with the coefficients in x, and writes the solutions to `solved`. Sets the coefficients to zero.
     pub fn take(&self, x: &mut [T], solved: &mut [T], stack: &mut PodStack) {
         for ((mode, system), column) in self.systems.iter().zip(solved.chunks_exact_mut(self.n)) {
             let entries = x[*mode..].iter_mut().step_by(self.modes);

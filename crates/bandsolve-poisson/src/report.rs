@@ -34,7 +34,8 @@ use smallvec::SmallVec;
 pub struct PoissonReport {
     /// The method, its reason, the backward errors and the refinement steps. The report dereferences to it.
     ///
-    /// `attention` also considers [`rcond`](Self::rcond). See [`attention`](bandsolve::attention) for the criterion.
+    /// `attention` depends on [`rcond`](Self::rcond) and the backward error only: see [`attention`](bandsolve::attention). `fallback` is always
+    /// false, and `pivot_growth` is `None`.
     pub solve: Report<PoissonMethod>,
     /// Number of unknowns along each axis.
     pub shape: SmallVec<[usize; 3]>,

@@ -360,7 +360,7 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 /// [`Error::InvalidArgument`] if `degree` is 0. [`Error::OutOfMemory`].
 pub fn greedy(graph: &Graph, degree: usize) -> Result<GraphFactor> {
     if degree == 0 {
-        return Err(Error::invalid("degree", "is 0", "a number of at least 1"));
+        return Err(Error::invalid("degree", "is 0", "at least 1"));
     }
     let n = graph.vertices();
     let mut edges: Vec<(f64, u32, u32)> = reserved(graph.matrix().entries() / 2)?;

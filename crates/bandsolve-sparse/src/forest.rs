@@ -47,7 +47,7 @@ impl Forest {
     /// Find a [0, 2]-factor of a graph, and return its paths.
     ///
     /// # Errors
-    /// Those of [`GraphFactor::of`], and [`Error::Shape`] if `degree` is above 2.
+    /// Those of [`GraphFactor::of`], and [`Error::InvalidArgument`] if `degree` is above 2.
     pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
         Self::from_factor(graph, &GraphFactor::of(graph, options)?)
     }
@@ -65,8 +65,12 @@ impl Forest {
     pub fn from_factor(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
         let n = graph.vertices();
         if factor.degree() > 2 {
-            let problem = format!("is {}", factor.degree());
-            return Err(Error::invalid("degree", problem, "1 or 2, the edges of a vertex of a path"));
+            let problem = format!("has degree {}", factor.degree());
+            return Err(Error::invalid(
+                "factor",
+                problem,
+                "degree 1 or 2, because a path has at most two edges at a vertex",
+            ));
         }
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });

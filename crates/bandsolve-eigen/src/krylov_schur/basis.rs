@@ -109,8 +109,8 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     }
 
     /// Call [`Reducer::agree_on`].
-    pub fn agree_on<V>(&self, own: Result<V>) -> Result<V> {
-        self.reducer.agree_on(own)
+    pub fn agree_on<V>(&self, result: Result<V>) -> Result<V> {
+        self.reducer.agree_on(result)
     }
 
     /// The reducer for sums, and the scratch memory.
@@ -158,9 +158,9 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             // Normalize first, so that the norm after orthogonalization shows how much is left.
             let norm = self.norm_of(at)?;
             self.scale(at, 1.0 / norm);
-            let left = self.orthogonalize(at)?;
-            if left > 1e-6 {
-                self.scale(at, 1.0 / left);
+            let remaining = self.orthogonalize(at)?;
+            if remaining > 1e-6 {
+                self.scale(at, 1.0 / remaining);
                 return Ok(());
             }
         }
@@ -212,23 +212,23 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
     /// Sets H to zero. Returns q and the previous H. If q is an error on one process, all processes return an error.
     pub fn compress(&mut self, from: usize, q: Result<ProjectedMatrix>) -> Result<[ProjectedMatrix; 2]> {
         let n = self.n;
-        let made = q.and_then(|q| {
+        let room = q.and_then(|q| {
             let h = ProjectedMatrix::zeros(self.h.rows(), self.h.columns())?;
             Ok((zeroed(n * q.columns())?, allocate(q.rows(), ZERO)?, q, h))
         });
-        let (mut made, mut minus, q, h): (Vec<T>, Vec<Complex64>, _, _) = self.reducer.agree_on(made)?;
+        let (mut combined, mut minus, q, h): (Vec<T>, Vec<Complex64>, _, _) = self.reducer.agree_on(room)?;
         let (old, new) = (q.rows(), q.columns());
         for array in [&mut self.v, &mut self.bv] {
             if array.is_empty() {
                 continue;
             }
             let array = &mut array[from * n..];
-            made.fill(T::ZERO);
-            for (j, made) in made.chunks_exact_mut(n.max(1)).enumerate() {
+            combined.fill(T::ZERO);
+            for (j, vector) in combined.chunks_exact_mut(n.max(1)).enumerate() {
                 minus.iter_mut().zip(q.column(j)).for_each(|(minus, q)| *minus = -q);
-                self.reducer.subtract_combination(made, array, &minus);
+                self.reducer.subtract_combination(vector, array, &minus);
             }
-            array[..n * new].copy_from_slice(&made);
+            array[..n * new].copy_from_slice(&combined);
             array.copy_within(n * old..n * (old + 1), n * new);
         }
         self.filled = from + new;

@@ -17,12 +17,12 @@ pub(super) fn hermitian<T: Scalar>((solver, problem): Search<'_, T>) -> Result<H
     scaling.scaled(
         (solver, problem),
         |search| repeated(hermitian::find, search),
-        |found: &mut HermitianEigen<T>| {
+        |eigen: &mut HermitianEigen<T>| {
             let by = scaling.of_values();
-            found.values.iter_mut().chain(&mut found.offsets).for_each(|value| *value = ldexp(*value, by));
+            eigen.values.iter_mut().chain(&mut eigen.offsets).for_each(|value| *value = ldexp(*value, by));
             // Restore xᴴ·B·x = 1.
             let by = T::Real::from_f64(ldexp(1.0, scaling.b / 2));
-            found.vectors.iter_mut().for_each(|x| *x = x.scale(by));
+            eigen.vectors.iter_mut().for_each(|x| *x = x.scale(by));
         },
     )
 }
@@ -33,10 +33,10 @@ pub(super) fn general<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Gen
     scaling.scaled(
         (solver, problem),
         |search| repeated(general::find, search),
-        |found: &mut GeneralEigen| {
+        |eigen: &mut GeneralEigen| {
             let by = scaling.of_values();
             let scaled = |value: Complex64| Complex64::new(ldexp(value.re, by), ldexp(value.im, by));
-            found.values.iter_mut().chain(&mut found.offsets).for_each(|value| *value = scaled(*value));
+            eigen.values.iter_mut().chain(&mut eigen.offsets).for_each(|value| *value = scaled(*value));
         },
     )
 }
@@ -66,21 +66,21 @@ fn repeated<'a, T: Scalar, F: SearchAnswer>(
     find: impl Fn(Search<'a, T>) -> Result<F>,
     (solver, problem): Search<'a, T>,
 ) -> Result<F> {
-    let mut found = find((solver, problem))?;
-    let first = found.report().clone();
+    let mut eigen = find((solver, problem))?;
+    let first = eigen.report().clone();
     if first.ending != EigenEnding::LargeResiduals {
-        return Ok(found);
+        return Ok(eigen);
     }
     let largest = first.residuals.iter().fold(0.0_f64, |largest, residual| largest.max(*residual));
     let inner = 0.5 * solver.tol * solver.tol / largest;
     // A smaller tolerance does not help below a few rounding errors, and a very large residual has other causes.
     if solver.tol <= 4.0 * T::Real::EPSILON.to_f64() || largest > solver.tol.sqrt() {
-        return Ok(found);
+        return Ok(eigen);
     }
-    let mut found = find((EigenSolver { inner: Some(inner), ..solver }, problem))?;
-    let report = found.report();
+    let mut eigen = find((EigenSolver { inner: Some(inner), ..solver }, problem))?;
+    let report = eigen.report();
     (report.solves, report.restarts) = (report.solves + first.solves, report.restarts + first.restarts);
-    Ok(found)
+    Ok(eigen)
 }
 
 /// Check the arguments, and estimate the norms with a random vector. Returns the settings with these norms, and the scaling.
@@ -157,11 +157,11 @@ impl ProblemScaling {
         };
         let count: Option<crate::EigenvaluesBelow<'_>> = solver.count.map(|_| &below as _);
         let (probed, given) = (solver.probed.map(norms), solver.norms.map(norms));
-        let mut found = search((EigenSolver { probed, norms: given, count, ..solver }, scaled))?;
-        let [a, b] = &mut found.report().norms;
+        let mut eigen = search((EigenSolver { probed, norms: given, count, ..solver }, scaled))?;
+        let [a, b] = &mut eigen.report().norms;
         (*a, *b) = (ldexp(*a, -self.a), ldexp(*b, if problem.b.is_some() { -self.b } else { 0 }));
-        back(&mut found);
-        Ok(found)
+        back(&mut eigen);
+        Ok(eigen)
     }
 }
 

@@ -1,7 +1,7 @@
 //! General problems: the Arnoldi method, with restarts by Schur vectors, locking of converged vectors, and second looks.
 
 use super::basis::{BasisSize, KrylovBasis};
-use super::limits::{Search, capacity, converged, kept};
+use super::limits::{Search, capacity, converged, restart_size};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{RitzPairs, SearchMemory, Verified, check, verify};
 use crate::problem::EigenProblem;
@@ -75,9 +75,9 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let mut search = GeneralSearch { solver, problem, basis, locked, total, target, capacity, restarts, seen };
     search.basis.begin(0, solver.start)?;
     let all = target == 0 || search.run()? == Pause::Found;
-    search.lock_found()?;
-    let settled = !(all && target > 0 && solver.second_look) || search.look_again(most - 2)?;
-    search.finish(all, settled)
+    search.lock_converged()?;
+    let none_missing = !(all && target > 0 && solver.second_look) || search.look_again(most - 2)?;
+    search.finish(all, none_missing)
 }
 
 impl<T: Scalar> GeneralSearch<'_, '_, T> {
@@ -102,15 +102,15 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         let residuals = ritz.residuals(self.basis.beta)?;
         let largest = self.largest(&ritz);
         self.seen = self.seen.max(largest);
-        if self.is_found(&ritz, &residuals) {
+        if self.has_converged(&ritz, &residuals) {
             return Ok(ControlFlow::Break(Pause::Found));
         }
         if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
             return Ok(ControlFlow::Break(Pause::Limit));
         }
-        let found = converged(&self.solver, ritz.sizes().zip(residuals), largest);
+        let count = converged(&self.solver, ritz.sizes().zip(residuals), largest);
         let tolerance = |theta: f64| self.solver.allowed(theta, largest);
-        ritz.restart::<T>(&s, found, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
+        ritz.restart::<T>(&s, count, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
     }
 
     /// The largest |θ| of the locked values and the Ritz values.
@@ -119,7 +119,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     }
 
     /// Whether the first values in the requested order, of locked and Ritz values together, have converged.
-    fn is_found(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
+    fn has_converged(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
         let (l, largest) = (self.locked.len(), self.largest(ritz));
         let values: Vec<Complex64> = self.locked.iter().copied().chain(ritz.values()).collect();
         let order = self.solver.which.order(&values, !T::COMPLEX, 0);
@@ -152,7 +152,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     }
 
     /// Lock the wanted and converged values in the requested order, and drop all others.
-    fn lock_found(&mut self) -> Result<()> {
+    fn lock_converged(&mut self) -> Result<()> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         if m == 0 || self.target == 0 {
             self.locked.clear();
@@ -160,8 +160,8 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         }
         // For locked vectors, the last row contains only rounding errors.
         let beta = if m > l { self.basis.beta } else { 0.0 };
-        let kept = self.basis.agree_on(self.converged_alone(beta));
-        let Restart { q, h, values } = kept?;
+        let restart = self.basis.agree_on(self.converged_alone(beta));
+        let Restart { q, h, values } = restart?;
         self.basis.compress(0, Ok(q))?;
         for j in 0..h.columns() {
             self.basis.h.column_mut(j)[..h.rows()].copy_from_slice(h.column(j));
@@ -177,8 +177,8 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         let largest = self.largest(&ritz);
         let small = |(theta, residual): (f64, f64)| residual <= self.solver.allowed(theta, largest);
         let small: Vec<bool> = ritz.sizes().zip(ritz.residuals(beta)?).map(small).collect();
-        let found = ritz.move_forward(&small, self.target);
-        ritz.restart_with::<T>(&s, found, found)
+        let count = ritz.move_forward(&small, self.target);
+        ritz.restart_with::<T>(&s, count, count)
     }
 
     /// Run second looks until no wanted eigenvalue is missing. Returns whether this succeeded.
@@ -193,13 +193,13 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 if self.run()? != Pause::Found {
                     return Ok(false);
                 }
-                self.lock_found()?;
+                self.lock_converged()?;
                 continue;
             }
             match self.look(most, limit)? {
                 LookOutcome::Ended => return Ok(true),
                 LookOutcome::Limit => return Ok(false),
-                LookOutcome::Found => self.lock_found()?,
+                LookOutcome::Found => self.lock_converged()?,
             }
         }
         Ok(false)
@@ -287,7 +287,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         Ok(())
     }
 
-    fn finish(mut self, all: bool, settled: bool) -> Result<GeneralEigen> {
+    fn finish(mut self, all: bool, none_missing: bool) -> Result<GeneralEigen> {
         let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
         let count = self.locked.len().min(self.target);
         let ready = self.basis.h.block(0, self.locked.len()).and_then(|h| {
@@ -318,7 +318,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
             self.basis.tools(),
         )?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
-        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_settled(settled);
+        let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_none_missing(none_missing);
         let (restarts, solves) = (self.restarts, self.basis.solves);
         let report =
             EigenReport { ending, wanted: solver.k, residuals, norms, orthogonality, restarts, solves, complete: None };
@@ -342,13 +342,13 @@ impl RitzValues {
             let pair = vec![false; wanted.len()];
             return Ok(Self { form, order: wanted, pair, real });
         }
-        let (mut order, mut pair, mut left) = (Vec::new(), Vec::new(), wanted);
-        while !left.is_empty() {
-            let i = left.remove(0);
+        let (mut order, mut pair, mut unpaired) = (Vec::new(), Vec::new(), wanted);
+        while !unpaired.is_empty() {
+            let i = unpaired.remove(0);
             // Without a partner, the value is real: it is nearer to its own conjugate than every other value.
             let distance = |j: usize| (values[j] - values[i].conj()).norm();
-            let other = (0..left.len()).min_by(|a, b| distance(left[*a]).total_cmp(&distance(left[*b])));
-            let other = other.filter(|other| distance(left[*other]) < distance(i));
+            let other = (0..unpaired.len()).min_by(|a, b| distance(unpaired[*a]).total_cmp(&distance(unpaired[*b])));
+            let other = other.filter(|other| distance(unpaired[*other]) < distance(i));
             let Some(other) = other else {
                 order.push(i);
                 pair.push(false);
@@ -356,7 +356,7 @@ impl RitzValues {
             };
             // With several equal pairs, a value may be matched with the conjugate of another copy. Sorting by the imaginary part keeps copies
             // different.
-            let other = left.remove(other);
+            let other = unpaired.remove(other);
             order.extend(if values[i].im < values[other].im { [other, i] } else { [i, other] });
             pair.extend([true, false]);
         }
@@ -404,23 +404,23 @@ impl RitzValues {
         self.order.iter().map(|at| Ok(beta * self.form.vector(*at, 0.0)?[m - 1].norm())).collect()
     }
 
-    /// Make a restart, if the first `found` values have converged.
+    /// Make a restart, if the first `count` values have converged.
     ///
     /// It locks those whose Schur vectors have small residuals, too. The Schur vectors of nearly defective values may have large residuals.
     fn restart<T: Scalar>(
         mut self,
         s: &ProjectedMatrix,
-        found: usize,
+        count: usize,
         (beta, allowed): (f64, Allowed<'_>),
     ) -> Result<Restart> {
         let m = s.rows();
         self.reorder();
         let small = |k: &usize| beta * self.form.u[(m - 1, *k)].norm() <= allowed(self.form.t[(*k, *k)].norm());
-        let mut lock = (0..found.min(m - 1)).take_while(small).count();
+        let mut lock = (0..count.min(m - 1)).take_while(small).count();
         if lock > 0 && self.pair[lock - 1] {
             lock -= 1;
         }
-        let mut keep = kept(m, found.min(m - 1));
+        let mut keep = restart_size(m, count.min(m - 1));
         if self.pair[keep - 1] {
             keep = if keep + 1 < m { keep + 1 } else { (keep - 1).max(1) };
         }

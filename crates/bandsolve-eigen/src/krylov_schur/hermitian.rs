@@ -1,7 +1,7 @@
 //! Hermitian problems: the thick-restart Lanczos method with locking, then second looks or eigenvalue counts.
 
 use super::basis::{BasisSize, KrylovBasis};
-use super::limits::{Search, capacity, converged, kept};
+use super::limits::{Search, capacity, converged, restart_size};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
 use super::verify::{RitzPairs, Verified, verify};
 use crate::problem::{EigenProblem, Which};
@@ -68,8 +68,8 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
     let mut search = HermitianSearch { solver, problem, basis, locked, largest, total, capacity, restarts };
     search.basis.begin(0, solver.start)?;
     let all = search.run()?;
-    let (settled, complete) = if all { search.settle()? } else { (false, None) };
-    search.finish((all, settled), complete)
+    let (none_missing, complete) = if all { search.find_missing()? } else { (false, None) };
+    search.finish((all, none_missing), complete)
 }
 
 impl<T: Scalar> HermitianSearch<'_, '_, T> {
@@ -82,23 +82,23 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             let ritz = self.ritz(l)?;
             let (active, largest) = (ritz.theta.len(), self.largest);
             let pairs = ritz.order.iter().map(|i| (ritz.theta[*i].abs(), ritz.residuals[*i]));
-            let found = if active > 0 { converged(&self.solver, pairs, largest) } else { 0 };
-            if l + found >= target || self.basis.exhausted || self.restarts >= self.solver.max_restarts {
-                self.lock(&ritz, &ritz.order[..found])?;
+            let count = if active > 0 { converged(&self.solver, pairs, largest) } else { 0 };
+            if l + count >= target || self.basis.exhausted || self.restarts >= self.solver.max_restarts {
+                self.lock(&ritz, &ritz.order[..count])?;
                 break;
             }
-            from = self.restart(&ritz, found)?;
+            from = self.restart(&ritz, count)?;
         }
         Ok(self.locked.len() >= target || self.basis.exhausted)
     }
 
-    /// The Ritz values of the vectors that are not locked, in the requested order after `taken` others.
-    fn ritz(&mut self, taken: usize) -> Result<HermitianRitz> {
+    /// The Ritz values of the vectors that are not locked, in the requested order after `preceding` others.
+    fn ritz(&mut self, preceding: usize) -> Result<HermitianRitz> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         let pairs = self.basis.h.block(l, m).map(hermitian_part).and_then(hermitian_eigen);
         let (theta, u) = self.basis.agree_on(pairs)?;
         let values: Vec<Complex64> = theta.iter().map(|theta| Complex64::from(*theta)).collect();
-        let order = self.solver.which.order(&values, true, taken);
+        let order = self.solver.which.order(&values, true, preceding);
         let residuals = (0..m - l).map(|i| self.basis.beta * u[(m - l - 1, i)].norm()).collect();
         self.largest = theta.iter().fold(self.largest, |largest, theta| largest.max(theta.abs()));
         Ok(HermitianRitz { theta, u, residuals, order })
@@ -111,14 +111,14 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(())
     }
 
-    /// Lock the first `found` pairs, and restart with some of the others. Returns the number of vectors.
-    fn restart(&mut self, ritz: &HermitianRitz, found: usize) -> Result<usize> {
+    /// Lock the first `count` pairs, and restart with some of the others. Returns the number of vectors.
+    fn restart(&mut self, ritz: &HermitianRitz, count: usize) -> Result<usize> {
         let (l, active, beta) = (self.locked.len(), ritz.theta.len(), self.basis.beta);
-        let keep = kept(active, found);
+        let keep = restart_size(active, count);
         let [q, _] = self.basis.compress(l, ritz.u.columns_at(ritz.order[..keep].iter().copied()))?;
-        self.locked.extend(ritz.order[..found].iter().map(|i| ritz.theta[*i]));
+        self.locked.extend(ritz.order[..count].iter().map(|i| ritz.theta[*i]));
         // OP·(V·u) = θ·V·u + β·u_last·v. The coefficients of v become a row of H. Those of converged vectors are dropped.
-        for (k, i) in ritz.order[..keep].iter().enumerate().skip(found) {
+        for (k, i) in ritz.order[..keep].iter().enumerate().skip(count) {
             self.basis.h[(l + k, l + k)] = Complex64::from(ritz.theta[*i]);
             self.basis.h[(l + keep, l + k)] = beta * q[(active - 1, k)];
         }
@@ -127,7 +127,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     }
 
     /// Count or look until no wanted eigenvalue is missing. Returns whether this succeeded, and whether counts prove it.
-    fn settle(&mut self) -> Result<(bool, Option<bool>)> {
+    fn find_missing(&mut self) -> Result<(bool, Option<bool>)> {
         let (mut in_vain, limit) = (0, LookLimit::after(self.basis.solves, self.solver.max_restarts));
         for _ in 0..looks(self.solver.k) {
             if !self.basis.exhausted {
@@ -234,8 +234,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         for times in [1.0, 2.0] {
             match self.count_beyond(below, (times, times * rounding, times * error))? {
                 None => return Ok(CountOutcome::Nothing),
-                Some((there, found)) if there == found => return Ok(CountOutcome::Proved),
-                Some((there, found)) => missing &= there > found,
+                Some((counted, computed)) if counted == computed => return Ok(CountOutcome::Proved),
+                Some((counted, computed)) => missing &= counted > computed,
             }
         }
         Ok(if missing { CountOutcome::Missing } else { CountOutcome::Unclear })
@@ -260,12 +260,12 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let (offsets, level) = (self.offsets(), self.region(times).level());
         let last = offsets[self.solver.k.min(offsets.len()) - 1].abs();
         let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).re);
-        let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
+        let computed = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
         let near = |radius: f64| -> Result<Option<(usize, usize)>> {
             Ok(match radius - rounding {
-                radius if radius > 0.0 => Some((within(radius)?, found(&|offset| offset.abs() < radius))),
+                radius if radius > 0.0 => Some((within(radius)?, computed(&|offset| offset.abs() < radius))),
                 // No eigenvalue is nearer than one at the target. Otherwise rounding errors hide the number.
                 _ if last == 0.0 => Some((0, 0)),
                 _ => Some((0, 1)),
@@ -281,15 +281,15 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             (Which::SmallestMagnitude, None) => near(-level)?,
             (Which::LargestMagnitude, None) => {
                 let radius = level + rounding;
-                Some((self.total.saturating_sub(within(radius)?), found(&|value| value.abs() > radius)))
+                Some((self.total.saturating_sub(within(radius)?), computed(&|value| value.abs() > radius)))
             }
             (Which::LargestReal, None) => {
                 let edge = level + rounding;
-                Some((self.total.saturating_sub(below(edge)?), found(&|value| value > edge)))
+                Some((self.total.saturating_sub(below(edge)?), computed(&|value| value > edge)))
             }
             (Which::SmallestReal, None) => {
                 let edge = -level - rounding;
-                Some((below(edge)?, found(&|value| value < edge)))
+                Some((below(edge)?, computed(&|value| value < edge)))
             }
             _ => None,
         })
@@ -305,7 +305,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         self.solver.which.order(&values, true, 0)
     }
 
-    fn finish(mut self, (all, settled): (bool, bool), complete: Option<bool>) -> Result<HermitianEigen<T>> {
+    fn finish(mut self, (all, none_missing): (bool, bool), complete: Option<bool>) -> Result<HermitianEigen<T>> {
         let order = self.order();
         let chosen = &order[..order.len().min(self.solver.k)];
         let offsets: Vec<Complex64> =
@@ -324,7 +324,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
             self.basis.tools(),
         )?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
-        let ending = EigenEnding::of(all, sound).if_settled(settled);
+        let ending = EigenEnding::of(all, sound).if_none_missing(none_missing);
         let report = EigenReport {
             ending,
             wanted: solver.k,

@@ -50,12 +50,12 @@ pub(super) fn converged<T: Scalar>(
 
 impl EigenEnding {
     /// Change `Converged` to `Incomplete` if a wanted eigenvalue may be missing.
-    pub(super) fn if_settled(self, settled: bool) -> Self {
-        if self == Self::Converged && !settled { Self::Incomplete } else { self }
+    pub(super) fn if_none_missing(self, none_missing: bool) -> Self {
+        if self == Self::Converged && !none_missing { Self::Incomplete } else { self }
     }
 }
 
-/// The number of vectors that a restart keeps, of `active` vectors of which the first `found` have converged.
-pub(super) fn kept(active: usize, found: usize) -> usize {
-    (found + ((active - found) / 2).max(1)).min(active - 1)
+/// The number of vectors that a restart keeps, of `active` vectors of which the first `count` have converged.
+pub(super) fn restart_size(active: usize, count: usize) -> usize {
+    (count + ((active - count) / 2).max(1)).min(active - 1)
 }

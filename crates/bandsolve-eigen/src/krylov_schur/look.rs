@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regions_begin_beyond_what_was_found() {
+    fn regions_begin_beyond_the_last_eigenvalue() {
         let values = [3.0, -2.0, 1.0].map(Complex64::from);
         let margin = |size: f64| 0.1 * size;
         let region = |which, k| WantedRegion::beyond((which, true, true), (&values, k), margin);
@@ -240,8 +240,8 @@ mod tests {
     /// With the Ritz values 0, 1, …, 9, the bound excludes a missing eigenvalue above 12 if the product of the β is small.
     #[test]
     fn a_bound_excludes_what_is_beyond_all_zeros() {
-        let found = [Complex64::from(12.0)];
-        let region = WantedRegion::beyond((Which::LargestReal, true, true), (&found, 1), |_| 1e-6);
+        let locked = [Complex64::from(12.0)];
+        let region = WantedRegion::beyond((Which::LargestReal, true, true), (&locked, 1), |_| 1e-6);
         let values: Vec<Complex64> = (0..10).map(|k| Complex64::from(f64::from(k))).collect();
         let dropped = DroppedValues::default();
         // P(12) = 12·11 ⋯ 3 = 2.4e8.

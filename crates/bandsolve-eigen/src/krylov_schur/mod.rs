@@ -54,9 +54,9 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
     /// // λ = 2 − 2·cos(π·k/51)
     /// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
-    /// let found = EigenSolver::new(3).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// let eigen = EigenSolver::new(3).which(Which::BothEnds).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
     /// // Two from the upper end, one from the lower end.
-    /// assert!(found.converged() && found.values.iter().filter(|value| **value > 2.0).count() == 2);
+    /// assert!(eigen.converged() && eigen.values.iter().filter(|value| **value > 2.0).count() == 2);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn hermitian(&self, problem: &EigenProblem<'_, T>) -> Result<HermitianEigen<T>> {
@@ -81,8 +81,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// // Upper bidiagonal: the eigenvalues 1, …, 30 are the entries of the diagonal.
     /// let diag: Vec<f64> = (1..=30).map(f64::from).collect();
     /// let a = Tridiagonal::from_vecs(vec![0.0; 30], diag, vec![0.1; 30], false)?;
-    /// let found = EigenSolver::new(2).general(&EigenProblem::new(&MatrixOperator(&a)))?;
-    /// assert!(found.converged() && (found.values[0] - 30.0).norm() < 1e-6 && (found.values[1] - 29.0).norm() < 1e-6);
+    /// let eigen = EigenSolver::new(2).general(&EigenProblem::new(&MatrixOperator(&a)))?;
+    /// assert!(eigen.converged() && (eigen.values[0] - 30.0).norm() < 1e-6 && (eigen.values[1] - 29.0).norm() < 1e-6);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {

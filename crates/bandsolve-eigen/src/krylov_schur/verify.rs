@@ -153,8 +153,8 @@ pub(super) fn verify<T: Scalar>(
         }
         let size = reducer.norm(x);
         if size > 0.0 {
-            let own = [reducer.norm(ax) / size, reducer.norm(bx) / size];
-            seen.iter_mut().zip(own).for_each(|(seen, own)| *seen = seen.max(own));
+            let ratios = [reducer.norm(ax) / size, reducer.norm(bx) / size];
+            seen.iter_mut().zip(ratios).for_each(|(seen, ratio)| *seen = seen.max(ratio));
         }
         let inner = if hermitian { &*bx } else { x };
         // Vectors of general problems are not orthogonal, so check only their norms.
@@ -176,8 +176,8 @@ pub(super) fn verify<T: Scalar>(
     // Products with B⁻¹·A have rounding errors of the size of its largest eigenvalue.
     let largest = if problem.b.is_some() && !problem.is_shifted() { largest } else { 0.0 };
     let limit = |value: Complex64| {
-        let [own, of_largest] = [value.norm(), largest.max(value.norm())].map(|size| norms[0] + size * norms[1]);
-        let spread = if own > 0.0 { of_largest / own } else { 1.0 };
+        let [of_value, of_largest] = [value.norm(), largest.max(value.norm())].map(|size| norms[0] + size * norms[1]);
+        let spread = if of_value > 0.0 { of_largest / of_value } else { 1.0 };
         solver.tol.max(solver.rounding(total[0]) * spread)
     };
     let sound = !solver.judged || values.iter().zip(&residuals).all(|(value, residual)| *residual <= limit(*value));

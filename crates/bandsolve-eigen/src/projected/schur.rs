@@ -154,14 +154,14 @@ impl SchurForm {
     /// difference of the eigenvalues would give both the same vector. If the quotient is large, the function treats the error as zero. The
     /// residual of the vector is then at most `equal`.
     pub fn vector(&self, k: usize, equal: f64) -> Result<Vec<Complex64>> {
-        let (n, own) = (self.t.rows(), self.t[(k, k)]);
+        let (n, lambda) = (self.t.rows(), self.t[(k, k)]);
         let norm = self.t.norm();
         let small = f64::EPSILON * if norm > 0.0 { norm } else { 1.0 };
         let mut y: Vec<Complex64> = zeroed(n)?;
         y[k] = Complex64::from(1.0);
         for i in (0..k).rev() {
             let sum: Complex64 = (i + 1..=k).map(|j| self.t[(i, j)] * y[j]).sum();
-            let gap = self.t[(i, i)] - own;
+            let gap = self.t[(i, i)] - lambda;
             // Divide without squares, which can underflow.
             let size = gap.norm();
             if sum.norm() <= equal && sum.norm() > size {

@@ -1,19 +1,47 @@
 //! All eigenvectors of a block by divide and conquer, for matrices with many close eigenvalues.
 //!
-//! The vectors of a cluster are orthogonal without explicit orthogonalization. The method cuts T into halves:
+//! The vectors of a cluster are orthogonal without explicit orthogonalization.
+//!
+//! # Method
+//! Let e be the off-diagonal entry in the middle of T, between the rows m and m + 1. Let e_i be the unit vectors.
 //!
 //! ```text
-//! T = (T₁ 0; 0 T₂) + ϱ·u·uᵀ,   Vᵀ·T·V = D + ϱ·z·zᵀ
+//! 1. Divide:         T = (T₁ 0; 0 T₂) + ϱ·u·uᵀ            ϱ = 2·|e|,  u = (e_m + sign(e)·e_(m+1)) / √2
+//! 2. Solve halves:   (T₁ 0; 0 T₂) = V·D·Vᵀ                V = (V₁ 0; 0 V₂)
+//!    Merge:          Vᵀ·T·V = D + ϱ·z·zᵀ                  z = Vᵀ·u,  ‖z‖ = 1
+//! 3. Deflate:        z_i ← 0  if ϱ·|z_i| ≤ τ              then (d_i, v_i) is an eigenpair of T
+//!                    rotate v_i, v_j so that z_i = 0      if |(d_j − d_i)·c·s| ≤ τ
+//! 4. Secular eq.:    f(λ) = 1/ϱ + Σ z_i² / (d_i − λ) = 0  zeros λ_1 < λ_2 < …, one after each d_i
+//! 5. Gu–Eisenstat:   ẑ_i² = Π_j (λ_j − d_i) / Π_j≠i (d_j − d_i)
+//! 6. Vectors:        q_j = (ẑ_i / (d_i − λ_j))_i, scaled to norm 1;  vector j of T is V·q_j
 //! ```
 //!
-//! V and D contain the eigenpairs of the halves. If ϱ·z_i is negligible, or two entries of D are nearly equal, a vector of V is an
-//! eigenvector of T (deflation). In clusters, this applies to nearly all vectors. The other eigenvalues are the zeros of
-//! 1 + ϱ·Σ z_i² / (d_i − λ). The computed zeros are exact for a vector z that differs by rounding errors. Eigenvectors computed with this z
-//! are orthogonal up to rounding errors.
+//! In clusters, nearly all vectors deflate. The computed λ_j are the exact eigenvalues of D + ϱ·ẑ·ẑᵀ, and ẑ differs
+//! from z by rounding errors. The vectors q_j are therefore orthogonal up to rounding errors.
+//!
+//! # Cost
+//! A merge of n rows has k active vectors after deflation. Of these, b have non-zero entries in both halves. Each
+//! rotation deflates a vector, so b ≤ n − k. The counts are for halves of n/2 rows. A division is one flop, and a
+//! multiply-add is two.
+//!
+//! | step | flops | numbers read and written |
+//! | --- | --- | --- |
+//! | rotations, at most n − k | 6·n each | 4·n each |
+//! | zeros, s steps each | 9·(s + 1)·k², with (s + 1)·k² reciprocals | 2·k read per evaluation, from cache |
+//! | differences d_i − λ_j | 2·k² | k² written |
+//! | ẑ | 3·k², with k² divisions | k² read |
+//! | Q | 4·k², with 2·k² divisions | k² read, k² written |
+//! | copy of the active vectors | none | n·(k + b)/2 read, n·(k + b)/2 written |
+//! | product V·Q | n·k·(k + b) | n·(k + b)/2 read per [`VECTORS_PER_PRODUCT`] vectors |
+//! | new vectors | none | n·k read, 3·n·k written (cleared, computed, copied) |
+//!
+//! The product dominates. Without deflation (k = n, b = 0), it takes n³ flops and reads at least n³/96 numbers. In
+//! total, the products of all merges take 4/3·n³ flops. A merge needs memory for k² + n·(k + b)/2 numbers, which is at
+//! most 3/2·n².
 //!
 //! # Source
-//! J. J. M. Cuppen, Numer. Math. 36 (1981); M. Gu, S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995); R.-C. Li, LAPACK Working
-//! Note 89 (1993).
+//! J. J. M. Cuppen, Numer. Math. 36 (1981); M. Gu, S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995); R.-C. Li,
+//! LAPACK Working Note 89 (1993).
 
 use super::block::CoupledRows;
 use bandsolve::Result;
@@ -25,16 +53,20 @@ use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::Range;
 
 /// The smallest number of rows for which the halves run on two threads.
-const WORTH_A_THREAD: usize = 96;
-/// The number of new vectors per matrix product.
-const TOGETHER: usize = 48;
+const MIN_ROWS_FOR_THREADS: usize = 96;
+/// The maximum number of new vectors per matrix product.
+const VECTORS_PER_PRODUCT: usize = 48;
 /// The maximum number of steps for a zero. Usually, 5 are enough.
-const STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 
 /// Compute all eigenvectors of a block, one per row, in the order of their eigenvalues.
+///
+/// # Cost
+/// All merges, and a copy of the n² numbers to sort the vectors.
 pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
     let n = block.n();
     let mut diag = copied(&block.diag)?;
+    // The recursion cuts T between all rows. Each cut subtracts |e| from the two diagonal entries next to it.
     for (k, e) in block.off.iter().enumerate() {
         diag[k] -= e.abs();
         diag[k + 1] -= e.abs();
@@ -44,6 +76,7 @@ pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
     let mut rows = zeroed(vectors.len())?;
     let (mut values, mut order) = (zeroed(n)?, zeroed(n)?);
     divided.solve(0..n, &mut vectors, (&mut values, &mut order))?;
+    // Sort the vectors by their eigenvalues.
     rows.chunks_exact_mut(n).zip(&order).for_each(|(row, k)| row.copy_from_slice(&vectors[k * n..][..n]));
     Ok(rows)
 }
@@ -64,31 +97,36 @@ enum Half {
     Lower,
 }
 
-/// The matrix D + ϱ·z·zᵀ of two halves.
+/// The matrix D + ϱ·z·zᵀ of two halves. The caller stores D.
 struct RankOneUpdate {
     /// The rows of both halves.
     rows: Range<usize>,
+    /// The number of rows of the upper half.
     middle: usize,
     rho: f64,
     z: Vec<f64>,
+    /// For each vector of V, the half with its non-zero entries.
     half: Vec<Half>,
 }
 
 impl Divided<'_> {
     /// Compute the eigenpairs of these rows without their coupling to other rows.
     ///
-    /// Row k of `vectors` is vector k, and `values[k]` is its eigenvalue. `order` lists the indices in ascending order of the eigenvalues.
+    /// Row k of `vectors` is vector k, and `values[k]` is its eigenvalue. `order` lists the indices in ascending order
+    /// of the eigenvalues.
     fn solve(
         &self,
         rows: Range<usize>,
         vectors: &mut [f64],
         (values, order): (&mut [f64], &mut [usize]),
     ) -> Result<()> {
+        // One row: the eigenvalue is the diagonal entry, and the vector is 1.
         if let [value] = values {
             vectors[rows.start] = 1.0;
             (*value, order[0]) = (self.diag[rows.start], 0);
             return Ok(());
         }
+        // Solve the halves T₁ and T₂.
         let middle = rows.len() / 2;
         let cut = rows.start + middle;
         {
@@ -98,9 +136,10 @@ impl Divided<'_> {
             let mut first = || self.solve(rows.start..cut, upper, (upper_values, upper_order));
             let mut second = || self.solve(cut..rows.end, lower, (lower_values, lower_order));
             let (first, second) =
-                if rows.len() >= WORTH_A_THREAD { threads::join(first, second) } else { (first(), second()) };
+                if rows.len() >= MIN_ROWS_FOR_THREADS { threads::join(first, second) } else { (first(), second()) };
             first.and(second)?;
         }
+        // The lower half counts its vectors from 0.
         order[middle..].iter_mut().for_each(|k| *k += middle);
         self.merge(&rows, cut, vectors, (values, order))
     }
@@ -119,9 +158,10 @@ impl Divided<'_> {
         };
         sort(values, order);
         let middle = cut - rows.start;
-        let beside =
+        // z = Vᵀ·u: the last row of V₁, and sign(e) times the first row of V₂, divided by √2.
+        let at_cut =
             |k: usize| if k < middle { vectors[k * self.n + cut - 1] } else { e.signum() * vectors[k * self.n + cut] };
-        let z = (0..rows.len()).map(|k| FRAC_1_SQRT_2 * beside(k));
+        let z = (0..rows.len()).map(|k| FRAC_1_SQRT_2 * at_cut(k));
         let half = |k: usize| if k < middle { Half::Upper } else { Half::Lower };
         let mut update = RankOneUpdate {
             rows: rows.clone(),
@@ -130,6 +170,7 @@ impl Divided<'_> {
             z: collected(z)?,
             half: collected((0..rows.len()).map(half))?,
         };
+        // Deflated pairs stay in place. The active pairs are replaced.
         let active = update.deflate(self.n, vectors, (values, order))?;
         if !active.is_empty() {
             self.combine(&update, &active, vectors, values)?;
@@ -138,15 +179,18 @@ impl Divided<'_> {
         Ok(())
     }
 
-    /// Replace the active pairs by the new ones.
+    /// Replace the active pairs (d_i, v_i) by the eigenpairs (λ_j, V·q_j) of V·(D + ϱ·z·zᵀ)·Vᵀ.
     fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) -> Result<()> {
         let (k, n) = (active.len(), self.n);
         let mut secular = SecularEquation::new(update, active, values)?;
-        let mut apart = zeroed(k.saturating_mul(k))?;
+        let mut delta = zeroed(k.saturating_mul(k))?;
         let mut roots = zeroed(k)?;
-        secular.solve(0..k, (&mut apart, &mut roots), self.simd);
-        secular.exact_z(&apart)?;
-        // Sort vectors by halves, so that the products skip zeros.
+        // λ_j and d_i − λ_j from the secular equation, then ẑ.
+        secular.solve(0..k, (&mut delta, &mut roots), self.simd);
+        secular.exact_z(&delta)?;
+        // Sort the active vectors as Upper, Both, Lower, and copy their non-zero halves. The products then skip the
+        // zeros: the new upper rows are V_upper·Q with the vectors Upper and Both, and the new lower rows use Both and
+        // Lower.
         let mut by_half: Vec<usize> = collected(0..k)?;
         by_half.sort_unstable_by_key(|i| (update.half[active[*i]], *i));
         let count = |half: Half| active.iter().filter(|slot| update.half[**slot] == half).count();
@@ -158,15 +202,17 @@ impl Divided<'_> {
             }
             Ok(packed)
         };
+        // For each half: its range of sorted vectors, and its rows.
         let (start, cut, end) = (update.rows.start, update.rows.start + update.middle, update.rows.end);
         let parts = [(0..k - lower, start..cut), (upper..k, cut..end)];
         let [upper, lower] = parts.clone().map(|(columns, rows)| pack(columns.start, columns.end, rows));
         let packed: [Vec<f64>; 2] = [upper?, lower?];
+        // The new vector j takes the place of the active vector j.
         let mut places = collected(vectors.chunks_exact_mut(n).map(Some))?;
         let mut targets: Vec<&mut [f64]> = collected(active.iter().filter_map(|slot| places[*slot].take()))?;
         let combination = Combination {
             secular: &secular,
-            apart: &apart,
+            delta: &delta,
             by_half: &by_half,
             parts: &parts,
             packed: &packed,
@@ -179,10 +225,18 @@ impl Divided<'_> {
 }
 
 impl RankOneUpdate {
-    /// Deflate: set entries of z to zero where this changes the matrix only by rounding errors.
+    /// Deflate: set entries of z to zero where this changes entries of the matrix by at most
+    /// τ = 8·ε·max(max |d_i|, max |z_i|).
     ///
-    /// If two values are close, a rotation of their vectors makes an entry of z zero. Returns the active indices. Their values are separate and
-    /// in ascending order.
+    /// 1. If ϱ·|z_i| ≤ τ, set z_i to zero. (d_i, v_i) is an eigenpair.
+    /// 2. If d_i ≤ d_j are neighbours, rotate v_i and v_j with c = z_j/r, s = −z_i/r and r = √(z_i² + z_j²). Then z_i
+    ///    becomes 0, z_j becomes r, and the off-diagonal entry (d_j − d_i)·c·s appears in D. If its modulus is at most
+    ///    τ, set the entry to zero.
+    ///
+    /// Returns the active indices. Their values are separate and in ascending order.
+    ///
+    /// # Cost
+    /// 6·n flops per rotation, for n rows.
     fn deflate(
         &mut self,
         n: usize,
@@ -194,9 +248,11 @@ impl RankOneUpdate {
         let mut active = reserved(order.len())?;
         let mut last: Option<usize> = None;
         for slot in order.iter().copied() {
+            // Rule 1.
             if self.rho * self.z[slot].abs() <= tolerance {
                 continue;
             }
+            // Rule 2 for the previous active value and this one.
             if let Some(before) = last {
                 let (s, c) = (self.z[before], self.z[slot]);
                 let size = s.hypot(c);
@@ -207,6 +263,7 @@ impl RankOneUpdate {
                     let half = if self.half[before] == self.half[slot] { self.half[slot] } else { Half::Both };
                     (self.half[before], self.half[slot]) = (half, half);
                     self.rotate(n, vectors, (before, slot), (c, s));
+                    // The rotated diagonal entries c²·d_i + s²·d_j and s²·d_i + c²·d_j.
                     values[before] = low * c * c + high * s * s;
                     values[slot] = low * s * s + high * c * c;
                 } else {
@@ -232,10 +289,12 @@ impl RankOneUpdate {
     }
 }
 
-/// The equation 1/ϱ + Σ z_i² / (d_i − λ) = 0, with d in ascending order.
+/// The secular equation f(λ) = 1/ϱ + Σ z_i² / (d_i − λ) = 0, with the active d in ascending order.
 struct SecularEquation {
     d: Vec<f64>,
+    /// z, or ẑ after [`exact_z`](Self::exact_z).
     z: Vec<f64>,
+    /// The squares z_i².
     z2: Vec<f64>,
     rho: f64,
 }
@@ -247,13 +306,13 @@ impl SecularEquation {
         Ok(Self { d: collected(active.iter().map(|slot| values[*slot]))?, z, z2, rho: update.rho })
     }
 
-    /// Compute the zeros with these indices, and d_i − λ for each zero.
-    fn solve(&self, range: Range<usize>, (apart, roots): (&mut [f64], &mut [f64]), simd: Simd) {
+    /// Compute the zeros λ_j with these indices, and `delta` with d_i − λ_j in row j.
+    fn solve(&self, range: Range<usize>, (delta, roots): (&mut [f64], &mut [f64]), simd: Simd) {
         let k = self.d.len();
         if range.len() * k > 1 << 13 && range.len() > 1 {
             let half = range.len() / 2;
             let cut = range.start + half;
-            let (left, right) = apart.split_at_mut(half * k);
+            let (left, right) = delta.split_at_mut(half * k);
             let (left_roots, right_roots) = roots.split_at_mut(half);
             threads::join(
                 || self.solve(range.start..cut, (left, left_roots), simd),
@@ -261,20 +320,23 @@ impl SecularEquation {
             );
             return;
         }
-        dispatch::<f64, _>(simd, SecularRoots { equation: self, first: range.start, apart, roots });
+        dispatch::<f64, _>(simd, SecularRoots { equation: self, first: range.start, delta, roots });
     }
 
-    /// Replace z by the vector for which the computed zeros are exact.
+    /// Replace z by the vector ẑ of Gu and Eisenstat, for which the computed zeros are exact.
     ///
-    /// z_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to a common factor.
-    fn exact_z(&mut self, apart: &[f64]) -> Result<()> {
+    /// ẑ_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to the common factor 1/ϱ, which does not change the directions
+    /// q_j. ẑ_i has the sign of z_i. Each step multiplies by one quotient, because the products of all numerators or
+    /// denominators could overflow or underflow.
+    fn exact_z(&mut self, delta: &[f64]) -> Result<()> {
         let k = self.d.len();
         let mut products: Vec<f64> = allocate(k, 1.0)?;
-        for (j, apart) in apart.chunks_exact(k).enumerate() {
-            let own = self.d[j];
+        for (j, delta) in delta.chunks_exact(k).enumerate() {
+            let d_j = self.d[j];
             for (i, product) in products.iter_mut().enumerate() {
-                let gap = self.d[i] - own;
-                *product *= if i == j { -apart[i] } else { apart[i] / gap };
+                // The factor (λ_j − d_i) / (d_j − d_i), or λ_i − d_i for j = i.
+                let gap = self.d[i] - d_j;
+                *product *= if i == j { -delta[i] } else { delta[i] / gap };
             }
         }
         self.z.iter_mut().zip(&products).for_each(|(z, product)| *z = product.abs().sqrt().copysign(*z));
@@ -287,11 +349,12 @@ struct SecularRoots<'a> {
     equation: &'a SecularEquation,
     first: usize,
     /// The differences d_i − λ, one row per zero.
-    apart: &'a mut [f64],
+    delta: &'a mut [f64],
     roots: &'a mut [f64],
 }
 
-/// The sum Σ z_i²/(d_i − λ) and its derivative, separately for the d_i below λ and above λ.
+/// The sum Σ z_i²/(d_i − λ) and its derivative Σ z_i²/(d_i − λ)², separately for the d_i below λ (ψ, ψ′) and above λ
+/// (φ, φ′).
 #[derive(Clone, Copy)]
 struct SecularSums {
     below: [f64; 2],
@@ -311,11 +374,12 @@ impl Job<f64> for SecularRoots<'_> {
     #[inline(always)]
     fn run<V: Lanes<Real = f64>>(self) {
         let k = self.equation.d.len();
-        for (j, (apart, root)) in self.apart.chunks_exact_mut(k).zip(self.roots).enumerate() {
+        for (j, (delta, root)) in self.delta.chunks_exact_mut(k).zip(self.roots).enumerate() {
+            // λ_j = d_origin + offset. With this form, the small differences d_i − λ_j have small relative errors.
             let (origin, offset) = self.equation.zero::<V>(self.first + j);
             let from = self.equation.d[origin];
-            for (apart, d) in apart.iter_mut().zip(&self.equation.d) {
-                *apart = (d - from) - offset;
+            for (delta, d) in delta.iter_mut().zip(&self.equation.d) {
+                *delta = (d - from) - offset;
             }
             *root = from + offset;
         }
@@ -323,7 +387,8 @@ impl Job<f64> for SecularRoots<'_> {
 }
 
 impl SecularEquation {
-    /// Compute the sums at λ = d_origin + offset.
+    /// Compute the sums at λ = d_origin + offset. Per term: a reciprocal, two subtractions, two products and four
+    /// additions.
     #[inline(always)]
     fn sums<V: Lanes<Real = f64>>(&self, origin: usize, offset: f64) -> SecularSums {
         let (k, zero) = (self.d.len(), V::splat(0.0));
@@ -333,11 +398,11 @@ impl SecularEquation {
         // SAFETY: both arrays have k numbers, and k ≥ `whole`.
         unsafe {
             for i in (0..whole).step_by(V::W) {
-                let apart = (V::load(self.d.as_ptr().add(i)) - from) - to;
-                let by = apart.recip();
+                let delta = (V::load(self.d.as_ptr().add(i)) - from) - to;
+                let by = delta.recip();
                 let value = V::load(self.z2.as_ptr().add(i)) * by;
                 let slope = value * by;
-                let is_below = zero.gt(apart);
+                let is_below = zero.gt(delta);
                 sums[0] = sums[0] + V::select(is_below, value, zero);
                 sums[1] = sums[1] + V::select(is_below, slope, zero);
                 sums[2] = sums[2] + V::select(is_below, zero, value);
@@ -347,9 +412,9 @@ impl SecularEquation {
         let [mut b0, mut b1, mut a0, mut a1] =
             [sums[0].total().first(), sums[1].total().first(), sums[2].total().first(), sums[3].total().first()];
         for i in whole..k {
-            let apart = (self.d[i] - self.d[origin]) - offset;
-            let (value, slope) = (self.z2[i] / apart, self.z2[i] / apart / apart);
-            if apart < 0.0 {
+            let delta = (self.d[i] - self.d[origin]) - offset;
+            let (value, slope) = (self.z2[i] / delta, self.z2[i] / delta / delta);
+            if delta < 0.0 {
                 (b0, b1) = (b0 + value, b1 + slope);
             } else {
                 (a0, a1) = (a0 + value, a1 + slope);
@@ -358,17 +423,21 @@ impl SecularEquation {
         SecularSums { below: [b0, b1], above: [a0, a1] }
     }
 
-    /// Compute zero i. Returns the index of the nearest d, and the distance of the zero from that d.
+    /// Compute zero i. Returns the index of the nearest d, the origin, and the offset λ − d_origin.
+    ///
+    /// Each step replaces f by a rational function with two poles ([`step`](Self::step)). If the step leaves the
+    /// bracket, Newton's method or bisection follows.
     #[inline(always)]
     fn zero<V: Lanes<Real = f64>>(&self, i: usize) -> (usize, f64) {
         let (k, inverse) = (self.d.len(), 1.0 / self.rho);
+        // 1/ϱ + z²/(d − λ) = 0
         if k == 1 {
             return (0, self.rho * self.z2[0]);
         }
         let last = i + 1 == k;
-        // The zero lies in (d_i, d_i+1), and the last one in (d_i, d_i + ρ·Σ z²).
+        // The zero lies in (d_i, d_i+1), and the last one in (d_i, d_i + ϱ·Σ z²).
         let width = if last { self.rho * self.z2.iter().sum::<f64>() } else { self.d[i + 1] - self.d[i] };
-        // f(λ) = 1/ρ + Σ z_i²/(d_i − λ) rises from −∞ to ∞. If f < 0 in the middle, the zero is in the right half.
+        // f(λ) = 1/ϱ + Σ z_i²/(d_i − λ) rises in the interval from −∞ to ∞, in the last one to f ≥ 0. If f < 0 in the middle, the zero is in the right half.
         let sums = self.sums::<V>(i, 0.5 * width);
         let right = inverse + sums.below[0] + sums.above[0] < 0.0;
         // The zero is in (low, high), relative to the origin, which is a d at one end of the interval.
@@ -379,11 +448,11 @@ impl SecularEquation {
         };
         let mut offset = if right && !last { low } else { 0.5 * width };
         let mut checked = high - low;
-        for step in 1..STEPS {
+        for step in 1..MAX_STEPS {
             let sums = self.sums::<V>(origin, offset);
             let value = inverse + sums.below[0] + sums.above[0];
             let slope = sums.slope();
-            // Stop if |f| is below its own rounding error.
+            // Stop if |f| is below its rounding error ε·(8·(φ − ψ) + 1/ϱ + |offset|·f′).
             let size = 8.0 * (sums.above[0] - sums.below[0]) + inverse + offset.abs() * slope;
             if value.abs() <= f64::EPSILON * size {
                 break;
@@ -419,24 +488,32 @@ impl SecularEquation {
         (origin, offset)
     }
 
-    /// The step to the zero of c + s/(d_p − λ) + t/(d_q − λ), which has the same value and slopes as the sums. d_p and d_q are next to the zero.
+    /// The step η to the zero of g(η) = c + s/(Δ_p − η) + t/(Δ_q − η), with Δ_i = d_i − λ. d_p and d_q are the poles
+    /// next to the zero.
+    ///
+    /// s = Δ_p²·ψ′ and t = Δ_q²·φ′, so g has the slopes of both sums. c = f − Δ_p·ψ′ − Δ_q·φ′, so g(0) = f. Then η is a
+    /// zero of c·η² − a·η + b with a = (Δ_p + Δ_q)·f − Δ_p·Δ_q·f′ and b = Δ_p·Δ_q·f.
     #[inline(always)]
     fn step(&self, i: usize, (origin, offset): (usize, f64), value: f64, sums: &SecularSums) -> f64 {
         let (last, slope) = (i + 1 == self.d.len(), sums.slope());
         let (p, q) = if last { (i - 1, i) } else { (i, i + 1) };
-        let apart = |j: usize| (self.d[j] - self.d[origin]) - offset;
-        let (first, second) = (apart(p), apart(q));
-        // For the last zero, both are below: the last term is its own sum.
-        let own = self.z2[q] / second / second;
+        let delta = |j: usize| (self.d[j] - self.d[origin]) - offset;
+        let (first, second) = (delta(p), delta(q));
+        // Both poles are below the last zero. Then φ′ is the last term of the sum, and ψ′ is the sum of the other
+        // terms.
+        let last_term = self.z2[q] / second / second;
         let (first_slope, second_slope) =
-            if last { (sums.below[1] - own, own) } else { (sums.below[1], sums.above[1]) };
+            if last { (sums.below[1] - last_term, last_term) } else { (sums.below[1], sums.above[1]) };
         let mut c = value - first * first_slope - second * second_slope;
         let a = (first + second) * value - first * second * slope;
         let b = first * second * value;
+        // As LAPACK's `dlaed4`, use |c| for the last zero.
         if last {
             c = c.abs();
         }
         let root = (a * a - 4.0 * b * c).abs().sqrt();
+        // The zero is (a + √(a² − 4·b·c)) / (2·c) for the last zero, and (a − √(a² − 4·b·c)) / (2·c) otherwise. Use the
+        // form without cancellation.
         match (last, a <= 0.0) {
             (true, true) => 2.0 * b / (a - root),
             (true, false) => (a + root) / (2.0 * c),
@@ -446,43 +523,52 @@ impl SecularEquation {
     }
 }
 
-/// The new vectors as linear combinations of the old ones.
+/// The new vectors V·q_j as linear combinations of the old ones.
 struct Combination<'a> {
+    /// The equation, with ẑ.
     secular: &'a SecularEquation,
-    apart: &'a [f64],
+    /// The differences d_i − λ_j, row j per zero.
+    delta: &'a [f64],
+    /// The active indices i, sorted by halves.
     by_half: &'a [usize],
     /// For the upper and the lower half, the range of old vectors (sorted by halves) and the range of rows.
     parts: &'a [(Range<usize>, Range<usize>); 2],
+    /// For each half, these rows of these old vectors, one vector after the other.
     packed: &'a [Vec<f64>; 2],
     simd: Simd,
 }
 
 impl Combination<'_> {
-    /// Write the vectors from index `first` on.
+    /// Write the new vectors from index `first` on to `targets`.
+    ///
+    /// # Cost
+    /// 4 flops per entry of Q, two of them divisions. Each new vector takes 2 flops per packed number.
     fn write(&self, first: usize, targets: &mut [&mut [f64]]) -> Result<()> {
-        if targets.len() > TOGETHER {
+        if targets.len() > VECTORS_PER_PRODUCT {
             let half = (targets.len() / 2).next_multiple_of(8);
             let (left, right) = targets.split_at_mut(half);
             let (left, right) = threads::join(|| self.write(first, left), || self.write(first + half, right));
             return left.and(right);
         }
+        // q_j = (ẑ_i / (d_i − λ_j))_i, scaled to norm 1, with the entries i sorted by halves.
         let k = self.secular.d.len();
         let mut factors = reserved(k * targets.len())?;
-        for apart in self.apart.chunks_exact(k).skip(first).take(targets.len()) {
+        for delta in self.delta.chunks_exact(k).skip(first).take(targets.len()) {
             let from = factors.len();
-            factors.extend(self.by_half.iter().map(|i| self.secular.z[*i] / apart[*i]));
-            let own = &mut factors[from..];
-            let norm = own.iter().map(|x| x * x).sum::<f64>().sqrt();
-            own.iter_mut().for_each(|x| *x /= norm);
+            factors.extend(self.by_half.iter().map(|i| self.secular.z[*i] / delta[*i]));
+            let column = &mut factors[from..];
+            let norm = column.iter().map(|x| x * x).sum::<f64>().sqrt();
+            column.iter_mut().for_each(|x| *x /= norm);
         }
+        // The rows of one half: V_half·Q.
         for ((columns, rows), packed) in self.parts.iter().zip(self.packed) {
-            let mut made = zeroed(rows.len() * targets.len())?;
+            let mut combined = zeroed(rows.len() * targets.len())?;
             let factors = View::new(&factors, k, targets.len()).rows(columns.clone());
             let old = View::new(packed, rows.len(), columns.len());
-            let product = Product::replace(ViewMut::new(&mut made, rows.len(), targets.len()), old, factors);
+            let product = Product::replace(ViewMut::new(&mut combined, rows.len(), targets.len()), old, factors);
             dispatch::<f64, _>(self.simd, product);
-            for (target, made) in targets.iter_mut().zip(made.chunks_exact(rows.len())) {
-                target[rows.clone()].copy_from_slice(made);
+            for (target, row) in targets.iter_mut().zip(combined.chunks_exact(rows.len())) {
+                target[rows.clone()].copy_from_slice(row);
             }
         }
         Ok(())

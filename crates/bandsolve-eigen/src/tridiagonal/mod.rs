@@ -149,8 +149,8 @@ impl<'a> SymmetricTridiagonal<'a> {
     pub fn eigenvalues(&self, range: EigenvalueRange) -> Result<Vec<f64>> {
         let _mode = Standard::enter();
         let blocks = coupled_rows(self.diag, self.off)?;
-        let found = self.find(&blocks, &range)?;
-        collected(found.iter().map(|found| found.value))
+        let eigenvalues = self.find(&blocks, &range)?;
+        collected(eigenvalues.iter().map(|eigenvalue| eigenvalue.value))
     }
 
     /// Count the eigenvalues λ ≤ σ.
@@ -180,7 +180,7 @@ impl<'a> SymmetricTridiagonal<'a> {
     }
 
     /// Find the eigenvalues in `range` with their blocks, in ascending order.
-    fn find(&self, blocks: &[CoupledRows], range: &EigenvalueRange) -> Result<Vec<FoundEigenvalue>> {
+    fn find(&self, blocks: &[CoupledRows], range: &EigenvalueRange) -> Result<Vec<BlockEigenvalue>> {
         let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
         match *range {
             EigenvalueRange::All => self.merged(blocks, everywhere, 0..self.n()),
@@ -188,10 +188,13 @@ impl<'a> SymmetricTridiagonal<'a> {
                 if let Some(index) = [from, to].iter().position(|end| end.is_nan()) {
                     return Err(Error::NotFinite { array: "interval", index });
                 }
-                let mut found = if from < to { self.merged(blocks, (from, to), 0..self.n())? } else { Vec::new() };
+                let mut eigenvalues =
+                    if from < to { self.merged(blocks, (from, to), 0..self.n())? } else { Vec::new() };
                 // The counts prove that the values are inside. Rounding errors can move a value beyond an end.
-                found.iter_mut().for_each(|found| found.value = found.value.clamp(from.next_up(), to));
-                Ok(found)
+                eigenvalues
+                    .iter_mut()
+                    .for_each(|eigenvalue| eigenvalue.value = eigenvalue.value.clamp(from.next_up(), to));
+                Ok(eigenvalues)
             }
             EigenvalueRange::Indices(Range { start, end }) => {
                 if end > self.n() || start > end {
@@ -204,17 +207,17 @@ impl<'a> SymmetricTridiagonal<'a> {
     }
 
     /// Find the eigenvalues with these indices. The range is not empty.
-    fn by_index(&self, blocks: &[CoupledRows], indices: Range<usize>) -> Result<Vec<FoundEigenvalue>> {
+    fn by_index(&self, blocks: &[CoupledRows], indices: Range<usize>) -> Result<Vec<BlockEigenvalue>> {
         if blocks.len() == 1 {
             return self.merged(blocks, (f64::NEG_INFINITY, f64::INFINITY), indices);
         }
         let (from, _) = enclose(blocks, indices.start);
         let (_, to) = enclose(blocks, indices.end - 1);
         let skipped = indices.start - count(blocks, from);
-        let mut found = self.merged(blocks, (from, to), 0..self.n())?;
-        found.truncate(skipped.saturating_add(indices.len()));
-        found.drain(..skipped.min(found.len()));
-        Ok(found)
+        let mut eigenvalues = self.merged(blocks, (from, to), 0..self.n())?;
+        eigenvalues.truncate(skipped.saturating_add(indices.len()));
+        eigenvalues.drain(..skipped.min(eigenvalues.len()));
+        Ok(eigenvalues)
     }
 
     /// Find the eigenvalues of all blocks in an interval, in ascending order.
@@ -223,23 +226,23 @@ impl<'a> SymmetricTridiagonal<'a> {
         blocks: &[CoupledRows],
         interval: (f64, f64),
         indices: Range<usize>,
-    ) -> Result<Vec<FoundEigenvalue>> {
-        let mut found = Vec::new();
+    ) -> Result<Vec<BlockEigenvalue>> {
+        let mut eigenvalues = Vec::new();
         for (place, block) in blocks.iter().enumerate() {
             let wanted = indices.start.min(block.n())..indices.end.min(block.n());
             let scaled = block.eigenvalues(interval, wanted, self.tolerance)?;
-            more(&mut found, scaled.len())?;
-            found.extend(scaled.iter().map(|scaled| FoundEigenvalue {
+            more(&mut eigenvalues, scaled.len())?;
+            eigenvalues.extend(scaled.iter().map(|scaled| BlockEigenvalue {
                 value: block.unscaled(*scaled),
                 scaled: *scaled,
                 block: place,
             }));
         }
         // Sort values of one block, too: they can decrease by a rounding error. Equal values stay in the order of their blocks.
-        found.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.block.cmp(&b.block)));
-        match found.iter().position(|found| !found.value.is_finite()) {
+        eigenvalues.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.block.cmp(&b.block)));
+        match eigenvalues.iter().position(|eigenvalue| !eigenvalue.value.is_finite()) {
             Some(index) => Err(Error::NotFinite { array: "eigenvalues", index }),
-            None => Ok(found),
+            None => Ok(eigenvalues),
         }
     }
 }
@@ -283,7 +286,7 @@ impl SymmetricTridiagonal<'_> {
     ///
     /// # Cost
     /// Two divisions and approximately 15 other operations per row and vector, and 4 more operations per row for each close eigenvalue. Divide and
-    /// conquer takes at most 4/3·n³ operations and two additional n × n arrays.
+    /// conquer takes at most 4/3·n³ flops, plus terms of order n², and memory for at most 5/2·n² additional numbers.
     ///
     /// # Errors
     /// As [`eigenvalues`](Self::eigenvalues). [`Error::NotConverged`] if a residual exceeds 16·ε·‖T‖·(1 + √n/8).
@@ -305,14 +308,14 @@ impl SymmetricTridiagonal<'_> {
         // With inexact values, the vectors could belong to neighbouring eigenvalues.
         let precise = SymmetricTridiagonal { tolerance: 0.0, ..*self };
         let blocks = coupled_rows(self.diag, self.off)?;
-        let found = precise.find(&blocks, &range)?;
-        let values = collected(found.iter().map(|found| found.value))?;
+        let eigenvalues = precise.find(&blocks, &range)?;
+        let values = collected(eigenvalues.iter().map(|eigenvalue| eigenvalue.value))?;
         let (vectors, residual) = if blocks.len() == 1 {
-            let scaled = collected(found.iter().map(|found| found.scaled))?;
-            let own = block_vectors(&blocks[0], &scaled)?;
-            (own.rows, own.residual)
+            let scaled = collected(eigenvalues.iter().map(|eigenvalue| eigenvalue.scaled))?;
+            let result = block_vectors(&blocks[0], &scaled)?;
+            (result.rows, result.residual)
         } else {
-            self.assembled(&blocks, &found)?
+            self.assembled(&blocks, &eigenvalues)?
         };
         // This comparison is false if the residual is NaN.
         if residual <= ACCEPTED * f64::EPSILON * (1.0 + (self.n() as f64).sqrt() / 8.0) {
@@ -322,19 +325,19 @@ impl SymmetricTridiagonal<'_> {
     }
 
     /// Compute the vectors of all blocks, each in the rows of its block, and the largest residual.
-    fn assembled(&self, blocks: &[CoupledRows], found: &[FoundEigenvalue]) -> Result<(Vec<f64>, f64)> {
+    fn assembled(&self, blocks: &[CoupledRows], eigenvalues: &[BlockEigenvalue]) -> Result<(Vec<f64>, f64)> {
         let n = self.n();
-        let (mut vectors, mut largest) = (zeroed(n.saturating_mul(found.len()))?, 0.0);
-        let mut places: Vec<usize> = collected(0..found.len())?;
-        places.sort_unstable_by_key(|place| (found[*place].block, *place));
-        for places in places.chunk_by(|one, other| found[*one].block == found[*other].block) {
-            let block = &blocks[found[places[0]].block];
-            let scaled = collected(places.iter().map(|place| found[*place].scaled))?;
-            let own = block_vectors(block, &scaled)?;
-            for (place, row) in places.iter().zip(own.rows.chunks_exact(block.n())) {
+        let (mut vectors, mut largest) = (zeroed(n.saturating_mul(eigenvalues.len()))?, 0.0);
+        let mut places: Vec<usize> = collected(0..eigenvalues.len())?;
+        places.sort_unstable_by_key(|place| (eigenvalues[*place].block, *place));
+        for places in places.chunk_by(|one, other| eigenvalues[*one].block == eigenvalues[*other].block) {
+            let block = &blocks[eigenvalues[places[0]].block];
+            let scaled = collected(places.iter().map(|place| eigenvalues[*place].scaled))?;
+            let result = block_vectors(block, &scaled)?;
+            for (place, row) in places.iter().zip(result.rows.chunks_exact(block.n())) {
                 vectors[place * n..][block.rows.clone()].copy_from_slice(row);
             }
-            largest = if own.residual <= largest { largest } else { own.residual };
+            largest = if result.residual <= largest { largest } else { result.residual };
         }
         Ok((vectors, largest))
     }
@@ -342,7 +345,7 @@ impl SymmetricTridiagonal<'_> {
 
 /// An eigenvalue with its block.
 #[derive(Debug, Clone, Copy)]
-struct FoundEigenvalue {
+struct BlockEigenvalue {
     value: f64,
     /// The value in the units of the block.
     scaled: f64,

@@ -18,7 +18,7 @@ const SCALED_EVERY: usize = 8;
 /// The number of SIMD vectors of shifts per sweep. Four hide the latency of a step.
 const PACKS: usize = 4;
 /// The smallest work for a thread, in rows times shifts.
-const WORTH_A_THREAD: usize = 1 << 15;
+const MIN_WORK_PER_THREAD: usize = 1 << 15;
 
 /// A shift, with the count and the determinant at the shift.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -67,7 +67,7 @@ impl SturmMatrix {
     /// Compute counts and determinants for the shifts in `points`. Results are the same for any number of threads.
     pub fn count(&self, points: &mut [SturmPoint]) {
         let pack = PACKS * <f64 as bandsolve_kernel::Scalar>::lanes(self.simd);
-        if points.len() <= pack || points.len() * self.rows.len() < 2 * WORTH_A_THREAD {
+        if points.len() <= pack || points.len() * self.rows.len() < 2 * MIN_WORK_PER_THREAD {
             return points.chunks_mut(pack).for_each(|points| self.count_pack(points));
         }
         let middle = (points.len() / 2).next_multiple_of(pack);

@@ -203,9 +203,9 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
                     let place = below.add((k * PACKS + p) * V::W);
                     let ratio = if k > 0 { V::load(place) } else { zero };
                     z[p] = self.next(p, k, -(ratio * z[p]));
-                    let own = V::select(row.gt(self.row[p]), z[p], zero);
-                    self.norm[p] = own.mul_add(own, self.norm[p]);
-                    own.store(place);
+                    let entry = V::select(row.gt(self.row[p]), z[p], zero);
+                    self.norm[p] = entry.mul_add(entry, self.norm[p]);
+                    entry.store(place);
                 }
             }
         }

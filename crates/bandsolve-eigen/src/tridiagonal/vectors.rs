@@ -27,7 +27,7 @@ const TIED: f64 = 1e-6;
 /// The factor √n has this reason: if the eigenvalue has an error of ε·‖T‖ and all entries of the vector are equal, γ is √n times as large.
 const GOOD: f64 = 2.0;
 /// The smallest norm that projections may leave of a vector of norm 1.
-const LEFT: f64 = 0.5;
+const MIN_REMAINDER: f64 = 0.5;
 /// The smallest number of rows for divide and conquer.
 const DIVIDED_FROM: usize = 64;
 /// The approximate number of vectors in a piece of the spectrum.
@@ -127,11 +127,11 @@ impl VectorSearch<'_> {
         }
         let mut out = zeroed(n * lanes.min(again.len()))?;
         for some in again.chunks(lanes) {
-            let mut own = [0.0; MOST];
-            own.iter_mut().zip(some).for_each(|(own, k)| *own = shifts[*k]);
+            let mut corrected = [0.0; MOST];
+            corrected.iter_mut().zip(some).for_each(|(shift, k)| *shift = shifts[*k]);
             let out = &mut out[..n * some.len()];
             // One repetition is enough, because a correction squares the error.
-            _ = self.twist(&mut own[..some.len()], out, &mut work);
+            _ = self.twist(&mut corrected[..some.len()], out, &mut work);
             for (k, vector) in some.iter().zip(out.chunks_exact(n)) {
                 rows[k * n..][..n].copy_from_slice(vector);
             }
@@ -163,21 +163,21 @@ impl VectorSearch<'_> {
         let n = self.block.n();
         let value = self.values[piece.start + k];
         let before = (0..k).rev().take_while(|j| value - self.values[piece.start + j] < self.window).count();
-        let (others, own) = rows.split_at_mut(k * n);
-        let (others, own) = (&others[(k - before) * n..], &mut own[..n]);
+        let (others, row) = rows.split_at_mut(k * n);
+        let (others, row) = (&others[(k - before) * n..], &mut row[..n]);
         // Projections add residuals of the earlier vectors to this vector. Check its residual, so that they do not accumulate.
-        if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
+        if self.project(others, row) > MIN_REMAINDER && self.residual(value, row) <= self.good() {
             return Ok(());
         }
         for attempt in 0..4 {
             // A shift at a small distance from a cluster amplifies all vectors of the cluster equally.
             let apart = 2.0 * f64::EPSILON * self.block.norm() * attempt as f64;
             let iteration = InverseIteration::new(self.block, value + apart)?;
-            iteration.start((piece.start + k, attempt), own);
+            iteration.start((piece.start + k, attempt), row);
             for _ in 0..4 {
-                self.project(others, own);
-                iteration.solve(own);
-                if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
+                self.project(others, row);
+                iteration.solve(row);
+                if self.project(others, row) > MIN_REMAINDER && self.residual(value, row) <= self.good() {
                     return Ok(());
                 }
             }
@@ -196,9 +196,9 @@ impl VectorSearch<'_> {
         dispatch::<f64, _>(self.simd, ResidualNorm { diag, off, shift: value, row })
     }
 
-    /// Subtract from `own` its projections on `others`, and scale it to norm 1. Returns the norm before scaling.
-    fn project(&self, others: &[f64], own: &mut [f64]) -> f64 {
-        dispatch::<f64, _>(self.simd, Projection { others, own })
+    /// Subtract from `row` its projections on `others`, and scale it to norm 1. Returns the norm before scaling.
+    fn project(&self, others: &[f64], row: &mut [f64]) -> f64 {
+        dispatch::<f64, _>(self.simd, Projection { others, row })
     }
 
     /// Orthogonalize the first vectors of a piece against the previous piece. Returns their largest residual.
@@ -227,31 +227,31 @@ impl VectorSearch<'_> {
 /// The job that orthogonalizes one vector against orthogonal rows by Gram–Schmidt.
 struct Projection<'a> {
     others: &'a [f64],
-    own: &'a mut [f64],
+    row: &'a mut [f64],
 }
 
 impl Job<f64> for Projection<'_> {
     type Output = f64;
     #[inline(always)]
     fn run<V: Lanes<Real = f64>>(self) -> f64 {
-        let mut left = 1.0;
+        let mut remainder = 1.0;
         // Repeat if the first pass subtracted more than rounding errors.
         for _ in 0..2 {
             let mut subtracted = 0.0;
-            for other in self.others.chunks_exact(self.own.len()) {
-                let c = dot::<V, f64>(other, self.own);
-                subtract_multiple::<V, f64>(self.own, c, other);
+            for other in self.others.chunks_exact(self.row.len()) {
+                let c = dot::<V, f64>(other, self.row);
+                subtract_multiple::<V, f64>(self.row, c, other);
                 subtracted += c * c;
             }
-            let norm = dot::<V, f64>(self.own, self.own).sqrt();
-            left *= norm;
+            let norm = dot::<V, f64>(self.row, self.row).sqrt();
+            remainder *= norm;
             let by = 1.0 / norm;
-            self.own.iter_mut().for_each(|x| *x *= by);
+            self.row.iter_mut().for_each(|x| *x *= by);
             if subtracted < 1e-16 {
                 break;
             }
         }
-        left
+        remainder
     }
 }
 
@@ -274,10 +274,10 @@ impl Job<f64> for ResidualNorm<'_> {
         // SAFETY: rows 1 … `whole` each have a row before and a row after.
         unsafe {
             for k in (1..1 + whole).step_by(V::W) {
-                let (d, own) = (V::load(self.diag.as_ptr().add(k)), V::load(z.as_ptr().add(k)));
+                let (d, center) = (V::load(self.diag.as_ptr().add(k)), V::load(z.as_ptr().add(k)));
                 let (e, f) = (V::load(self.off.as_ptr().add(k - 1)), V::load(self.off.as_ptr().add(k)));
                 let (before, after) = (V::load(z.as_ptr().add(k - 1)), V::load(z.as_ptr().add(k + 1)));
-                let r = (d - shift).mul_add(own, e.mul_add(before, f * after));
+                let r = (d - shift).mul_add(center, e.mul_add(before, f * after));
                 sum = r.mul_add(r, sum);
             }
         }

@@ -12,10 +12,10 @@ use crate::scan::ScanColumn;
 use bandsolve::{Method, Op, Report, Result};
 
 impl<T: DeviceScalar> DeviceSolver<T> {
-    /// Enqueue the kernels that compute x. They write the measurements to `found`, and the errors to the peaks of level
-    /// 0.
+    /// Enqueue the kernels that compute x. They write their measurements to `measurements`, and the errors to the peaks
+    /// of level 0.
     pub(crate) fn enqueue(&mut self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
-        self.found.clear(self.plan.options().verify)?;
+        self.measurements.clear(self.plan.options().verify)?;
         match (self.route, source, rhs) {
             (Route::Levels, MatrixSource::Blocks(_), Rhs::Dense(_))
                 if self.card.is_some() && self.factors.is_empty() =>
@@ -30,7 +30,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
 
     /// Solve for one right-hand side after the other: pivots and the downward pass, then the upward pass.
     fn enqueue_scan(&mut self, source: Blocks, rhs: DeviceColumns, x: DeviceSlice<'_, T>) -> Result<()> {
-        let (cut, peaks, suspects) = (self.cuts[0].0, self.peaks(0), self.found.suspects_at());
+        let (cut, peaks, suspects) = (self.cuts[0].0, self.peaks(0), self.measurements.suspects_at());
         let (device, step) = (self.device.clone(), self.step());
         let Some(scan) = &mut self.scan else { return Ok(()) };
         for column in 0..cut.columns {
@@ -66,7 +66,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
                 let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
                 return arguments.launch(&self.device, &format!("alone_{}", T::NAME), blocks, shared);
             }
-            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(self.rule());
+            let arguments = arguments.with(self.intermediate.slice(..).address()).with(self.peaks(0)).with(self.rule());
             let (threads, shared) = kind.interleaved_block(&self.device.limits());
             let blocks = cut.all_columns().div_ceil(threads as usize);
             arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
@@ -92,7 +92,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let name = format!("card_{}_{}", T::NAME, self.block);
         // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cuts, or `source` and `start`
         // checked them.
-        unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
+        unsafe { arguments.launch_cooperative(&self.device, &name, cut.spans as usize, *shared) }
     }
 
     /// Solve level by level.
@@ -200,12 +200,12 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
         self.enqueue(source, rhs, x)?;
         if !self.plan.options().verify {
-            return Ok(self.found.suspects()?.is_empty().then(|| self.gathered(&[])));
+            return Ok(self.measurements.suspects()?.is_empty().then(|| self.gathered(&[])));
         }
-        let found = self.verdict()?;
-        Ok(found.is_good::<T>().then(|| {
-            let mut report = self.gathered(&found.errors);
-            report.attention = self.attention(&found.errors, &found.rconds).map(|(_, text)| text);
+        let verdict = self.verdict()?;
+        Ok(verdict.is_good::<T>().then(|| {
+            let mut report = self.gathered(&verdict.errors);
+            report.attention = self.attention(&verdict.errors, &verdict.rconds).map(|(_, text)| text);
             report
         }))
     }

@@ -70,7 +70,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         };
         let mut source = top;
         self.device.receive(&a.devices())?;
-        self.found.clear(false)?;
+        self.measurements.clear(false)?;
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];
             let factors = LevelFactors::new(&self.device, &self.cuts[k])?;
@@ -85,7 +85,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             self.factors.push(factors);
             source = Blocks::new(coarse.arrays, Op::Plain);
         }
-        self.found.keep_suspects(&self.device)?;
+        self.measurements.store_suspects(&self.device)?;
         Ok(Factored { solver: self, a })
     }
 }

@@ -60,30 +60,31 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         if !self.solver.plan.options().verify {
             return self.without_verification();
         }
-        let mut found = self.solver.verdict()?;
-        let suspects = self.set_aside(&mut found);
+        let mut verdict = self.solver.verdict()?;
+        let suspects = self.set_aside(&mut verdict);
         let in_range = |errors: &[f64]| errors.iter().all(|error| error.is_finite());
-        if found.bad > 0 && in_range(&found.errors) {
+        if verdict.bad > 0 && in_range(&verdict.errors) {
             let arrays = SolveArrays { source: self.source, rhs: self.rhs.address(), x: self.x.as_slice().address() };
-            found = self.solver.repair(arrays, found)?;
-            self.set_aside(&mut found);
+            verdict = self.solver.repair(arrays, verdict)?;
+            self.set_aside(&mut verdict);
         }
         let mut steps = 0;
-        let (good, enough) = (good::<T>(), found.is_good::<T>());
-        let (mut errors, mut rconds) = (found.errors, found.rconds);
-        if !enough && in_range(&errors) {
-            ((errors, rconds), steps) = self.refine()?;
+        let (good, enough) = (good::<T>(), verdict.is_good::<T>());
+        let mut measured = ColumnErrors { errors: verdict.errors, rconds: verdict.rconds };
+        if !enough && in_range(&measured.errors) {
+            (measured, steps) = self.refine()?;
         }
-        self.put(&mut errors, &suspects, f64::INFINITY);
-        let fallback = errors.iter().any(|error| !(*error <= good));
-        let said = if fallback { self.fall_back((&mut errors, &mut rconds), good)? } else { None };
-        let said = [said, self.solver.attention(&errors, &rconds)].into_iter().flatten();
+        self.put(&mut measured.errors, &suspects, f64::INFINITY);
+        let fallback = measured.errors.iter().any(|error| !(*error <= good));
+        let of_fallback = if fallback { self.fall_back(&mut measured, good)? } else { None };
+        let ColumnErrors { errors, rconds } = measured;
+        let attention = [of_fallback, self.solver.attention(&errors, &rconds)].into_iter().flatten();
         // The systems of a batch count as one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
         let by_column: Vec<f64> = (0..columns).map(|k| largest(errors[k..].iter().step_by(columns))).collect();
         let mut report = self.solver.gathered(&by_column);
         (report.refinement_steps, report.fallback) = (steps, fallback);
-        report.attention = said.min_by_key(|(column, _)| *column).map(|(_, text)| text);
+        report.attention = attention.min_by_key(|(column, _)| *column).map(|(_, text)| text);
         Ok(report)
     }
 
@@ -93,9 +94,10 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let mut report = self.solver.gathered(&[]);
         report.fallback = !suspects.is_empty();
         if report.fallback {
-            let [mut errors, mut rconds] = [0.0, f64::NAN].map(|value| vec![value; self.solver.columns()]);
-            self.put(&mut errors, &suspects, f64::INFINITY);
-            report.attention = self.fall_back((&mut errors, &mut rconds), good::<T>())?.map(|(_, text)| text);
+            let [errors, rconds] = [0.0, f64::NAN].map(|value| vec![value; self.solver.columns()]);
+            let mut measured = ColumnErrors { errors, rconds };
+            self.put(&mut measured.errors, &suspects, f64::INFINITY);
+            report.attention = self.fall_back(&mut measured, good::<T>())?.map(|(_, text)| text);
         }
         Ok(report)
     }
@@ -104,11 +106,11 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
     /// these systems.
     ///
     /// If no other systems exist, no row is left for local repair.
-    fn set_aside(&self, found: &mut Verdict) -> Vec<usize> {
-        let suspects = core::mem::take(&mut found.suspects);
-        self.put(&mut found.errors, &suspects, 0.0);
+    fn set_aside(&self, verdict: &mut Verdict) -> Vec<usize> {
+        let suspects = core::mem::take(&mut verdict.suspects);
+        self.put(&mut verdict.errors, &suspects, 0.0);
         if suspects.len() == self.solver.cuts[0].0.systems as usize {
-            (found.bad, found.changed) = (0, false);
+            (verdict.bad, verdict.changed) = (0, false);
         }
         suspects
     }
@@ -135,23 +137,23 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let array = || device.zeros::<T>(self.rhs.len());
         let (rest, dx, before) = (array()?, array()?, array()?);
         let columns = self.solver.columns();
-        let found = device.zeros::<u8>(Peaks::KINDS * columns * T::REAL_BYTES)?;
+        let peaks = device.zeros::<u8>(Peaks::KINDS * columns * T::REAL_BYTES)?;
         // Add zero, to compute the largest |x| again. The local repair may have changed it.
-        self.correct(&dx, &found)?;
+        self.correct(&dx, &peaks)?;
         let systems = if self.solver.route == Route::Interleaved { 1 } else { columns };
-        let [measured, previous] = [(); 2].map(|()| (Vec::new(), Vec::new()));
-        let mut refinement = DeviceRefinement { solve: self, rest, dx, before, found, measured, previous };
+        let [measured, previous] = [(); 2].map(|()| ColumnErrors::default());
+        let mut refinement = DeviceRefinement { solve: self, rest, dx, before, peaks, measured, previous };
         let steps = refine(&StoppingRule::contract::<T>(), &mut vec![RefinedSystem::open(); systems], &mut refinement)?;
         Ok((refinement.measured, steps))
     }
 
-    /// rest ← rhs − A·x in twice the working precision, with the largest |x| from `found`. Returns the backward errors,
+    /// rest ← rhs − A·x in twice the working precision, with the largest |x| from `peaks`. Returns the backward errors,
     /// and upper bounds of the reciprocal condition number.
-    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<ColumnErrors> {
+    fn residual(&self, peaks: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<ColumnErrors> {
         let solver = &*self.solver;
-        let word = found.len() / Peaks::KINDS;
-        found.slice_mut(..word).clear()?;
-        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
+        let word = peaks.len() / Peaks::KINDS;
+        peaks.slice_mut(..word).clear()?;
+        let addresses = Peaks::at(peaks.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| DeviceColumns { first: address, step: solver.step() };
         let (arguments, ending) = self.source.with(Arguments::new(&solver.cuts[0].0));
         let name = format!("residual_{}_{}{ending}", T::NAME, solver.block);
@@ -159,35 +161,31 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             .with(column(self.rhs.address()))
             .with(column(self.x.as_slice().address()))
             .with(column(rest.slice(..).address()))
-            .with(peaks);
+            .with(addresses);
         // SAFETY: these are the kernel's arguments, and all arrays have the length of x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
-        let peaks = found.download()?;
-        Ok((verdict::read::<T>(&peaks, 0), verdict::rconds::<T>(&peaks)))
+        let peaks = peaks.download()?;
+        Ok(ColumnErrors { errors: verdict::read::<T>(&peaks, 0), rconds: verdict::rconds::<T>(&peaks) })
     }
 
-    /// x ← x + dx. The largest |x| go to `found`.
-    fn correct(&mut self, dx: &DeviceVec<T>, found: &DeviceVec<u8>) -> Result<()> {
+    /// x ← x + dx. The largest |x| go to `peaks`.
+    fn correct(&mut self, dx: &DeviceVec<T>, peaks: &DeviceVec<u8>) -> Result<()> {
         let solver = &*self.solver;
-        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
+        let addresses = Peaks::at(peaks.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| DeviceColumns { first: address, step: solver.step() };
         let arguments = Arguments::new(&solver.cuts[0].0)
             .with(column(dx.slice(..).address()))
             .with(column(self.x.as_slice().address()))
-            .with(peaks);
+            .with(addresses);
         // SAFETY: these are the kernel's arguments, and both arrays have the length of x.
         unsafe { arguments.launch(&solver.device, &format!("correct_{}", T::NAME), solver.blocks_by_rows(), 0) }
     }
 
     /// Solve the columns that are not accurate on the host, with the sequential pivoted method.
     ///
-    /// Returns the first column whose x may have no correct digit, and the text for the report. `rconds` no longer
-    /// apply to the solved columns.
-    fn fall_back(
-        &mut self,
-        (errors, rconds): (&mut [f64], &mut [f64]),
-        good: f64,
-    ) -> Result<Option<(usize, Arc<str>)>> {
+    /// Returns the first column whose x may have no correct digit, and the text for the report. `rconds` become
+    /// NaN for the solved columns.
+    fn fall_back(&mut self, measured: &mut ColumnErrors, good: f64) -> Result<Option<(usize, Arc<str>)>> {
         let shape = self.solver.plan.shape();
         let of_one = match shape {
             Shape::Batch { n, .. } => Shape::Tridiagonal { n, periodic: false },
@@ -198,9 +196,9 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let matrix = HostCopy { plan, shape, arrays, leading };
         let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
         let rows = self.solver.cuts[0].0.rows as usize;
-        let (mut failed, mut said) = (Ok(()), None);
-        for column in 0..errors.len() {
-            if errors[column] <= good {
+        let (mut failed, mut attention) = (Ok(()), None);
+        for column in 0..measured.errors.len() {
+            if measured.errors[column] <= good {
                 continue;
             }
             let places: Vec<usize> = (0..rows).map(|row| self.place(column, row)).collect();
@@ -210,8 +208,8 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
             match solved {
                 Ok(report) => {
-                    (errors[column], rconds[column]) = (report.backward_error, f64::NAN);
-                    said = said.or(report.attention.map(|text| (column, text)));
+                    (measured.errors[column], measured.rconds[column]) = (report.backward_error, f64::NAN);
+                    attention = attention.or(report.attention.map(|text| (column, text)));
                 }
                 // Report the index in the caller's layout.
                 Err(Error::NotFinite { array: "rhs", index }) => {
@@ -226,7 +224,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
             }
         }
         self.x.write(&all)?;
-        failed.map(|()| said)
+        failed.map(|()| attention)
     }
 
     /// Solve the system of a column on the host. `places` are the indices of its rows in x.
@@ -273,8 +271,14 @@ struct HostCopy<T> {
     leading: usize,
 }
 
-/// The backward errors of all columns, and upper bounds of the reciprocal condition number.
-type ColumnErrors = (Vec<f64>, Vec<f64>);
+/// Measurements of all columns.
+#[derive(Default)]
+struct ColumnErrors {
+    /// Backward errors.
+    errors: Vec<f64>,
+    /// Upper bounds of the reciprocal condition number.
+    rconds: Vec<f64>,
+}
 
 /// The columns that are refined.
 struct DeviceRefinement<'s, 'a, T: DeviceScalar> {
@@ -284,7 +288,8 @@ struct DeviceRefinement<'s, 'a, T: DeviceScalar> {
     dx: DeviceVec<T>,
     /// x before the last step.
     before: DeviceVec<T>,
-    found: DeviceVec<u8>,
+    /// The memory of the [`Peaks`] of all columns.
+    peaks: DeviceVec<u8>,
     measured: ColumnErrors,
     /// The measurements before the last step.
     previous: ColumnErrors,
@@ -294,11 +299,11 @@ impl<T: DeviceScalar> Refinement for DeviceRefinement<'_, '_, T> {
     type Error = Error;
 
     fn measure(&mut self, systems: &mut [RefinedSystem]) -> Result<()> {
-        let measured = self.solve.residual(&mut self.found, &mut self.rest)?;
+        let measured = self.solve.residual(&mut self.peaks, &mut self.rest)?;
         self.previous = core::mem::replace(&mut self.measured, measured);
         match systems {
-            [whole] => whole.error = largest(&self.measured.0),
-            _ => systems.iter_mut().zip(&self.measured.0).for_each(|(system, error)| system.error = *error),
+            [whole] => whole.error = largest(&self.measured.errors),
+            _ => systems.iter_mut().zip(&self.measured.errors).for_each(|(system, error)| system.error = *error),
         }
         Ok(())
     }
@@ -308,8 +313,8 @@ impl<T: DeviceScalar> Refinement for DeviceRefinement<'_, '_, T> {
         let rest = self.solve.solver.dense(self.rest.slice(..));
         self.solve.solver.enqueue(self.solve.source, rest, self.dx.slice(..))?;
         self.before.slice_mut(..).copy_from(self.solve.x.as_slice())?;
-        self.found.slice_mut(..).clear()?;
-        self.solve.correct(&self.dx, &self.found)
+        self.peaks.slice_mut(..).clear()?;
+        self.solve.correct(&self.dx, &self.peaks)
     }
 
     fn restore(&mut self, systems: &[RefinedSystem]) -> Result<bool> {
@@ -324,8 +329,8 @@ impl<T: DeviceScalar> Refinement for DeviceRefinement<'_, '_, T> {
                 for column in (0..systems.len()).filter(|column| !systems[*column].improved) {
                     let first = self.solve.place(column, 0);
                     self.solve.x.part(first..first + rows).copy_from(self.before.slice(first..first + rows))?;
-                    self.measured.0[column] = self.previous.0[column];
-                    self.measured.1[column] = self.previous.1[column];
+                    self.measured.errors[column] = self.previous.errors[column];
+                    self.measured.rconds[column] = self.previous.rconds[column];
                 }
             }
         }

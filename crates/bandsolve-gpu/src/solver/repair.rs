@@ -26,15 +26,15 @@ pub(super) struct SolveArrays {
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Repair the inaccurate rows, and return the new measurements. Rows that could not be repaired remain inaccurate.
     pub(super) fn repair(&mut self, arrays: SolveArrays, mut verdict: Verdict) -> Result<Verdict> {
-        let Some(mut rows) = self.found.bad_rows(verdict.bad)? else { return Ok(verdict) };
+        let Some(mut rows) = self.measurements.bad_rows(verdict.bad)? else { return Ok(verdict) };
         let (cut, kind) = self.cuts[0];
         let window = window(&cut, KernelKind { on_chip: 1, ..kind }, &self.device.limits());
         for _ in 0..ROUNDS {
             let (windows, later) = choose(&rows, &cut, &window);
-            self.found.clear_bad()?;
+            self.measurements.clear_bad()?;
             self.repair_windows(arrays, &windows, &window)?;
             verdict = self.verdict()?;
-            let Some(new) = self.found.bad_rows(verdict.bad)? else { break };
+            let Some(new) = self.measurements.bad_rows(verdict.bad)? else { break };
             rows = [later, new].concat();
             rows.sort_unstable();
             rows.dedup();
@@ -59,7 +59,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             .with(*window)
             .with(self.peaks(0))
             .with(PivotOptions { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
-        let name = format!("mend_{}_{}{ending}", T::NAME, self.block);
+        let name = format!("repair_{}_{}{ending}", T::NAME, self.block);
         let shared = KernelKind { on_chip: 1, ..*kind }.finish_bytes(window);
         // SAFETY: these are the kernel's arguments. The windows are inside the system, with sufficient distances.
         unsafe { arguments.launch(&self.device, &name, windows.len(), shared) }?;
@@ -80,11 +80,11 @@ fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 
         let (group, after) = rest.split_at(rest.iter().take_while(near).count());
         let middle = (first + group[group.len() - 1][1]) / 2 / block;
         let begin = middle.saturating_sub(window.n / 2).min(cut.n - window.n);
-        let own = windows.iter().rev().take_while(|other| other[0] == column);
+        let same_column = windows.iter().rev().take_while(|other| other[0] == column);
         let ahead = |other: &[u32; 2], begin: u32| other[1] + window.n + BETWEEN <= begin;
-        let beside_last = own.clone().next().is_none_or(|last| ahead(last, begin));
+        let beside_last = same_column.clone().next().is_none_or(|last| ahead(last, begin));
         let beside_first =
-            cut.periodic == 0 || own.last().is_none_or(|first| ahead(&[column, begin], first[1] + cut.n));
+            cut.periodic == 0 || same_column.last().is_none_or(|first| ahead(&[column, begin], first[1] + cut.n));
         if beside_last && beside_first {
             windows.push([column, begin]);
         } else {

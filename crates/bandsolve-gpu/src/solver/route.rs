@@ -94,9 +94,9 @@ impl DevicePlan {
         sizes: Sizes,
     ) -> Result<Vec<(DeviceCut, KernelKind)>> {
         let Self { method, route, block, n, systems, shape } = *self;
-        let together = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
+        let multiple_rhs = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
         // Eight complex right-hand sides would not fit in the registers.
-        let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
+        let on_chip = if multiple_rhs { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = KernelKind { block, on_chip, bytes: size_of::<T>() };
         let limits = device.limits();
         if route == Route::Cyclic && kind.cyclic_bytes(n) > limits.shared_per_block {

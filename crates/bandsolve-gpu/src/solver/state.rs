@@ -67,8 +67,8 @@ pub struct DeviceSolver<T: DeviceScalar> {
     /// Factors of all levels except the last, if they are stored.
     pub(super) factors: Vec<LevelFactors<T>>,
     /// Intermediate results of an interleaved batch.
-    pub(super) kept: DeviceVec<T>,
-    pub(super) found: SingularSystems,
+    pub(super) intermediate: DeviceVec<T>,
+    pub(super) measurements: SingularSystems,
     /// Bytes of shared memory for a solve in one launch, and the memory of the barrier of its thread blocks. `None` if
     /// this is not possible.
     pub(super) card: Option<(usize, DeviceVec<u32>)>,
@@ -105,12 +105,12 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             |(cut, _): &(DeviceCut, KernelKind)| DeviceRows::new(device, cut.n as usize * systems, block, n_rhs);
         let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
         let interleaved = cuts.first().filter(|_| route == Route::Interleaved);
-        let kept = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_kept(cut)))?;
+        let intermediate = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_intermediate(cut)))?;
         let scan = match route {
             Route::DeviceScan if !cuts.is_empty() => Some(DeviceScan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
-        let found = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
+        let measurements = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
                 fits_card::<T>(device, &cuts)?
@@ -132,8 +132,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             cuts,
             levels: coarse,
             factors: Vec::new(),
-            kept,
-            found,
+            intermediate,
+            measurements,
         })
     }
 
@@ -157,7 +157,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, DeviceScan::bytes);
         let level = |level: &DeviceRows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
-        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.found.bytes() + factors
+        (self.levels.iter().map(level).sum::<usize>() + self.intermediate.len()) * size_of::<T>()
+            + self.measurements.bytes()
+            + factors
     }
 
     /// Check the length of an array of columns with the name `what`, and prepare for them. Returns the number of
@@ -220,7 +222,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// The peaks of a level, or [`Peaks::NONE`] without verification.
     pub(super) fn peaks(&self, level: usize) -> Peaks {
         match self.plan.options().verify {
-            true => self.found.peaks::<T>(level, self.columns(), self.route.repairs_rows()),
+            true => self.measurements.peaks::<T>(level, self.columns(), self.route.repairs_rows()),
             false => Peaks::NONE,
         }
     }
@@ -232,20 +234,20 @@ impl<T: DeviceScalar> DeviceSolver<T> {
 
     /// The peaks of the first level.
     pub(crate) fn first_peaks(&self) -> Result<Vec<u8>> {
-        self.found.first::<T>(self.columns()).download()
+        self.measurements.first::<T>(self.columns()).download()
     }
 
     pub(super) fn verdict(&self) -> Result<Verdict> {
-        self.found.verdict::<T>(self.columns())
+        self.measurements.verdict::<T>(self.columns())
     }
 
     /// Systems that may be singular, because a pivot or an equation became very small.
     pub(crate) fn suspects(&self) -> Result<Vec<usize>> {
-        self.found.suspects()
+        self.measurements.suspects()
     }
 
     pub(super) fn rule(&self) -> PivotOptions {
-        rule(&self.plan, &self.found)
+        rule(&self.plan, &self.measurements)
     }
 }
 
@@ -261,7 +263,7 @@ pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
 }
 
 /// The pivoting rule, and the address of the flags for zero pivots.
-pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> PivotOptions {
+pub(crate) fn rule(plan: &Plan, measurements: &SingularSystems) -> PivotOptions {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;
     // The numbers of `Exchange` in `panel.cuh`.
@@ -272,5 +274,5 @@ pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> PivotOptions {
     };
     // The threshold is defined for rows with a largest entry in [2, 4). Here the largest entry is in [1, 2).
     let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
-    PivotOptions { exchange, scale_rows: scaled.into(), noise, suspects: found.suspects_at() }
+    PivotOptions { exchange, scale_rows: scaled.into(), noise, suspects: measurements.suspects_at() }
 }

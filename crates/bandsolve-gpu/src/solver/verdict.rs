@@ -18,7 +18,7 @@ pub(crate) struct SingularSystems {
     /// Bytes before the peaks: the counts, and one bit for each system that may be singular.
     head: usize,
     /// These bits as the elimination set them, if factors are stored.
-    kept: Option<DeviceVec<u8>>,
+    stored: Option<DeviceVec<u8>>,
     /// Bytes of the peaks.
     peaks: usize,
     /// Maximum number of inaccurate rows in the list. More rows are not repaired locally.
@@ -62,19 +62,19 @@ impl SingularSystems {
         let head = COUNTS + 8 * systems.div_ceil(64);
         let peaks = Peaks::KINDS * levels * columns * systems * T::REAL_BYTES;
         let room = 32 + columns * systems * rows / 512;
-        Ok(Self { memory: device.zeros(head + peaks + room * ENTRY)?, head, kept: None, peaks, room })
+        Ok(Self { memory: device.zeros(head + peaks + room * ENTRY)?, head, stored: None, peaks, room })
     }
 
     pub fn bytes(&self) -> usize {
-        self.memory.len() + self.kept.as_ref().map_or(0, DeviceVec::len)
+        self.memory.len() + self.stored.as_ref().map_or(0, DeviceVec::len)
     }
 
     /// Reset the measurements, except for those of stored factors. Without verification, the peaks need no reset.
     pub fn clear(&mut self, verify: bool) -> Result<()> {
         let end = self.head + if verify { self.peaks } else { 0 };
         self.memory.slice_mut(..end).clear()?;
-        match &self.kept {
-            Some(kept) => self.memory.slice_mut(COUNTS..self.head).copy_from(kept.slice(..)),
+        match &self.stored {
+            Some(stored) => self.memory.slice_mut(COUNTS..self.head).copy_from(stored.slice(..)),
             None => Ok(()),
         }
     }
@@ -85,10 +85,10 @@ impl SingularSystems {
     }
 
     /// Store the flags of the elimination together with the factors.
-    pub fn keep_suspects(&mut self, device: &Device) -> Result<()> {
-        let mut kept = device.zeros(self.head - COUNTS)?;
-        kept.slice_mut(..).copy_from(self.memory.slice(COUNTS..self.head))?;
-        self.kept = Some(kept);
+    pub fn store_suspects(&mut self, device: &Device) -> Result<()> {
+        let mut stored = device.zeros(self.head - COUNTS)?;
+        stored.slice_mut(..).copy_from(self.memory.slice(COUNTS..self.head))?;
+        self.stored = Some(stored);
         Ok(())
     }
 

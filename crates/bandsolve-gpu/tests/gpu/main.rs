@@ -1,9 +1,9 @@
 //! Tests of the GPU crate on emulated devices, or on the device that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
 mod conformance;
-mod mend;
 mod oracle;
 mod reference;
+mod repair;
 mod singular;
 mod sparse;
 mod spread;

@@ -73,7 +73,7 @@ fn compare<T: Number>(
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
     // The solutions for each division into partitions.
-    let mut found: HashMap<Vec<usize>, _> = HashMap::new();
+    let mut solutions: HashMap<Vec<usize>, _> = HashMap::new();
     // With many multiprocessors, systems of a few thousand rows fit on the whole device.
     for (order, multiprocessors) in [(ORDERS[0], 1), (ORDERS[1], 1), (ORDERS[2], 1), (ORDERS[1], 64), (ORDERS[2], 64)] {
         let seed = case.n as u64;
@@ -106,22 +106,22 @@ fn compare<T: Number>(
             assert_eq!(report.backward_errors.len(), case.n_rhs, "{what}");
             assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "{what}");
         }
-        if !found.contains_key(&rows) {
+        if !solutions.contains_key(&rows) {
             let plan = plan.verify(false);
             let raw = solve_by(&plan, true).1;
             let expected: Vec<_> = expected(&rows).into_iter().map(T::bits).collect();
             let suspect = suspect();
-            let (found, mended, _) = solve_by(&plan, false);
+            let (report, repaired, _) = solve_by(&plan, false);
             // If all pivots count as noise, the host may find no pivot.
-            let fallback = found.unwrap().map_or(case.noise > 0.0, |report| report.fallback);
-            assert!(fallback == suspect && (suspect || raw == mended), "{what}: {suspect}");
+            let fallback = report.unwrap().map_or(case.noise > 0.0, |report| report.fallback);
+            assert!(fallback == suspect && (suspect || raw == repaired), "{what}: {suspect}");
             let differs = raw.iter().zip(&expected).enumerate().find(|(_, (x, y))| x != y);
             assert!(differs.is_none(), "{what}: differs first at {differs:x?}");
             // A result after repair, refinement or fallback only needs to be accurate.
             assert!(case.shift < 4.0 || (!suspect && x == expected), "{what}");
         }
-        let own = (report.map(|report| report.backward_error.to_bits()), x);
-        assert!(*found.entry(rows).or_insert(own.clone()) == own, "{what}");
+        let solution = (report.map(|report| report.backward_error.to_bits()), x);
+        assert!(*solutions.entry(rows).or_insert(solution.clone()) == solution, "{what}");
     }
 }
 
@@ -338,9 +338,9 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
     };
     let all = Random::<T>::new(n * systems, 1, n_rhs, case.shift);
     let of_system = |system: usize| {
-        let own = |array: &[T]| (0..n).map(|row| array[place(system, row)]).collect::<Vec<T>>();
-        let rhs = all.rhs.chunks_exact(n * systems).flat_map(own).collect();
-        Random { block: 1, arrays: all.arrays.each_ref().map(|array| own(array)), rhs }
+        let part = |array: &[T]| (0..n).map(|row| array[place(system, row)]).collect::<Vec<T>>();
+        let rhs = all.rhs.chunks_exact(n * systems).flat_map(part).collect();
+        Random { block: 1, arrays: all.arrays.each_ref().map(|array| part(array)), rhs }
     };
     let alone = layout == Layout::Interleaved || n <= 61;
     let solve_it = |device: &Device, mut solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
@@ -360,14 +360,14 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
                     let lines = rows.iter().map(|row| line(row.scaled(rule(case)))).collect();
                     solve_lines(lines, rule(case)).into_iter().map(|x| x[0]).collect::<Vec<T>>()
                 };
-                let found = if case.method == Method::Pcr {
+                let solution = if case.method == Method::Pcr {
                     cyclic()
                 } else if alone {
                     solve_alone(&rows, rule(case))
                 } else {
                     solve(&rows, m, false, rule(case))
                 };
-                (0..n).for_each(|row| x[column * n * systems + place(system, row)] = found[row]);
+                (0..n).for_each(|row| x[column * n * systems + place(system, row)] = solution[row]);
             }
         }
         x

@@ -171,8 +171,8 @@ fn nothing_in<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) 
 }
 
 /// Check whether an equation or a pivot vanished, by its entries.
-fn see<'a, T: Number>(left: impl IntoIterator<Item = &'a T>, nothing: u32) {
-    if left.into_iter().all(|v| v.rank() <= nothing) {
+fn see<'a, T: Number>(entries: impl IntoIterator<Item = &'a T>, nothing: u32) {
+    if entries.into_iter().all(|v| v.rank() <= nothing) {
         SUSPECT.set(true);
     }
 }
@@ -230,7 +230,7 @@ fn without<T: Number>(block: &Panel<T>, x: &[T], sums: &[T]) -> Vec<T> {
 /// spike·x₀ + near·x_j + next·x_{j+1} = rhs
 #[derive(Clone)]
 struct Carried<T> {
-    taken: bool,
+    in_pair: bool,
     spike: Panel<T>,
     near: Panel<T>,
     next: Panel<T>,
@@ -246,10 +246,10 @@ fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptio
         let [a, b, c, near, next] = [&row.a, &row.b, &row.c, &carried.near, &carried.next].map(size);
         let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
         let sigma = larger(larger(a, b), larger(c, next));
-        let pair = !carried.taken && a * next * T::Real::from_f64(0.618_033_988_749_894_8) > near * sigma;
+        let pair = !carried.in_pair && a * next * T::Real::from_f64(0.618_033_988_749_894_8) > near * sigma;
         // The row is taken always, or never.
         chosen.exchange = false;
-        carried.taken = pair;
+        carried.in_pair = pair;
         chosen.diagonal = pair;
     } else {
         chosen.diagonal = false;
@@ -260,21 +260,21 @@ fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptio
     let new = (0..b).map(|r| [&row.a[r][..], &row.b[r], &row.c[r], &zeros, &[row.d[r]]].concat());
     let mut v: Panel<T> = held.chain(new).collect();
     eliminate_columns(&mut v, b, b, chosen);
-    let left = v.split_off(b);
-    let part = |k: usize| left.iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect();
+    let remaining = v.split_off(b);
+    let part = |k: usize| remaining.iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect();
     *carried = Carried {
-        taken: carried.taken,
+        in_pair: carried.in_pair,
         near: part(1),
         next: part(2),
         spike: part(3),
-        rhs: left.iter().map(|row| row[4 * b]).collect(),
+        rhs: remaining.iter().map(|row| row[4 * b]).collect(),
     };
     v
 }
 
 fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: PivotOptions) -> Carried<T> {
     let Row { a, b, c, d } = rows.next().unwrap();
-    let mut carried = Carried { taken: false, spike: a, near: b, next: c, rhs: d };
+    let mut carried = Carried { in_pair: false, spike: a, near: b, next: c, rhs: d };
     let mut rows = rows.peekable();
     while let Some(row) = rows.next() {
         // Where the two sides meet, the larger candidate is the pivot.
@@ -289,8 +289,8 @@ fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> [
     let skip = usize::from(rows.len() > 1);
     let down = sweep(rows[skip..].iter().cloned(), rule);
     let up = sweep(rows[..rows.len() - skip].iter().rev().map(Row::mirrored), rule);
-    for left in [&down, &up] {
-        see_rows([&left.spike, &left.near, &left.next], nothing_in(rows, rule));
+    for carried in [&down, &up] {
+        see_rows([&carried.spike, &carried.near, &carried.next], nothing_in(rows, rule));
     }
     [
         Row { a: up.next, b: up.near, c: up.spike, d: up.rhs },
@@ -316,7 +316,7 @@ fn solve_inside<T: Number<Real: RealNumber>>(
     };
     let zeros = vec![vec![T::ZERO; b]; b];
     let (near, next) = (rows[1].b.clone(), rows[1].c.clone());
-    let mut carried = Carried { taken: false, spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
+    let mut carried = Carried { in_pair: false, spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
     let nothing = nothing_in(rows, rule);
     see_rows([&rows[1].a, &rows[1].b, &rows[1].c], nothing);
     let step = |row: &Row<T>| {
@@ -324,15 +324,16 @@ fn solve_inside<T: Number<Real: RealNumber>>(
         see_rows([&carried.near, &carried.next], nothing);
         pivots
     };
-    let kept: Vec<_> = rows[2..n - 1].iter().map(step).collect();
+    let pivot_rows: Vec<_> = rows[2..n - 1].iter().map(step).collect();
     let mut v = joined(&carried.near, without(&carried.next, last, &carried.rhs));
     let end = &rows[n - 1];
     v.extend(joined(&end.a, without(&end.c, after, &without(&end.b, last, &end.d))));
     eliminate_columns(&mut v, b, b, larger);
     for j in (1..n - 1).rev() {
         if j < n - 2 {
-            let part = |k: usize| kept[j - 1].iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect::<Panel<T>>();
-            let rhs: Vec<T> = kept[j - 1].iter().map(|row| row[4 * b]).collect();
+            let part =
+                |k: usize| pivot_rows[j - 1].iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect::<Panel<T>>();
+            let rhs: Vec<T> = pivot_rows[j - 1].iter().map(|row| row[4 * b]).collect();
             v = joined(&part(0), without(&part(2), &x[j + 2], &without(&part(1), &x[j + 1], &rhs)));
         }
         if j == 1 {
@@ -463,18 +464,18 @@ pub struct Line<T> {
 impl<T: Number> Line<T> {
     /// Eliminate the unknowns of two other rows.
     fn reduced(&self, before: Option<&Line<T>>, after: Option<&Line<T>>) -> Line<T> {
-        let mut own = self.clone();
+        let mut reduced = self.clone();
         let mut eliminate = |other: &Line<T>, coefficient: T, across: fn(&Line<T>) -> T| {
             let f = -coefficient.times(other.b.reciprocal());
-            own.b = f.fma(across(other), own.b);
-            own.d.iter_mut().zip(&other.d).for_each(|(d, o)| *d = f.fma(*o, *d));
+            reduced.b = f.fma(across(other), reduced.b);
+            reduced.d.iter_mut().zip(&other.d).for_each(|(d, o)| *d = f.fma(*o, *d));
             f
         };
         let left = before.map(|other| eliminate(other, self.a, |line| line.c).times(other.a));
         let right = after.map(|other| eliminate(other, self.c, |line| line.a).times(other.c));
-        own.a = left.unwrap_or(self.a);
-        own.c = right.unwrap_or(self.c);
-        own
+        reduced.a = left.unwrap_or(self.a);
+        reduced.c = right.unwrap_or(self.c);
+        reduced
     }
 }
 
@@ -602,7 +603,7 @@ pub fn solve_spike_cr<T: Number<Real: RealNumber>>(
                 }
                 vec![sum]
             };
-            inside(rows, &d).into_iter().enumerate().for_each(|(j, found)| x[j + 1] = found[0]);
+            inside(rows, &d).into_iter().enumerate().for_each(|(j, values)| x[j + 1] = values[0]);
         }
         x
     };
@@ -678,16 +679,16 @@ pub const fn thread_rows<T>() -> usize {
 
 /// The states before and after every row, with 128 threads per tile and 32 tiles per group.
 fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec<T>; 2]> {
-    let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
+    let (mut entering, mut state_before, mut transfers) = (begin.clone(), begin, Vec::<Vec<T>>::new());
     let mut states = Vec::new();
     let each = thread_rows::<T>();
     for (tile, rows) in rows.chunks(128 * each).enumerate() {
-        let mut own: Vec<Vec<T>> = (0..128)
+        let mut by_thread: Vec<Vec<T>> = (0..128)
             .map(|t| {
                 rows.iter().skip(each * t).take(each).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row))
             })
             .collect();
-        for warp in own.chunks_mut(32) {
+        for warp in by_thread.chunks_mut(32) {
             for by in [1, 2, 4, 8, 16] {
                 for lane in (by..32).rev() {
                     warp[lane] = R::compose(&warp[lane - by], &warp[lane]);
@@ -696,24 +697,24 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
         }
         let mut all = R::nothing();
         let mut enter = Vec::new();
-        for warp in own.chunks(32) {
+        for warp in by_thread.chunks(32) {
             let before = |lane: usize| if lane == 0 { R::nothing() } else { warp[lane - 1].clone() };
             enter.extend((0..32).map(|lane| R::compose(&all, &before(lane))));
             all = R::compose(&all, &warp[31]);
         }
         // The state that enters the tile, by the transfers of the tiles in its group.
-        let mine = told.iter().fold(entering.clone(), |state, transfer| R::apply(transfer, &state));
-        told.push(all.clone());
+        let mine = transfers.iter().fold(entering.clone(), |state, transfer| R::apply(transfer, &state));
+        transfers.push(all.clone());
         if tile % 32 == 31 {
             entering = R::apply(&all, &mine);
-            told.clear();
+            transfers.clear();
         }
         for (t, enter) in enter.iter().enumerate() {
-            let own = || rows.iter().skip(each * t).take(each);
+            let rows_of_thread = || rows.iter().skip(each * t).take(each);
             // The state after the rows of a thread enters the next thread.
-            let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
-            let mut state = std::mem::replace(&mut left, leaves);
-            for row in own() {
+            let leaves = rows_of_thread().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
+            let mut state = std::mem::replace(&mut state_before, leaves);
+            for row in rows_of_thread() {
                 let after = R::step(&state, *row);
                 states.push([state, after.clone()]);
                 state = after;
@@ -741,9 +742,9 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
     let (newest, older) = (|i: usize| states[i][1][0], |i: usize| states[i][1][1]);
     let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
     let would = |i: usize| {
-        let [own, next, second] = [i, i + 1, i + 2].map(|i| scaled(i).map(|v| v.size()));
-        let sigma = [second[0], next[1], own[2], next[2]].into_iter().fold(next[0], larger);
-        let kappa = T::Real::from_f64(0.618_033_988_749_894_8) * (next[0] * own[2]);
+        let [row, next, second] = [i, i + 1, i + 2].map(|i| scaled(i).map(|v| v.size()));
+        let sigma = [second[0], next[1], row[2], next[2]].into_iter().fold(next[0], larger);
+        let kappa = T::Real::from_f64(0.618_033_988_749_894_8) * (next[0] * row[2]);
         sigma * newest(i).size() < kappa * older(i).size()
     };
     let mut first = vec![false; n];
@@ -778,8 +779,8 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
         if !first[i] {
             return down[i][1][0];
         }
-        let (own, next, by) = (scaled(i), scaled(i + 1), pair(i)[0]);
-        by.times(next[1]).fma(down[i][1][0], -by.times(own[2]).times(next[3]))
+        let (row, next, by) = (scaled(i), scaled(i + 1), pair(i)[0]);
+        by.times(next[1]).fma(down[i][1][0], -by.times(row[2]).times(next[3]))
     };
     let factor = |i: usize| {
         let c = scaled(i)[2];
@@ -795,8 +796,8 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
         (0..n).rev().map(|i| if second(i) { [T::ONE, T::ZERO] } else { [factor(i), y(i)] }).collect();
     let up = scan::<T, Affine>(&backward, vec![T::ZERO]);
     let x = |i: usize| {
-        let [below, own] = &up[n - 1 - i];
-        if second(i) { factor(i).fma(below[0], y(i)) } else { own[0] }
+        let [below, here] = &up[n - 1 - i];
+        if second(i) { factor(i).fma(below[0], y(i)) } else { here[0] }
     };
     (0..n).map(x).collect()
 }

@@ -57,7 +57,7 @@ fn solve<T: DeviceScalar>(
     device: &Device,
     plan: &Plan,
     a: &dyn HostMatrix<T>,
-    (rhs, n_rhs, kept): (&[T], usize, bool),
+    (rhs, n_rhs, stored): (&[T], usize, bool),
 ) -> Result<Report> {
     let mut all = rhs.repeat(n_rhs);
     if n_rhs > 1 {
@@ -70,7 +70,7 @@ fn solve<T: DeviceScalar>(
     };
     let (rhs, mut x) = (device.upload(&all)?, device.zeros::<T>(all.len())?);
     let mut solver = DeviceSolver::new(device, plan, n_rhs)?;
-    if !kept {
+    if !stored {
         return solver.solve(matrix, &rhs, &mut x);
     }
     let mut factors = solver.factor(matrix)?;
@@ -88,10 +88,10 @@ fn tridiagonal<T: DeviceScalar>(small: f64) {
             let way = WAYS[random.below(WAYS.len())];
             let scan = matches!(way.0, Method::CfLu | Method::ParallelDiagonalPivoting);
             let factors = way.2 == 1 && !scan && way.0 != Method::SpikeCr;
-            let kept = factors && random.bernoulli(0.3);
+            let stored = factors && random.bernoulli(0.3);
             let (verify, n_rhs) = (random.bernoulli(0.5), [1, 3][random.below(2)]);
-            let solved = solve(&device(way.2), &plan(a.shape(), way, verify), a, (rhs, n_rhs, kept));
-            failures.see(format_args!("{way:?}, {verify}, {n_rhs}, {kept}, {what}"), solved);
+            let solved = solve(&device(way.2), &plan(a.shape(), way, verify), a, (rhs, n_rhs, stored));
+            failures.see(format_args!("{way:?}, {verify}, {n_rhs}, {stored}, {what}"), solved);
         }
     });
     failures.none();
@@ -109,10 +109,10 @@ fn banded_and_blocks<T: DeviceScalar>(small: f64) {
         failures.see(format_args!("band {half}, {m:?}, {verify}, {what}"), solved);
         for b in [2, 3].into_iter().filter(|b| a.n() % b == 0) {
             let blocks = singular::blocks(a, b);
-            let (n_rhs, kept) = (1 + random.below(2), random.bernoulli(0.3));
-            let way = (way.0, m, if kept { 1 } else { [1, 64][random.below(2)] });
-            let solved = solve(&device(way.2), &plan(blocks.shape(), way, verify), &blocks, (rhs, n_rhs, kept));
-            failures.see(format_args!("blocks of {b}, {way:?}, {verify}, {n_rhs}, {kept}, {what}"), solved);
+            let (n_rhs, stored) = (1 + random.below(2), random.bernoulli(0.3));
+            let way = (way.0, m, if stored { 1 } else { [1, 64][random.below(2)] });
+            let solved = solve(&device(way.2), &plan(blocks.shape(), way, verify), &blocks, (rhs, n_rhs, stored));
+            failures.see(format_args!("blocks of {b}, {way:?}, {verify}, {n_rhs}, {stored}, {what}"), solved);
         }
     });
     failures.none();
@@ -136,7 +136,7 @@ impl<T: DeviceScalar> Batch<T> {
         Self { shape, arrays: singular::batch(&matrices, interleaved), rhs: (0..n * count).map(at).collect() }
     }
 
-    fn solve(&self, method: Method, verify: bool, n_rhs: usize, kept: bool) -> (Result<Report>, Vec<T>) {
+    fn solve(&self, method: Method, verify: bool, n_rhs: usize, stored: bool) -> (Result<Report>, Vec<T>) {
         let device = device(1);
         let [sub, diag, sup] = self.arrays.each_ref().map(|array| device.upload(array).unwrap());
         let rhs = device.upload(&self.rhs.repeat(n_rhs)).unwrap();
@@ -144,7 +144,7 @@ impl<T: DeviceScalar> Batch<T> {
         let plan = Plan::new(self.shape).method(method).verify(verify);
         let mut solver = DeviceSolver::new(&device, &plan, n_rhs).unwrap();
         let a = DeviceMatrix::tridiagonal(&sub, &diag, &sup);
-        let solved = if kept { solver.factor(a).unwrap().solve(&rhs, &mut x) } else { solver.solve(a, &rhs, &mut x) };
+        let solved = if stored { solver.factor(a).unwrap().solve(&rhs, &mut x) } else { solver.solve(a, &rhs, &mut x) };
         (solved, x.download().unwrap())
     }
 }
@@ -163,10 +163,10 @@ fn batches<T: DeviceScalar>(small: f64) {
                 systems[s] = (matrix(n, first, planted, 1.0), singular::rhs(n, first, small));
                 for (interleaved, method) in [(false, Method::Auto), (true, Method::Auto), (false, Method::Pcr)] {
                     let (verify, n_rhs) = (random.bernoulli(0.5), 1 + random.below(2));
-                    let kept = random.bernoulli(0.3) && !interleaved && method == Method::Auto;
-                    let ask = |systems: &[_]| Batch::new(systems, interleaved).solve(method, verify, n_rhs, kept);
+                    let stored = random.bernoulli(0.3) && !interleaved && method == Method::Auto;
+                    let ask = |systems: &[_]| Batch::new(systems, interleaved).solve(method, verify, n_rhs, stored);
                     let ((solved, x), (regular, expected)) = (ask(&systems), ask(&all_good));
-                    let what = format!("{n}, {first}, {interleaved}, {method:?}, {verify}, {n_rhs}, {kept}");
+                    let what = format!("{n}, {first}, {interleaved}, {method:?}, {verify}, {n_rhs}, {stored}");
                     let row = if let Err(Error::Singular { row }) = &solved { *row } else { s * n };
                     assert_eq!(row / n, s, "{what}");
                     failures.see(format_args!("{what}, system {s}, {planted:?}"), solved);
@@ -303,8 +303,8 @@ fn solutions_without_a_digit<T: DeviceScalar>() {
     let split = |n: usize| (0..n).map(|i| if i == 41 { -T::ONE } else { T::ONE }).collect::<Vec<T>>();
     let check = |what: core::fmt::Arguments<'_>, solved: Result<Report>, expected: bool| {
         let report = solved.unwrap();
-        let said = report.attention.as_ref().is_some_and(|words| words.contains("no correct digit"));
-        assert_eq!(said, expected, "{} {what}: {report:?}", T::NAME);
+        let warned = report.attention.as_ref().is_some_and(|words| words.contains("no correct digit"));
+        assert_eq!(warned, expected, "{} {what}: {report:?}", T::NAME);
     };
     for n in [100, 3000] {
         let matrices = [

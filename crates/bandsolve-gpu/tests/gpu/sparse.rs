@@ -100,14 +100,14 @@ fn prune<T: DeviceScalar>(given: &Given<T>, csc: DeviceCsc<'_, T>, x: &[T]) {
         order.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
         let mut expected = order[..wanted(j)].to_vec();
         expected.sort_unstable();
-        let own = pointers[j] as usize..pointers[j + 1] as usize;
-        let found: Vec<usize> = rows[own.clone()].iter().map(|row| *row as usize).collect();
+        let range = pointers[j] as usize..pointers[j + 1] as usize;
+        let selected: Vec<usize> = rows[range.clone()].iter().map(|row| *row as usize).collect();
         // Complex moduli are rounded, so the last two entries of nearly the same modulus may be interchanged.
-        let differ = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
-        assert!(differ == 0 || T::COMPLEX, "{}: {found:?} for {expected:?}", T::NAME);
+        let differ = selected.iter().zip(&expected).filter(|(a, b)| a != b).count();
+        assert!(differ == 0 || T::COMPLEX, "{}: {selected:?} for {expected:?}", T::NAME);
         let smallest = |rows: &[usize]| rows.iter().map(|i| size(*i)).fold(f64::INFINITY, f64::min);
-        assert!(smallest(&found) >= smallest(&expected) * (1.0 - 4.0 * T::Real::EPSILON.to_f64()));
-        assert!(found.iter().zip(&values[own]).all(|(row, value)| column[*row] == *value));
+        assert!(smallest(&selected) >= smallest(&expected) * (1.0 - 4.0 * T::Real::EPSILON.to_f64()));
+        assert!(selected.iter().zip(&values[range]).all(|(row, value)| column[*row] == *value));
     }
 }
 

@@ -90,8 +90,8 @@ fn c64_as_a_whole() {
 }
 
 #[test]
-fn a_few_rows_are_mended_on_the_host() {
-    let mut mended = 0;
+fn a_few_rows_are_repaired_on_the_host() {
+    let mut repaired = 0;
     for n in (2000..).step_by(700).take(30) {
         let mut random = Random::new(n as u64);
         let block = 1 + n / 700 % 2;
@@ -111,10 +111,10 @@ fn a_few_rows_are_mended_on_the_host() {
         assert!(report.backward_error <= 8.0 * f64::EPSILON, "{report:?}");
         assert!(x == y && report.backward_error == again.backward_error, "{again:?}, {report:?}");
         let rows = (0..raw.len()).filter(|i| raw[*i] != x[*i]).count();
-        mended += usize::from(rows > 0 && !report.fallback);
+        repaired += usize::from(rows > 0 && !report.fallback);
         assert!(report.fallback || rows <= raw.len() / 4, "{rows} of {}", raw.len());
     }
-    assert!(mended > 3, "{mended}");
+    assert!(repaired > 3, "{repaired}");
 }
 
 #[test]

@@ -33,10 +33,10 @@ fn arrays_may_be_on_other_streams() {
             let expected = solve(&device, n, &mut one).unwrap();
             for _ in 0..3 {
                 let streams: [Device; 5] = core::array::from_fn(|_| device.stream().unwrap());
-                let mut own = arrays(&given, streams.each_ref()).unwrap();
-                let report = solve(&device.stream().unwrap(), n, &mut own).unwrap();
+                let mut on_streams = arrays(&given, streams.each_ref()).unwrap();
+                let report = solve(&device.stream().unwrap(), n, &mut on_streams).unwrap();
                 assert_eq!(report.backward_errors, expected.backward_errors);
-                assert!(own[4].download().unwrap() == one[4].download().unwrap(), "{n}");
+                assert!(on_streams[4].download().unwrap() == one[4].download().unwrap(), "{n}");
             }
         }
     }

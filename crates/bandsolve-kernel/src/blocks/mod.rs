@@ -16,9 +16,8 @@ pub use system::{Band, BlockMatrix, BlockPivots, BlockSystem, BlockTarget, Coars
 use super::sweep::Least;
 use super::tile_runs::{CheckResult, Columns, Span};
 use super::{Job, Simd};
-use crate::Scalar;
 use crate::job::kernel;
-use crate::number::Lanes;
+use crate::number::{Lanes, Scalar};
 use stage::{Tile, tile_prefetcher};
 
 /// A task for one span. [`memory`] returns the size of the memory.

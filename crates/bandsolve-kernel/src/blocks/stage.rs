@@ -4,9 +4,7 @@ use super::super::prefetch::Prefetcher;
 use super::super::tile::Scaling;
 use super::super::tile_runs::{Columns, ColumnsMut, Span};
 use super::system::{Band, BlockMatrix, BlockSystem, BlockTarget, CoarseRows};
-use crate::Scalar;
-use crate::number::Element;
-use crate::number::Lanes;
+use crate::number::{Element, Lanes, Scalar};
 use crate::rows::Orientation;
 use crate::tuning::PREFETCH_MAX_BLOCK;
 

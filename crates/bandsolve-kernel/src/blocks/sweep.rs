@@ -14,10 +14,8 @@ use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, a
 use super::super::tile_runs::{CheckResult, Span};
 use super::stage::Tile;
 use super::system::{BlockPivots, BlockTarget, Task};
-use crate::number::Element;
-use crate::number::{Lanes, MAX_LANES};
+use crate::number::{Element, Lanes, MAX_LANES, RealScalar, Scalar};
 use crate::tuning::SMALL_BLOCK_MAX;
-use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
 
 /// Number of rows of the largest panel.

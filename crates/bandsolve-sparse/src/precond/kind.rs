@@ -14,7 +14,7 @@ use core::str::FromStr;
 /// - `hermitian`: whether M is Hermitian if A is, so that conjugate gradients can use it
 /// - `adjoint`: whether the operator implements products with M⁻ᴴ
 /// - `set_up`: the constructor, as a function of the matrix and the options; `branch` stands for a branch of `build.rs`, for kinds with a
-///   parameter
+///   parameter or several steps
 macro_rules! preconditioners {
     ($then:ident) => {
         $then! {

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The report of a solve: the method, the backward errors, and what was needed to reach them.
 ///
-/// This report is part of every report of a direct solve. `M` is the type of the method.
+/// `M` is the type of the method: [`Method`], or that of another crate. The `PoissonReport` of `bandsolve-poisson` contains such a report.
 ///
 /// The backward error of one right-hand side d is
 ///
@@ -38,7 +38,8 @@ use std::sync::{Arc, OnceLock};
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report<M = Method> {
-    /// The method of the plan, or [`SpikeTruncated`](Method::SpikeTruncated) if `Auto` chose `rpts` and it truncated the coarse system.
+    /// The method of the plan. If `Auto` chose `rpts` and it truncated the coarse system, this is
+    /// [`SpikeTruncated`](Method::SpikeTruncated).
     ///
     /// `method` names this method even if [`fallback`](Self::fallback) is true. The sequential pivoted solver (`pivoted`) then computed
     /// x of at least one right-hand side.

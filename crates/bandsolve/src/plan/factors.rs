@@ -46,7 +46,7 @@ macro_rules! factor {
             a: Arc<Tridiagonal<'m, T>>,
         ) -> Made<T, Tridiagonal<'m, T>> {
             $($(if_asked!(Tridiagonal, $kind $variant decision (made_by!($($how)+)), a);)*)*
-            Err(decision.unsupported("tridiagonal systems: use `auto` or another method"))
+            Err(decision.unsupported("tridiagonal systems: use `auto` or `pivoted`"))
         }
 
         fn banded<'m, T: Scalar>(
@@ -57,8 +57,8 @@ macro_rules! factor {
                 $($(if_asked!(Band, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
             Err(decision.unsupported(match decision.method {
-                Method::Rpts => "bands with more than 8 diagonals on one side: use `auto` or another method",
-                _ => "banded systems: use `auto` or another method",
+                Method::Rpts => "bands with more than 8 diagonals on one side: use `auto` or `pivoted`",
+                _ => "banded systems: use `auto` or `pivoted`",
             }))
         }
 
@@ -70,8 +70,8 @@ macro_rules! factor {
                 $($(if_asked!(Blocks, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
             Err(decision.unsupported(match decision.method {
-                Method::Rpts => "blocks of more than 8 rows: use `auto` or another method",
-                _ => "block tridiagonal systems: use `auto` or another method",
+                Method::Rpts => "blocks of more than 8 rows: use `auto` or `pivoted`",
+                _ => "block tridiagonal systems: use `auto` or `pivoted`",
             }))
         }
     };

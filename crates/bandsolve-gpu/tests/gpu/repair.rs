@@ -32,10 +32,10 @@ fn rest<T: Number<Real: RealNumber>>(d: T, entries: &[T], x: &[T]) -> T {
 }
 
 /// The solution of a window of block rows that begins with block row `first`.
-fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, count: usize) -> Vec<T> {
+fn repaired<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, count: usize) -> Vec<T> {
     let (n, b) = (rows.len(), rows[0].d.len());
     let rule = PivotOptions { exchange: true, diagonal: false, scale: true, noise: 0.0 };
-    let left = |i: usize| {
+    let residual_row = |i: usize| {
         let mut row = rows[i].scaled(rule);
         let around = [(i + n - 1) % n, i, (i + 1) % n].map(|i| &x[i * b..(i + 1) * b]).concat();
         for r in 0..b {
@@ -45,7 +45,7 @@ fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, c
         }
         row
     };
-    let window: Vec<_> = (first..first + count).map(left).collect();
+    let window: Vec<_> = (first..first + count).map(residual_row).collect();
     let dx = solve(&window, &[count], false, rule);
     dx.iter().zip(&x[first * b..]).map(|(dx, x)| *x + *dx).collect()
 }
@@ -133,7 +133,7 @@ fn check<T: Number<Real: RealNumber>>(block: usize) {
         }
         let all = given.rows(0, Op::Plain);
         let first = (high.saturating_sub(63)..=low.min(all.len() - 64)).find(|first| {
-            let window = mended(&all, &raw, *first, 64);
+            let window = repaired(&all, &raw, *first, 64);
             window.iter().zip(&x[first * block..]).all(|(a, b)| a.bits() == b.bits())
         });
         assert!(first.is_some(), "{} blocks of {block}: rows {low} to {high} of {} differ", T::NAME, all.len());
@@ -160,7 +160,7 @@ tests! {
 }
 
 #[test]
-fn systems_of_every_kind_are_mended() {
+fn systems_of_every_kind_are_repaired() {
     let periodic = |n: usize| Shape::Tridiagonal { n, periodic: true };
     find::<f32>(periodic, 1, 1, Op::Plain);
     find::<f64>(periodic, 1, 3, Op::Transpose);
