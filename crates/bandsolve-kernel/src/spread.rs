@@ -68,15 +68,15 @@ impl<S, F: Fn(Range<usize>, S) + Sync> RowWork<S> for F {
     }
 }
 
-/// A part of the tasks of [`cut`], which runs once.
-struct Part<'a, S> {
+/// The tasks of one half in [`cut`], which runs once.
+struct RowTask<'a, S> {
     tasks: usize,
     rows: Range<usize>,
     out: Option<S>,
     work: &'a dyn RowWork<S>,
 }
 
-impl<S: Split> Callable for Part<'_, S> {
+impl<S: Split> Callable for RowTask<'_, S> {
     fn run(&mut self) {
         if let Some(out) = self.out.take() {
             cut(self.tasks, self.rows.clone(), out, self.work);
@@ -93,8 +93,8 @@ fn cut<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &dyn RowWork<S>
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
     let middle = rows.start + half;
-    let mut left = Part { tasks: tasks / 2, rows: rows.start..middle, out: Some(left), work };
-    let mut right = Part { tasks: tasks - tasks / 2, rows: middle..rows.end, out: Some(right), work };
+    let mut left = RowTask { tasks: tasks / 2, rows: rows.start..middle, out: Some(left), work };
+    let mut right = RowTask { tasks: tasks - tasks / 2, rows: middle..rows.end, out: Some(right), work };
     join_calls(&mut left, &mut right);
 }
 

@@ -66,11 +66,7 @@ impl Forest {
         let n = graph.vertices();
         if factor.degree() > 2 {
             let problem = format!("has degree {}", factor.degree());
-            return Err(Error::invalid(
-                "factor",
-                problem,
-                "degree 1 or 2, because a path has at most two edges at a vertex",
-            ));
+            return Err(Error::invalid("factor", problem, "degree 1 or 2, the edges of a vertex of a path"));
         }
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });

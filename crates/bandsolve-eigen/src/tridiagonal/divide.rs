@@ -437,7 +437,8 @@ impl SecularEquation {
         let last = i + 1 == k;
         // The zero lies in (d_i, d_i+1), and the last one in (d_i, d_i + ϱ·Σ z²).
         let width = if last { self.rho * self.z2.iter().sum::<f64>() } else { self.d[i + 1] - self.d[i] };
-        // f(λ) = 1/ϱ + Σ z_i²/(d_i − λ) rises in the interval from −∞ to ∞, in the last one to f ≥ 0. If f < 0 in the middle, the zero is in the right half.
+        // f(λ) = 1/ϱ + Σ z_i²/(d_i − λ) rises from −∞ to ∞, in the last interval to f ≥ 0. If f < 0 in the middle, the zero is in
+        // the right half.
         let sums = self.sums::<V>(i, 0.5 * width);
         let right = inverse + sums.below[0] + sums.above[0] < 0.0;
         // The zero is in (low, high), relative to the origin, which is a d at one end of the interval.

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// Within a stage, each node writes only its own targets, and each chunk writes only its own partial sums. No thread reads a row that another
 /// thread writes.
 #[derive(Clone, Copy)]
-struct SharedSolve<R> {
+struct SharedStage<R> {
     /// The block rows.
     f: *mut R,
     /// A block row of zeros.
@@ -24,7 +24,7 @@ struct SharedSolve<R> {
 }
 
 // SAFETY: the documentation of the type states which thread writes which row. No two threads write the same row, and none writes the shift.
-unsafe impl<R: Send + Sync> Sync for SharedSolve<R> {}
+unsafe impl<R: Send + Sync> Sync for SharedStage<R> {}
 
 /// A term of a node, whose roots another plan solves.
 struct BlockTerm<'a, R> {
@@ -44,7 +44,7 @@ impl<R: RealScalar> PartialFractions<R> {
         let (zero, rest) = scratch.split_at_mut(self.len);
         let (sums, rest) = rest.split_at_mut(self.slots * self.len);
         zero.fill(R::ZERO);
-        let shared = SharedSolve { f: f.as_mut_ptr(), zero: zero.as_ptr(), sums: sums.as_mut_ptr(), shift };
+        let shared = SharedStage { f: f.as_mut_ptr(), zero: zero.as_ptr(), sums: sums.as_mut_ptr(), shift };
         for stage in &self.stages {
             let units = stage.narrow.len() + stage.wide.len();
             self.each(units, threads, rest, &|unit, scratch| match stage.narrow.get(unit) {
@@ -74,7 +74,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Block row `row` of f. Outside 1 … n, the row is periodic on a periodic axis, and zero otherwise.
-    fn row(&self, shared: SharedSolve<R>, row: isize) -> *const R {
+    fn row(&self, shared: SharedStage<R>, row: isize) -> *const R {
         let row = if self.ring { (row - 1).rem_euclid(self.rows as isize) + 1 } else { row };
         if (1..=self.rows as isize).contains(&row) {
             shared.f.wrapping_add((row - 1) as usize * self.len)
@@ -88,7 +88,7 @@ impl<R: RealScalar> PartialFractions<R> {
         &self,
         term: &FractionTerm<R>,
         base: isize,
-        shared: SharedSolve<R>,
+        shared: SharedStage<R>,
         memory: &mut [R],
     ) -> [*const R; MAX_INS] {
         let mut ins = [shared.zero; MAX_INS];
@@ -105,7 +105,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Add the partial sums of a node to its targets. `from` is the first of these sums.
-    fn sum(&self, group: &PlannedGroup<R>, node: usize, from: *const R, shared: SharedSolve<R>) {
+    fn sum(&self, group: &PlannedGroup<R>, node: usize, from: *const R, shared: SharedStage<R>) {
         for target in &group.targets {
             let out = self.row(shared, group.base(node) + target.row).cast_mut();
             self.add_up((out, group.keep), &target.parts, &|slot| from.wrapping_add(slot as usize * self.len));
@@ -126,7 +126,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Process several nodes at the same time, one vector of roots per node and step. If R has two axes, process the nodes one by one.
-    fn narrow(&self, stage: &NodeStage<R>, nodes: &[NodePlace], shared: SharedSolve<R>, scratch: &mut [R]) {
+    fn narrow(&self, stage: &NodeStage<R>, nodes: &[NodePlace], shared: SharedStage<R>, scratch: &mut [R]) {
         let line = match &self.below {
             BelowAxis::Line(line) => line,
             BelowAxis::Block(block) => {
@@ -185,7 +185,7 @@ impl<R: RealScalar> PartialFractions<R> {
         &self,
         (block, node): (&PartialFractions<R>, NodePlace),
         stage: &NodeStage<R>,
-        shared: SharedSolve<R>,
+        shared: SharedStage<R>,
         scratch: &mut [R],
     ) {
         let group = &stage.groups[node.0];
@@ -218,7 +218,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Process one chunk of the roots of one node.
-    fn wide(&self, stage: &NodeStage<R>, of: RootChunk, shared: SharedSolve<R>, scratch: &mut [R]) {
+    fn wide(&self, stage: &NodeStage<R>, of: RootChunk, shared: SharedStage<R>, scratch: &mut [R]) {
         let group = &stage.groups[of.node.0];
         let term = &group.terms[of.term];
         let (staged, scratch) = scratch.split_at_mut(term.staged() * self.len);
