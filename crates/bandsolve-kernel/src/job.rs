@@ -2,6 +2,7 @@
 
 use crate::number::{Lanes, Machine, Scalar};
 use crate::simd::Simd;
+use core::mem::ManuallyDrop;
 
 /// A computation that is compiled once for every instruction set.
 pub trait Job<T: Scalar> {
@@ -14,32 +15,47 @@ pub trait Job<T: Scalar> {
 }
 
 /// Run a job that is compiled for `simd`. Only this function chooses the instruction set.
+#[inline]
 pub fn dispatch<T: Scalar, J: Job<T>>(simd: Simd, job: J) -> J::Output {
+    let job = ManuallyDrop::new(job);
+    // SAFETY: the job is read once, and not dropped here.
+    unsafe { dispatch_from(simd, &raw const *job) }
+}
+
+/// [`dispatch`] for a job in memory, which is read where it runs. A move of a job with many fields takes longer than a product of small
+/// blocks.
+///
+/// # Safety
+/// The pointer is valid, and nothing else uses or drops the job.
+pub unsafe fn dispatch_from<T: Scalar, J: Job<T>>(simd: Simd, job: *const J) -> J::Output {
     match simd {
         #[cfg(target_arch = "x86_64")]
         Simd::Avx512 if simd.is_available() => {
-            // SAFETY: the machine has these features.
+            // SAFETY: the machine has these features; the caller's promise.
             unsafe { run_avx512(job) }
         }
         #[cfg(target_arch = "x86_64")]
         Simd::Avx2 if simd.is_available() => {
-            // SAFETY: the machine has these features.
+            // SAFETY: the machine has these features; the caller's promise.
             unsafe { run_avx2(job) }
         }
-        _ => job.run::<<T::Real as Machine>::Portable>(),
+        // SAFETY: the caller's promise.
+        _ => unsafe { job.read() }.run::<<T::Real as Machine>::Portable>(),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-fn run_avx512<T: Scalar, J: Job<T>>(job: J) -> J::Output {
-    job.run::<<T::Real as Machine>::Avx512>()
+unsafe fn run_avx512<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
+    // SAFETY: the caller's promise.
+    unsafe { job.read() }.run::<<T::Real as Machine>::Avx512>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn run_avx2<T: Scalar, J: Job<T>>(job: J) -> J::Output {
-    job.run::<<T::Real as Machine>::Avx2>()
+unsafe fn run_avx2<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
+    // SAFETY: the caller's promise.
+    unsafe { job.read() }.run::<<T::Real as Machine>::Avx2>()
 }
 
 /// Define `run_on(simd)` for a job: `kernel!(Name: Job<'a, T> => Output)`. `Name` has one instance for each number type.
@@ -49,14 +65,16 @@ macro_rules! kernel {
     ($name:ident: $job:ident<$($lifetime:lifetime)?> => $output:ty) => {
         $crate::by_type! {
             /// The job on the chosen instruction set.
-            struct $name<$($lifetime)?>: ($crate::Simd, $job<$($lifetime,)? T>) => $output =
-                |(simd, job)| $crate::dispatch(simd, job);
+            struct $name<$($lifetime)?>: ($crate::Simd, *const $job<$($lifetime,)? T>) => $output =
+                // SAFETY: `run_on` passes its own job, which it does not use again.
+                |(simd, job)| unsafe { $crate::job::dispatch_from(simd, job) };
         }
 
         impl<$($lifetime,)? T: $crate::Scalar> $job<$($lifetime,)? T> {
             /// Run the job with this instruction set.
             pub fn run_on(self, simd: $crate::Simd) -> $output {
-                T::by_type::<$name<$($lifetime)?>>((simd, self))
+                let job = core::mem::ManuallyDrop::new(self);
+                T::by_type::<$name<$($lifetime)?>>((simd, &raw const *job))
             }
         }
     };
