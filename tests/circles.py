@@ -98,7 +98,7 @@ class Crate:
         """The sets of modules, cut to `depth` names, that import each other: the strongly connected components of more than one (Tarjan)."""
         graph = defaultdict(dict)
         for module, imports in self.imports.items():
-            graph[module[:depth]].update((other[:depth], path) for other, path in imports.items() if other)
+            graph[module[:depth]].update((other[:depth], path) for other, path in imports.items())
         index, low, stack, found = {}, {}, [], []
 
         def visit(module):
