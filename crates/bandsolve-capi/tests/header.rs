@@ -1,4 +1,4 @@
-//! The generated files in the repository are current: the entries of three number types come from those of `double`, and the headers from all entries.
+//! The headers in the repository are current: they are generated from the C functions.
 //!
 //! `BANDSOLVE_BLESS=1 cargo test -p bandsolve-capi header` generates them again.
 
@@ -20,21 +20,6 @@ fn check(path: &Path, made: &str) {
     );
 }
 
-/// Check the entries of one folder, for four number types or only for the real ones.
-fn check_entries(folder: &str) {
-    let entry = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
-    let double = std::fs::read_to_string(entry.join("d.rs")).unwrap().replace("\r\n", "\n");
-    let types = [('s', "f32", "float"), ('c', "Complex32", "float _Complex"), ('z', "Complex64", "double _Complex")];
-    let count = if folder == "entry/poisson" { 1 } else { types.len() };
-    for (letter, rust, c) in &types[..count] {
-        let own = ["bandsolve", "bandsolveGpu"].iter().fold(double.clone(), |text, name| {
-            text.replace(&format!("{name}D"), &format!("{name}{}", letter.to_ascii_uppercase()))
-        });
-        let own = own.replace("f64", rust).replace("`double`", &format!("`{c}`"));
-        check(&entry.join(format!("{letter}.rs")), &own);
-    }
-}
-
 /// Generate the header from the entries.
 fn check_header(header: &str, arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -51,7 +36,6 @@ fn check_header(header: &str, arguments: &[&str]) {
 
 #[test]
 fn header() {
-    ["entry", "entry/csr", "entry/gpu", "entry/poisson"].into_iter().for_each(check_entries);
     check_header("bandsolve.h", &[]);
     check_header("bandsolve_gpu.h", &["gpu"]);
 }

@@ -3,8 +3,9 @@
 //! Without an argument the header is `bandsolve.h`; with the argument `gpu` it is `bandsolve_gpu.h`.
 
 use cbindgen::{Builder, Config};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// The number types of a folder, in the order of the header. The files of all but `d` are written by `build.rs`.
 const TYPES: [&str; 4] = ["s", "d", "c", "z"];
 
 /// The configuration of `bandsolve_gpu.h`, derived from the configuration of `bandsolve.h`.
@@ -39,13 +40,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let general = ["entry/general", "entry/csr/general", "entry/poisson/general"];
         (config, &[&types[..], &general].concat()[..], &["entry", "entry/csr", "entry/poisson"][..])
     };
-    let typed = entries.iter().flat_map(|folder| TYPES.map(|name| format!("{folder}/{name}")));
-    // Some folders have files only for real number types.
-    let typed = typed.filter(|file| root.join("src").join(file).with_extension("rs").exists());
-    let files = first.iter().map(|file| file.to_string()).chain(typed);
-    let builder = files.fold(Builder::new().with_config(config), |builder, file| {
-        builder.with_src(root.join("src").join(file).with_extension("rs"))
+    let src = root.join("src");
+    let typed = entries.iter().flat_map(|folder| {
+        TYPES.map(|name| match name {
+            "d" => src.join(folder).join("d.rs"),
+            _ => Path::new(env!("OUT_DIR")).join(folder).join(name).with_extension("rs"),
+        })
     });
+    // Some folders have functions only for real number types.
+    let typed = typed.filter(|file| file.exists());
+    let files: Vec<PathBuf> = first.iter().map(|file| src.join(file).with_extension("rs")).chain(typed).collect();
+    let builder = files.into_iter().fold(Builder::new().with_config(config), Builder::with_src);
     builder.generate()?.write(std::io::stdout());
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The C functions. Each is one line that calls the implementation through the guard.
 //!
-//! Each number type has a file. `d.rs` is written by hand. The test `header` checks that the other files are the same text with another
-//! type, and can regenerate them. (cbindgen cannot see functions inside a macro.)
+//! `d.rs` has the functions in `double`. `build.rs` writes those of the other number types from it, as `number_types.rs` says.
 //!
 //! # Safety
 //! For all functions: pointers that are not null must point to the number of elements in the header, during the call. No other thread may
@@ -10,15 +9,22 @@
 // The requirements for callers are above. The bodies pass them on.
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::too_many_arguments)]
 
-mod c;
 mod csr;
 mod d;
 mod general;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod poisson;
-mod s;
-mod z;
+
+mod s {
+    include!(concat!(env!("OUT_DIR"), "/entry/s.rs"));
+}
+mod c {
+    include!(concat!(env!("OUT_DIR"), "/entry/c.rs"));
+}
+mod z {
+    include!(concat!(env!("OUT_DIR"), "/entry/z.rs"));
+}
 
 pub use c::*;
 pub use csr::*;

@@ -1,10 +1,17 @@
 //! The C functions for sparse matrices by rows, with forests, preconditioners and iterative solves.
 
-mod c;
 mod d;
 mod general;
-mod s;
-mod z;
+
+mod s {
+    include!(concat!(env!("OUT_DIR"), "/entry/csr/s.rs"));
+}
+mod c {
+    include!(concat!(env!("OUT_DIR"), "/entry/csr/c.rs"));
+}
+mod z {
+    include!(concat!(env!("OUT_DIR"), "/entry/csr/z.rs"));
+}
 
 pub use c::*;
 pub use d::*;

@@ -1,15 +1,20 @@
 //! The C functions for arrays in the memory of devices.
 //!
-//! `d.rs` is written by hand. The files of the other types are generated from it, as in `entry`.
-//!
 //! # Safety
 //! As in `entry`. Pointers to matrices, right-hand sides and solutions point to the memory of the device.
 
-mod c;
 mod d;
 mod general;
-mod s;
-mod z;
+
+mod s {
+    include!(concat!(env!("OUT_DIR"), "/entry/gpu/s.rs"));
+}
+mod c {
+    include!(concat!(env!("OUT_DIR"), "/entry/gpu/c.rs"));
+}
+mod z {
+    include!(concat!(env!("OUT_DIR"), "/entry/gpu/z.rs"));
+}
 
 pub use c::*;
 pub use d::*;

@@ -2,7 +2,10 @@
 
 mod d;
 mod general;
-mod s;
+
+mod s {
+    include!(concat!(env!("OUT_DIR"), "/entry/poisson/s.rs"));
+}
 
 pub use d::*;
 pub use general::*;
