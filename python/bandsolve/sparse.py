@@ -700,14 +700,14 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
     restart = max(min(20 if restart is None else whole_number("restart", restart, 1), np.size(b)), 1)
     # The compiled part takes 63 bits.
     limit = min(_iterations(maxiter, b) * (1 if legacy else restart), (1 << 63) - 1)
-    told = callback
+    report_norm = callback
     if callback is not None and callback_type != "x":
         scale, size = _norm(b)
 
-        def told(norm):
+        def report_norm(norm):
             callback(np.float64(norm / scale / size))
 
-    x, report = _krylov(f"gmres:{restart}", A, b, x0, rtol, atol, limit, M, told, side, callback_type == "x")
+    x, report = _krylov(f"gmres:{restart}", A, b, x0, rtol, atol, limit, M, report_norm, side, callback_type == "x")
     if full_output or report["converged"] or legacy:
         return _answer(x, report, full_output)
     return x, report["restarts"] + 1

@@ -27,14 +27,14 @@ const USUAL_WORDS: usize = 1 << 29;
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure, None)?;
+    let stdout_used = results::stdout_is_used(measure, None)?;
     let threads = setup::threads(&args.threads)?;
     // A size that does not fit must fail before the first measurement.
     let kinds = args.half_bandwidths.iter().flat_map(|half| args.rhs.iter().map(move |n_rhs| (*half, *n_rhs)));
     let case = |(half, n_rhs)| Ok(BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant });
     let cases = kinds.map(case).collect::<Result<Vec<_>, Failure>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
-    report::print_beside(&machine.text(Some(&peers)), taken)?;
+    report::print_beside(&machine.text(Some(&peers)), stdout_used)?;
     let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("system", cases.len() * args.dtype.len());
     for (case, &dtype) in cases.iter().flat_map(|case| args.dtype.iter().map(move |dtype| (case, dtype))) {
@@ -45,7 +45,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
             RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget), f64::EPSILON),
         };
         let sheet = Sheet::of(case.title(name), &found, sheet::Routine::Gbsv);
-        show(&sheet.text(), taken, &bar)?;
+        show(&sheet.text(), stdout_used, &bar)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
         panels.push(DotPanel::of(
@@ -83,7 +83,7 @@ struct BandCase {
 
 /// One configuration of bandsolve.
 #[derive(Debug, Clone, Copy)]
-struct OwnBand {
+struct BandSolverChoice {
     name: &'static str,
     method: Method,
     op: Op,
@@ -91,23 +91,23 @@ struct OwnBand {
     verify: bool,
 }
 
-impl OwnBand {
-    const SPIKE: OwnBand = OwnBand {
+impl BandSolverChoice {
+    const SPIKE: BandSolverChoice = BandSolverChoice {
         name: "spike",
         method: Method::Spike,
         op: Op::Plain,
         pivoting: Pivoting::ScaledPartial,
         verify: true,
     };
-    const ALL: [OwnBand; 8] = [
-        OwnBand { name: "rpts", method: Method::Rpts, ..OwnBand::SPIKE },
-        OwnBand { name: "rpts unverified", method: Method::Rpts, verify: false, ..OwnBand::SPIKE },
-        OwnBand::SPIKE,
-        OwnBand { name: "spike unverified", verify: false, ..OwnBand::SPIKE },
-        OwnBand { name: "spike transposed", op: Op::Transpose, ..OwnBand::SPIKE },
-        OwnBand { name: "spike without pivoting", pivoting: Pivoting::None, ..OwnBand::SPIKE },
-        OwnBand { name: "pivoted", method: Method::Pivoted, ..OwnBand::SPIKE },
-        OwnBand { name: "auto", method: Method::Auto, ..OwnBand::SPIKE },
+    const ALL: [BandSolverChoice; 8] = [
+        BandSolverChoice { name: "rpts", method: Method::Rpts, ..BandSolverChoice::SPIKE },
+        BandSolverChoice { name: "rpts unverified", method: Method::Rpts, verify: false, ..BandSolverChoice::SPIKE },
+        BandSolverChoice::SPIKE,
+        BandSolverChoice { name: "spike unverified", verify: false, ..BandSolverChoice::SPIKE },
+        BandSolverChoice { name: "spike transposed", op: Op::Transpose, ..BandSolverChoice::SPIKE },
+        BandSolverChoice { name: "spike without pivoting", pivoting: Pivoting::None, ..BandSolverChoice::SPIKE },
+        BandSolverChoice { name: "pivoted", method: Method::Pivoted, ..BandSolverChoice::SPIKE },
+        BandSolverChoice { name: "auto", method: Method::Auto, ..BandSolverChoice::SPIKE },
     ];
 }
 
@@ -144,11 +144,11 @@ impl BandCase {
         let copy = if peers.is_empty() { 0 } else { n * (3 * self.half + 1) };
         let mut work =
             BandMemory { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
-        let mut contestants: Vec<_> = OwnBand::ALL
+        let mut contestants: Vec<_> = BandSolverChoice::ALL
             .iter()
-            .filter(|own| own.method.solves(a.shape()))
-            .flat_map(|own| threads.iter().map(move |threads| (*own, *threads)))
-            .map(|(own, threads)| ours(own, threads, &a, &rhs))
+            .filter(|choice| choice.method.solves(a.shape()))
+            .flat_map(|choice| threads.iter().map(move |threads| (*choice, *threads)))
+            .map(|(choice, threads)| ours(choice, threads, &a, &rhs))
             .collect();
         contestants.extend(peers.iter().filter_map(|peer| self.theirs(peer, &a, &rhs)));
         let check = |work: &BandMemory<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(RepairCounts::of));
@@ -183,25 +183,26 @@ impl BandCase {
 }
 
 fn ours<'a, T: PeerScalar>(
-    own: OwnBand,
+    choice: BandSolverChoice,
     threads: usize,
     a: &'a Banded<'a, T>,
     rhs: &'a [T],
 ) -> Contestant<'a, BandMemory<T>> {
-    let plan = Plan::once(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
+    let plan =
+        Plan::once(a.shape()).method(choice.method).pivoting(choice.pivoting).threads(threads).verify(choice.verify);
     let (mut memory, n_rhs) = (None, rhs.len() / a.n());
     let solve: TimedSolve<'a, BandMemory<T>> = Box::new(move |work| {
         let started = Instant::now();
         let factor = plan.factor(a).map_err(|e| e.to_string())?;
         // The scratch memory is allocated in the first solve, which is not measured.
         let memory = memory.get_or_insert_with(|| PodBuffer::new(factor.solve_scratch(n_rhs)));
-        let solved = factor.solve_into_with(own.op, rhs, &mut work.x, PodStack::new(memory));
+        let solved = factor.solve_into_with(choice.op, rhs, &mut work.x, PodStack::new(memory));
         drop(factor);
         let time: Duration = started.elapsed();
-        (work.op, work.report) = (own.op, Some(solved.map_err(|e| e.to_string())?));
+        (work.op, work.report) = (choice.op, Some(solved.map_err(|e| e.to_string())?));
         Ok(time)
     });
-    Contestant { name: own.name.into(), threads, solve }
+    Contestant { name: choice.name.into(), threads, solve }
 }
 
 /// The backward error of the first solution, computed by the oracle. For a large system, it is the one that the solver reports, because

@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, None)?;
+    let stdout_used = results::stdout_is_used(&args.measure, None)?;
     let threads = setup::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     let budget = setup::budget(&args.measure);
-    report::print_beside(&machine.text(Some(&peers)), taken)?;
+    report::print_beside(&machine.text(Some(&peers)), stdout_used)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("batch", 2 * args.dtype.len());
     for &dtype in &args.dtype {
@@ -40,7 +40,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             let name = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
             let title = format!("{} systems of n = {}, {dtype}, {name}", args.count, args.n);
             let sheet = Sheet::of(title, &rows, sheet::Routine::Gtsv);
-            show(&sheet.text(), taken, &bar)?;
+            show(&sheet.text(), stdout_used, &bar)?;
             let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
             panels.push(DotPanel::of(sheet.title.clone(), &rows, epsilon));
@@ -71,11 +71,11 @@ fn measure<T: PeerScalar>(
     let [sub, diag, sup, rhs] = numbers;
     let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect("three arrays of length count·n");
     let mut work = BatchMemory { x: rhs.clone(), copies: numbers.clone(), foreign: false, report: None };
-    let own = threads.iter().map(|&threads| {
+    let ours = threads.iter().map(|&threads| {
         let solve = ours(&a, rhs, threads);
         Contestant { name: "bandsolve".into(), threads, solve }
     });
-    let mut contestants: Vec<_> = own.collect();
+    let mut contestants: Vec<_> = ours.collect();
     // LAPACK has no routine for interleaved systems.
     for peer in peers.iter().filter(|_| layout == Layout::Contiguous) {
         if let Some(routine) = peer.gtsv::<T>() {

@@ -26,7 +26,7 @@ const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Meth
 /// # Errors
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, None)?;
+    let stdout_used = results::stdout_is_used(&args.measure, None)?;
     let threads = setup::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
@@ -40,7 +40,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     // A size that does not fit must fail before the first measurement.
     let block_rows = blocks.iter().map(|block| block_rows(*block)).collect::<Result<Vec<_>, _>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
-    report::print_beside(&machine.text(Some(&peers)), taken)?;
+    report::print_beside(&machine.text(Some(&peers)), stdout_used)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("contest", 2 * blocks.len());
     for (block, rows) in blocks.into_iter().zip(block_rows) {
@@ -49,7 +49,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         for part in [BlockPart::Both, BlockPart::TimedSolve] {
             let rows = system.contest(part, &threads, budget, &peers);
             let sheet = system.sheet(part, &rows);
-            show(&sheet.text(), taken, &bar)?;
+            show(&sheet.text(), stdout_used, &bar)?;
             lines.extend(system.json(part, &rows));
             // The plot shows solvers only.
             let solvers: Vec<BenchRow> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
@@ -153,11 +153,11 @@ impl RandomBlocks {
         let mut factor = None;
         Box::new(move |work| {
             if factor.is_none() {
-                let made = plan.factor(&self.a).map_err(|e| e.to_string())?;
-                let memory = PodBuffer::new(made.solve_scratch(1));
-                factor = Some((made, memory));
+                let factored = plan.factor(&self.a).map_err(|e| e.to_string())?;
+                let memory = PodBuffer::new(factored.solve_scratch(1));
+                factor = Some((factored, memory));
             }
-            let (factor, memory) = factor.as_mut().expect("made");
+            let (factor, memory) = factor.as_mut().expect("the factors are set above");
             let started = Instant::now();
             let solved = factor.solve_into_with(Op::Plain, &self.rhs, &mut work.x, PodStack::new(memory));
             let time = started.elapsed();
@@ -328,8 +328,8 @@ mod tests {
         for j in 0..n {
             for i in 0..n {
                 let inside = i + half >= j && j + half >= i;
-                let found = if inside { band[2 * half + i - j + j * (3 * half + 1)] } else { 0.0 };
-                assert_eq!(found, system.a.get(i, j), "({i}, {j})");
+                let entry = if inside { band[2 * half + i - j + j * (3 * half + 1)] } else { 0.0 };
+                assert_eq!(entry, system.a.get(i, j), "({i}, {j})");
             }
         }
     }

@@ -28,10 +28,10 @@ use std::time::{Duration, Instant};
 /// [`Failure::Usage`] if the model problem is unknown or too large, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the
 /// report cannot be written.
 pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
+    let stdout_used = results::stdout_is_used(&args.measure, args.matrix.as_deref())?;
     set_threads(args.threads)?;
     let Some(path) = &args.matrix else {
-        return model(args)?.run(taken);
+        return model(args)?.run(stdout_used);
     };
     let file = io::read_matrix(path)?;
     if file.n_rows == 0 {
@@ -39,8 +39,8 @@ pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
     }
     let (name, grid) = (io::short_name(path), args.grid);
     match file.values.is_complex() {
-        true => IterationBench { args, name, a: csr::<Complex64>(&file)?, grid }.run(taken),
-        false => IterationBench { args, name, a: csr::<f64>(&file)?, grid }.run(taken),
+        true => IterationBench { args, name, a: csr::<Complex64>(&file)?, grid }.run(stdout_used),
+        false => IterationBench { args, name, a: csr::<f64>(&file)?, grid }.run(stdout_used),
     }
 }
 
@@ -102,7 +102,7 @@ struct IterationBench<'a, T: Scalar> {
 struct IterationRow {
     asked: String,
     /// The preconditioner that `auto` chose, and the reason.
-    made: Option<(String, String)>,
+    choice: Option<(String, String)>,
     /// Set-up time and solve time of every repetition.
     seconds: Vec<[f64; 2]>,
     /// The result, which is the same in every repetition, or the error.
@@ -118,9 +118,9 @@ struct IterationOutcomeFacts {
 }
 
 impl<T: Scalar> IterationBench<'_, T> {
-    fn run(&self, taken: bool) -> Result<(), Failure> {
+    fn run(&self, stdout_used: bool) -> Result<(), Failure> {
         let machine = MachineFacts::here();
-        report::print_beside(&machine.text(None), taken)?;
+        report::print_beside(&machine.text(None), stdout_used)?;
         let kinds = self.args.precond.clone().unwrap_or_else(|| all_preconditioners(self.grid));
         let x = wave::<T>(self.a.rows())?;
         let rhs = product(&self.a, &x)?;
@@ -129,7 +129,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         for method in &self.args.solver {
             let rows = self.measure(*method, &kinds, (&rhs, &x));
             let sheet = self.sheet(*method, &rows);
-            show(&sheet.text(), taken, &bar)?;
+            show(&sheet.text(), stdout_used, &bar)?;
             found.extend(rows.iter().map(|row| row.json(&self.facts(*method))));
             let spans = rows.iter().map(IterationRow::span).collect();
             panels.push(SpanPanel { title: method.to_string(), spans });
@@ -168,14 +168,14 @@ impl<T: Scalar> IterationBench<'_, T> {
             Err(error) => {
                 return IterationRow {
                     asked,
-                    made: None,
+                    choice: None,
                     seconds: vec![],
                     outcome: Err(format!("set-up failed: {}", why(&error))),
                 };
             }
         };
         let setup = started.elapsed();
-        let made = (!m.reason().is_empty()).then(|| (m.kind().to_string(), m.reason().to_string()));
+        let choice = (!m.reason().is_empty()).then(|| (m.kind().to_string(), m.reason().to_string()));
         let solver = self.args.iteration.limited(KrylovSolver::new(method).rtol(self.args.rtol));
         let (a, inverse) = (Counted::new(&self.a), Counted::new(&m));
         let given = (m.kind() != PreconditionerKind::Identity).then_some(&inverse as &dyn LinearOperator<T>);
@@ -189,7 +189,7 @@ impl<T: Scalar> IterationBench<'_, T> {
             applications: inverse.count(),
             forward_error: forward_error(&x, known),
         });
-        IterationRow { asked, made, seconds, outcome }
+        IterationRow { asked, choice, seconds, outcome }
     }
 
     fn facts(&self, method: KrylovMethod) -> Value {
@@ -271,7 +271,7 @@ impl IterationRow {
             }
             Err(_) => vec!["-".to_string(); 4],
         };
-        let chosen = self.made.as_ref().map(|(kind, _)| kind).filter(|kind| **kind != self.asked);
+        let chosen = self.choice.as_ref().map(|(kind, _)| kind).filter(|kind| **kind != self.asked);
         let notes = self.trouble().into_iter().chain(chosen.map(|kind| format!("chose {kind}")));
         Line {
             cells: [self.asked.clone(), threads.to_string(), setup, solve].into_iter().chain(counts).collect(),
@@ -296,8 +296,8 @@ impl IterationRow {
         let times = self.medians();
         let mut row = json!({
             "preconditioner": self.asked,
-            "made": self.made.as_ref().map_or(&self.asked, |(kind, _)| kind),
-            "reason": self.made.as_ref().map(|(_, reason)| reason),
+            "choice": self.choice.as_ref().map_or(&self.asked, |(kind, _)| kind),
+            "reason": self.choice.as_ref().map(|(_, reason)| reason),
             "seconds_setup": times.map(|times| times[0]),
             "seconds_solve": times.map(|times| times[1]),
             "repetitions": self.seconds.len(),

@@ -108,12 +108,12 @@ impl LineChart {
     fn legend(&self, svg: &mut Svg, width: f64, solvers: &[(&str, Option<usize>)]) -> f64 {
         let (mut x, mut y) = (MARGIN, MARGIN + 58.0);
         let drawn = distinct(self.series().map(|s| (s.colour(), s.unverified, s.name())));
-        for (own, unverified, words) in drawn {
+        for (line_colour, unverified, words) in drawn {
             let needed = 36.0 + plot::length(&words);
             if x + needed > width - MARGIN {
                 (x, y) = (MARGIN, y + LINE);
             }
-            let colour = solvers.iter().position(|other| *other == own).unwrap_or(0);
+            let colour = solvers.iter().position(|other| *other == line_colour).unwrap_or(0);
             let sample = [(x, y - 4.0), (x + 24.0, y - 4.0)];
             line(svg, (&sample, &[(x + 12.0, y - 4.0)]), colour, unverified);
             svg.text((x + 30.0, y), "", &words);
@@ -192,13 +192,13 @@ impl Pair {
         roofs.sort_by(|a, b| a.1.total_cmp(&b.1));
         let height = |roof: &(String, f64)| y + SIZE.1 - axes.bytes.place(roof.1);
         let crowded = roofs.len() > 1 && height(roofs[0]) - height(roofs[1]) < 16.0;
-        let mut taken = f64::MAX;
+        let mut last_label = f64::MAX;
         for (k, roof) in roofs.into_iter().enumerate() {
             let at = height(roof);
             svg.line((x, at), (x + SIZE.0, at), r#"class="frame roof" stroke-dasharray="7 3""#);
             let below = crowded && k == 0;
-            taken = if below { at + 11.0 } else { (at - 4.0).min(taken - 12.0) };
-            svg.text((x + 5.0, taken), "soft num halo", &format!("{}: {:.1} GB/s", roof.0, roof.1));
+            last_label = if below { at + 11.0 } else { (at - 4.0).min(last_label - 12.0) };
+            svg.text((x + 5.0, last_label), "soft num halo", &format!("{}: {:.1} GB/s", roof.0, roof.1));
         }
     }
 }

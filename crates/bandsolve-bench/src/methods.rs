@@ -9,7 +9,7 @@ use crate::results;
 use crate::row::distinct;
 use crate::setup::{self, sizes, threads};
 use crate::sweep::{SizeSweep, Table};
-use crate::system::Own;
+use crate::system::SolverChoice;
 use bandsolve_program::exit::Failure;
 use bandsolve_program::options::named_methods;
 
@@ -19,20 +19,20 @@ use bandsolve_program::options::named_methods;
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure, None)?;
+    let stdout_used = results::stdout_is_used(measure, None)?;
     let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
     let sweep = SizeSweep {
         sizes: sizes(args.n.as_deref(), usual),
         dtypes: args.dtype.clone(),
         data: args.data.clone(),
-        own: own(args, &threads),
+        solvers: solver_choices(args, &threads),
         yardsticks: threads,
         budget: setup::budget(measure),
         machine: MachineFacts::here(),
         peers: Peer::all(),
     };
-    let tables = sweep.run(taken)?;
+    let tables = sweep.run(stdout_used)?;
     sweep.results("methods", &tables).write(measure, || Some(picture(&sweep.machine, &tables)))
 }
 
@@ -57,13 +57,13 @@ fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
 }
 
 /// The requested methods, by default all, with every number of threads.
-fn own(args: &BenchMethodsArgs, threads: &[usize]) -> Vec<Own> {
+fn solver_choices(args: &BenchMethodsArgs, threads: &[usize]) -> Vec<SolverChoice> {
     let verify: &[bool] = if args.raw { &[true, false] } else { &[true] };
-    let mut own = Vec::new();
+    let mut solvers = Vec::new();
     for method in args.methods.clone().unwrap_or_else(|| named_methods().collect()) {
         for &threads in threads {
-            own.extend(verify.iter().map(|&verify| Own { method, threads, verify }));
+            solvers.extend(verify.iter().map(|&verify| SolverChoice { method, threads, verify }));
         }
     }
-    own
+    solvers
 }

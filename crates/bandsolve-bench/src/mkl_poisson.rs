@@ -100,7 +100,7 @@ impl MklPoisson {
         let intervals: Vec<usize> = shape.iter().rev().map(|n| n + 1).collect();
         let points: usize = intervals.iter().map(|n| n + 1).product();
         let longest = intervals.iter().max().map_or(0, |n| n + 1);
-        let mut made = MklBox {
+        let mut mkl_box = MklBox {
             mkl: self,
             handles: [ptr::null_mut(); 2],
             integers: vec![0; 128],
@@ -109,7 +109,7 @@ impl MklPoisson {
             padded: vec![0.0; points],
             intervals,
         };
-        (made.init()? == 0 && made.step("d_commit_helmholtz")? == 0).then_some(made)
+        (mkl_box.init()? == 0 && mkl_box.step("d_commit_helmholtz")? == 0).then_some(mkl_box)
     }
 }
 
@@ -173,8 +173,8 @@ impl MklBox<'_> {
     pub fn load(&mut self, f: &[f64]) {
         let n = self.intervals[0] - 1;
         self.padded.fill(0.0);
-        for (padded, own) in self.lines() {
-            self.padded[padded..padded + n].copy_from_slice(&f[own..own + n]);
+        for (padded, interior) in self.lines() {
+            self.padded[padded..padded + n].copy_from_slice(&f[interior..interior + n]);
         }
     }
 
@@ -192,8 +192,8 @@ impl MklBox<'_> {
     /// Copy u from MKL's array.
     pub fn store(&self, u: &mut [f64]) {
         let n = self.intervals[0] - 1;
-        for (padded, own) in self.lines() {
-            u[own..own + n].copy_from_slice(&self.padded[padded..padded + n]);
+        for (padded, interior) in self.lines() {
+            u[interior..interior + n].copy_from_slice(&self.padded[padded..padded + n]);
         }
     }
 }

@@ -237,12 +237,12 @@ impl Peer {
         let lapack = system(&["/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3", "liblapack.so.3", "liblapack.dylib"]);
         let openblas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0";
         let openblas = system(&[openblas, "libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"]);
-        let found = [
+        let libraries = [
             Peer::open("lapack", &lapack),
             Peer::open("openblas", &openblas),
             Peer::open("mkl", &mkl_candidates()).inspect(Peer::quieten_mkl),
         ];
-        found.into_iter().flatten().inspect(Peer::quieten_openblas).collect()
+        libraries.into_iter().flatten().inspect(Peer::quieten_openblas).collect()
     }
 
     /// Open the reference LAPACK, or another library if the reference is not installed.

@@ -32,7 +32,7 @@ const WORDS: usize = 5;
 /// # Errors
 /// [`Failure::Usage`] if a method is unknown or a box does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, None)?;
+    let stdout_used = results::stdout_is_used(&args.measure, None)?;
     let threads = setup::threads(&args.threads)?;
     // A size that does not fit must fail before the first measurement.
     for shape in args.shape.iter().flatten() {
@@ -40,9 +40,9 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
             .map_err(|why| Failure::Usage(format!("--shape {}: {why}", sizes(shape))))?;
     }
     let machine = MachineFacts::here();
-    report::print_beside(&machine.text(None), taken)?;
+    report::print_beside(&machine.text(None), stdout_used)?;
     if args.radices {
-        return radices(args, &threads, &machine, taken);
+        return radices(args, &threads, &machine, stdout_used);
     }
     let methods = args.method.iter().map(|name| {
         PoissonMethod::from_name(name).ok_or_else(|| {
@@ -70,7 +70,7 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
             row.times_yardstick = moved.map(|(_, ns)| row.ns_per_row / ns);
         }
         let sheet = sheet(shape, &rows);
-        show(&sheet.text(), taken, &bar)?;
+        show(&sheet.text(), stdout_used, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&json!({ "shape": shape }))));
         panels.push(DotPanel::of(sizes(shape), &rows, f64::EPSILON));
         sheets.push(sheet);
@@ -129,16 +129,16 @@ impl PoissonContest<'_> {
         contest::run(&mut contestants, points, budget, &mut work, check)
     }
 
-    /// A verified solve with a plan made beforehand.
+    /// A verified solve with a plan made before the measurement.
     fn ours<'a>(&self, method: PoissonMethod, threads: usize) -> Contestant<'a, PoissonMemory> {
         let planned = Poisson::new(self.shape).method(method).threads(threads).plan::<f64>();
-        let mut made =
+        let mut planned =
             planned.map(|plan| (PodBuffer::new(plan.solve_scratch()), plan)).map_err(|error| error.to_string());
         Contestant {
             name: method.name().into(),
             threads,
             solve: Box::new(move |work| {
-                let (memory, plan) = made.as_mut().map_err(|why| why.clone())?;
+                let (memory, plan) = planned.as_mut().map_err(|why| why.clone())?;
                 let started = Instant::now();
                 let solved = plan.solve_into_with(&work.f, &mut work.u, PodStack::new(memory));
                 solved.map(|_| started.elapsed()).map_err(|error| error.to_string())
@@ -202,7 +202,12 @@ fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
 }
 
 /// Compare block cyclic reduction with radix 2 and radix 4.
-fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, taken: bool) -> Result<(), Failure> {
+fn radices(
+    args: &BenchPoissonArgs,
+    threads: &[usize],
+    machine: &MachineFacts,
+    stdout_used: bool,
+) -> Result<(), Failure> {
     let sizes = |from: u32, to: u32| (from..=to).map(|k| (1 << k) - 1);
     let ends = if args.measure.quick { [(3, 5), (2, 3)] } else { [(7, 10), (5, 6)] };
     let usual = || {
@@ -227,7 +232,7 @@ fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, t
             ],
             lines: rows.iter().map(radix_line).collect(),
         };
-        show(&sheet.text(), taken, &bar)?;
+        show(&sheet.text(), stdout_used, &bar)?;
         found.extend(rows.iter().map(|row| {
             json!({
                 "shape": row.shape, "threads": threads, "subproblems": row.subproblems, "seconds": row.seconds,

@@ -59,7 +59,7 @@ impl Results {
 ///
 /// # Errors
 /// [`Failure::Usage`] if two outputs are the same file, or an output is the input matrix.
-pub fn taken(args: &MeasureArgs, matrix: Option<&Path>) -> Result<bool, Failure> {
+pub fn stdout_is_used(args: &MeasureArgs, matrix: Option<&Path>) -> Result<bool, Failure> {
     let outputs = [("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)];
     report::check_outputs(&outputs, matrix.as_slice())
 }

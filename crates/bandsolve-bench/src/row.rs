@@ -111,13 +111,13 @@ pub fn compare(rows: &mut [BenchRow]) {
 
 /// Remove duplicates, and keep the order of first appearance.
 pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut kept = Vec::new();
+    let mut firsts = Vec::new();
     items.for_each(|item| {
-        if !kept.contains(&item) {
-            kept.push(item);
+        if !firsts.contains(&item) {
+            firsts.push(item);
         }
     });
-    kept
+    firsts
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ pub fn budget(args: &MeasureArgs) -> Budget {
 }
 
 /// Print a finished table above the progress bar, and advance the bar.
-pub fn show(text: &str, taken: bool, bar: &ProgressBar) -> Result<(), Failure> {
-    bar.suspend(|| report::print_beside(text, taken))?;
+pub fn show(text: &str, stdout_used: bool, bar: &ProgressBar) -> Result<(), Failure> {
+    bar.suspend(|| report::print_beside(text, stdout_used))?;
     bar.inc(1);
     Ok(())
 }

@@ -25,7 +25,7 @@ const DENSE: &str = "dense";
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the report
 /// cannot be written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
+    let stdout_used = results::stdout_is_used(&args.measure, args.matrix.as_deref())?;
     let threads = setup::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
@@ -37,14 +37,14 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         }
     };
     let machine = MachineFacts::here();
-    report::print_beside(&machine.text(None), taken)?;
+    report::print_beside(&machine.text(None), stdout_used)?;
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("case", cases.len());
     for columns in cases {
         let system = SparseSystem::new(n, args.dominant, columns);
         let rows = system.contest(&threads, setup::budget(&args.measure));
         let sheet = system.sheet(&rows);
-        show(&(sheet.text() + &memory()), taken, &bar)?;
+        show(&(sheet.text() + &memory()), stdout_used, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&system.facts())));
         panels.push(DotPanel::of(system.columns.name.clone(), &rows, f64::EPSILON));
         sheets.push(sheet);
@@ -143,8 +143,8 @@ impl SparseSystem {
         if n.saturating_mul(columns.count()) <= DENSE_MAX_WORDS {
             dense.resize(n * columns.count(), 0.0);
             for j in 0..columns.count() {
-                let own = columns.pointers[j]..columns.pointers[j + 1];
-                own.for_each(|k| dense[j * n + columns.rows[k]] += columns.values[k]);
+                let entries = columns.pointers[j]..columns.pointers[j + 1];
+                entries.for_each(|k| dense[j * n + columns.rows[k]] += columns.values[k]);
             }
         }
         Self { a, dominant, columns, dense }

@@ -41,7 +41,7 @@ const PREPARED: &str = "prepared";
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Input`] if the file is invalid, [`Failure::Other`] if the report
 /// cannot be written.
 pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
-    let taken = results::taken(&args.measure, args.matrix.as_deref())?;
+    let stdout_used = results::stdout_is_used(&args.measure, args.matrix.as_deref())?;
     let threads = setup::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 10_000 } else { 1_000_000 }).max(1);
     // At most 9 entries per row, and the vectors.
@@ -52,13 +52,13 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
     };
     let mkl = MklSparse::open();
     let machine = MachineFacts::here();
-    report::print_beside(&machine.text(None), taken)?;
+    report::print_beside(&machine.text(None), stdout_used)?;
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("matrix", cases.len());
     for (name, a) in &cases {
         let rows = contest(a, &threads, mkl.as_ref(), setup::budget(&args.measure))?;
         let sheet = sheet(name, a, &rows);
-        show(&sheet.text(), taken, &bar)?;
+        show(&sheet.text(), stdout_used, &bar)?;
         let facts = json!({ "matrix": name, "n": a.rows(), "entries": a.entries() });
         found.extend(rows.iter().map(|row| row.json(&facts)));
         panels.push(DotPanel::of(name.clone(), &rows, f64::EPSILON));
@@ -146,8 +146,8 @@ fn contest(
             Some((threads, name, mkl?.matrix(a, optimized)?))
         })
         .collect();
-    let kept = PreparedProduct::new(a).map_err(|error| Failure::Other(error.to_string()))?;
-    let kept = &kept;
+    let prepared = PreparedProduct::new(a).map_err(|error| Failure::Other(error.to_string()))?;
+    let prepared = &prepared;
     let mut contestants: Vec<Contestant<'_, SpmvMemory>> = Vec::new();
     for pool in &pools {
         let threads = pool.current_num_threads();
@@ -155,7 +155,7 @@ fn contest(
         add(READ, reading(a, pool));
         add(PLAIN, timed(pool, true, move |x, y| a.product(Op::Plain, 1.0, x, 0.0, y).map_err(|e| e.to_string())));
         let multiply =
-            move |x: &[f64], y: &mut [f64]| kept.apply(x, y, PodStack::new(&mut [])).map_err(|e| e.to_string());
+            move |x: &[f64], y: &mut [f64]| prepared.apply(x, y, PodStack::new(&mut [])).map_err(|e| e.to_string());
         add(PREPARED, timed(pool, true, multiply));
         for schedule in [ProductSchedule::Adaptive, ProductSchedule::Balanced] {
             let plan = ProductPlan::new(a).with_schedule(schedule);
@@ -172,7 +172,7 @@ fn contest(
         add("max1 with column", reducing(a, pool, RowMaxWithColumn, None));
         add("arg-max1", reducing(a, pool, RowArgMax, None));
         add("arg-max2", reducing(a, pool, RowArgMax2, [None; 2]));
-        for (_, name, matrix) in of_mkl.iter().filter(|(own, ..)| *own == threads) {
+        for (_, name, matrix) in of_mkl.iter().filter(|(of, ..)| *of == threads) {
             let solve: TimedSolve<'_, SpmvMemory> = Box::new(move |work| {
                 mkl.inspect(|mkl| mkl.use_threads(threads));
                 let started = Instant::now();

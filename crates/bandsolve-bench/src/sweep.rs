@@ -8,7 +8,7 @@ use crate::results::Results;
 use crate::row::{BenchRow, compare};
 use crate::setup::show;
 use crate::sheet::{self, Sheet};
-use crate::system::{BenchMemory, BenchSystem, Own, PeerNumbers, theirs};
+use crate::system::{BenchMemory, BenchSystem, PeerNumbers, SolverChoice, theirs};
 use crate::yardstick::{self, Store, Word};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
@@ -24,7 +24,7 @@ pub struct SizeSweep {
     /// Kinds of matrices.
     pub data: Vec<Data>,
     /// Solvers of bandsolve.
-    pub own: Vec<Own>,
+    pub solvers: Vec<SolverChoice>,
     /// Numbers of threads at which memory bandwidth is measured.
     pub yardsticks: Vec<usize>,
     /// Time for each system.
@@ -53,14 +53,14 @@ pub struct Table {
 }
 
 impl SizeSweep {
-    /// Measure everything and print each table as soon as it is complete. If `taken`, the tables go to standard error, because standard
+    /// Measure everything and print each table as soon as it is complete. If `stdout_used`, the tables go to standard error, because standard
     /// output carries data.
     ///
     /// # Errors
     /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if a table cannot be printed.
-    pub fn run(&self, taken: bool) -> Result<Vec<Table>, Failure> {
+    pub fn run(&self, stdout_used: bool) -> Result<Vec<Table>, Failure> {
         self.check_sizes()?;
-        report::print_beside(&self.machine.text(Some(&self.peers)), taken)?;
+        report::print_beside(&self.machine.text(Some(&self.peers)), stdout_used)?;
         let bar = progress::parts("system", self.sizes.len() * self.dtypes.len() * self.data.len());
         let mut tables = Vec::new();
         for &n in &self.sizes {
@@ -70,7 +70,7 @@ impl SizeSweep {
                         RealDtype::F32 => self.measure::<f32>(n, data),
                         RealDtype::F64 => self.measure::<f64>(n, data),
                     };
-                    show(&table.sheet().text(), taken, &bar)?;
+                    show(&table.sheet().text(), stdout_used, &bar)?;
                     tables.push(table);
                 }
             }
@@ -98,7 +98,7 @@ impl SizeSweep {
         let mut work = BenchMemory::new(n, !self.peers.is_empty());
         // Memory bandwidth limits only systems that exceed the caches.
         let far = 5 * n * size_of::<T>() > self.machine.cache;
-        let mut contestants: Vec<_> = self.own.iter().map(|own| own.on(&system)).collect();
+        let mut contestants: Vec<_> = self.solvers.iter().map(|choice| choice.on(&system)).collect();
         contestants.extend(self.peers.iter().flat_map(|peer| theirs(peer, &system, data)));
         if far {
             contestants.extend(self.yardsticks(&system));

@@ -124,7 +124,7 @@ impl<T: PeerScalar> BenchMemory<T> {
 
 /// A solver of bandsolve.
 #[derive(Debug, Clone, Copy)]
-pub struct Own {
+pub struct SolverChoice {
     pub method: Method,
     /// Maximum number of threads.
     pub threads: usize,
@@ -132,10 +132,10 @@ pub struct Own {
     pub verify: bool,
 }
 
-impl Own {
+impl SolverChoice {
     /// Factor and solve. The scratch memory is allocated in the first solve, which is not measured.
     pub fn on<'a, T: PeerScalar>(self, system: &'a BenchSystem<'a, T>) -> Contestant<'a, BenchMemory<T>> {
-        let Own { method, threads, verify } = self;
+        let SolverChoice { method, threads, verify } = self;
         let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
         let mut memory = None;
         let solve: TimedSolve<'a, BenchMemory<T>> = Box::new(move |work| {
@@ -160,8 +160,8 @@ pub fn theirs<'a, T: PeerScalar>(
 ) -> Vec<Contestant<'a, BenchMemory<T>>> {
     let without_pivoting = (data == Data::Dominant).then(|| peer.dtsvb::<T>()).flatten();
     let routines = [("gtsv", peer.gtsv::<T>()), ("dtsvb", without_pivoting)];
-    let found = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
-    found
+    let available = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
+    available
         .map(|(name, routine)| Contestant {
             name: format!("{} {name}", peer.name),
             threads: 1,

@@ -8,7 +8,7 @@ use crate::plot::Picture;
 use crate::row::distinct;
 use crate::setup;
 use crate::sweep::{SizeSweep, Table};
-use crate::system::Own;
+use crate::system::SolverChoice;
 use crate::{results, yardstick};
 use bandsolve::Method;
 use bandsolve_program::exit::Failure;
@@ -19,22 +19,22 @@ use bandsolve_program::exit::Failure;
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = results::taken(measure, None)?;
+    let stdout_used = results::stdout_is_used(measure, None)?;
     let threads = setup::threads(&args.threads)?;
-    let rpts = |&threads: &usize| [true, false].map(|verify| Own { method: Method::Rpts, threads, verify });
-    let pivoted = Own { method: Method::Pivoted, threads: 1, verify: true };
+    let rpts = |&threads: &usize| [true, false].map(|verify| SolverChoice { method: Method::Rpts, threads, verify });
+    let pivoted = SolverChoice { method: Method::Pivoted, threads: 1, verify: true };
     let usual: &[u32] = if measure.quick { &[10, 16] } else { &[10, 13, 16, 20, 25] };
     let sweep = SizeSweep {
         sizes: setup::sizes(args.n.as_deref(), usual),
         dtypes: args.dtype.clone(),
         data: args.data.clone(),
-        own: threads.iter().flat_map(rpts).chain([pivoted]).collect(),
+        solvers: threads.iter().flat_map(rpts).chain([pivoted]).collect(),
         yardsticks: threads.clone(),
         budget: setup::budget(measure),
         machine: MachineFacts::here(),
         peers: Peer::all(),
     };
-    let tables = sweep.run(taken)?;
+    let tables = sweep.run(stdout_used)?;
     sweep.results("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
 }
 
@@ -43,13 +43,13 @@ fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
     let roofs = roofs(sweep, tables);
     let pair = |(dtype, data): &(&'static str, _)| {
-        let own: Vec<&Table> = tables.iter().filter(|table| (table.dtype, table.data) == (*dtype, *data)).collect();
+        let of_pair: Vec<&Table> = tables.iter().filter(|table| (table.dtype, table.data) == (*dtype, *data)).collect();
         Pair {
             title: format!("{dtype}, {} data", data.name()),
-            series: series(&own),
-            bytes: yardstick::WORDS * own[0].bytes as f64,
+            series: series(&of_pair),
+            bytes: yardstick::WORDS * of_pair[0].bytes as f64,
             roofs: roofs.clone(),
-            cache: Some(sweep.machine.cache as f64 / (5 * own[0].bytes) as f64),
+            cache: Some(sweep.machine.cache as f64 / (5 * of_pair[0].bytes) as f64),
         }
     };
     LineChart {
@@ -66,13 +66,13 @@ fn series(tables: &[&Table]) -> Vec<Series> {
     let solved = || rows().filter(|(_, row)| row.error.is_none() && !row.is_yardstick());
     let solvers = distinct(solved().map(|(_, row)| (row.solver.as_str(), row.threads)));
     let series = |(solver, threads): (&str, usize)| {
-        let own = || solved().filter(|(_, row)| (row.solver.as_str(), row.threads) == (solver, threads));
-        let first = own().next().expect("a solver of some row").1;
+        let measured = || solved().filter(|(_, row)| (row.solver.as_str(), row.threads) == (solver, threads));
+        let first = measured().next().expect("a solver of some row").1;
         Series {
             solver: first.method().into(),
             threads: Some(threads),
             unverified: first.verified() == Some(false),
-            points: own().map(|(n, row)| (n as f64, row.ns_per_row)).collect(),
+            points: measured().map(|(n, row)| (n as f64, row.ns_per_row)).collect(),
         }
     };
     solvers.into_iter().map(series).collect()
@@ -82,8 +82,8 @@ fn series(tables: &[&Table]) -> Vec<Series> {
 fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
     let rate = |threads: usize| {
         let measured = tables.iter().flat_map(|table| {
-            let own = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);
-            own.map(|row| yardstick::WORDS * table.bytes as f64 / row.ns_per_row)
+            let copies = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);
+            copies.map(|row| yardstick::WORDS * table.bytes as f64 / row.ns_per_row)
         });
         measured.max_by(f64::total_cmp).unwrap_or_else(|| yardstick::bandwidth(threads))
     };

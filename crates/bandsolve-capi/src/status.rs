@@ -73,8 +73,8 @@ pub type StatusArgument = i32;
 
 /// Get the name of a status, or `"unknown status"`.
 pub(crate) fn name(status: StatusArgument) -> &'static CStr {
-    let found = bandsolve_status_t::ALL.iter().find(|(known, _)| *known as StatusArgument == status);
-    found.map_or(c"unknown status", |(_, name)| name)
+    let status_and_name = bandsolve_status_t::ALL.iter().find(|(known, _)| *known as StatusArgument == status);
+    status_and_name.map_or(c"unknown status", |(_, name)| name)
 }
 
 /// Why a function failed.

@@ -17,15 +17,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&[("--json", &args.json)], &[])?;
-    let found = Diagnosis::here();
-    let warnings = found.warnings();
+    let stdout_used = report::check_outputs(&[("--json", &args.json)], &[])?;
+    let diagnosis = Diagnosis::here();
+    let warnings = diagnosis.warnings();
     if let Some(path) = &args.json {
         let facts: serde_json::Map<_, _> =
-            found.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
-        report::write_json(path, &json!({ "found": facts, "warnings": warnings }))?;
+            diagnosis.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
+        report::write_json(path, &json!({ "diagnosis": facts, "warnings": warnings }))?;
     }
-    if taken { Ok(()) } else { report::print(&found.text(&warnings)) }
+    if stdout_used { Ok(()) } else { report::print(&diagnosis.text(&warnings)) }
 }
 
 /// The facts about the machine.

@@ -93,7 +93,7 @@ impl EigTask<'_> {
         };
         let bar = progress::spinner();
         bar.set_message("searching for eigenvalues".to_string());
-        let found = if let Some(block) = block {
+        let solved = if let Some(block) = block {
             let a = assemble_blocks::<T>(a, block)?;
             self.find::<T, BlockTridiagonal<'_, T>>((&a, None), blocks_are_hermitian(&a) && self.is_real())
         } else {
@@ -113,7 +113,7 @@ impl EigTask<'_> {
             }
         };
         bar.finish_and_clear();
-        self.finish(&found?, n)
+        self.finish(&solved?, n)
     }
 
     /// Whether there is no target, or a real one.

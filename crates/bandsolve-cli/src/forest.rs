@@ -15,7 +15,7 @@ use std::time::Instant;
 /// # Errors
 /// [`Failure::Input`] if the matrix cannot be read, [`Failure::Usage`] for `--plot` with n > 2.
 pub fn run(args: &ForestArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&[("--plot", &args.plot), ("--json", &args.json)], &[&args.matrix])?;
+    let stdout_used = report::check_outputs(&[("--plot", &args.plot), ("--json", &args.json)], &[&args.matrix])?;
     if args.plot.is_some() && args.n > 2 {
         return Err(Failure::Usage(
             "--plot draws paths, and there are paths only with --n 1 or 2. Leave out --plot, or use --n 2".into(),
@@ -32,7 +32,7 @@ pub fn run(args: &ForestArgs) -> Result<(), Failure> {
     if let Some(path) = &args.plot {
         view.draw().write(path)?;
     }
-    report::print_beside(&view.text(), taken)
+    report::print_beside(&view.text(), stdout_used)
 }
 
 /// The result and the times.

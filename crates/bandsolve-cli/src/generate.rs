@@ -23,7 +23,8 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
             narrow.chain(grids).chain([RADIATIVE]).map(|(name, description)| (name, description.to_string())).collect();
         return report::print(&report::columns(&lines));
     };
-    let Some((_, description)) = narrow.clone().chain(grids.clone()).chain([RADIATIVE]).find(|(own, _)| own == name)
+    let Some((_, description)) =
+        narrow.clone().chain(grids.clone()).chain([RADIATIVE]).find(|(known, _)| known == name)
     else {
         let known: Vec<_> = narrow.chain(grids).chain([RADIATIVE]).map(|(name, _)| name).collect();
         return Err(Failure::Usage(format!("unknown family `{name}`. Choose one of: {}", known.join(", "))));

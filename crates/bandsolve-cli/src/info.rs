@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// # Errors
 /// [`Failure::Input`] if the file cannot be read. A singular matrix is not an error.
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
+    let stdout_used = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
     let matrix = io::read_matrix(&args.matrix)?;
     let structure = structure::structure(&matrix)?;
     let shape = structure.shape();
@@ -37,7 +37,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
-    report::print_beside(&view.text(), taken)
+    report::print_beside(&view.text(), stdout_used)
 }
 
 /// The reciprocal condition number, or the reason why it is unknown.

@@ -25,12 +25,12 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
     }
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
     let inputs: Vec<_> = args.rhs.iter().chain(&args.pencils).map(PathBuf::as_path).collect();
-    let taken = report::check_outputs(&outputs, &inputs)?;
+    let stdout_used = report::check_outputs(&outputs, &inputs)?;
     set_threads(args.threads)?;
     let asked = BoxProblem::of(args)?;
     match args.dtype {
-        RealDtype::F32 => solve::<f32>(args, &asked, taken),
-        RealDtype::F64 => solve::<f64>(args, &asked, taken),
+        RealDtype::F32 => solve::<f32>(args, &asked, stdout_used),
+        RealDtype::F64 => solve::<f64>(args, &asked, stdout_used),
     }
 }
 
@@ -63,7 +63,7 @@ impl BoxProblem {
     }
 }
 
-fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) -> Result<(), Failure> {
+fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, stdout_used: bool) -> Result<(), Failure> {
     let shape = asked.shape();
     // f, u, and two arrays for iterative refinement.
     let count = affordable(&[shape, &[4]].concat(), size_of::<f64>());
@@ -90,7 +90,7 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) 
     if let Some(path) = &args.plot {
         picture::draw(&outcome.title(), shape, &u).write(path)?;
     }
-    report::print_beside(&outcome.text(), taken)
+    report::print_beside(&outcome.text(), stdout_used)
 }
 
 /// Convert an error of the solver. The message names the option that helps.

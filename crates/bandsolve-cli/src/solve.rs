@@ -147,8 +147,8 @@ impl SolveTask<'_> {
         waiting.finish_and_clear();
         let forward_error = known.map(|known| forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
-        if let Some(taken) = self.renumbering() {
-            x = taken.restored(&x).map_err(too_many)?;
+        if let Some(stdout_used) = self.renumbering() {
+            x = stdout_used.restored(&x).map_err(too_many)?;
         }
         self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error }, &x)
     }
@@ -161,7 +161,7 @@ impl SolveTask<'_> {
     /// Convert the row numbers of an error to the given order.
     fn given(&self, error: Error) -> Error {
         match self.renumbering() {
-            Some(taken) => taken.given(error),
+            Some(stdout_used) => stdout_used.given(error),
             None => error,
         }
     }
@@ -169,7 +169,7 @@ impl SolveTask<'_> {
     /// Copy columns to the order in which the system is solved.
     fn reordered<T: Scalar>(&self, columns: Vec<T>) -> Result<Vec<T>, Failure> {
         match self.renumbering() {
-            Some(taken) => taken.reordered(&columns).map_err(Failure::Input),
+            Some(stdout_used) => stdout_used.reordered(&columns).map_err(Failure::Input),
             None => Ok(columns),
         }
     }
@@ -228,8 +228,8 @@ impl SolveTask<'_> {
             report::write_json(path, &self.json(plan, outcome))?;
         }
         let solved = outcome.solved.as_ref().map_err(|e| self.explain(e))?;
-        let taken = report::is_stdout(args.out.as_deref()) || report::is_stdout(args.json.as_deref());
-        report::print_beside(&self.text(solved, outcome), taken)
+        let stdout_used = report::is_stdout(args.out.as_deref()) || report::is_stdout(args.json.as_deref());
+        report::print_beside(&self.text(solved, outcome), stdout_used)
     }
 
     fn explain(&self, error: &Error) -> Failure {

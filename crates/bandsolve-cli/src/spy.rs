@@ -15,9 +15,9 @@ use view::SpyView;
 /// # Errors
 /// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
 pub fn run(args: &SpyArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&[("--plot", &args.plot)], &[&args.matrix])?;
+    let stdout_used = report::check_outputs(&[("--plot", &args.plot)], &[&args.matrix])?;
     let view = SpyView::read(&args.matrix)?;
     let Some(path) = &args.plot else { return report::print(&text::draw(&view, text::width())) };
     picture::draw(&view).write(path)?;
-    report::print_beside(&format!("{}\n", view.facts()), taken)
+    report::print_beside(&format!("{}\n", view.facts()), stdout_used)
 }

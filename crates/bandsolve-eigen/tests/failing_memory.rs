@@ -87,9 +87,9 @@ fn searches() {
     }
     let a = MatrixOperator(&general);
     assert!(fail_each("general", BYTES, || solver.general(&EigenProblem::new(&a))) > 8);
-    let found = EigenSolver::new(K).general(&EigenProblem::new(&a)).unwrap();
-    assert_eq!(found.values.len(), K);
-    assert!(fail_each("left", BYTES, || solver.left(&EigenProblem::new(&a), &found)) > 8);
+    let eigen = EigenSolver::new(K).general(&EigenProblem::new(&a)).unwrap();
+    assert_eq!(eigen.values.len(), K);
+    assert!(fail_each("left", BYTES, || solver.left(&EigenProblem::new(&a), &eigen)) > 8);
 }
 
 fn nearest() {

@@ -40,15 +40,15 @@ fn eigenvalues_nearest_to_the_albedo() {
         }
         let a = slab.matrix().unwrap();
         let below = |shift: f64| eigenvalues_below(&a, None, shift);
-        let found = EigenSolver::new(5).ncv(16).tol(1e-8).count(&below).hermitian_nearest(&a, None, ALBEDO).unwrap();
-        assert_eq!((found.converged(), found.report.complete), (true, Some(true)), "{name}");
-        check(&found.offsets, &numbers(&case["gap5"]), name);
-        assert!(found.report.residuals.iter().all(|residual| *residual <= 1e-8), "{name}: {:?}", found.report);
-        assert!(found.report.orthogonality < 1e-13, "{name}: {:?}", found.report);
+        let eigen = EigenSolver::new(5).ncv(16).tol(1e-8).count(&below).hermitian_nearest(&a, None, ALBEDO).unwrap();
+        assert_eq!((eigen.converged(), eigen.report.complete), (true, Some(true)), "{name}");
+        check(&eigen.offsets, &numbers(&case["gap5"]), name);
+        assert!(eigen.report.residuals.iter().all(|residual| *residual <= 1e-8), "{name}: {:?}", eigen.report);
+        assert!(eigen.report.orthogonality < 1e-13, "{name}: {:?}", eigen.report);
         if slab.n() >= 512 {
-            assert_eq!((found.report.solves, found.report.restarts), (16, 0), "{name}");
+            assert_eq!((eigen.report.solves, eigen.report.restarts), (16, 0), "{name}");
         } else {
-            assert!(found.report.solves <= case["slepc"]["solves"].as_u64().unwrap() as usize + 8, "{name}");
+            assert!(eigen.report.solves <= case["slepc"]["solves"].as_u64().unwrap() as usize + 8, "{name}");
         }
     }
 }
@@ -107,9 +107,9 @@ fn eigenvalues_on_a_grid_that_is_not_uniform() {
         let expected = numbers(&case["lam5"]);
         let zeros = vec![0.0; n * n];
         let a = BlockTridiagonal::new(n, &zeros, &general, &zeros).unwrap();
-        let found = EigenSolver::new(5).general_nearest(&a, None, ALBEDO).unwrap();
-        assert!(found.converged());
-        for (value, expected) in found.values.iter().zip(&expected) {
+        let eigen = EigenSolver::new(5).general_nearest(&a, None, ALBEDO).unwrap();
+        assert!(eigen.converged());
+        for (value, expected) in eigen.values.iter().zip(&expected) {
             assert!((value - expected).norm() < 1e-11, "{value} {expected}");
         }
         // As a symmetric pencil K·x = λ·H·x.
@@ -118,9 +118,9 @@ fn eigenvalues_on_a_grid_that_is_not_uniform() {
         let (k, h) = (kernel, weights);
         let k = BlockTridiagonal::new(n, &zeros, &k, &zeros).unwrap();
         let h = BlockTridiagonal::new(n, &zeros, &h, &zeros).unwrap();
-        let found = EigenSolver::new(5).hermitian_nearest(&k, Some(&h), ALBEDO).unwrap();
-        assert!(found.converged() && found.report.orthogonality < 1e-12, "{:?}", found.report);
-        for (value, expected) in found.values.iter().zip(&expected) {
+        let eigen = EigenSolver::new(5).hermitian_nearest(&k, Some(&h), ALBEDO).unwrap();
+        assert!(eigen.converged() && eigen.report.orthogonality < 1e-12, "{:?}", eigen.report);
+        for (value, expected) in eigen.values.iter().zip(&expected) {
             assert!((value - expected).abs() < 1e-11, "{value} {expected}");
         }
     }

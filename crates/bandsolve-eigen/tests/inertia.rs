@@ -258,8 +258,8 @@ fn shifts_beyond_single_precision_are_above_or_below_all() {
     assert_eq!(eigenvalues_below(&a, None, 1e39), Ok(9));
     assert_eq!(eigenvalues_below(&a, None, -1e39), Ok(0));
     assert_eq!(eigenvalues_below(&a, Some(&a), 1e39), Err(Error::NotFinite { array: "shift", index: 0 }));
-    let found = bandsolve_eigen::EigenSolver::new(0).hermitian_between(&a, None, (0.0, 1e39));
-    assert!(found.is_err() || found.is_ok_and(|found| found.values.len() == 9), "the interval holds nine");
+    let eigen = bandsolve_eigen::EigenSolver::new(0).hermitian_between(&a, None, (0.0, 1e39));
+    assert!(eigen.is_err() || eigen.is_ok_and(|eigen| eigen.values.len() == 9), "the interval holds nine");
 }
 
 /// The full Hermitian matrix large·(I − 3·v·vᵀ) with v = (1, …, 1)/√n. Its eigenvalues are −2·large, and n − 1 times large.
@@ -286,8 +286,8 @@ fn check_largest<T: Scalar>(largest: f64) {
     for (shift, expected) in [(-0.95, 0), (-0.5, 1), (0.05, 2), (0.18, 3), (0.9, 3)] {
         assert_eq!(eigenvalues_below(&a, None, shift * largest), Ok(expected), "{shift}");
     }
-    let found = EigenSolver::new(0).hermitian_between(&a, None, (0.0, 0.18 * largest)).unwrap();
-    assert_eq!((found.values.len(), found.report.complete), (2, Some(true)));
+    let eigen = EigenSolver::new(0).hermitian_between(&a, None, (0.0, 0.18 * largest)).unwrap();
+    assert_eq!((eigen.values.len(), eigen.report.complete), (2, Some(true)));
     assert_eq!(check_definite(&diagonal(&[0.9, 0.9, -0.9])), Err(Error::NotDefinite { row: 2 }));
     // Two rows, with the eigenvalues ±0.75·√2.
     let off = vec![of(0.75); 2];

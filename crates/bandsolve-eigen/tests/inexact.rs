@@ -43,14 +43,14 @@ fn nearest_to(
     if let Some(b) = b {
         problem = problem.mass(b);
     }
-    let found = EigenSolver::new(k).tol(tol).hermitian(&problem)?;
-    let iterations = inverse.iterations() as f64 / found.report.solves as f64;
-    Ok((found, iterations))
+    let eigen = EigenSolver::new(k).tol(tol).hermitian(&problem)?;
+    let iterations = inverse.iterations() as f64 / eigen.report.solves as f64;
+    Ok((eigen, iterations))
 }
 
 /// The largest relative error of the offsets.
-fn error_of(found: &HermitianEigen<f64>, exact: &[f64]) -> f64 {
-    found.offsets.iter().zip(exact).map(|(found, exact)| ((found - exact) / exact).abs()).fold(0.0, f64::max)
+fn error_of(eigen: &HermitianEigen<f64>, exact: &[f64]) -> f64 {
+    eigen.offsets.iter().zip(exact).map(|(eigen, exact)| ((eigen - exact) / exact).abs()).fold(0.0, f64::max)
 }
 
 const CG: KrylovMethod = KrylovMethod::Cg;
@@ -61,10 +61,10 @@ fn smallest_of_an_anisotropic_grid() {
     let a = anisotropic(200);
     let exact = exact_offsets(200, 0.0);
     for method in [CG, GMRES] {
-        let (found, iterations) = nearest((&a, None), (6, 0.0), KrylovSolver::new(method).rtol(1e-10)).unwrap();
-        assert!(found.converged() && found.values.len() == 6, "{method}: {:?}", found.report);
-        assert!(error_of(&found, &exact) < 1e-9, "{method}: {:?}, {:?}", found.offsets, &exact[..6]);
-        assert!(found.report.residuals.iter().all(|residual| *residual < 1e-8) && found.report.orthogonality < 1e-13);
+        let (eigen, iterations) = nearest((&a, None), (6, 0.0), KrylovSolver::new(method).rtol(1e-10)).unwrap();
+        assert!(eigen.converged() && eigen.values.len() == 6, "{method}: {:?}", eigen.report);
+        assert!(error_of(&eigen, &exact) < 1e-9, "{method}: {:?}, {:?}", eigen.offsets, &exact[..6]);
+        assert!(eigen.report.residuals.iter().all(|residual| *residual < 1e-8) && eigen.report.orthogonality < 1e-13);
         assert!(iterations < 30.0, "{method}: {iterations} iterations a solve");
     }
 }
@@ -73,9 +73,9 @@ fn smallest_of_an_anisotropic_grid() {
 fn inside_a_spectrum() {
     // A − σI is indefinite, so conjugate gradients do not apply.
     let (a, sigma) = (anisotropic(60), 0.011);
-    let (found, _) = nearest((&a, None), (5, sigma), KrylovSolver::new(GMRES).rtol(1e-10)).unwrap();
-    let error = error_of(&found, &exact_offsets(60, sigma));
-    assert!(found.converged() && error < 1e-8, "{error}: {found:?}");
+    let (eigen, _) = nearest((&a, None), (5, sigma), KrylovSolver::new(GMRES).rtol(1e-10)).unwrap();
+    let error = error_of(&eigen, &exact_offsets(60, sigma));
+    assert!(eigen.converged() && error < 1e-8, "{error}: {eigen:?}");
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn a_pencil() {
     let (n, sigma) = (60, -0.001);
     let two: Vec<_> = (0..n * n).map(|i| (i, i, 2.0)).collect();
     let (a, b) = (anisotropic(n), Matrix::from_triplets(n * n, n * n, &two).unwrap());
-    let (found, _) = nearest((&a, Some(&b)), (4, sigma), KrylovSolver::new(CG).rtol(1e-10)).unwrap();
+    let (eigen, _) = nearest((&a, Some(&b)), (4, sigma), KrylovSolver::new(CG).rtol(1e-10)).unwrap();
     let exact: Vec<f64> = exact_offsets(n, 2.0 * sigma).iter().map(|offset| offset / 2.0).collect();
-    assert!(found.converged() && error_of(&found, &exact) < 1e-9, "{found:?}");
+    assert!(eigen.converged() && error_of(&eigen, &exact) < 1e-9, "{eigen:?}");
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn errors_of_solves_are_those_of_offsets() {
     for rtol in [1e-4_f64, 1e-6, 1e-8, 1e-10] {
         // A solve with a unit vector and a residual of rtol perturbs A·x = λ·x by at most rtol·|λ − σ| = rtol·‖A‖/2000.
         let (asked, solver) = ((1e-2 * rtol).max(1e-8), KrylovSolver::new(CG).rtol(rtol));
-        let (found, _) = nearest_to(asked, (&a, None), (3, 0.0), solver).unwrap();
-        assert!(found.converged() && error_of(&found, &exact) < rtol, "{rtol}: {found:?}");
+        let (eigen, _) = nearest_to(asked, (&a, None), (3, 0.0), solver).unwrap();
+        assert!(eigen.converged() && error_of(&eigen, &exact) < rtol, "{rtol}: {eigen:?}");
     }
     // If the tolerance is below the rounding errors, residuals of the size of rounding errors are accepted.
-    let (found, _) = nearest((&a, None), (3, 0.0), KrylovSolver::new(CG).rtol(1e-16)).unwrap();
-    assert!(found.converged() && error_of(&found, &exact) < 1e-11, "{found:?}");
+    let (eigen, _) = nearest((&a, None), (3, 0.0), KrylovSolver::new(CG).rtol(1e-16)).unwrap();
+    assert!(eigen.converged() && error_of(&eigen, &exact) < 1e-11, "{eigen:?}");
 }
 
 #[test]
@@ -114,6 +114,6 @@ fn solves_that_are_no_solves_are_told() {
     let wrong = a.shifted(-1.0, None).unwrap();
     let m = Preconditioner::new(&wrong, "amg-lines".parse().expect("a name"), &Default::default()).unwrap();
     let inverse = KrylovInverse::new(KrylovSolver::new(CG).rtol(1e-10), &wrong, Some(&m)).unwrap();
-    let found = EigenSolver::new(3).hermitian(&EigenProblem::new(&a).shifted(0.0, &inverse)).unwrap();
-    assert!(!found.converged() && found.report.ending.to_string() == "large residuals", "{:?}", found.report);
+    let eigen = EigenSolver::new(3).hermitian(&EigenProblem::new(&a).shifted(0.0, &inverse)).unwrap();
+    assert!(!eigen.converged() && eigen.report.ending.to_string() == "large residuals", "{:?}", eigen.report);
 }

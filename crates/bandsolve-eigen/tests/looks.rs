@@ -65,15 +65,15 @@ fn check_ring<T: Scalar>(n: usize, tol: f64) {
     for k in 1..10 {
         for (which, expected) in [(Which::SmallestReal, &exact[..k]), (Which::LargestReal, &exact[n - k..])] {
             let (what, solver) = (format!("{n} {k} {which}"), EigenSolver::new(k).which(which).ncv(40).tol(tol));
-            let found = solver.hermitian(&problem).unwrap();
+            let eigen = solver.hermitian(&problem).unwrap();
             // A residual of tol·|λ| bounds the error. For λ = 0, the bound is n·ε, the rounding errors of a few products.
             let allowed = 2.0 * tol + 4.0 * n as f64 * T::Real::EPSILON.to_f64();
-            check(found.values.iter().copied(), expected, (&found.report, allowed), &what);
-            let found = solver.general(&problem).unwrap();
+            check(eigen.values.iter().copied(), expected, (&eigen.report, allowed), &what);
+            let eigen = solver.general(&problem).unwrap();
             check(
-                found.values.iter().map(|value| value.re),
+                eigen.values.iter().map(|value| value.re),
                 expected,
-                (&found.report, allowed),
+                (&eigen.report, allowed),
                 &format!("general {what}"),
             );
         }
@@ -115,26 +115,26 @@ fn six_equal_blocks_at_the_ends_and_near_targets() {
             // The error is due to residuals of 1e-10·|λ| with |λ| ≤ 5, and to bisection.
             let tol = 1e-9;
             let solver = EigenSolver::new(k).tol(1e-10).seed(seed);
-            let found = solver.which(Which::LargestReal).hermitian(&problem).unwrap();
-            check(found.values.iter().copied(), &exact[n - k..], (&found.report, tol), &format!("{} {what}", line!()));
-            let found = solver.which(Which::SmallestReal).general(&problem).unwrap();
+            let eigen = solver.which(Which::LargestReal).hermitian(&problem).unwrap();
+            check(eigen.values.iter().copied(), &exact[n - k..], (&eigen.report, tol), &format!("{} {what}", line!()));
+            let eigen = solver.which(Which::SmallestReal).general(&problem).unwrap();
             check(
-                found.values.iter().map(|value| value.re),
+                eigen.values.iter().map(|value| value.re),
                 &exact[..k],
-                (&found.report, tol),
+                (&eigen.report, tol),
                 &format!("{} {what}", line!()),
             );
             let near = nearest(&exact, k, 0.3);
-            let found = solver.hermitian_nearest(&a, None, 0.3).unwrap();
-            check(found.values.iter().copied(), &near, (&found.report, tol), &format!("{} {what}", line!()));
+            let eigen = solver.hermitian_nearest(&a, None, 0.3).unwrap();
+            check(eigen.values.iter().copied(), &near, (&eigen.report, tol), &format!("{} {what}", line!()));
             let counted = solver.count(&below).second_look(false).hermitian_nearest(&a, None, 0.3).unwrap();
             check(counted.values.iter().copied(), &near, (&counted.report, tol), &what);
             assert_eq!(counted.report.complete, Some(true), "{what}");
-            let found = solver.general_nearest(&a, None, 0.3).unwrap();
+            let eigen = solver.general_nearest(&a, None, 0.3).unwrap();
             check(
-                found.values.iter().map(|value| value.re),
+                eigen.values.iter().map(|value| value.re),
                 &near,
-                (&found.report, tol),
+                (&eigen.report, tol),
                 &format!("{} {what}", line!()),
             );
         }
@@ -158,11 +158,11 @@ fn clusters_and_many_copies() {
     let operator = MatrixOperator(&a);
     for (k, seed) in [3, 4, 5, 30, 44].into_iter().flat_map(|k| (0..5).map(move |seed| (k, seed))) {
         let solver = EigenSolver::new(k).tol(1e-10).seed(seed);
-        let found = solver.hermitian(&EigenProblem::new(&operator)).unwrap();
-        check(found.values.iter().copied(), &values[n - k..], (&found.report, 1e-9), &format!("{k} {seed}"));
-        let found = solver.general(&EigenProblem::new(&operator)).unwrap();
-        let real = found.values.iter().map(|value| value.re);
-        check(real, &values[n - k..], (&found.report, 1e-9), &format!("general {k} {seed}"));
+        let eigen = solver.hermitian(&EigenProblem::new(&operator)).unwrap();
+        check(eigen.values.iter().copied(), &values[n - k..], (&eigen.report, 1e-9), &format!("{k} {seed}"));
+        let eigen = solver.general(&EigenProblem::new(&operator)).unwrap();
+        let real = eigen.values.iter().map(|value| value.re);
+        check(real, &values[n - k..], (&eigen.report, 1e-9), &format!("general {k} {seed}"));
     }
 }
 
@@ -176,11 +176,11 @@ fn counts_in_single_precision() {
     for (k, target) in (1..8).flat_map(|k| [0.1, 0.9, 1.3].map(|target| (k, target))) {
         for seed in 0..10 {
             let solver = EigenSolver::new(k).tol(1e-5).seed(seed).count(&below as EigenvaluesBelow<'_>);
-            let found = solver.hermitian_nearest(&a, None, target).unwrap();
+            let eigen = solver.hermitian_nearest(&a, None, target).unwrap();
             let near = nearest(&values, k, target);
             // A residual of 1e-5·|θ| causes an error of at most 1e-5 times the distance from the target, which is less than 3.
-            check(found.values.iter().copied(), &near, (&found.report, 1e-4), &format!("{k} {target} {seed}"));
-            assert_eq!(found.report.complete, Some(true), "{k} {target} {seed}");
+            check(eigen.values.iter().copied(), &near, (&eigen.report, 1e-4), &format!("{k} {target} {seed}"));
+            assert_eq!(eigen.report.complete, Some(true), "{k} {target} {seed}");
         }
     }
 }
@@ -195,20 +195,20 @@ fn looks_that_reach_a_limit_are_said() {
     start[0] = 1.0;
     let operator = MatrixOperator(&a);
     let solver = EigenSolver::new(1).start(&start).max_restarts(1).tol(1e-12).which(Which::LargestReal);
-    let found = solver.hermitian(&EigenProblem::new(&operator)).unwrap();
-    assert_eq!((found.report.ending, found.values.len()), (EigenEnding::Incomplete, 1));
-    assert!(!found.converged() && found.report.ending.to_string() == "may be incomplete");
-    let found = solver.general(&EigenProblem::new(&operator)).unwrap();
-    assert_eq!(found.report.ending, EigenEnding::Incomplete);
+    let eigen = solver.hermitian(&EigenProblem::new(&operator)).unwrap();
+    assert_eq!((eigen.report.ending, eigen.values.len()), (EigenEnding::Incomplete, 1));
+    assert!(!eigen.converged() && eigen.report.ending.to_string() == "may be incomplete");
+    let eigen = solver.general(&EigenProblem::new(&operator)).unwrap();
+    assert_eq!(eigen.report.ending, EigenEnding::Incomplete);
     // Without second looks, the ending is `Converged`, although eigenvalues can be missing.
     assert!(solver.second_look(false).hermitian(&EigenProblem::new(&operator)).unwrap().converged());
     // Counts prove the result without a look.
     let below = |shift: f64| eigenvalues_below(&a, None, shift);
-    let found = solver.count(&below).hermitian(&EigenProblem::new(&operator)).unwrap();
-    assert_eq!((found.converged(), found.report.complete), (true, Some(true)));
+    let eigen = solver.count(&below).hermitian(&EigenProblem::new(&operator)).unwrap();
+    assert_eq!((eigen.converged(), eigen.report.complete), (true, Some(true)));
     // If counts show a missing eigenvalue, the ending is `Incomplete`, even if looks find nothing.
     let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
     let few = diagonal::<f64>(&(1..60).map(f64::from).collect::<Vec<_>>());
-    let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&few, None, 0.0).unwrap();
-    assert_eq!((found.report.ending, found.report.complete), (EigenEnding::Incomplete, Some(false)));
+    let eigen = EigenSolver::new(3).count(&wrong).hermitian_nearest(&few, None, 0.0).unwrap();
+    assert_eq!((eigen.report.ending, eigen.report.complete), (EigenEnding::Incomplete, Some(false)));
 }

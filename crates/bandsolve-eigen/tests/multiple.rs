@@ -20,20 +20,20 @@ fn twice(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     Tridiagonal::from_vecs(sub, diag, sup, false).unwrap()
 }
 
-fn check(found: &GeneralEigen, expected: &[Complex64], what: &str) {
-    assert!(found.converged() && found.values.len() == expected.len(), "{what}: {:?} {:?}", found.values, found.report);
+fn check(eigen: &GeneralEigen, expected: &[Complex64], what: &str) {
+    assert!(eigen.converged() && eigen.values.len() == expected.len(), "{what}: {:?} {:?}", eigen.values, eigen.report);
     let mut left = expected.to_vec();
-    for value in &found.values {
+    for value in &eigen.values {
         let at = left.iter().position(|other| (other - value).norm() < 1e-6);
-        let at = at.unwrap_or_else(|| panic!("{what}: {value} of {:?}", found.values));
+        let at = at.unwrap_or_else(|| panic!("{what}: {value} of {:?}", eigen.values));
         left.remove(at);
     }
-    assert!(found.report.residuals.iter().all(|residual| *residual < 1e-7), "{what}: {:?}", found.report.residuals);
+    assert!(eigen.report.residuals.iter().all(|residual| *residual < 1e-7), "{what}: {:?}", eigen.report.residuals);
 }
 
 /// The norm of the component of the second vector that is orthogonal to the first. Both vectors have norm 1.
-fn apart(found: &GeneralEigen, n: usize, (i, j): (usize, usize)) -> f64 {
-    let (x, y) = (&found.vectors[i * n..][..n], &found.vectors[j * n..][..n]);
+fn apart(eigen: &GeneralEigen, n: usize, (i, j): (usize, usize)) -> f64 {
+    let (x, y) = (&eigen.vectors[i * n..][..n], &eigen.vectors[j * n..][..n]);
     let dot: Complex64 = x.iter().zip(y).map(|(x, y)| x.conj() * y).sum();
     x.iter().zip(y).map(|(x, y)| (y - dot * x).norm_sqr()).sum::<f64>().sqrt()
 }
@@ -44,15 +44,15 @@ fn conjugate_pairs_twice_each() {
     let (operator, twoi) = (MatrixOperator(&a), Complex64::new(0.0, 2.0));
     for seed in 0..100 {
         let solver = EigenSolver::new(4).seed(seed);
-        let found = solver.general(&EigenProblem::new(&operator)).unwrap();
-        check(&found, &[twoi, twoi, twoi.conj(), twoi.conj()], &format!("seed {seed}"));
+        let eigen = solver.general(&EigenProblem::new(&operator)).unwrap();
+        check(&eigen, &[twoi, twoi, twoi.conj(), twoi.conj()], &format!("seed {seed}"));
         // Equal values must have different vectors.
-        let equal: Vec<usize> = (0..4).filter(|k| found.values[*k].im > 0.0).collect();
-        assert!(apart(&found, 80, (equal[0], equal[1])) > 0.1, "seed {seed}");
-        let found = EigenSolver::new(3).seed(seed).which(Which::LargestReal).ncv(25);
-        let found = found.general(&EigenProblem::new(&operator)).unwrap();
+        let equal: Vec<usize> = (0..4).filter(|k| eigen.values[*k].im > 0.0).collect();
+        assert!(apart(&eigen, 80, (equal[0], equal[1])) > 0.1, "seed {seed}");
+        let eigen = EigenSolver::new(3).seed(seed).which(Which::LargestReal).ncv(25);
+        let eigen = eigen.general(&EigenProblem::new(&operator)).unwrap();
         let [first, second] = [39.0 / 40.0, 38.0 / 40.0].map(Complex64::from);
-        check(&found, &[first, first, second], &format!("largest real, seed {seed}"));
+        check(&eigen, &[first, first, second], &format!("largest real, seed {seed}"));
     }
 }
 
@@ -71,8 +71,8 @@ fn nearest_to_a_target_twice_each() {
         check(&solver.general_nearest(&a, None, 0.51).unwrap(), &expected, &format!("seed {seed}"));
         let halves = expected.map(|value| 0.5 * value);
         check(&solver.general_nearest(&a, Some(&b), 0.255).unwrap(), &halves, &format!("pencil, seed {seed}"));
-        let found = EigenSolver::new(2).seed(seed).general_nearest(&c, None, Complex64::new(0.1, 1.9)).unwrap();
-        check(&found, &[twoi, twoi], &format!("complex, seed {seed}"));
+        let eigen = EigenSolver::new(2).seed(seed).general_nearest(&c, None, Complex64::new(0.1, 1.9)).unwrap();
+        check(&eigen, &[twoi, twoi], &format!("complex, seed {seed}"));
     }
 }
 
@@ -89,12 +89,12 @@ fn defective_values_and_the_identity_end() {
     diag[5..].fill(1.0);
     let identity = Tridiagonal::from_vecs(vec![0.0; n], diag, vec![0.0; n], false).unwrap();
     for seed in 0..100 {
-        let found = EigenSolver::new(5).seed(seed).tol(1e-10).general(&EigenProblem::new(&MatrixOperator(&jordan)));
-        let found = found.unwrap();
-        assert!(found.values.iter().all(|value| (value - 5.0).norm() < 1e-3), "seed {seed}: {:?}", found.values);
-        assert!(!found.converged() || found.values.len() == 5);
-        let found = EigenSolver::new(3).seed(seed).general(&EigenProblem::new(&MatrixOperator(&identity))).unwrap();
-        check(&found, &[3.0, 1.0, 1.0].map(Complex64::from), &format!("identity, seed {seed}"));
+        let eigen = EigenSolver::new(5).seed(seed).tol(1e-10).general(&EigenProblem::new(&MatrixOperator(&jordan)));
+        let eigen = eigen.unwrap();
+        assert!(eigen.values.iter().all(|value| (value - 5.0).norm() < 1e-3), "seed {seed}: {:?}", eigen.values);
+        assert!(!eigen.converged() || eigen.values.len() == 5);
+        let eigen = EigenSolver::new(3).seed(seed).general(&EigenProblem::new(&MatrixOperator(&identity))).unwrap();
+        check(&eigen, &[3.0, 1.0, 1.0].map(Complex64::from), &format!("identity, seed {seed}"));
     }
 }
 
@@ -103,9 +103,9 @@ fn a_second_look_can_be_left_out() {
     let a = twice(40, 3);
     let operator = MatrixOperator(&a);
     let count = |second: bool| {
-        let found = EigenSolver::new(4).second_look(second).general(&EigenProblem::new(&operator)).unwrap();
-        assert!(found.converged());
-        found.report.solves
+        let eigen = EigenSolver::new(4).second_look(second).general(&EigenProblem::new(&operator)).unwrap();
+        assert!(eigen.converged());
+        eigen.report.solves
     };
     assert!(count(false) < count(true));
 }
@@ -119,13 +119,13 @@ fn zero_and_matrices_of_extreme_sizes() {
         let general = Tridiagonal::from_vecs(sub, diag.clone(), sup, false).unwrap();
         let off = vec![0.25 * by; 80];
         let symmetric = Tridiagonal::from_vecs(off.clone(), diag, off, false).unwrap();
-        let found = EigenSolver::new(4).general(&EigenProblem::new(&MatrixOperator(&general))).unwrap();
-        assert!(found.converged() && found.values.len() == 4, "{by}: {:?}", found.report);
-        for value in &found.values {
-            assert!((value.norm() - 2.0 * by).abs() <= 1e-8 * by, "{by}: {:?}", found.values);
+        let eigen = EigenSolver::new(4).general(&EigenProblem::new(&MatrixOperator(&general))).unwrap();
+        assert!(eigen.converged() && eigen.values.len() == 4, "{by}: {:?}", eigen.report);
+        for value in &eigen.values {
+            assert!((value.norm() - 2.0 * by).abs() <= 1e-8 * by, "{by}: {:?}", eigen.values);
         }
-        let found = EigenSolver::new(4).hermitian(&EigenProblem::new(&MatrixOperator(&symmetric))).unwrap();
-        assert!(found.converged() && found.values.len() == 4, "{by}: {:?}", found.report);
-        assert!(found.report.residuals.iter().all(|residual| *residual < 1e-7), "{by}: {:?}", found.report);
+        let eigen = EigenSolver::new(4).hermitian(&EigenProblem::new(&MatrixOperator(&symmetric))).unwrap();
+        assert!(eigen.converged() && eigen.values.len() == 4, "{by}: {:?}", eigen.report);
+        assert!(eigen.report.residuals.iter().all(|residual| *residual < 1e-7), "{by}: {:?}", eigen.report);
     }
 }

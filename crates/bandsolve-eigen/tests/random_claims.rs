@@ -60,12 +60,12 @@ fn matrix<T: Scalar>(values: &[f64], full: bool, random: &mut Random) -> Banded<
     Banded::from_vec(n, n - 1, n - 1, bands).unwrap()
 }
 
-/// Whether the found values are eigenvalues, and none occurs more often than its multiplicity.
-fn are_eigenvalues(found: &[f64], values: &[f64], allowed: f64) -> bool {
+/// Whether the eigen values are eigenvalues, and none occurs more often than its multiplicity.
+fn are_eigenvalues(eigen: &[f64], values: &[f64], allowed: f64) -> bool {
     let mut left = values.to_vec();
-    found.iter().all(|found| {
-        let nearest = (0..left.len()).min_by(|i, j| (left[*i] - found).abs().total_cmp(&(left[*j] - found).abs()));
-        nearest.is_some_and(|at| (left.swap_remove(at) - found).abs() <= allowed)
+    eigen.iter().all(|eigen| {
+        let nearest = (0..left.len()).min_by(|i, j| (left[*i] - eigen).abs().total_cmp(&(left[*j] - eigen).abs()));
+        nearest.is_some_and(|at| (left.swap_remove(at) - eigen).abs() <= allowed)
     })
 }
 
@@ -95,24 +95,24 @@ fn nearest_are_nearest<T: Scalar>(seed: u64, precision: f64) -> (usize, usize) {
         let norm = values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
         let allowed = precision * norm;
         let count = |shift: f64| eigenvalues_below(&a, None, shift);
-        let found = match EigenSolver::new(k).tol(1e-10).seed(case).count(&count).hermitian_nearest(&a, None, target) {
-            Ok(found) => found,
+        let eigen = match EigenSolver::new(k).tol(1e-10).seed(case).count(&count).hermitian_nearest(&a, None, target) {
+            Ok(eigen) => eigen,
             Err(error) => {
                 println!("{case}: {error}");
                 continue;
             }
         };
         moved += usize::from(target == at);
-        assert!(are_eigenvalues(&found.values, &values, allowed), "{case}: {target} {values:?} {:?}", found.values);
-        assert!(found.values.len() <= k && found.report.residuals.len() == found.values.len());
-        if found.report.complete == Some(true) {
+        assert!(are_eigenvalues(&eigen.values, &values, allowed), "{case}: {target} {values:?} {:?}", eigen.values);
+        assert!(eigen.values.len() <= k && eigen.report.residuals.len() == eigen.values.len());
+        if eigen.report.complete == Some(true) {
             complete += 1;
-            let mut own: Vec<f64> = found.values.iter().map(|value| (value - target).abs()).collect();
+            let mut own: Vec<f64> = eigen.values.iter().map(|value| (value - target).abs()).collect();
             assert!(own.is_sorted_by(|a, b| *a <= b + allowed), "{case}: {own:?}");
             own.sort_by(f64::total_cmp);
             let expected = distances(&values, target, k);
             let close = own.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= allowed);
-            assert!(own.len() == k && close, "{case}: {k} near {target} of {values:?}: {:?}", found.values);
+            assert!(own.len() == k && close, "{case}: {k} near {target} of {values:?}: {:?}", eigen.values);
         }
     }
     (complete, moved)
@@ -139,10 +139,10 @@ fn general_problems_are_answered_for_the_target() {
         let a = matrix::<f64>(&values, full, &mut random);
         let (k, target) = (1 + below(&mut random, n.min(4)), values[below(&mut random, n)]);
         let allowed = 1e-7 * values.iter().fold(1.0_f64, |norm, value| norm.max(value.abs()));
-        let Ok(found) = EigenSolver::new(k).tol(1e-10).seed(case).general_nearest(&a, None, target) else { continue };
-        let own: Vec<f64> = found.values.iter().map(|value| value.re).collect();
+        let Ok(eigen) = EigenSolver::new(k).tol(1e-10).seed(case).general_nearest(&a, None, target) else { continue };
+        let own: Vec<f64> = eigen.values.iter().map(|value| value.re).collect();
         assert!(are_eigenvalues(&own, &values, allowed), "{case}: {target} {values:?} {own:?}");
-        if found.converged() {
+        if eigen.converged() {
             converged += 1;
             // Only copies of equal eigenvalues may be missing.
             let mut distinct = values.clone();
@@ -190,12 +190,12 @@ fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
         };
         let (one, other) = (end(), end());
         let ends = (one.min(other), one.max(other));
-        let Ok(found) = EigenSolver::new(0).tol(1e-12).seed(case).hermitian_between(&a, None, ends) else { continue };
-        let what = || format!("{case}: {full} {ends:?} {values:?} {:?}", found.values);
-        assert!(found.values.iter().all(|value| ends.0 <= *value && *value < ends.1), "{}", what());
+        let Ok(eigen) = EigenSolver::new(0).tol(1e-12).seed(case).hermitian_between(&a, None, ends) else { continue };
+        let what = || format!("{case}: {full} {ends:?} {values:?} {:?}", eigen.values);
+        assert!(eigen.values.iter().all(|value| ends.0 <= *value && *value < ends.1), "{}", what());
         let allowed = precision * norm;
-        assert!(are_eigenvalues(&found.values, &values, allowed), "{}", what());
-        if found.report.complete == Some(true) {
+        assert!(are_eigenvalues(&eigen.values, &values, allowed), "{}", what());
+        if eigen.report.complete == Some(true) {
             complete += 1;
             // Entries of a full matrix are sums of four products. Their rounding errors move eigenvalues by at most 8·n·ε·‖A‖. Ends are rounded to the type.
             let rounding = if full { 8.0 * n as f64 * epsilon * norm } else { 0.0 }
@@ -203,8 +203,8 @@ fn intervals_hold<T: Scalar>(seed: u64, precision: f64) -> usize {
             let inside = |by: f64| -> Vec<f64> {
                 values.iter().copied().filter(|value| ends.0 - by <= *value && *value < ends.1 + by).collect()
             };
-            assert!(are_eigenvalues(&found.values, &inside(rounding), allowed), "{}", what());
-            assert!(are_eigenvalues(&inside(-rounding), &found.values, allowed), "{}", what());
+            assert!(are_eigenvalues(&eigen.values, &inside(rounding), allowed), "{}", what());
+            assert!(are_eigenvalues(&inside(-rounding), &eigen.values, allowed), "{}", what());
         }
     }
     complete
@@ -247,16 +247,16 @@ fn single_precision_converges_with_small_residuals() {
         let operator = MatrixOperator(&a);
         let which = [Which::LargestMagnitude, Which::LargestReal, Which::SmallestReal][below(&mut random, 3)];
         let solver = EigenSolver::new(1 + below(&mut random, 4)).which(which).tol(0.0).seed(case).max_restarts(60);
-        let found = match below(&mut random, 2) {
+        let eigen = match below(&mut random, 2) {
             0 => solver.hermitian(&EigenProblem::new(&operator)),
             _ => solver.which(Which::LargestMagnitude).hermitian_nearest(&a, None, random.uniform(-3.0, 3.0)),
         };
-        let Ok(found) = found else { continue };
-        if !found.converged() {
+        let Ok(eigen) = eigen else { continue };
+        if !eigen.converged() {
             continue;
         }
         *if symmetric { &mut hermitian } else { &mut others } += 1;
-        for (value, x) in found.values.iter().zip(found.vectors.chunks_exact(n)) {
+        for (value, x) in eigen.values.iter().zip(eigen.vectors.chunks_exact(n)) {
             let residual = residual(&a, *value, x);
             // The limit is 32·ε·√n times the estimated norm, which is at most ‖A‖.
             assert!(residual <= 33.0 * f64::from(f32::EPSILON) * (n as f64).sqrt(), "{case}: {residual} {symmetric}");
@@ -286,9 +286,9 @@ fn tridiagonal_intervals_are_consistent() {
         ends.dedup();
         let mut total = 0;
         for pair in ends.windows(2) {
-            let found = t.eigenvalues(EigenvalueRange::Interval(pair[0], pair[1])).unwrap();
-            assert!(found.iter().all(|value| pair[0] < *value && *value <= pair[1]), "{diag:?} {off:?} {pair:?}");
-            total += found.len();
+            let eigen = t.eigenvalues(EigenvalueRange::Interval(pair[0], pair[1])).unwrap();
+            assert!(eigen.iter().all(|value| pair[0] < *value && *value <= pair[1]), "{diag:?} {off:?} {pair:?}");
+            total += eigen.len();
         }
         assert_eq!(total, n, "{diag:?} {off:?}");
     }
@@ -306,15 +306,15 @@ fn what_rounding_hides_is_not_proved_to_be_nearest() {
         let by = 10_f64.powf(-7.0 - 0.05 * seed as f64);
         let target = 0.25 - by;
         for k in [3, 5, 7, 9] {
-            let found =
+            let eigen =
                 EigenSolver::new(k).tol(tol).seed(seed).count(&count).hermitian_nearest(&a, None, target).unwrap();
-            if found.report.complete == Some(true) || found.converged() {
-                let mut own: Vec<f64> = found.values.iter().map(|value| (value - target).abs()).collect();
+            if eigen.report.complete == Some(true) || eigen.converged() {
+                let mut own: Vec<f64> = eigen.values.iter().map(|value| (value - target).abs()).collect();
                 own.sort_by(f64::total_cmp);
                 // Residuals are at most tol·(‖A‖ + |λ|).
                 let close =
                     own.iter().zip(distances(&values, target, k)).all(|(own, exact)| (own - exact).abs() <= 2.0 * tol);
-                assert!(close && own.len() == k, "{k} near {target}, seed {seed}: {:?}", found.values);
+                assert!(close && own.len() == k, "{k} near {target}, seed {seed}: {:?}", eigen.values);
             }
         }
     }

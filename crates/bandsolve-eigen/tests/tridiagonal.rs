@@ -91,9 +91,9 @@ fn extreme_sizes_scale() {
     for exponent in [-1000, -900, 600, 1020] {
         let by = f64::exp2(f64::from(exponent));
         let scaled = |x: &[f64]| x.iter().map(|x| x * by).collect::<Vec<_>>();
-        let found = all(&(scaled(&diag), scaled(&off)));
+        let computed = all(&(scaled(&diag), scaled(&off)));
         let close = |a: &f64, b: &f64| (a / by - b).abs() <= 1e-15;
-        assert!(found.iter().zip(&values).all(|(a, b)| close(a, b)), "2^{exponent}");
+        assert!(computed.iter().zip(&values).all(|(a, b)| close(a, b)), "2^{exponent}");
     }
     // Uncoupled blocks of very different size keep their relative accuracy.
     let values = all(&(vec![1e150, 1e150, 1e-150, 1e-150], vec![1e149, 0.0, 1e-151]));
@@ -127,17 +127,17 @@ fn ranges_are_parts_of_all() {
     {
         let n = entries.0.len();
         let values = all(&entries);
-        let close = |found: &[f64], expected: &[f64]| {
-            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14)
+        let close = |computed: &[f64], expected: &[f64]| {
+            computed.len() == expected.len() && computed.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14)
         };
         for indices in [0..1, 0..n, n / 2..n / 2 + 7, n - 1..n, 3..3] {
-            let found = eigenvalues(&entries, EigenvalueRange::Indices(indices.clone()));
-            assert!(close(&found, &values[indices.clone()]), "{indices:?}: {found:?}");
+            let computed = eigenvalues(&entries, EigenvalueRange::Indices(indices.clone()));
+            assert!(close(&computed, &values[indices.clone()]), "{indices:?}: {computed:?}");
         }
         for (from, to) in [(-0.4, 0.3), (0.9, 1.1), (f64::NEG_INFINITY, 0.5), (2.5, f64::INFINITY), (1.0, -1.0)] {
-            let found = eigenvalues(&entries, EigenvalueRange::Interval(from, to));
+            let computed = eigenvalues(&entries, EigenvalueRange::Interval(from, to));
             let inside: Vec<f64> = values.iter().copied().filter(|x| from < *x && *x <= to).collect();
-            assert!(close(&found, &inside), "({from}, {to}]");
+            assert!(close(&computed, &inside), "({from}, {to}]");
             let (diag, off) = &entries;
             let t = SymmetricTridiagonal::new(diag, off).expect("a matrix");
             let below = t.eigenvalues_below(from).expect("a count");
@@ -189,13 +189,13 @@ fn intervals_are_half_open_at_exact_eigenvalues() {
         for from in 0..18 {
             for to in from + 1..19 {
                 let ends = (from as f64 - 9.0, to as f64 - 9.0);
-                let found = eigenvalues(&entries, EigenvalueRange::Interval(ends.0, ends.1));
-                assert_eq!(found.len(), counts[to] - counts[from], "{entries:?} {ends:?}: {found:?}");
+                let computed = eigenvalues(&entries, EigenvalueRange::Interval(ends.0, ends.1));
+                assert_eq!(computed.len(), counts[to] - counts[from], "{entries:?} {ends:?}: {computed:?}");
                 assert!(
-                    found.iter().all(|value| ends.0 < *value && *value <= ends.1),
-                    "{entries:?} {ends:?}: {found:?}"
+                    computed.iter().all(|value| ends.0 < *value && *value <= ends.1),
+                    "{entries:?} {ends:?}: {computed:?}"
                 );
-                at_an_end += found.iter().filter(|value| **value == ends.1).count();
+                at_an_end += computed.iter().filter(|value| **value == ends.1).count();
             }
         }
     }
@@ -211,9 +211,9 @@ fn intervals_that_follow_have_each_eigenvalue_once() {
         ends.insert(0, f64::NEG_INFINITY);
         ends.push(f64::INFINITY);
         let inside = |pair: &[f64]| {
-            let found = eigenvalues(&entries, EigenvalueRange::Interval(pair[0], pair[1]));
-            assert!(found.iter().all(|value| pair[0] < *value && *value <= pair[1]), "{pair:?}: {found:?}");
-            found.len()
+            let computed = eigenvalues(&entries, EigenvalueRange::Interval(pair[0], pair[1]));
+            assert!(computed.iter().all(|value| pair[0] < *value && *value <= pair[1]), "{pair:?}: {computed:?}");
+            computed.len()
         };
         assert_eq!(ends.windows(2).map(inside).sum::<usize>(), entries.0.len());
     }
@@ -224,8 +224,8 @@ fn looser_tolerances_are_kept() {
     let entries = random(200, 4);
     let values = all(&entries);
     let t = SymmetricTridiagonal::new(&entries.0, &entries.1).expect("a matrix").tolerance(1e-4);
-    let found = t.eigenvalues(EigenvalueRange::All).expect("eigenvalues");
-    assert!(found.iter().zip(&values).all(|(a, b)| (a - b).abs() <= 1e-4));
+    let computed = t.eigenvalues(EigenvalueRange::All).expect("eigenvalues");
+    assert!(computed.iter().zip(&values).all(|(a, b)| (a - b).abs() <= 1e-4));
 }
 
 #[test]

@@ -490,12 +490,12 @@ impl StoredTriangle {
         if row == col {
             return check_diagonal(symmetry, re, im);
         }
-        let (own, other, side) = if row > col {
+        let (this, other, side) = if row > col {
             (&mut self.lower_line, self.upper_line, "above")
         } else {
             (&mut self.upper_line, self.lower_line, "below")
         };
-        own.get_or_insert(line);
+        this.get_or_insert(line);
         other.map_or(Ok(()), |other| {
             Err(format!(
                 "a symmetric file must contain one triangle only, but line {other} lies {side} the diagonal, and this line on \

@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(estimate(&[&[0.0, 0.0], &[0.0, 0.0]]), 0.0);
         // The columns cancel at the start and in every gradient. The ascent ends at ½, and the alternating vector (1,
         // −3/2, 2) gives 2·6/9 of 2.
-        let found = estimate(&[&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.0], &[0.0, 0.0, 0.5]]);
-        assert!((found - 4.0 / 3.0).abs() < 1e-15, "{found}");
+        let estimated = estimate(&[&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.0], &[0.0, 0.0, 0.5]]);
+        assert!((estimated - 4.0 / 3.0).abs() < 1e-15, "{estimated}");
     }
 
     /// Pseudorandom numbers in [−1, 1).

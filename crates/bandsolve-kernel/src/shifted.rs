@@ -328,8 +328,8 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
                     let count = V::W.min(n - k);
                     for p in 0..if TOGETHER { 1 } else { P } {
                         for o in 0..O {
-                            let own = block.add((o * P + p) * V::W * V::W);
-                            add_lanes::<V>(own, self.packs[p].outs[o].add(k), (count, self.add));
+                            let values = block.add((o * P + p) * V::W * V::W);
+                            add_lanes::<V>(values, self.packs[p].outs[o].add(k), (count, self.add));
                         }
                     }
                 }

@@ -150,10 +150,10 @@ mod tests {
             [(0, 3, 1), (1, 3, 1), (3, 3, 0), (4, 3, 1), (3000, 7, 1), (3000, 7, 0), (3000, 7, 1000)]
         {
             let mut values = vec![0; len];
-            let add = |chunk: usize, own: RowsOf<'_, usize>| {
-                assert_eq!(own.0.len(), wide.min(len - chunk * wide));
-                own.0.iter_mut().enumerate().for_each(|(k, v)| *v += chunk * wide + k);
-                own.0.len()
+            let add = |chunk: usize, rows: RowsOf<'_, usize>| {
+                assert_eq!(rows.0.len(), wide.min(len - chunk * wide));
+                rows.0.iter_mut().enumerate().for_each(|(k, v)| *v += chunk * wide + k);
+                rows.0.len()
             };
             let all = chunks((len.div_ceil(wide), least), RowsOf(&mut values, wide), &add, (0, &|a, b| a + b));
             assert!(all == len && values.iter().enumerate().all(|(k, v)| k == *v), "{len} {wide} {least}");

@@ -96,12 +96,12 @@ impl<T: Scalar> Substitute<T> {
                 }
             }
         }
-        let mut found = read_checks::<T, V, R, VERIFY>(&total);
+        let mut results = read_checks::<T, V, R, VERIFY>(&total);
         let suspect = least.suspect();
         for r in 0..R {
-            found[r].suspect = suspect;
+            results[r].suspect = suspect;
         }
-        found
+        results
     }
 
     /// The unknowns around the partitions of tile `t`.
@@ -149,15 +149,15 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
 fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     checks: &[Check<V>; R],
 ) -> [CheckResult; MAX_RHS] {
-    let mut found = [CheckResult::default(); MAX_RHS];
+    let mut results = [CheckResult::default(); MAX_RHS];
     if VERIFY {
         for r in 0..R {
             let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
             let stored = &mut stored[..CHECK_VECTORS * V::W];
             // SAFETY: `stored` holds CHECK_VECTORS·W numbers.
             unsafe { checks[r].store(stored.as_mut_ptr()) }
-            found[r] = sweep::read_check(stored, slack::<T>());
+            results[r] = sweep::read_check(stored, slack::<T>());
         }
     }
-    found
+    results
 }

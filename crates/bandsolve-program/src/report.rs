@@ -16,12 +16,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     write_text(Path::new("-"), text)
 }
 
-/// Print text to standard output, or to standard error if `taken` says that standard output receives data.
+/// Print text to standard output, or to standard error if `stdout_used` says that standard output receives data.
 ///
 /// # Errors
 /// [`Failure::Other`].
-pub fn print_beside(text: &str, taken: bool) -> Result<(), Failure> {
-    if !taken {
+pub fn print_beside(text: &str, stdout_used: bool) -> Result<(), Failure> {
+    if !stdout_used {
         return print(text);
     }
     output::write_stderr(text)
@@ -37,11 +37,11 @@ pub fn is_stdout(path: Option<&Path>) -> bool {
 /// # Errors
 /// [`Failure::Usage`], [`Failure::Other`].
 pub fn check_outputs(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
-    let taken = output::check_all(options, inputs)?;
+    let stdout_used = output::check_all(options, inputs)?;
     if let Some((_, Some(path))) = options.iter().find(|(name, _)| *name == "--plot") {
         PictureFormat::of(path)?;
     }
-    Ok(taken)
+    Ok(stdout_used)
 }
 
 /// Write text to a file, or to standard output for `-`.

@@ -35,8 +35,8 @@ impl DtypeKind {
             14 => (true, false),
             15 | 16 => (true, true),
             _ => {
-                let found = array.dtype();
-                return Err(PyTypeError::new_err(format!("an array has the dtype {found}, expected numbers")));
+                let dtype = array.dtype();
+                return Err(PyTypeError::new_err(format!("an array has the dtype {dtype}, expected numbers")));
             }
         };
         Ok(Self { complex, double })
@@ -189,9 +189,9 @@ pub fn filled<'py, T: Number, R>(
     let array = unsafe {
         let class = get_type_object(py, NpyTypes::PyArray_Type);
         let (lengths, none) = (lengths.as_mut_ptr(), null_mut());
-        let made =
+        let object =
             PY_ARRAY_API.PyArray_NewFromDescr(py, class, dtype, count, lengths, null_mut(), null_mut(), flags, none);
-        Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyArrayDyn<T>>()
+        Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked::<PyArrayDyn<T>>()
     };
     // SAFETY: the array is contiguous, and there is no other reference to it yet.
     let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });

@@ -284,14 +284,14 @@ where
     let (n, layout) = (call.places.n, Layout::Contiguous);
     let size = plans.width * n;
     let [sub, diag, sup] = repeated(matrix, plans.width.min(call.places.count()), layout)?;
-    let mut found = outcomes(call.places.count().div_ceil(plans.width))?;
-    let parts = found.len();
-    spread(call.tasks(), 0..parts, (RowsOf(x, size), &mut found[..]), &|range, (RowsOf(x, _), found)| {
-        for ((part, x), found) in range.zip(x.chunks_mut(size.max(1))).zip(found) {
+    let mut results = outcomes(call.places.count().div_ceil(plans.width))?;
+    let parts = results.len();
+    spread(call.tasks(), 0..parts, (RowsOf(x, size), &mut results[..]), &|range, (RowsOf(x, _), results)| {
+        for ((part, x), result) in range.zip(x.chunks_mut(size.max(1))).zip(results) {
             let plan = if x.len() == size { &plans.together } else { &plans.rest };
             let (sub, diag, sup) = (&sub[..x.len()], &diag[..x.len()], &sup[..x.len()]);
             let solved = whole(([sub, diag, sup], layout), (plan, None), &rhs[part * size..][..x.len()], x);
-            *found = Some(solved.map_err(|error| match error {
+            *result = Some(solved.map_err(|error| match error {
                 Error::NotFinite { array: "rhs", index } => {
                     Error::NotFinite { array: "rhs", index: part * size + index }
                 }
@@ -301,7 +301,7 @@ where
             }));
         }
     });
-    joined(found)
+    joined(results)
 }
 
 /// Solve systems along a middle axis. Each thread copies groups of systems to interleaved storage.
@@ -316,25 +316,25 @@ where
 {
     let width = plans.width;
     let shared = if call.alone { Some(repeated(matrix, width, Layout::Interleaved)?) } else { None };
-    let mut found = outcomes(call.places.count().div_ceil(width))?;
-    let (parts, x) = (found.len(), SharedOutput::new(x));
-    spread(call.tasks(), 0..parts, &mut found[..], &|range, found| {
+    let mut results = outcomes(call.places.count().div_ceil(width))?;
+    let (parts, x) = (results.len(), SharedOutput::new(x));
+    spread(call.tasks(), 0..parts, &mut results[..], &|range, results| {
         let mut memory = GatheredSystems::new(call.places, width, shared.is_none());
-        for (part, found) in range.zip(found) {
+        for (part, result) in range.zip(results) {
             let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
                 memory.take(part, (matrix, shared.is_none()), rhs);
-                let own = [&memory.sub[..], &memory.diag, &memory.sup];
-                let arrays = shared.as_ref().map_or(own, |arrays| arrays.each_ref().map(|array| &array[..]));
+                let gathered = [&memory.sub[..], &memory.diag, &memory.sup];
+                let arrays = shared.as_ref().map_or(gathered, |arrays| arrays.each_ref().map(|array| &array[..]));
                 let on = (&plans.together, None);
                 let report = whole((arrays, Layout::Interleaved), on, &memory.rhs, &mut memory.x);
                 let report = report.map_err(|error| memory.in_place(error, call.alone))?;
                 memory.places.scatter(&memory.x, memory.systems.clone(), &x, width);
                 Ok(report)
             });
-            *found = Some(solved);
+            *result = Some(solved);
         }
     });
-    joined(found)
+    joined(results)
 }
 
 /// The memory of a thread for one group of systems, interleaved.

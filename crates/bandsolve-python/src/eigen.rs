@@ -228,33 +228,33 @@ fn eigenvalues_of<'py, T: Number>(
         (None, _) => problem,
     };
     let solver = options.solver(slice(&begun))?;
-    let found = if options.hermitian {
-        detached(py, || solver.hermitian(&problem)).map(|found| found.map(|found| hermitian(py, n, found)))
+    let solved = if options.hermitian {
+        detached(py, || solver.hermitian(&problem)).map(|solved| solved.map(|solved| hermitian(py, n, solved)))
     } else {
-        detached(py, || solver.general(&problem)).map(|found| found.map(|found| general(py, n, found)))
+        detached(py, || solver.general(&problem)).map(|solved| solved.map(|solved| general(py, n, solved)))
     };
     let raised = [a.take(), b.as_ref().and_then(PyMatrix::take), given.as_ref().and_then(PyMatrix::take)];
     if let Some(error) = raised.into_iter().flatten().next() {
         return Err(error);
     }
-    found?.map_err(|error| match &iterative {
+    solved?.map_err(|error| match &iterative {
         Some(options) => options.explain(py, &error),
         None => exception(py, &error),
     })?
 }
 
 /// Convert the result of a Hermitian problem to NumPy arrays.
-fn hermitian<T: Number>(py: Python<'_>, n: usize, found: HermitianEigen<T>) -> PyResult<Found<'_>> {
-    let report = dictionary_of(py, found.report)?;
-    report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
-    Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
+fn hermitian<T: Number>(py: Python<'_>, n: usize, eigen: HermitianEigen<T>) -> PyResult<Found<'_>> {
+    let report = dictionary_of(py, eigen.report)?;
+    report.set_item("offsets", PyArray1::from_vec(py, eigen.offsets))?;
+    Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))
 }
 
 /// Convert the result of a general problem to NumPy arrays.
-fn general(py: Python<'_>, n: usize, found: GeneralEigen) -> PyResult<Found<'_>> {
-    let report = dictionary_of(py, found.report)?;
-    report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
-    Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
+fn general(py: Python<'_>, n: usize, eigen: GeneralEigen) -> PyResult<Found<'_>> {
+    let report = dictionary_of(py, eigen.report)?;
+    report.set_item("offsets", PyArray1::from_vec(py, eigen.offsets))?;
+    Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))
 }
 
 /// Find the eigenvalues nearest to sigma of sparse matrices A and B, with factors and counts of banded or block tridiagonal matrices.
@@ -362,11 +362,11 @@ fn check_minors<T: Scalar>(m: &Csr<'_, T, u32>) -> bandsolve::Result<()> {
 fn few_products<T: Number>(mass: &PyMatrix<T>) -> bandsolve::Result<()> {
     // With this tolerance, the residual of the smallest Ritz value is at most half its modulus, so an eigenvalue with the same sign exists.
     let solver = EigenSolver::new(1).which(Which::SmallestReal).tol(0.5).ncv(16).max_restarts(0).second_look(false);
-    let found = solver.hermitian(&EigenProblem::new(mass))?;
-    let rounding = 1e3 * T::Real::EPSILON.to_f64() * found.report.norms[0];
-    match found.values.first() {
+    let eigen = solver.hermitian(&EigenProblem::new(mass))?;
+    let rounding = 1e3 * T::Real::EPSILON.to_f64() * eigen.report.norms[0];
+    match eigen.values.first() {
         Some(value) if *value < -rounding => {
-            let largest = found.vectors.iter().map(|x| Scalar::abs(*x).to_f64()).enumerate();
+            let largest = eigen.vectors.iter().map(|x| Scalar::abs(*x).to_f64()).enumerate();
             let row = largest.max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(row, _)| row);
             Err(Error::NotDefinite { row })
         }
@@ -390,14 +390,14 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
         _ => exception(py, &error),
     };
     if !options.hermitian {
-        let found = detached(py, || solver.general_nearest(a, b, narrow(Complex64::new(re, im))))?;
-        return general(py, a.rows(), found.map_err(failed)?);
+        let eigen = detached(py, || solver.general_nearest(a, b, narrow(Complex64::new(re, im))))?;
+        return general(py, a.rows(), eigen.map_err(failed)?);
     }
     detached(py, || b.map_or(Ok(()), check_definite))?.map_err(failed)?;
     let below = |shift: f64| eigenvalues_below(a, b, shift);
     let solver = if options.complete { solver.count(&below) } else { *solver };
-    let found = detached(py, || solver.hermitian_nearest(a, b, re))?;
-    hermitian(py, a.rows(), found.map_err(failed)?)
+    let eigen = detached(py, || solver.hermitian_nearest(a, b, re))?;
+    hermitian(py, a.rows(), eigen.map_err(failed)?)
 }
 
 /// Copy vectors to the columns of an array.

@@ -87,12 +87,12 @@ where
         Ok(self.inspect()?.norm(norm))
     }
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found =
+        let determinant =
             py.detach(|| self.inspect()?.determinant()).map_err(|error| exception_for(py, self.shape(), &error))?;
-        let (re, im) = (found.phase.re().to_f64(), found.phase.im().to_f64());
+        let (re, im) = (determinant.phase.re().to_f64(), determinant.phase.im().to_f64());
         match T::COMPLEX {
-            true => (PyComplex::from_doubles(py, re, im), found.log_abs).into_bound_py_any(py),
-            false => (re, found.log_abs).into_bound_py_any(py),
+            true => (PyComplex::from_doubles(py, re, im), determinant.log_abs).into_bound_py_any(py),
+            false => (re, determinant.log_abs).into_bound_py_any(py),
         }
     }
 }
@@ -433,7 +433,7 @@ pub fn factor_tridiagonal<'py>(
 }
 
 /// Copy the numbers of an array in Fortran order.
-fn own<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+fn copy_of<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
     copied(slice(&columns::<T>(array)?)).map_err(|error| exception(array.py(), &error))
 }
 
@@ -443,7 +443,7 @@ fn hold_tridiagonal<T: Number>(
     periodic: bool,
 ) -> PyResult<PyFactor> {
     let py = arrays[0].py();
-    let (sub, diag, sup) = (own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?);
+    let (sub, diag, sup) = (copy_of::<T>(arrays[0])?, copy_of::<T>(arrays[1])?, copy_of::<T>(arrays[2])?);
     PyFactor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
 }
 
@@ -475,9 +475,9 @@ fn hold_banded<T: Number>(
     on: (&Plan, Option<&Device>),
 ) -> PyResult<PyFactor> {
     let py = bands.py();
-    let own = own::<T>(bands)?;
+    let entries = copy_of::<T>(bands)?;
     let n = on.0.shape().n();
-    PyFactor::new(py, on, || Banded::from_vec(n, lower, upper, own))
+    PyFactor::new(py, on, || Banded::from_vec(n, lower, upper, entries))
 }
 
 #[pyfunction]
@@ -510,6 +510,6 @@ fn hold_blocks<T: Number>(
     (block, periodic): (usize, bool),
 ) -> PyResult<PyFactor> {
     let py = arrays[0].py();
-    let blocks = [own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?];
+    let blocks = [copy_of::<T>(arrays[0])?, copy_of::<T>(arrays[1])?, copy_of::<T>(arrays[2])?];
     PyFactor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
 }

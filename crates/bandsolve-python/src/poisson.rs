@@ -134,11 +134,11 @@ pub struct PyPoissonPlan {
 /// Create the Python object for a problem of either kind.
 macro_rules! planned {
     ($py:ident, $problem:ident, $double:ident) => {{
-        let made = detached($py, || match $double {
+        let plan = detached($py, || match $double {
             true => $problem.plan::<f64>().map(HeldPlan::Double),
             false => $problem.plan::<f32>().map(HeldPlan::Single),
         })?;
-        made.map(|plan| Self { plan, scratch: Mutex::default() }).map_err(|error| exception($py, &error))
+        plan.map(|plan| Self { plan, scratch: Mutex::default() }).map_err(|error| exception($py, &error))
     }};
 }
 
@@ -216,8 +216,8 @@ fn solve<'py, T: Number + PoissonScalar>(
     let py = f.py();
     let f = rows::<T>(&array(f)?.0)?;
     let needed = plan.solve_in_place_scratch();
-    let kept = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-    let memory = kept().take().map_or_else(|| PodBuffer::try_new(needed), Ok);
+    let locked = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+    let memory = locked().take().map_or_else(|| PodBuffer::try_new(needed), Ok);
     let mut memory = memory.map_err(|_| {
         let bytes = needed.unaligned_bytes_required();
         exception(py, &bandsolve::Error::OutOfMemory { bytes })
@@ -241,7 +241,7 @@ fn solve<'py, T: Number + PoissonScalar>(
             (out, solved)
         }
     };
-    *kept() = Some(memory);
+    *locked() = Some(memory);
     let report = solved?.map_err(|error| exception(py, &error))?;
     Ok((u.into_any(), dictionary_of(py, &report)?))
 }

@@ -32,13 +32,13 @@ pub fn arguments<'py, const N: usize>(
     values: [&Bound<'py, PyAny>; N],
 ) -> PyResult<([Bound<'py, PyUntypedArray>; N], DtypeKind)> {
     let mut kind = DtypeKind { complex: false, double: false };
-    let mut found = Vec::with_capacity(N);
+    let mut arrays = Vec::with_capacity(N);
     for value in values {
         let (array, own) = array(value)?;
         kind = kind.join(own);
-        found.push(array);
+        arrays.push(array);
     }
-    Ok((found.try_into().expect("as many"), kind))
+    Ok((arrays.try_into().expect("as many"), kind))
 }
 
 /// Right-hand sides and how they are solved for.

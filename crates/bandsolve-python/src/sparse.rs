@@ -23,11 +23,11 @@ pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)
 
 /// Copy a matrix of n columns, with 32-bit indices.
 pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
-    let made = viewed(n, arrays, |a| match a {
+    let matrix = viewed(n, arrays, |a| match a {
         MatrixView::Narrow(a) => a.to_owned_narrow(),
         MatrixView::Wide(a) => a.to_owned_narrow(),
     })?;
-    made.map_err(|error| exception(arrays.2.py(), &error))
+    matrix.map_err(|error| exception(arrays.2.py(), &error))
 }
 
 /// A matrix that borrows the values of SciPy's arrays.
@@ -76,7 +76,7 @@ fn viewed<T: Number, R>(
     let values = columns::<T>(&array(data)?.0)?;
     let values = slice(&values);
     let (pointers, indices) = (CopiedIndices::copied(pointers, "indptr")?, CopiedIndices::copied(indices, "indices")?);
-    let made = match (pointers, indices) {
+    let matrix = match (pointers, indices) {
         (CopiedIndices::Narrow(pointers), CopiedIndices::Narrow(indices)) => {
             Csr::new(n, pointers, indices, values).map(MatrixView::Narrow)
         }
@@ -90,7 +90,7 @@ fn viewed<T: Number, R>(
             Csr::new(n, pointers, indices, values).map(MatrixView::Wide)
         }
     };
-    Ok(work(made.map_err(|error| exception(py, &error))?))
+    Ok(work(matrix.map_err(|error| exception(py, &error))?))
 }
 
 /// Call `work` as [`viewed`] does, with the matrix as an operator.
@@ -252,8 +252,8 @@ impl PyProduct {
 fn make_product<T: Number>(columns: usize, arrays: &Arrays<'_>) -> PyResult<PyProduct> {
     let py = arrays.2.py();
     let a = owned::<T>(columns, arrays)?;
-    let made = detached(py, || PreparedProduct::from_csr(a))?.map_err(|error| exception(py, &error))?;
-    Ok(PyProduct { operator: Box::new(made) })
+    let product = detached(py, || PreparedProduct::from_csr(a))?.map_err(|error| exception(py, &error))?;
+    Ok(PyProduct { operator: Box::new(product) })
 }
 
 /// The options of a preconditioner.
@@ -357,11 +357,12 @@ fn make_preconditioner<T: Number>(
     let py = arrays.2.py();
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
-    let made = detached(py, || Preconditioner::from_csr(a, kind, &options))?;
-    let made = made.map_err(|error| exception(py, &error))?;
-    let (kind, has_adjoint, reason) = (made.kind().to_string(), made.kind().has_adjoint(), made.reason().to_string());
-    let method = made.method().map(|method| method.to_string());
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, has_adjoint, reason, method })
+    let inverse = detached(py, || Preconditioner::from_csr(a, kind, &options))?;
+    let inverse = inverse.map_err(|error| exception(py, &error))?;
+    let (kind, has_adjoint, reason) =
+        (inverse.kind().to_string(), inverse.kind().has_adjoint(), inverse.reason().to_string());
+    let method = inverse.method().map(|method| method.to_string());
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(inverse))), kind, has_adjoint, reason, method })
 }
 
 fn make_single<T: Number + DoubleScalar>(
@@ -373,15 +374,15 @@ fn make_single<T: Number + DoubleScalar>(
     let inner = options.inner.as_deref().map(str::parse::<KrylovMethod>).transpose().map_err(PyValueError::new_err)?;
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
-    let made = detached(py, || SingleInverse::new(&a, kind, &options))?.map_err(|error| exception(py, &error))?;
-    let (kind, reason) = (made.preconditioner().kind(), made.preconditioner().reason().to_string());
+    let inverse = detached(py, || SingleInverse::new(&a, kind, &options))?.map_err(|error| exception(py, &error))?;
+    let (kind, reason) = (inverse.preconditioner().kind(), inverse.preconditioner().reason().to_string());
     let (kind, has_adjoint) = (kind.to_string(), kind.has_adjoint());
-    let made = match inner {
-        Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
-        None => made,
+    let inverse = match inner {
+        Some(method) => inverse.with_solver(KrylovSolver::new(method).rtol(REFINED)),
+        None => inverse,
     };
     // The preconditioner suggests no Krylov method, because rounding to single precision makes it change from step to step.
-    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, has_adjoint, reason, method: None })
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(inverse))), kind, has_adjoint, reason, method: None })
 }
 
 /// A Python function as an operator. The call takes the GIL. If the function raises an exception, the operator stores it.
@@ -472,11 +473,11 @@ impl PyWatch {
     /// Call the callback. An exception ends the iteration, and the solver raises it afterwards. `StopIteration` only ends the iteration.
     fn tell<T: Number>(&mut self, at: &IterationProgress<'_, T>) -> ControlFlow<()> {
         let Some(callback) = &self.callback else { return ControlFlow::Continue(()) };
-        let told = Python::attach(|py| match self.call(callback.bind(py), at) {
+        let outcome = Python::attach(|py| match self.call(callback.bind(py), at) {
             Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(ControlFlow::Break(())),
-            told => told.map(ControlFlow::Continue),
+            outcome => outcome.map(ControlFlow::Continue),
         });
-        told.unwrap_or_else(|error| {
+        outcome.unwrap_or_else(|error| {
             self.raised = Some(error);
             ControlFlow::Break(())
         })
@@ -530,27 +531,27 @@ fn krylov_of<'py, T: Number>(
     let (mut watch, chosen) = (PyWatch::new(options), options.chosen);
     // Copy the right-hand side, because a Python function can change the array of the caller during the solve.
     let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
-    let (given, begun) = (&rhs[..], slice(&start));
+    let (rhs, initial) = (&rhs[..], slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
-            x.copy_from_slice(begun);
-            let told = &mut |at: IterationProgress<'_, T>| watch.tell(&at);
+            x.copy_from_slice(initial);
+            let callback = &mut |at: IterationProgress<'_, T>| watch.tell(&at);
             detached(py, || match chosen {
-                true => solver.solve_chosen(a, m, given, x, told),
-                false => solver.solve_watched(a, m, given, x, told),
+                true => solver.solve_chosen(a, m, rhs, x, callback),
+                false => solver.solve_watched(a, m, rhs, x, callback),
             })
         })
     };
     let matrix = PyOperator::new(n, a);
     let prepared = a.cast::<PyProduct>().ok().map(Bound::get);
-    let kept = prepared.and_then(|a| a.operator.as_any().downcast_ref::<PreparedProduct<'static, T, u32>>());
-    if prepared.is_some() && kept.is_none() {
+    let product = prepared.and_then(|a| a.operator.as_any().downcast_ref::<PreparedProduct<'static, T, u32>>());
+    if prepared.is_some() && product.is_none() {
         return Err(PyTypeError::new_err(
             "the matrix and the right-hand side have different dtypes, expected the same dtype",
         ));
     }
-    let (x, solved) = match (kept, a.extract::<Arrays<'py>>()) {
-        (Some(kept), _) => solve(kept)?,
+    let (x, solved) = match (product, a.extract::<Arrays<'py>>()) {
+        (Some(product), _) => solve(product)?,
         (None, Ok(arrays)) => borrowed::<T, _>(n, &arrays, solve)?,
         (None, Err(_)) => solve(&matrix)?,
     };
@@ -601,14 +602,14 @@ fn graph_factor_of<'py, T: Number>(
     let a = owned::<T>(n, arrays)?;
     let mut options = GraphFactorOptions::default();
     (options.degree, options.rounds, options.seed) = (degree, rounds, seed);
-    let found = detached(py, || {
+    let computed = detached(py, || {
         let graph = Graph::of(&a)?;
         let factor = GraphFactor::of(&graph, &options)?;
         let forest = if paths { Some(Forest::heaviest(&graph, &factor)?) } else { None };
         let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
         Ok((factor, forest, coverage))
     })?;
-    let (factor, forest, coverage) = found.map_err(|error| exception(py, &error))?;
+    let (factor, forest, coverage) = computed.map_err(|error| exception(py, &error))?;
     let dictionary = PyDict::new(py);
     dictionary.set_item("coverage", coverage)?;
     dictionary

@@ -44,7 +44,7 @@ fn factor_compact_of<T: Number>(n: usize, most: usize, arrays: &Arrays<'_>) -> P
     let options =
         CallOptions { method: "auto", pivoting: "scaled-partial", verify: true, threads: None, device: "cpu" };
     let plan = |shape: Shape| options.plan(Plan::new(shape));
-    let made = match storage {
+    let factor = match storage {
         Some(DirectStorage::Blocks(block)) => {
             let shape = Shape::BlockTridiagonal { block_rows: n / block, block, periodic: false };
             PyFactor::new(py, (&plan(shape)?, None), || a.to_block_tridiagonal(block, false))
@@ -57,7 +57,7 @@ fn factor_compact_of<T: Number>(n: usize, most: usize, arrays: &Arrays<'_>) -> P
         }
         None => return Ok(None),
     };
-    made.map(Some)
+    factor.map(Some)
 }
 
 /// Numbers of diagonals, and the diagonals.

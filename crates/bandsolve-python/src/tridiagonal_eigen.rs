@@ -32,7 +32,7 @@ pub fn eigh_tridiagonal<'py>(
         Some((_, from, to)) => EigenvalueRange::Interval(from, to),
         None => EigenvalueRange::All,
     };
-    let found = detached(py, || -> Result<_> {
+    let solved = detached(py, || -> Result<_> {
         let matrix = SymmetricTridiagonal::new(d, e)?.tolerance(tolerance);
         if vectors {
             matrix.eigenpairs(range).map(|pairs| (pairs.values, Some(pairs.vectors)))
@@ -40,6 +40,6 @@ pub fn eigh_tridiagonal<'py>(
             matrix.eigenvalues(range).map(|values| (values, None))
         }
     })?;
-    let (values, vectors) = found.map_err(|error| exception(py, &error))?;
+    let (values, vectors) = solved.map_err(|error| exception(py, &error))?;
     Ok((values.into_pyarray(py), vectors.map(|vectors| vectors.into_pyarray(py))))
 }

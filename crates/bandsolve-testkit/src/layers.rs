@@ -102,8 +102,8 @@ fn arrows_point_one_way() {
                 continue;
             }
             let source = code(&read_to_string(&file).expect("a source"));
-            let found = layers.broken((&name, &module), &source);
-            broken.extend(found.iter().map(|what| format!("{}: {what}", file.display())));
+            let imports = layers.broken((&name, &module), &source);
+            broken.extend(imports.iter().map(|what| format!("{}: {what}", file.display())));
             seen += 1;
         }
     }

@@ -106,9 +106,9 @@ mod tests {
         assert_eq!(odd, [1, 3, 5, 7]);
         refill(&mut odd, 2..4).unwrap();
         assert_eq!(odd, [2, 3]);
-        let mut made = places(2).unwrap();
-        made[0] = Some(Ok(1));
-        assert_eq!(filled(made), Ok(vec![1]));
+        let mut table = places(2).unwrap();
+        table[0] = Some(Ok(1));
+        assert_eq!(filled(table), Ok(vec![1]));
         let failed: Error = Error::Singular { row: 3 };
         assert_eq!(filled([Some(Ok(1)), Some(Err(failed.clone()))]), Err(failed));
     }

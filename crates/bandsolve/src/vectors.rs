@@ -516,12 +516,12 @@ mod tests {
         with_reducer(n, 4, |reducer| {
             for k in 0..4 {
                 let mut w: Vec<_> = (0..n).map(|i| value(i, k)).collect();
-                let kept = w.clone();
+                let before = w.clone();
                 let norm = reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
                 // w + V·h is what it was.
                 let back: Vec<Complex64> = h[..k].iter().map(|h| -h).collect();
                 reducer.subtract_combination(&mut w, &basis, &back);
-                assert!(w.iter().zip(&kept).all(|(w, kept)| (w - kept).norm() < 1e-11));
+                assert!(w.iter().zip(&before).all(|(w, before)| (w - before).norm() < 1e-11));
                 reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
                 basis.extend(w.iter().map(|w| w / norm));
             }

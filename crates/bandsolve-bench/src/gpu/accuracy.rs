@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// [`Failure::Other`] if a line cannot be printed.
-pub fn run(device: &Device, rows: usize, dtypes: &[Dtype], taken: bool) -> Result<(Vec<Value>, usize), Failure> {
-    report::print_beside(&heading(), taken)?;
-    let mut bench = AccuracyBench { device, rows, dtype: "", taken, json: Vec::new(), failed: 0 };
+pub fn run(device: &Device, rows: usize, dtypes: &[Dtype], stdout_used: bool) -> Result<(Vec<Value>, usize), Failure> {
+    report::print_beside(&heading(), stdout_used)?;
+    let mut bench = AccuracyBench { device, rows, dtype: "", stdout_used, json: Vec::new(), failed: 0 };
     for &dtype in dtypes {
         bench.dtype = dtype.name();
         match dtype {
@@ -38,7 +38,7 @@ struct AccuracyBench<'a> {
     device: &'a Device,
     rows: usize,
     dtype: &'static str,
-    taken: bool,
+    stdout_used: bool,
     json: Vec<Value>,
     failed: usize,
 }
@@ -112,7 +112,7 @@ impl AccuracyBench<'_> {
             "within_contract": within,
             "note": note,
         }));
-        report::print_beside(&line((name, shape, n_rhs, self.dtype), [&ours, &host], &note), self.taken)
+        report::print_beside(&line((name, shape, n_rhs, self.dtype), [&ours, &host], &note), self.stdout_used)
     }
 }
 

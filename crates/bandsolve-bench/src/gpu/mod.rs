@@ -36,7 +36,7 @@ const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 /// [`Failure::Other`] if the device is missing, [`Failure::Unsolved`] if a solution is missing or violates the accuracy contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     let outputs = &args.measure;
-    let taken = results::taken(outputs, None)?;
+    let stdout_used = results::stdout_is_used(outputs, None)?;
     let timed = args.only != Some(GpuPart::Accuracy) && args.dtype.iter().any(|dtype| !dtype.is_complex());
     if !timed && (outputs.plot.is_some() || args.only == Some(GpuPart::Speed)) {
         return Err(Failure::Usage(
@@ -47,11 +47,11 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     }
     let device = Device::open(&args.device)?;
     // cuSPARSE uses the context that is current.
-    device.in_context(|| measure(args, &device, taken))?
+    device.in_context(|| measure(args, &device, stdout_used))?
 }
 
-/// Measure on a device. `taken`: standard output is taken by a report.
-fn measure(args: &BenchGpuArgs, device: &Device, taken: bool) -> Result<(), Failure> {
+/// Measure on a device. `stdout_used`: standard output is stdout_used by a report.
+fn measure(args: &BenchGpuArgs, device: &Device, stdout_used: bool) -> Result<(), Failure> {
     let emulated = args.device == "emulated";
     let scale = match (emulated, args.measure.quick) {
         (true, _) => EMULATED,
@@ -60,17 +60,17 @@ fn measure(args: &BenchGpuArgs, device: &Device, taken: bool) -> Result<(), Fail
     };
     let cusparse = if emulated { None } else { Cusparse::open() };
     let about = about(device, emulated, cusparse.as_ref());
-    report::print_beside(&report::columns(&about), taken)?;
+    report::print_beside(&report::columns(&about), stdout_used)?;
     let wanted = |part| args.only.is_none_or(|only| only == part);
     let (mut accuracy, mut missed, mut speed) = (Vec::new(), 0, Vec::new());
     if wanted(GpuPart::Accuracy) {
-        (accuracy, missed) = accuracy::run(device, scale.rows, &args.dtype, taken)?;
+        (accuracy, missed) = accuracy::run(device, scale.rows, &args.dtype, stdout_used)?;
     }
     // If a solution is wrong, its time has no meaning.
     if wanted(GpuPart::Speed) && missed == 0 {
         let sizes = setup::sizes(args.n.as_deref(), scale.sizes);
         let budget = setup::budget(&args.measure);
-        let bench = Speed { device, cusparse: cusparse.as_ref(), budget, taken };
+        let bench = Speed { device, cusparse: cusparse.as_ref(), budget, stdout_used };
         speed = bench.run(&sizes, &args.dtype, scale.copy)?;
     }
     let mut sheets = Vec::new();
@@ -105,8 +105,8 @@ fn about(device: &Device, emulated: bool, cusparse: Option<&Cusparse>) -> Vec<(&
     if emulated {
         lines.push(("times", "not meaningful, because this device is an emulation on the CPU".into()));
     } else {
-        let found = cusparse.map(|library| library.path.display().to_string());
-        lines.push(("cusparse", found.unwrap_or("not found, so there is no comparison".into())));
+        let path = cusparse.map(|library| library.path.display().to_string());
+        lines.push(("cusparse", path.unwrap_or("not found, so there is no comparison".into())));
     }
     lines
 }

@@ -53,8 +53,8 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
         ],
         note: word(&row["note"]),
     };
-    let sheet = |own: (String, Option<u64>, String)| Sheet {
-        title: format!("{}, n = {}, {}", own.0, own.1.unwrap_or(0), own.2),
+    let sheet = |key: (String, Option<u64>, String)| Sheet {
+        title: format!("{}, n = {}, {}", key.0, key.1.unwrap_or(0), key.2),
         columns: vec![
             SheetColumn { width: 30, ..SOLVER },
             column(
@@ -71,7 +71,7 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
             ),
             BACKWARD,
         ],
-        lines: rows.iter().filter(|row| facts(row) == own).map(line).collect(),
+        lines: rows.iter().filter(|row| facts(row) == key).map(line).collect(),
     };
     distinct(rows.iter().map(facts)).into_iter().map(sheet).collect()
 }

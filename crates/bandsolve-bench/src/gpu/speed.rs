@@ -24,7 +24,7 @@ pub struct Speed<'a> {
     pub device: &'a Device,
     pub cusparse: Option<&'a Cusparse>,
     pub budget: Budget,
-    pub taken: bool,
+    pub stdout_used: bool,
 }
 
 /// A system, and the cuSPARSE routines for it.
@@ -55,7 +55,7 @@ impl Speed<'_> {
     /// Errors of the device, and [`Failure::Other`] if a line cannot be printed.
     pub fn run(&self, sizes: &[usize], dtypes: &[Dtype], copy: usize) -> std::result::Result<Vec<Value>, Failure> {
         let copied = self.copied(copy)?;
-        report::print_beside(&heading(copied), self.taken)?;
+        report::print_beside(&heading(copied), self.stdout_used)?;
         let mut all = Vec::new();
         for dtype in dtypes.iter().filter(|dtype| !dtype.is_complex()) {
             let mut yardstick = Yardstick { copied, single: Vec::new() };
@@ -64,7 +64,7 @@ impl Speed<'_> {
                     Dtype::F32 => self.lines::<f32>(&case, &mut yardstick),
                     _ => self.lines::<f64>(&case, &mut yardstick),
                 }?;
-                report::print_beside(&text, self.taken)?;
+                report::print_beside(&text, self.stdout_used)?;
                 all.extend(rows);
             }
         }

@@ -26,7 +26,7 @@ const BLOCK_N: usize = 1024;
 
 /// Klein's Tables 6 and 7.
 pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named(), &[])?;
+    let stdout_used = report::check_outputs(&args.outputs.named(), &[])?;
     let n = args.n.map_or(PUBLISHED_N, |n| n as usize);
     let problem = |case: bandsolve_gallery::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
@@ -39,12 +39,12 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
     };
     let problems = pentadiagonal_cases().into_iter().map(problem).collect();
     BandTable::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed)
-        .write(&args.outputs, taken)
+        .write(&args.outputs, stdout_used)
 }
 
 /// Klein's Table 8.
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named(), &[])?;
+    let stdout_used = report::check_outputs(&args.outputs.named(), &[])?;
     let n = args.n.map_or(BLOCK_N, |n| n as usize);
     let problem = |(case, published): (bandsolve_gallery::tables::Case, [f64; 4])| BandProblem {
         name: case.id.to_string(),
@@ -53,12 +53,12 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
         published: published.to_vec(),
     };
     let problems = block_cases().into_iter().map(problem).collect();
-    BandTable::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
+    BandTable::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, stdout_used)
 }
 
 /// Klein's Table 9, for the matrices in the given files.
 pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
-    let taken =
+    let stdout_used =
         report::check_outputs(&args.outputs.named(), &args.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let problem = |path: &PathBuf| {
         let triplets = io::read_matrix(path)?;
@@ -73,7 +73,7 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         Ok(BandProblem { name: stem, condition: None, a: TableMatrix::Band(a), published })
     };
     let problems = args.files.iter().map(problem).collect::<Result<_, Failure>>()?;
-    BandTable::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
+    BandTable::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, stdout_used)
 }
 
 /// A matrix of one of the tables.
@@ -173,14 +173,14 @@ impl BandTable {
         Self { source, columns, solvers, rows }
     }
 
-    fn write(&self, outputs: &TableOutputs, taken: bool) -> Result<(), Failure> {
+    fn write(&self, outputs: &TableOutputs, stdout_used: bool) -> Result<(), Failure> {
         if let Some(path) = &outputs.json {
             report::write_json(path, &self.json())?;
         }
         if let Some(path) = &outputs.plot {
             heat_map::draw("Decimal exponents of the errors of every method", &[self.part()]).write(path)?;
         }
-        report::print_beside(&self.text(), taken)
+        report::print_beside(&self.text(), stdout_used)
     }
 
     /// The table as a part of a heat map.
@@ -195,7 +195,7 @@ impl BandTable {
         let none = Cell { error: None, mark: Mark::Failed };
         let lapack = |row: &BandRow| row.lapack.as_ref().map_or(none, |answer| BandAnswer::cell(Some(answer)));
         let lapack = ErrorColumn { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
-        let found = self.rows.iter().any(|row| row.lapack.is_some());
+        let has_lapack = self.rows.iter().any(|row| row.lapack.is_some());
         let published = self.solvers.iter().enumerate().map(|(k, head)| ErrorColumn {
             head: head.to_string(),
             cells: self.rows.iter().map(|row| Cell::published(row.problem.published[k])).collect(),
@@ -204,7 +204,7 @@ impl BandTable {
             title: format!("{}: forward error |x − x_true|₂ / |x_true|₂", self.source),
             rows: self.rows.iter().map(|row| (row.problem.name.clone(), row.problem.condition)).collect(),
             panels: vec![
-                HeatPanel { title: "unverified", columns: ours(false).chain(found.then_some(lapack)).collect() },
+                HeatPanel { title: "unverified", columns: ours(false).chain(has_lapack.then_some(lapack)).collect() },
                 HeatPanel { title: "verified", columns: ours(true).collect() },
                 HeatPanel { title: "published", columns: published.collect() },
             ],

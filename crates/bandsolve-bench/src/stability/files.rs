@@ -25,7 +25,8 @@ const ENDINGS: [&str; 5] = [".mtx", ".mtx.gz", ".npy", ".npy.gz", ".npz"];
 /// Print one line per matrix of a folder, and the number of matrices with a large backward error.
 pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
     let paths = matrices(&args.folder)?;
-    let taken = report::check_outputs(&args.outputs.named(), &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let stdout_used =
+        report::check_outputs(&args.outputs.named(), &paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let lapack = Peer::lapack();
     let bar = progress::parts("file", paths.len());
     let rows = paths.iter().progress_with(bar).map(|path| FileRow::new(args, path, lapack.as_ref())).collect();
@@ -36,12 +37,12 @@ pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
     if let Some(path) = &args.outputs.plot {
         heat_map::draw("Decimal exponents of the backward errors of real matrices", &[table.part()]).write(path)?;
     }
-    report::print_beside(&table.text(), taken)
+    report::print_beside(&table.text(), stdout_used)
 }
 
 /// All matrix files of a folder and its subfolders, sorted by name.
 fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let failed = |e| Failure::in_file(&io::name(&folder), e);
@@ -52,14 +53,14 @@ fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
             } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) && path.is_file() {
-                found.push(path);
+                paths.push(path);
             }
         }
     }
-    found.sort();
-    match found.is_empty() {
+    paths.sort();
+    match paths.is_empty() {
         true => Err(Failure::in_file(&io::name(folder), format!("contains no matrix file ({})", ENDINGS.join(", ")))),
-        false => Ok(found),
+        false => Ok(paths),
     }
 }
 

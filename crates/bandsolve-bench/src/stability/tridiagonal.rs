@@ -14,7 +14,7 @@ use bandsolve_program::report;
 /// [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
     let [json, plot] = args.outputs.named();
-    let taken = report::check_outputs(&[json, ("--csv", &args.csv), plot], &[])?;
+    let stdout_used = report::check_outputs(&[json, ("--csv", &args.csv), plot], &[])?;
     let table = ErrorTable::new(args.n as usize, args.seed);
     if let Some(path) = &args.outputs.json {
         report::write_json(path, &table.json())?;
@@ -25,7 +25,7 @@ pub fn run(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
     if let Some(path) = &args.outputs.plot {
         picture(&table).write(path)?;
     }
-    report::print_beside(&text::tables(&table), taken)
+    report::print_beside(&text::tables(&table), stdout_used)
 }
 
 fn picture(table: &ErrorTable) -> Picture {

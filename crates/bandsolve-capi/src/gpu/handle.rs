@@ -132,9 +132,9 @@ mod tests {
         };
         (1..=MOST_SOLVERS + 1).for_each(|n| handle.keep(solver(n)));
         assert!(handle.take::<f64>(7, &plan(1), 1).is_none(), "the first had to go");
-        let found = handle.take::<f64>(7, &plan(2), 1).unwrap();
+        let reused = handle.take::<f64>(7, &plan(2), 1).unwrap();
         assert!(handle.take::<f64>(7, &plan(2), 1).is_none(), "taken out");
-        handle.keep(found);
+        handle.keep(reused);
         handle.keep(solver(1));
         assert!(handle.take::<f64>(7, &plan(3), 1).is_none(), "used before the others");
         for (stream, plan, n_rhs) in [(8, plan(2), 1), (7, plan(2), 2), (7, plan(2).pivoting(Pivoting::None), 1)] {

@@ -21,12 +21,12 @@ pub fn draw<T: RealScalar>(title: &str, shape: &[usize], u: &[T]) -> Picture {
     };
     let plane = planes / 2 * rest[0] * rest[1];
     let values: Vec<f64> = u.iter().skip(plane).take(rest[0] * rest[1]).map(|value| value.to_f64()).collect();
-    let said = match shape.len() {
+    let caption = match shape.len() {
         3 => format!("u in plane {} of {planes} of axis 0", planes / 2 + 1),
         2 => "u on the grid".to_string(),
         _ => "u along the axis".to_string(),
     };
-    svg.text((24.0, 50.0), "soft", &said);
+    svg.text((24.0, 50.0), "soft", &caption);
     let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
     let size = match (values.is_empty(), shape.len()) {
         (true, _) => (SIDE, 0.0),
@@ -39,7 +39,7 @@ pub fn draw<T: RealScalar>(title: &str, shape: &[usize], u: &[T]) -> Picture {
         }
     };
     let width = (LEFT + size.0.max(300.0) + 24.0).max(plot::title_length(title) + 48.0);
-    svg.on_page((width.max(plot::length(&said) + 48.0), TOP + size.1 + 56.0))
+    svg.on_page((width.max(plot::length(&caption) + 48.0), TOP + size.1 + 56.0))
 }
 
 fn words((least, most): (f64, f64)) -> [String; 2] {
@@ -66,9 +66,9 @@ fn colours(svg: &mut Svg, values: &[f64], [rows, columns]: [usize; 2], range: (f
     let cell = (SIDE / high.max(wide) as f64 * 2.0).floor().max(1.0) / 2.0;
     let part = |k: usize, cells: usize, n: usize| k * n / cells..((k + 1) * n / cells).max(k * n / cells + 1);
     let mean = |y: usize, x: usize| {
-        let (own, across) = (part(y, high, rows), part(x, wide, columns));
-        let count = (own.len() * across.len()) as f64;
-        own.flat_map(|i| &values[i * columns..][across.clone()]).sum::<f64>() / count
+        let (down, across) = (part(y, high, rows), part(x, wide, columns));
+        let count = (down.len() * across.len()) as f64;
+        down.flat_map(|i| &values[i * columns..][across.clone()]).sum::<f64>() / count
     };
     let span = range.1 - range.0;
     let level = |value: f64| ((((value - range.0) / span) * RAMP as f64) as usize).min(RAMP - 1);

@@ -49,8 +49,8 @@ impl SpyGrid {
 
     /// The smallest and the largest positive number of all cells, or 1 if there is none.
     pub fn range(&self) -> (f64, f64) {
-        let found = self.cells.iter().filter(|v| **v > 0.0);
-        let (least, most) = found.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(*v), b.max(*v)));
+        let positive = self.cells.iter().filter(|v| **v > 0.0);
+        let (least, most) = positive.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(*v), b.max(*v)));
         if most > 0.0 { (least, most) } else { (1.0, 1.0) }
     }
 

@@ -203,14 +203,14 @@ pub unsafe fn gbequ<T: LapackScalar>(
     require::<T>("GBEQU", &wrong)?;
     // SAFETY: the module's contract.
     let (a, r, c) = unsafe { (matrix(band(m, n, kl, ku, ldab, false), ab), write(r, size(m)), write(c, size(n))) };
-    let (found, zero) = scales(&a, r, c);
-    *amax = found.largest;
+    let (computed, zero) = scales(&a, r, c);
+    *amax = computed.largest;
     // A ratio is known if no row, or no row and no column, is zero.
     if zero.is_none_or(|place| place >= size(m)) {
-        *rowcnd = found.rows;
+        *rowcnd = computed.rows;
     }
     if zero.is_none() {
-        *colcnd = found.columns;
+        *colcnd = computed.columns;
     }
     pivot(zero)
 }
@@ -277,13 +277,13 @@ impl<T: LapackScalar> Expert<T> {
         // SAFETY: the module's contract.
         let (r, c, elements) =
             unsafe { (write(self.r, self.n()), write(self.c, self.n()), write(self.ab, self.a.extent())) };
-        let (found, zero) = scales(&GbMatrix { band: self.a, elements: &*elements }, r, c);
+        let (computed, zero) = scales(&GbMatrix { band: self.a, elements: &*elements }, r, c);
         if zero.is_some() || self.n() == 0 {
             return none;
         }
         let small = T::Real::MIN_POSITIVE / T::Real::EPSILON;
-        let fits = found.largest >= small && found.largest <= T::Real::ONE / small;
-        let equed = Equed { rows: found.rows < worthwhile() || !fits, columns: found.columns < worthwhile() };
+        let fits = computed.largest >= small && computed.largest <= T::Real::ONE / small;
+        let equed = Equed { rows: computed.rows < worthwhile() || !fits, columns: computed.columns < worthwhile() };
         if equed == none {
             return none;
         }

@@ -164,20 +164,20 @@ pub unsafe fn pbequ<T: LapackScalar>(
     let wrong = [(1, side.is_none()), (2, *n < 0), (3, *kd < 0), (5, thin(ldab, &0, kd, false))];
     require::<T>("PBEQU", &wrong)?;
     // SAFETY: the module's contract.
-    let (found, bad) = unsafe { scales(&matrix(shape(side, n, kd, ldab), ab), write(s, size(n))) };
-    *amax = found.largest;
+    let (computed, bad) = unsafe { scales(&matrix(shape(side, n, kd, ldab), ab), write(s, size(n))) };
+    *amax = computed.largest;
     if bad.is_none() {
-        *scond = found.ratio;
+        *scond = computed.ratio;
     }
     pivot(bad)
 }
 
 /// Scale the matrix if the ratio of the scales requires it. Returns whether it was scaled.
 fn equilibrate<T: LapackScalar>(shape: Triangle, elements: &mut [T], s: &mut [T::Real]) -> bool {
-    let (found, bad) = scales(&Hermitian { shape, elements: &*elements }, s);
+    let (computed, bad) = scales(&Hermitian { shape, elements: &*elements }, s);
     let small = T::Real::MIN_POSITIVE / T::Real::EPSILON;
-    let fits = found.largest >= small && found.largest <= T::Real::ONE / small;
-    let scaled = bad.is_none() && shape.n > 0 && (found.ratio < worthwhile() || !fits);
+    let fits = computed.largest >= small && computed.largest <= T::Real::ONE / small;
+    let scaled = bad.is_none() && shape.n > 0 && (computed.ratio < worthwhile() || !fits);
     if scaled {
         scale(shape, elements, s);
     }

@@ -168,9 +168,9 @@ fn scales_bring_rows_and_columns_to_one() {
     let band = GbLayout { rows: n, columns: n, lower: width.0, upper: width.1, leading: 6 };
     let mut elements: Vec<f64> = (0..6 * n).map(|k| rng.real() * 10f64.powi(k as i32 % 40 - 20)).collect();
     let (mut r, mut c) = (vec![0.0; n], vec![0.0; n]);
-    let (found, zero) = scales(&GbMatrix { band, elements: &elements }, &mut r, &mut c);
+    let (computed, zero) = scales(&GbMatrix { band, elements: &elements }, &mut r, &mut c);
     assert_eq!(zero, None);
-    assert!(found.rows < 0.1);
+    assert!(computed.rows < 0.1);
     let mut largest = vec![0.0f64; n];
     GbMatrix { band, elements: &elements }.visit(|i, j, a| largest[j] = largest[j].max((r[i] * a * c[j]).abs()));
     assert!(largest.iter().all(|l| (l - 1.0).abs() < 1e-15));

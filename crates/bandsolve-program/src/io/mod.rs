@@ -103,12 +103,12 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
 /// # Errors
 /// [`Failure::Input`] with file and reason.
 pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
-    let (own, values) = read_reals(path)?;
+    let (shape_in_file, values) = read_reals(path)?;
     let total: usize = shape.iter().product();
     // Axes of length 1 need not appear in the shape of the array.
     let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
-    if sides(&own) != sides(shape) && own != [total] {
-        let reason = format!("the array is {}, but the problem is {}", sizes(&own), sizes(shape));
+    if sides(&shape_in_file) != sides(shape) && shape_in_file != [total] {
+        let reason = format!("the array is {}, but the problem is {}", sizes(&shape_in_file), sizes(shape));
         return Err(Failure::in_file(&name(path), reason));
     }
     Ok(values)
@@ -120,7 +120,7 @@ pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
 /// [`Failure::Input`] with file and reason.
 pub fn read_reals(path: &Path) -> Result<(Vec<usize>, Vec<f64>), Failure> {
     let name = name(path);
-    let (own, values) = match npy_field(path, &name)? {
+    let (shape, values) = match npy_field(path, &name)? {
         Some(field) => field,
         None => match read(path)? {
             FileArray::DenseArray(array) => array.into_rows().map_err(|why| Failure::in_file(&name, why))?,
@@ -131,7 +131,7 @@ pub fn read_reals(path: &Path) -> Result<(Vec<usize>, Vec<f64>), Failure> {
     };
     match values.is_complex() {
         true => Err(Failure::in_file(&name, "the array is complex. Pass real numbers")),
-        false => Ok((own, values.re)),
+        false => Ok((shape, values.re)),
     }
 }
 

@@ -148,16 +148,16 @@ mod tests {
             product.multiply(-1e300);
             product.multiply(1e-320); // subnormal
         }
-        let found: Determinant<f64> = product.determinant();
+        let computed: Determinant<f64> = product.determinant();
         // 1e-320 is 2024 times the smallest number.
         let expected = 1000.0 * (1e300f64.ln() + 2024.0f64.ln() - 1074.0 * LN_2);
-        assert!(found.phase == 1.0 && (found.log_abs / expected - 1.0).abs() < 1e-14, "{found:?}, {expected}");
-        assert_eq!(found.value(), 0.0);
+        assert!(computed.phase == 1.0 && (computed.log_abs / expected - 1.0).abs() < 1e-14, "{computed:?}, {expected}");
+        assert_eq!(computed.value(), 0.0);
         product.invert();
         product.negate_if(true);
-        let found: Determinant<f64> = product.determinant();
-        assert!(found.phase == -1.0 && (found.log_abs / -expected - 1.0).abs() < 1e-14);
-        assert_eq!(found.value(), f64::NEG_INFINITY);
+        let computed: Determinant<f64> = product.determinant();
+        assert!(computed.phase == -1.0 && (computed.log_abs / -expected - 1.0).abs() < 1e-14);
+        assert_eq!(computed.value(), f64::NEG_INFINITY);
     }
 
     #[test]
@@ -166,14 +166,15 @@ mod tests {
         for _ in 0..7 {
             product.multiply(Complex64::new(0.0, 3.0));
         }
-        let found: Determinant<Complex64> = product.determinant();
+        let computed: Determinant<Complex64> = product.determinant();
         assert!(
-            (found.phase - Complex64::new(0.0, -1.0)).norm() < 1e-15 && (found.log_abs - 7.0 * 3f64.ln()).abs() < 1e-14
+            (computed.phase - Complex64::new(0.0, -1.0)).norm() < 1e-15
+                && (computed.log_abs - 7.0 * 3f64.ln()).abs() < 1e-14
         );
-        assert!((found.value() - Complex64::new(0.0, -2187.0)).norm() < 1e-11);
+        assert!((computed.value() - Complex64::new(0.0, -2187.0)).norm() < 1e-11);
         product.invert();
         let back: Determinant<Complex64> = product.determinant();
-        assert!((back.phase - Complex64::new(0.0, 1.0)).norm() < 1e-15 && back.log_abs == -found.log_abs);
+        assert!((back.phase - Complex64::new(0.0, 1.0)).norm() < 1e-15 && back.log_abs == -computed.log_abs);
     }
 
     #[test]

@@ -203,11 +203,11 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
             |off: &[T]| usize::from(!self.periodic && off.len() == self.diag.len() && !off.is_empty()) * square;
         let bad = |a: &[T]| a.iter().position(|v| !Scalar::is_finite(*v));
         let skip = ignored(&self.sub);
-        let found = bad(&self.sub[skip..])
+        let place = bad(&self.sub[skip..])
             .map(|i| ("sub", i + skip))
             .or_else(|| bad(&self.diag).map(|i| ("diag", i)))
             .or_else(|| bad(&self.sup[..self.sup.len() - ignored(&self.sup)]).map(|i| ("sup", i)));
-        found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
+        place.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
     }
 
     /// The block rows in the form that all methods use.

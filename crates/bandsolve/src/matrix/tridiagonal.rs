@@ -186,7 +186,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         let sub = bad(&self.sub[skip_first.min(n)..]).map(|i| ("sub", i + skip_first));
         let diag = || bad(&self.diag).map(|i| ("diag", i));
         let sup = || bad(&self.sup[..self.sup.len() - skip_last]).map(|i| ("sup", i));
-        let found = match self.place {
+        let place = match self.place {
             EntryPlaces::Arrays => sub.or_else(diag).or_else(sup),
             EntryPlaces::Bands { leading, upper } => {
                 let at = |array: &'static str, column: usize| match array {
@@ -199,7 +199,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
                 places.min().map(|index| ("bands", index))
             }
         };
-        found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
+        place.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
     }
 
     /// The rows in the form that all methods use.

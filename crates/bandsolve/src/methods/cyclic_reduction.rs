@@ -292,9 +292,9 @@ mod tests {
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         let mut d = vec![0.0; coarse.n()];
         level.reduce(&x, &mut d, 1);
-        let kept: Vec<f64> = (0..4).step_by(B + 1).map(|i| i as f64 + 1.0).collect();
-        assert_eq!(d, coarse.apply(&kept).unwrap());
-        level.substitute(&kept, &mut x, 1);
+        let values: Vec<f64> = (0..4).step_by(B + 1).map(|i| i as f64 + 1.0).collect();
+        assert_eq!(d, coarse.apply(&values).unwrap());
+        level.substitute(&values, &mut x, 1);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
         (0..coarse.n()).map(|k| coarse.row(k)).collect()
     }

@@ -33,7 +33,7 @@ impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
         (residual, sum * repair.x_max + Scalar::abs(repair.rhs[i]))
     }
 
-    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
+    fn repair_rows(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         // `x_max` is more accurate now than when the rows were first measured.
         let worst = repair.worst(rows.clone());
         if worst <= repair.goal {
@@ -114,7 +114,10 @@ mod tests {
             let windows = BlockWindows { equations: a.equations(Op::Plain, simd), block, simd };
             let mut repair = Repair { windows, rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
             assert!(repair.worst(0..600) > goal);
-            assert!(Windows::mend(&mut repair, i / 3 * 3..i / 3 * 3 + 3).expect("a dominant window is solved") <= goal);
+            assert!(
+                Windows::repair_rows(&mut repair, i / 3 * 3..i / 3 * 3 + 3).expect("a dominant window is solved")
+                    <= goal
+            );
             assert!(repair.worst(0..600) <= goal);
             assert!((0..600usize).filter(|k| k.abs_diff(i) > 40 * block).all(|k| y[k] == x[k]));
         }
@@ -127,6 +130,6 @@ mod tests {
         let (simd, goal, mut x) = (Simd::detect(), 1e-15, ones.clone());
         let windows = BlockWindows { equations: a.equations(Op::Plain, simd), block: 2, simd };
         let mut repair = Repair { windows, rhs: &ones, x: &mut x, x_max: 1.0, goal, largest_changed: false };
-        assert_eq!(Windows::mend(&mut repair, 0..20), None);
+        assert_eq!(Windows::repair_rows(&mut repair, 0..20), None);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
 
     /// Accept x, or repair its bad partitions if they are few. Returns η and the number of refinement steps (1 after a repair), or `None`
     /// if the whole system must be refined.
-    fn mend(
+    fn repair_rows(
         &self,
         a: &A,
         op: Op,
@@ -152,7 +152,7 @@ impl<T: Scalar, A: Matrix<T>, M: ByPartitions<T, A>> PartitionedSolve<'_, T, A, 
         if check.suspect || (check.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
             return factors.fall_back(op, (rhs, offset), x, report).map(|eta| (eta, Changed::Everywhere));
         }
-        if let Some((eta, steps)) = method.mend(factors.matrix(), op, (rhs, &mut *x), check, gaps) {
+        if let Some((eta, steps)) = method.repair_rows(factors.matrix(), op, (rhs, &mut *x), check, gaps) {
             report.refinement_steps = report.refinement_steps.max(steps);
             return Ok((eta, if steps == 0 { Changed::Nowhere } else { Changed::Windows }));
         }
@@ -182,11 +182,11 @@ fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
     rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 
-/// Accept x, or call `mend` for each bad partition if they are few. Returns η and the number of refinement steps (1 after a repair).
-pub(crate) fn mend_bad<T: Scalar>(
+/// Accept x, or call `repair_rows` for each bad partition if they are few. Returns η and the number of refinement steps (1 after a repair).
+pub(crate) fn repair_bad<T: Scalar>(
     check: CheckResult,
     gaps: &[T::Real],
-    mut mend: impl FnMut(usize) -> Option<f64>,
+    mut repair_rows: impl FnMut(usize) -> Option<f64>,
 ) -> Option<(f64, usize)> {
     let goal = good::<T>();
     if check.bound <= goal {
@@ -199,7 +199,7 @@ pub(crate) fn mend_bad<T: Scalar>(
     let mut worst: f64 = 0.0;
     for (p, gap) in gaps.iter().enumerate() {
         let eta = sweep::bound::<T>(*gap);
-        worst = worst.max(if eta <= goal { eta } else { mend(p)? });
+        worst = worst.max(if eta <= goal { eta } else { repair_rows(p)? });
     }
     Some((worst, 1))
 }

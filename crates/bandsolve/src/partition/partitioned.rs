@@ -30,7 +30,7 @@ use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
-use crate::partition::driver::{self, ByPartitions, known_size, mend_bad};
+use crate::partition::driver::{self, ByPartitions, known_size, repair_bad};
 use crate::partition::level::{LevelColumns, LevelMatrix, solve_level};
 use crate::partition::repair::{Repair, Windows};
 use crate::partition::settings::{LevelSize, Settings};
@@ -224,7 +224,7 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         checks
     }
 
-    fn mend(
+    fn repair_rows(
         &self,
         a: &A,
         op: Op,
@@ -237,9 +237,9 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(check), good::<T>());
         let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
         let rows = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(size.n);
-        let mended = mend_bad::<T>(check, gaps, |p| Windows::mend(&mut repair, rows(p)))?;
+        let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
         // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
-        (!repair.largest_changed).then_some(mended)
+        (!repair.largest_changed).then_some(repaired)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) trait Windows<T: Scalar>: Sized {
     fn row(repair: &Repair<'_, T, Self>, i: usize) -> (T, T::Real);
 
     /// Repair the bad rows in `rows`. Returns their largest error, or `None` if it still exceeds the goal.
-    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64>;
+    fn repair_rows(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64>;
 }
 
 impl<T: Scalar, W: Windows<T>> Repair<'_, T, W> {
@@ -73,7 +73,7 @@ impl<T: Scalar> Windows<T> for Rows<'_, T> {
         (d - repair.windows.dot(i, repair.x), scale)
     }
 
-    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
+    fn repair_rows(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         let mut worst: f64 = 0.0;
         for i in rows {
             let mut error = repair.error(i);
@@ -177,8 +177,8 @@ mod tests {
             let mut repair =
                 Repair { windows: a.rows(), rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
             assert!(repair.worst(0..n) > goal);
-            let worst =
-                Windows::mend(&mut repair, i.saturating_sub(1)..(i + 2).min(n)).expect("a dominant window is solved");
+            let worst = Windows::repair_rows(&mut repair, i.saturating_sub(1)..(i + 2).min(n))
+                .expect("a dominant window is solved");
             assert!(worst <= goal);
             // The repair of row 0 or n−1 does not measure the row at the other end, which contains the same unknown.
             if (1..n - 1).contains(&i) {
@@ -202,6 +202,6 @@ mod tests {
             goal: 1e-15,
             largest_changed: false,
         };
-        assert_eq!(Windows::mend(&mut repair, 0..n), None);
+        assert_eq!(Windows::repair_rows(&mut repair, 0..n), None);
     }
 }

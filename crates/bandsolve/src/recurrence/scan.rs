@@ -265,9 +265,9 @@ mod tests {
                 let solved = catch_unwind(AssertUnwindSafe(|| solve(&recurrence, [0.0], 4, &mut y)));
                 _ = done.send(solved.map_err(|panic| panic.downcast_ref::<&str>() == Some(&"on purpose")));
             });
-            let found =
+            let received =
                 end.recv_timeout(Duration::from_secs(20)).expect("threads wait for a tile that will not be done");
-            assert_eq!(found, Err(true), "the panic reaches the caller");
+            assert_eq!(received, Err(true), "the panic reaches the caller");
         }
     }
 }
