@@ -296,7 +296,7 @@ impl IterationRow {
         let times = self.medians();
         let mut row = json!({
             "preconditioner": self.asked,
-            "choice": self.choice.as_ref().map_or(&self.asked, |(kind, _)| kind),
+            "made": self.choice.as_ref().map_or(&self.asked, |(kind, _)| kind),
             "reason": self.choice.as_ref().map(|(_, reason)| reason),
             "seconds_setup": times.map(|times| times[0]),
             "seconds_solve": times.map(|times| times[1]),

@@ -23,7 +23,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         let facts: serde_json::Map<_, _> =
             diagnosis.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
-        report::write_json(path, &json!({ "diagnosis": facts, "warnings": warnings }))?;
+        report::write_json(path, &json!({ "found": facts, "warnings": warnings }))?;
     }
     if stdout_used { Ok(()) } else { report::print(&diagnosis.text(&warnings)) }
 }
