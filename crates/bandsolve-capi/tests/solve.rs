@@ -222,7 +222,7 @@ fn solutions_without_a_digit_are_named() {
         let none = core::ptr::null_mut();
         // SAFETY: arrays of two.
         let status = unsafe {
-            bandsolveDgtsv(2, 3, 1, sub.as_ptr(), diag.as_ptr(), sup.as_ptr(), x.as_mut_ptr(), rhs.as_ptr(), none)
+            bandsolveDgtsv(3, 2, 1, sub.as_ptr(), diag.as_ptr(), sup.as_ptr(), x.as_mut_ptr(), rhs.as_ptr(), none)
         };
         let attention = report().0.attention;
         // SAFETY: the library ends it with a zero.
