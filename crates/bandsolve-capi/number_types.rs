@@ -10,10 +10,11 @@ type NumberType = (char, &'static str);
 const OTHERS: [NumberType; 3] = [('s', "f32"), ('c', "Complex32"), ('z', "Complex64")];
 
 /// The folders of `src` whose file `d.rs` has the functions in `double`, and the other types that have the same functions.
-pub const TYPED: [(&str, &[NumberType]); 4] =
+const TYPED: [(&str, &[NumberType]); 4] =
     [("entry", &OTHERS), ("entry/csr", &OTHERS), ("entry/gpu", &OTHERS), ("entry/poisson", &[OTHERS[0]])];
 
-/// Write `s.rs`, `c.rs` and `z.rs` of every folder below `out`, from its `d.rs` below `src`.
+/// Write `s.rs`, `c.rs` and `z.rs` of every folder below `out`, from its `d.rs` below `src`. Cargo runs the build script again if one of those
+/// changes.
 pub fn write_functions(src: &Path, out: &Path) -> std::io::Result<()> {
     for (folder, types) in TYPED {
         let source = src.join(folder).join("d.rs");

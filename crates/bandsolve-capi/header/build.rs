@@ -6,7 +6,6 @@ use std::path::Path;
 mod number_types;
 
 fn main() -> std::io::Result<()> {
-    println!("cargo:rerun-if-changed=../number_types.rs");
     let out = std::env::var("OUT_DIR").expect("cargo sets it");
     number_types::write_functions(Path::new("../src"), Path::new(&out))
 }

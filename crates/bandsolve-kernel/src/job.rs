@@ -44,6 +44,8 @@ pub unsafe fn dispatch_from<T: Scalar, J: Job<T>>(simd: Simd, job: *const J) -> 
     }
 }
 
+/// # Safety
+/// As [`dispatch_from`], on a machine with these features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
 unsafe fn run_avx512<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
@@ -51,6 +53,8 @@ unsafe fn run_avx512<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
     unsafe { job.read() }.run::<<T::Real as Machine>::Avx512>()
 }
 
+/// # Safety
+/// As [`dispatch_from`], on a machine with these features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn run_avx2<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {

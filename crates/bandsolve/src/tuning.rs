@@ -32,7 +32,7 @@ pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 pub(crate) const TILES_TOGETHER: usize = 8;
 
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.
-pub(crate) const MEND_ONE_OF: usize = 8;
+pub(crate) const REPAIR_ONE_OF: usize = 8;
 
 /// Number of rows per tile of a recurrence, a multiple of the number of groups. A tile with its factors fits into the second-level cache, and
 /// passing on its state costs little compared with the tile.

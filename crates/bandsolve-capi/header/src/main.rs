@@ -3,7 +3,7 @@
 //! Without an argument the header is `bandsolve.h`; with the argument `gpu` it is `bandsolve_gpu.h`.
 
 use cbindgen::{Builder, Config};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The number types of a folder, in the order of the header. The files of all but `d` are written by `build.rs`.
 const TYPES: [&str; 4] = ["s", "d", "c", "z"];
@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     // Some folders have functions only for real number types.
     let typed = typed.filter(|file| file.exists());
-    let files: Vec<PathBuf> = first.iter().map(|file| src.join(file).with_extension("rs")).chain(typed).collect();
-    let builder = files.into_iter().fold(Builder::new().with_config(config), Builder::with_src);
+    let files = first.iter().map(|file| src.join(file).with_extension("rs")).chain(typed);
+    let builder = files.fold(Builder::new().with_config(config), Builder::with_src);
     builder.generate()?.write(std::io::stdout());
     Ok(())
 }

@@ -193,7 +193,7 @@ pub(crate) fn repair_bad<T: Scalar>(
         return Some((check.bound, 0));
     }
     let bad = gaps.iter().filter(|gap| sweep::bound::<T>(**gap) > goal).count();
-    if !check.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
+    if !check.bound.is_finite() || bad > gaps.len() / tuning::REPAIR_ONE_OF + 1 {
         return None;
     }
     let mut worst: f64 = 0.0;
