@@ -1,6 +1,7 @@
 //! Allocation of large arrays.
 
 use bytemuck::Pod;
+use core::hint::black_box;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use std::alloc::{Layout, alloc_zeroed};
@@ -24,7 +25,17 @@ pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
         ask_for_huge_pages(memory, layout.size());
     }
     // SAFETY: allocated by the global allocator with the layout of an array of n elements, all of which are valid as zeros.
-    Some(unsafe { Vec::from_raw_parts(memory.cast::<T>(), n, n) })
+    let values = unsafe { Vec::from_raw_parts(memory.cast::<T>(), n, n) };
+    leaves_room(layout.size()).then_some(values)
+}
+
+/// Whether an array of this number of bytes, just allocated, has left memory for everything small.
+///
+/// Small allocations are not checked one by one: tasks, boxes and lists abort the process where there is no memory. A
+/// large array that would take the last of it is therefore given up, and reported as the error that it is.
+pub fn leaves_room(bytes: usize) -> bool {
+    const SMALL: usize = 2 << 20;
+    bytes < HUGE || black_box(Vec::<u8>::new()).try_reserve_exact(black_box(SMALL)).is_ok()
 }
 
 /// Request huge pages if the system provides them on request only. There is then one page fault per 2 MiB instead of

@@ -1,7 +1,7 @@
 //! Fallible allocation for all memory that grows with a system. These functions return `Err(OutOfMemory)` where `Vec` would abort.
 
 use crate::error::{Error, Result};
-use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::memory::{leaves_room, zeros};
 use bytemuck::Pod;
 
 /// The error that there is no memory for `n` values.
@@ -13,7 +13,7 @@ pub fn out_of_memory<T>(n: usize) -> Error {
 pub fn reserved<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     values.try_reserve_exact(n).map_err(|_| out_of_memory::<T>(n))?;
-    Ok(values)
+    if leaves_room(n * size_of::<T>()) { Ok(values) } else { Err(out_of_memory::<T>(n)) }
 }
 
 /// `n` copies of `value`.

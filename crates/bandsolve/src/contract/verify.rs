@@ -5,6 +5,7 @@ use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
 use crate::memory::out_of_memory;
 use crate::method::Method;
+use bandsolve_kernel::memory::leaves_room;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 use smallvec::SmallVec;
@@ -129,7 +130,8 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
 
 /// Scratch memory of the size `needed`, or `Err(OutOfMemory)`.
 pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
-    PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
+    let bytes = needed.unaligned_bytes_required();
+    PodBuffer::try_new(needed).ok().filter(|_| leaves_room(bytes)).ok_or(Error::OutOfMemory { bytes })
 }
 
 impl<M> Report<M> {

@@ -33,7 +33,7 @@
 use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::allocate;
+use crate::memory::{allocate, push, reserved};
 use crate::methods::cyclic_reduction::inverse_of_pair;
 use crate::methods::diagonal_pivoting::scaled;
 use crate::methods::stored::Elimination;
@@ -285,10 +285,11 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
 
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
         let (first, mut coarse) = AdaptiveLevel::new(rows)?;
-        let mut levels = vec![first];
+        let mut levels = reserved(1)?;
+        levels.push(first);
         while coarse.n() > 0 {
             let (level, next) = AdaptiveLevel::new(&coarse.rows())?;
-            levels.push(level);
+            push(&mut levels, level)?;
             coarse = next;
         }
         let singular = levels.iter().any(AdaptiveLevel::is_singular);

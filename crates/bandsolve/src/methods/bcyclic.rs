@@ -18,7 +18,7 @@
 
 use crate::decision::Options;
 use crate::error::Result;
-use crate::memory::{allocate, filled, places, reserved};
+use crate::memory::{allocate, filled, places, push, reserved};
 use crate::methods::block_dense::{
     ChainRow, Coupling, DiagonalBlock, ScaledBlocks, fill_in, subtract_from, subtract_product,
 };
@@ -89,7 +89,7 @@ impl<T: Scalar> Bcyclic<T> {
             let level;
             (level, rows) = BlockLevel::reduce(rows, ring, team)?;
             singular = level.eliminated.iter().any(|row| row.pivot.is_singular());
-            levels.push(level);
+            push(&mut levels, level)?;
         }
         let last = rows.pop().filter(|_| !singular).map(|mut row| {
             for corner in [row.left, row.right].into_iter().flatten().filter(|_| ring) {

@@ -22,7 +22,7 @@
 use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::allocate;
+use crate::memory::{allocate, push};
 use crate::methods::stored::Elimination;
 use crate::methods::thomas::Thomas;
 use crate::tuning::REDUCED_MAX_N;
@@ -257,7 +257,7 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
             let rows = last.as_ref().map_or(*rows, Tridiagonal::rows);
             let (level, coarse) = CyclicLevel::new(&rows, options.threads)?;
             n = level.coarse_n();
-            levels.push(level);
+            push(&mut levels, level)?;
             last = Some(coarse);
         }
         let last_factors = Thomas::new(&last.as_ref().map_or(*rows, Tridiagonal::rows), options)?;

@@ -91,7 +91,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let zeros = zeroed::<T>(n)?;
         while sweep.rows(sweep.stages.len()).n() > tuning::SPARSE_LAST_MAX_N {
             let stage = sweep.reduce(&zeros, memory)?;
-            sweep.stages.push(stage);
+            push_to(&mut sweep.stages, stage)?;
         }
         sweep.reach = sweep.probe()?;
         Ok(sweep)
@@ -307,7 +307,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let mut levels = Vec::new();
         for stage in &self.stages {
             let columns = zeroed(MAX_RHS * (stage.cut.coarse() + 2))?;
-            levels.push(LevelRoom { columns, runs: Runs::new(), rows: Runs::new() });
+            push_to(&mut levels, LevelRoom { columns, runs: Runs::new(), rows: Runs::new() })?;
         }
         let partitions = if self.factors.facts().verify { self.settings.cut(n).partitions() } else { 0 };
         let dummy = || zeroed(2 * tuning::DUMMY_TILES * self.settings.lanes);
