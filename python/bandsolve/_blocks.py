@@ -172,7 +172,7 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
     **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
 
     **Cost.** A solve with factors takes a quarter to a half of the time of `bandsolve.solve_block_tridiagonal` for blocks of 4 to 8 rows, and a
-    sixth for larger blocks. For blocks of 1 row, of 2 rows with n ≥ 4096, and of 3 rows with 10⁵ unknowns or more, it takes the same time.
+    sixth for larger blocks. For blocks of 2 rows with n ≥ 4096, and of 3 rows with 10⁵ unknowns or more, it takes the same time.
 
     **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
     the same, bit for bit, for any number of threads.

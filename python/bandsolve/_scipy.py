@@ -52,14 +52,14 @@ def _diagonals(ab, lower, upper):
     return sub, ab[..., upper, :], sup
 
 
-def _solve(lower, upper, ab, b, verify):
+def _solve(lower, upper, ab, b, verify, overwrite_b=False):
     """Solve one system, or a batch if the arrays have leading dimensions."""
     if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
         return np.empty_like(b, dtype=_result_type(ab, b))
     if ab.ndim > 2 or b.ndim > 2:
         return _solve_all(lower, upper, ab, b, verify)
     if max(lower, upper) <= 1:
-        return _bandsolve.solve_tridiagonal(*_diagonals(ab, lower, upper), b, verify=verify)
+        return _bandsolve.solve_tridiagonal(*_diagonals(ab, lower, upper), b, verify=verify, overwrite_rhs=overwrite_b)
     return _bandsolve.solve_banded(lower, upper, ab, b, verify=verify)
 
 
@@ -94,7 +94,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     overwrite_ab : bool, default False
         For compatibility with SciPy. The function overwrites nothing.
     overwrite_b : bool, default False
-        For compatibility with SciPy. The function overwrites nothing.
+        Write x to `b` if `b` is an array of the type and in the memory order of x, and l ≤ 1 and u ≤ 1. Else x is a new array.
     check_finite : bool, default True
         Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither.
 
@@ -156,7 +156,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     if lower + upper + 1 != ab.shape[-2]:
         raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) "
                          f"does not equal ab.shape[0] ({ab.shape[-2]})")
-    return _solve(lower, upper, ab, b, bool(check_finite))
+    return _solve(lower, upper, ab, b, bool(check_finite), bool(overwrite_b))
 
 
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):

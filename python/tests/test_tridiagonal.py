@@ -1,6 +1,8 @@
 """Tridiagonal systems: shapes, types, options, errors."""
 
+import copy
 import multiprocessing
+import pickle
 import re
 import subprocess
 import sys
@@ -295,6 +297,81 @@ def test_factors_are_shared_by_threads():
     [worker.start() for worker in workers]
     [worker.join() for worker in workers]
     assert all(np.array_equal(a, b) for a, b in zip(alone, found))
+
+
+def factors_of_all_kinds(rng, n, dtype):
+    """Factors of tridiagonal, periodic, banded and block tridiagonal matrices, with the number of their unknowns."""
+    off, diag = random(rng, (2, n), dtype), random(rng, n, dtype) + np.asarray(9, dtype)
+    bands = random(rng, (5, n), dtype) + np.array([0, 0, 9, 0, 0], dtype)[:, None]
+    blocks = random(rng, (3, n, 2, 2), dtype) + np.array([0, 1, 0], dtype)[:, None, None, None] * (9 * np.eye(2, dtype=dtype))
+    yield n, bandsolve.factor_tridiagonal(off[0], diag, off[1], padded=True)
+    yield n, bandsolve.factor_tridiagonal(off[0], diag, off[1], periodic=True, pivoting="partial", threads=1)
+    yield n, bandsolve.factor_banded((2, 2), bands, verify=False)
+    yield 2 * n, bandsolve.factor_block_tridiagonal(*blocks, periodic=True, method="pivoted")
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_x_is_written_where_out_says(n, dtype):
+    rng = np.random.default_rng(n)
+    for rows, factor in factors_of_all_kinds(rng, n, dtype):
+        for shape in [(rows,), (rows, 5), (rows, 0)]:
+            rhs = np.asfortranarray(random(rng, shape, dtype))
+            for transpose in [False, "conj"]:
+                expected, given = factor.solve(rhs, transpose=transpose), rhs.copy("F")
+                out = np.full_like(rhs, np.nan)
+                assert factor.solve(rhs, transpose=transpose, out=out) is out and np.array_equal(out, expected)
+                assert factor.solve(given, transpose=transpose, out=given) is given and np.array_equal(given, expected)
+                given = rhs.copy("F")
+                x, report = factor.solve(given, transpose=transpose, overwrite_rhs=True, full_output=True)
+                assert np.shares_memory(x, given) == (x.size > 0) and np.array_equal(x, expected)
+            assert np.array_equal(factor.solve_transpose(rhs, out=out), factor.solve_transpose(rhs))
+    # What cannot be overwritten is not.
+    for rhs in [np.ones(rows, int), np.ones((rows, 2), dtype), np.ones(2 * rows, dtype)[::2], np.ones(rows, dtype)]:
+        rhs.flags.writeable = rhs.ndim == 2 or not rhs.flags.c_contiguous
+        before = rhs.copy()
+        assert factor.solve(rhs, overwrite_rhs=True) is not rhs and np.array_equal(rhs, before)
+
+
+def test_arrays_for_x_that_do_not_fit():
+    n = 200
+    one = np.ones(n)
+    solve = bandsolve.factor_tridiagonal(one, 4 * one, one, padded=True).solve
+    both, locked = np.ones(2 * n), np.ones(n)
+    locked.flags.writeable = False
+    for out, words in [
+        (np.ones(n, np.float32), "out is float32 of the shape (200,), expected an array of float64 of the shape (200,)"),
+        (np.ones(n + 1), "out is float64 of the shape (201,), expected"),
+        ([0.0] * n, "out is list, expected"),
+        (np.ones(2 * n)[::2], "contiguous in order F"),
+        (locked, "out must be writable"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            solve(one, out=out)
+    with pytest.raises(ValueError, match="out overlaps rhs"):
+        solve(both[:n], out=both[1 : n + 1])
+    with pytest.raises(ValueError, match="out overlaps rhs"):
+        solve(both[::2], out=both[:n])
+    assert np.array_equal(solve(both[:n], out=both[n:]), solve(one))
+    # A complex right-hand side with a real matrix, and a solve without factors.
+    z, out = one + 2j * one, np.empty(n, complex)
+    assert solve(z, out=out) is out and np.array_equal(out, solve(z))
+    x, rhs = np.empty(n), one.copy()
+    assert bandsolve.solve_tridiagonal(one, 4 * one, one, one, padded=True, out=x) is x
+    assert np.array_equal(bandsolve.solve_tridiagonal(one, 4 * one, one, rhs, padded=True, overwrite_rhs=True), x) and rhs is not x
+    assert np.array_equal(rhs, x)
+    ab, b = np.array([one, 4 * one, one]), one.copy()
+    assert np.array_equal(bandsolve.solve_banded((1, 1), ab, b, overwrite_b=True), x) and np.array_equal(b, x)
+
+
+def test_factors_are_pickled_and_copied(dtype):
+    rng = np.random.default_rng(5)
+    for rows, factor in factors_of_all_kinds(rng, 150, dtype):
+        assert copy.copy(factor) is factor and copy.deepcopy([factor])[0] is factor
+        again = pickle.loads(pickle.dumps(factor))
+        rhs = random(rng, (rows, 2), dtype)
+        (x, report), (y, other) = factor.solve(rhs, full_output=True), again.solve(rhs, full_output=True)
+        assert np.array_equal(x, y) and repr(again) == repr(factor) and again.reason == factor.reason
+        assert report.method == other.method and np.isnan(report.backward_error) == np.isnan(other.backward_error)
 
 
 def test_operators():

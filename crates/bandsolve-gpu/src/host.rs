@@ -44,14 +44,16 @@ fn full<T: DeviceScalar>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
     ]
 }
 
+/// Matrices of three arrays. The second function returns the matrix with all arrays of full length.
 macro_rules! host_matrix {
-    ($($matrix:ident)*) => {$(
+    ($($matrix:ident $separate:expr),*) => {$(
         impl<T: DeviceScalar> HostMatrix<T> for $matrix<'_, T> {
             fn shape(&self) -> Shape {
                 self.shape()
             }
             fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
-                Ok((full(self.arrays()).iter().map(|array| device.upload(array)).collect::<Result<_>>()?, 0))
+                let separate = $separate(self)?;
+                Ok((full(separate.arrays()).iter().map(|array| device.upload(array)).collect::<Result<_>>()?, 0))
             }
             fn full_arrays(&self) -> [Cow<'_, [T]>; 3] {
                 full(self.arrays())
@@ -62,7 +64,7 @@ macro_rules! host_matrix {
         }
     )*};
 }
-host_matrix!(Tridiagonal BlockTridiagonal TridiagonalBatch);
+host_matrix!(Tridiagonal Ok::<_, Error>, BlockTridiagonal Ok::<_, Error>, TridiagonalBatch TridiagonalBatch::separate);
 
 impl<T: DeviceScalar> HostMatrix<T> for Banded<'_, T> {
     fn shape(&self) -> Shape {

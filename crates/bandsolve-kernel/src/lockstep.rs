@@ -50,6 +50,16 @@ impl<'a, T: Scalar> Shared<'a, T> {
         Self { base: all.as_mut_ptr(), len: all.len(), array: core::marker::PhantomData }
     }
 
+    pub(super) fn base(&self) -> *mut T {
+        self.base
+    }
+
+    /// The number of entries.
+    #[expect(clippy::len_without_is_empty, reason = "an array of the caller")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     /// Write entry `i`.
     pub fn put(&self, i: usize, x: T) {
         assert!(i < self.len);

@@ -173,7 +173,10 @@ fn equilibrated<V: Lanes, E: Element<V>, const R: usize>(mut row: [E; 3], mut rh
 /// # Safety
 /// `out` is writable for 2·W scalars.
 #[inline(always)]
-unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>((a, b): (T::Element<V>, T::Element<V>), out: *mut T) {
+pub(super) unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>(
+    (a, b): (T::Element<V>, T::Element<V>),
+    out: *mut T,
+) {
     let (a, b, out) = (a.columns(), b.columns(), out.cast::<T::Real>());
     // SAFETY: four columns of W reals are 2·W complex scalars, and two vectors are 2·W real scalars, which `out` has
     // room for.

@@ -128,7 +128,7 @@ impl<T: Scalar> Substitute<T> {
 /// # Safety
 /// `at` is readable for (W − 1)·`step` + 4 scalars.
 #[inline(always)]
-unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: usize) -> [T::Element<V>; 4] {
+pub(super) unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: usize) -> [T::Element<V>; 4] {
     let (at, step) = (at.cast::<T::Real>(), step * T::Element::<V>::REALS);
     // SAFETY: lane l < W reads four scalars from l·`step` on, which are readable.
     unsafe {
@@ -146,7 +146,7 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
 
 /// The results of the checks of a run over all lanes. They are empty unless `VERIFY`.
 #[inline(always)]
-fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
+pub(super) fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     checks: &[Check<V>; R],
 ) -> [CheckResult; MAX_RHS] {
     let mut results = [CheckResult::default(); MAX_RHS];

@@ -461,7 +461,7 @@ unsafe fn copy_in<T: Scalar>(source: &Source<T>, (j, arrays, lanes): (usize, usi
 
 /// Copy the lanes of an element to scalars with the distance `step`.
 #[inline(never)]
-unsafe fn copy_out<T: Scalar>(place: *const T::Real, lanes: usize, out: *mut T, step: usize) {
+pub(super) unsafe fn copy_out<T: Scalar>(place: *const T::Real, lanes: usize, out: *mut T, step: usize) {
     for lane in 0..lanes {
         // SAFETY: the caller's promise.
         unsafe {

@@ -4,6 +4,7 @@ use crate::device::DeviceScalar;
 use bandsolve::{Complex32, Complex64, Scalar};
 use core::ffi::c_int;
 use core::ptr::null_mut;
+use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
 use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -196,6 +197,76 @@ pub fn filled<'py, T: Number, R>(
     // SAFETY: the array is contiguous, and there is no other reference to it yet.
     let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });
     Ok((array, result))
+}
+
+/// Where a solution is written.
+#[derive(Clone, Copy)]
+pub enum Target<'a, 'py> {
+    /// To a new array.
+    New,
+    /// To the caller's array.
+    Out(&'a Bound<'py, PyAny>),
+    /// To the array of the right-hand sides, if its type and order allow it.
+    Rhs,
+}
+
+impl<'a, 'py> Target<'a, 'py> {
+    /// The target that the arguments `out` and `overwrite_rhs` select.
+    pub fn new(out: Option<&'a Bound<'py, PyAny>>, overwrite_rhs: bool) -> Self {
+        match out {
+            Some(out) => Self::Out(out),
+            None if overwrite_rhs => Self::Rhs,
+            None => Self::New,
+        }
+    }
+
+    /// The array to write to, or `None` for a new one. It has the shape of `rhs` and is contiguous in order F (`fortran`) or C. It either is
+    /// `rhs` or does not overlap it.
+    ///
+    /// # Errors
+    /// `ValueError` for an array `out` that does not fit.
+    pub fn array<T: Number>(
+        self,
+        rhs: &Bound<'py, PyUntypedArray>,
+        fortran: bool,
+    ) -> PyResult<Option<Bound<'py, PyArrayDyn<T>>>> {
+        let fits = |array: &Bound<'py, PyArrayDyn<T>>| {
+            let ordered = if fortran { array.is_fortran_contiguous() } else { array.is_c_contiguous() };
+            ordered && array.data().is_aligned() && is_writable(array)
+        };
+        let out = match self {
+            Target::New => return Ok(None),
+            Target::Rhs => return Ok(rhs.cast::<PyArrayDyn<T>>().ok().filter(|array| fits(array)).cloned()),
+            Target::Out(out) => out,
+        };
+        let (expected, shape) = (numpy::dtype::<T>(rhs.py()), rhs.getattr("shape")?.str()?);
+        let typed = out.cast::<PyArrayDyn<T>>().ok().filter(|array| array.shape() == rhs.shape());
+        let Some(typed) = typed else {
+            let found = match out.cast::<PyUntypedArray>() {
+                Ok(array) => format!("{} of the shape {}", array.dtype(), array.getattr("shape")?.str()?),
+                Err(_) => out.get_type().name()?.to_string(),
+            };
+            let message = format!("out is {found}, expected an array of {expected} of the shape {shape}");
+            return Err(PyValueError::new_err(message));
+        };
+        if !fits(typed) {
+            let order = if fortran { "F" } else { "C" };
+            let message = format!("out must be writable, aligned, and contiguous in order {order}");
+            return Err(PyValueError::new_err(message));
+        }
+        let same = rhs.cast::<PyArrayDyn<T>>().is_ok_and(|rhs| rhs.data() == typed.data() && fits(rhs));
+        if !same && rhs.py().import("numpy")?.call_method1("may_share_memory", (out, rhs))?.extract()? {
+            let message = "out overlaps rhs in memory, but is not rhs. Pass rhs itself, or a separate array";
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Some(typed.clone()))
+    }
+}
+
+/// Whether NumPy allows writing to an array.
+fn is_writable<T: Element>(array: &Bound<'_, PyArrayDyn<T>>) -> bool {
+    // SAFETY: the pointer is that of a live array object.
+    unsafe { (*array.as_array_ptr()).fields.flags & NPY_ARRAY_WRITEABLE != 0 }
 }
 
 /// Check that right-hand sides have the shape (n,) or (n, k).

@@ -1,18 +1,22 @@
 //! The class `Factor`.
 
-use crate::arrays::{DtypeKind, Number, array, columns, slice, with_number};
+use crate::arrays::{DtypeKind, Number, Target, array, columns, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
-use crate::options::{CallOptions, ThreadCount, op};
+use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
 use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
-use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
-use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use bandsolve::{
+    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape,
+    Tridiagonal,
+};
+use numpy::npyffi::NPY_ORDER;
+use numpy::{PyArray1, PyArrayDescr, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex};
+use pyo3::types::{IntoPyDict, PyBool, PyComplex, PyDict, PyTuple};
 use std::sync::{Arc, OnceLock};
 
 /// Factors of a matrix, with the matrix.
@@ -21,8 +25,8 @@ struct HeldFactors<T: Number, M> {
     /// Factors on the CPU. For a device, they are computed at the first call of a function that the device does not have, such as `rcond`.
     on_host: OnceLock<Box<dyn Inspect<T>>>,
     on_device: Option<Box<dyn Factor<T>>>,
-    /// The matrix for the factors on the CPU, if those do not exist yet.
-    matrix: Option<Arc<M>>,
+    /// The matrix, which the factors share.
+    matrix: Arc<M>,
 }
 
 impl<T: Number, M> HeldFactors<T, M>
@@ -32,16 +36,16 @@ where
     fn new(matrix: M, plan: &Plan, device: Option<&Device>) -> bandsolve::Result<Self> {
         let (plan, matrix) = (plan.clone(), Arc::new(matrix));
         let Some(device) = device else {
-            let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix)?);
-            return Ok(Self { plan, on_host: factor.into(), on_device: None, matrix: None });
+            let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix.clone())?);
+            return Ok(Self { plan, on_host: factor.into(), on_device: None, matrix });
         };
         let on_device = Some(factor_on(device, &plan, matrix.clone())?);
-        Ok(Self { plan, on_host: OnceLock::new(), on_device, matrix: Some(matrix) })
+        Ok(Self { plan, on_host: OnceLock::new(), on_device, matrix })
     }
 
     fn inspect(&self) -> bandsolve::Result<&dyn Inspect<T>> {
-        if let (None, Some(matrix)) = (self.on_host.get(), &self.matrix) {
-            let factor = self.plan.factor_shared(matrix.clone())?;
+        if self.on_host.get().is_none() {
+            let factor = self.plan.factor_shared(self.matrix.clone())?;
             // Another thread may have set the factors in the meantime. They are equal.
             let _ = self.on_host.set(Box::new(factor));
         }
@@ -49,8 +53,47 @@ where
     }
 }
 
+/// A matrix that Python functions factor.
+pub trait PickledMatrix {
+    /// The name of the function that factors such a matrix, its arrays, and the options of the matrix.
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>>;
+}
+
+/// The name of a function, its positional arguments, and its keyword arguments.
+pub type FactorArguments<'py> = (&'static str, Bound<'py, PyTuple>, Bound<'py, PyDict>);
+
+impl<T: Number> PickledMatrix for Tridiagonal<'static, T> {
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
+        let [sub, diag, sup] = self.arrays().map(|array| PyArray1::from_slice(py, array));
+        let options = [("periodic", self.is_periodic()), ("padded", true)].into_py_dict(py)?;
+        Ok(("factor_tridiagonal", (sub, diag, sup).into_pyobject(py)?, options))
+    }
+}
+
+impl<T: Number> PickledMatrix for Banded<'static, T> {
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
+        let (bands, leading) = self.storage();
+        let bands =
+            PyArray1::from_slice(py, bands).reshape_with_order([leading, self.n()], NPY_ORDER::NPY_FORTRANORDER)?;
+        Ok(("factor_banded", (self.lower(), self.upper(), bands).into_pyobject(py)?, PyDict::new(py)))
+    }
+}
+
+impl<T: Number> PickledMatrix for BlockTridiagonal<'static, T> {
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
+        let (block, block_rows) = (self.block(), self.block_rows());
+        let [sub, diag, sup] = self.arrays().map(|array| {
+            PyArray1::from_slice(py, array).reshape_with_order([block, block, block_rows], NPY_ORDER::NPY_FORTRANORDER)
+        });
+        let options = [("periodic", self.is_periodic())].into_py_dict(py)?;
+        Ok(("factor_block_tridiagonal", (sub?, diag?, sup?).into_pyobject(py)?, options))
+    }
+}
+
 /// Factors of any number type and any kind of matrix.
 trait DynFactor: Send + Sync {
+    fn plan(&self) -> &Plan;
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>>;
     fn shape(&self) -> Shape;
     fn kind(&self) -> DtypeKind;
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr>;
@@ -62,8 +105,14 @@ trait DynFactor: Send + Sync {
 
 impl<T: Number, M> DynFactor for HeldFactors<T, M>
 where
-    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
+    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + PickledMatrix + 'static,
 {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
+        self.matrix.arguments(py)
+    }
     fn shape(&self) -> Shape {
         self.plan.shape()
     }
@@ -103,7 +152,8 @@ where
 ///
 /// Notes
 /// -----
-/// A `Factor` keeps a copy of the matrix, so that it can verify every x. Several threads may use one `Factor` at the same time.
+/// A `Factor` keeps a copy of the matrix, so that it can verify every x. Several threads may use one `Factor` at the same time. `pickle` stores the
+/// matrix and the options, and factors again when it loads them. `copy.copy` and `copy.deepcopy` return the same object, because it never changes.
 ///
 /// See Also
 /// --------
@@ -132,6 +182,8 @@ pub struct PyFactor {
     factor: Box<dyn DynFactor>,
     method: &'static str,
     reason: String,
+    /// The name of the device.
+    device: String,
 }
 
 fn solved_on(device: &Device) -> String {
@@ -158,13 +210,18 @@ impl PyFactor {
     ///     precision of the factors.
     /// transpose : bool or "conj", default False
     ///     True: solve with the transpose of the matrix. "conj": solve with its conjugate transpose.
+    /// out : ndarray, optional
+    ///     Array for x: the shape of `rhs`, the number type of x, and contiguous in order F, as all arrays with one dimension that are no slices
+    ///     with a step. It may be `rhs` itself.
+    /// overwrite_rhs : bool, default False
+    ///     Write x to `rhs` if its type and order allow it. Else x is a new array.
     /// full_output : bool, default False
     ///     Return a `Report` too.
     ///
     /// Returns
     /// -------
     /// x : ndarray, shape of rhs
-    ///     The solution, in the precision of the factors.
+    ///     The solution, in the precision of the factors; `out` if you pass it.
     /// report : Report
     ///     Only with ``full_output=True``. For a complex `rhs` and a real matrix, the report is that of the part of `rhs`, real or imaginary, with the
     ///     larger backward error.
@@ -172,28 +229,62 @@ impl PyFactor {
     /// Raises
     /// ------
     /// ValueError
-    ///     `rhs` has the wrong shape, or an entry of `rhs` or of the matrix is NaN, infinite, or too large for the precision of the factors.
+    ///     `rhs` or `out` has the wrong shape, or an entry of `rhs` or of the matrix is NaN, infinite, or too large for the precision of the factors.
     /// numpy.linalg.LinAlgError
     ///     The matrix is singular, or no method reached a backward error of 64 ε.
-    #[pyo3(signature = (rhs, *, transpose=None, full_output=false), text_signature = "($self, rhs, *, transpose=False, full_output=False)")]
+    #[pyo3(signature = (rhs, *, transpose=None, out=None, overwrite_rhs=false, full_output=false),
+        text_signature = "($self, rhs, *, transpose=False, out=None, overwrite_rhs=False, full_output=False)")]
     fn solve<'py>(
         &self,
         rhs: &Bound<'py, PyAny>,
         transpose: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        overwrite_rhs: bool,
         full_output: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (rhs, kind) = array(rhs)?;
         let op = transpose.map_or(Ok(Op::Plain), op)?;
+        let call = SolveCall { rhs: &rhs, op, target: Target::new(out, overwrite_rhs), full_output };
         if kind.complex && !self.factor.kind().complex {
-            return self.solve_complex(&rhs, op, full_output);
+            return self.solve_complex(&call);
         }
-        self.factor.solve(&SolveCall { rhs: &rhs, op, full_output })
+        self.factor.solve(&call)
     }
 
     /// Solve with the transpose of the matrix: the same as ``solve(rhs, transpose=True)``.
-    #[pyo3(signature = (rhs, *, full_output=false))]
-    fn solve_transpose<'py>(&self, rhs: &Bound<'py, PyAny>, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
-        self.solve(rhs, Some(PyBool::new(rhs.py(), true).as_any()), full_output)
+    #[pyo3(signature = (rhs, *, out=None, overwrite_rhs=false, full_output=false))]
+    fn solve_transpose<'py>(
+        &self,
+        rhs: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        overwrite_rhs: bool,
+        full_output: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.solve(rhs, Some(PyBool::new(rhs.py(), true).as_any()), out, overwrite_rhs, full_output)
+    }
+
+    /// A `Factor` never changes, so a copy is the object itself.
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// The matrix and the options, from which `pickle` makes the same factors again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (name, matrix, options) = self.factor.arguments(py)?;
+        let plan = self.factor.plan();
+        options.set_item("method", plan.asked_method().name())?;
+        options.set_item("pivoting", plan.options().pivoting.name())?;
+        options.set_item("verify", plan.options().verify)?;
+        options.set_item("device", &self.device)?;
+        let threads = plan.options().threads;
+        options.set_item("threads", (threads != get_num_threads()).then_some(threads))?;
+        let function = py.import("bandsolve._bandsolve")?.getattr(name)?;
+        let call = py.import("functools")?.getattr("partial")?.call((function,), Some(&options))?;
+        Ok((call, matrix))
     }
 
     /// Return the inverse as a `scipy.sparse.linalg.LinearOperator`, for example as a preconditioner of SciPy's iterative methods.
@@ -290,7 +381,7 @@ impl PyFactor {
 
 impl PyFactor {
     /// Factor a matrix on the CPU, or on a device.
-    pub fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static>(
+    pub fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + PickledMatrix + 'static>(
         py: Python<'_>,
         (plan, device): (&Plan, Option<&Device>),
         matrix: impl FnOnce() -> bandsolve::Result<M> + Send,
@@ -305,26 +396,31 @@ impl PyFactor {
             Some(device) => (held.plan.asked_method(), solved_on(device)),
             None => (held.plan.chosen_method(), held.plan.reason().into()),
         };
-        Ok(Self { factor: Box::new(held), method: method.name(), reason })
+        let device = device.map_or("cpu".into(), Device::name);
+        Ok(Self { factor: Box::new(held), method: method.name(), reason, device })
     }
 
     /// Solve for complex right-hand sides with a real matrix: first the real part, then the imaginary part.
-    fn solve_complex<'py>(
-        &self,
-        rhs: &Bound<'py, PyUntypedArray>,
-        op: Op,
-        full_output: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = rhs.py();
+    fn solve_complex<'py>(&self, call: &SolveCall<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let SolveCall { rhs, op, target, full_output } = *call;
+        let (py, double) = (rhs.py(), self.factor.kind().double);
+        let out = match double {
+            true => target.array::<Complex64>(rhs, true)?.map(Bound::into_any),
+            false => target.array::<Complex32>(rhs, true)?.map(Bound::into_any),
+        };
         let solve = |part: &str| {
             let (part, _) = array(&rhs.getattr(part)?)?;
             self.factor
-                .solve(&SolveCall { rhs: &part, op, full_output: true })?
+                .solve(&SolveCall { rhs: &part, op, target: Target::New, full_output: true })?
                 .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
         };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
         let unit = PyComplex::from_doubles(py, 0.0, 1.0);
-        let x = re.add(im.mul(unit)?)?;
+        let mut x = re.add(im.mul(unit)?)?;
+        if let Some(out) = out {
+            py.import("numpy")?.call_method1("copyto", (&out, x))?;
+            x = out;
+        }
         if !full_output {
             return Ok(x);
         }
@@ -386,8 +482,8 @@ impl PyFactor {
 /// -----
 /// **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
 ///
-/// **Cost.** A solve takes half the time of `bandsolve.solve_tridiagonal` for n < 128, and the same time for larger n, where the method is `rpts`.
-/// `rpts` keeps no factors, because a new elimination takes no longer than reading factors.
+/// **Cost.** A solve takes a tenth to a half of the time of `bandsolve.solve_tridiagonal` for n ≤ 131 072, and the same time for larger n. There the
+/// method `rpts` stores no factors, because a new elimination takes no longer than reading factors from memory.
 ///
 /// **Accuracy and threads.** The same as for `bandsolve.solve_tridiagonal`.
 ///

@@ -1,6 +1,6 @@
 //! One call that does all.
 
-use crate::arrays::{DtypeKind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::arrays::{DtypeKind, Number, Target, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for, lin_alg_error};
@@ -11,7 +11,7 @@ use bandsolve::{
     Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
 };
 use bandsolve_kernel::arithmetic::Standard;
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,6 +45,7 @@ pub fn arguments<'py, const N: usize>(
 pub struct SolveCall<'a, 'py> {
     pub rhs: &'a Bound<'py, PyUntypedArray>,
     pub op: Op,
+    pub target: Target<'a, 'py>,
     pub full_output: bool,
 }
 
@@ -67,9 +68,17 @@ impl<'py> SolveCall<'_, 'py> {
     ) -> PyResult<Bound<'py, PyAny>> {
         check_rhs(self.rhs, shape.n())?;
         let py = self.rhs.py();
-        let given = columns::<T>(self.rhs)?;
-        let rhs = slice(&given);
-        let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)))?;
+        let rhs = columns::<T>(self.rhs)?;
+        let (x, report) = match self.target.array::<T>(self.rhs, true)? {
+            Some(x) => {
+                let [from, to] = [Numbers::of(&rhs), Numbers::of(&x)];
+                (x, py.detach(move || from.solve_to(to, solve)))
+            }
+            None => {
+                let rhs = slice(&rhs);
+                filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)))?
+            }
+        };
         let report = report.map_err(|error| self.exception::<T>(shape, &error))?;
         answer(x.into_any(), report, self.full_output)
     }
@@ -93,6 +102,43 @@ impl<'py> SolveCall<'_, 'py> {
     fn is_finite(&self, index: usize) -> PyResult<bool> {
         let number = self.rhs.call_method1("flatten", ("F",))?.get_item(index)?;
         self.rhs.py().import("numpy")?.call_method1("isfinite", (number,))?.extract()
+    }
+}
+
+/// The numbers of an array of the caller, which may be the same as another.
+#[derive(Clone, Copy)]
+struct Numbers<T> {
+    first: *mut T,
+    len: usize,
+}
+
+// SAFETY: the arrays stay alive, and one thread at a time uses the pointer.
+unsafe impl<T: Number> Send for Numbers<T> {}
+
+impl<T: Number> Numbers<T> {
+    fn of(array: &Bound<'_, PyArrayDyn<T>>) -> Self {
+        Self { first: array.data(), len: array.len() }
+    }
+
+    /// Solves for `self` and writes `x`. If both are the same array, the right-hand sides are copied first.
+    fn solve_to(
+        self,
+        x: Self,
+        solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<bandsolve::Report>,
+    ) -> bandsolve::Result<bandsolve::Report> {
+        // SAFETY: the arrays are contiguous, aligned and alive. `Target::array` has checked that x is writable, and either is `self` or
+        // does not overlap it. No reference to `self` exists together with one to x if they are the same.
+        unsafe {
+            if self.first != x.first {
+                let rhs = std::slice::from_raw_parts(self.first, self.len);
+                return solve(rhs, std::slice::from_raw_parts_mut(x.first, x.len));
+            }
+            with_scratch(StackReq::new::<T>(self.len), |stack| {
+                let (rhs, _) = stack.make_raw::<T>(self.len);
+                std::ptr::copy_nonoverlapping(self.first, rhs.as_mut_ptr(), self.len);
+                solve(rhs, std::slice::from_raw_parts_mut(x.first, x.len))
+            })
+        }
     }
 }
 
@@ -122,33 +168,42 @@ pub fn solve_by<T: Number>(
     x: &mut [T],
 ) -> bandsolve::Result<bandsolve::Report> {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
-    let mut memory = scratch(factor.solve_scratch(n_rhs))?;
-    let report = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
-    if memory.len() <= SCRATCH_KEPT {
-        SCRATCH.set(Some(memory));
-    }
-    report
+    with_scratch(factor.solve_scratch(n_rhs), |stack| factor.solve_into_with(op, rhs, x, stack))
 }
 
 thread_local! {
-    /// Scratch memory of the last call, for the next: fresh memory costs about a tenth of the time of a large system.
-    static SCRATCH: Cell<Option<PodBuffer>> = const { Cell::new(None) };
+    /// Scratch memory of the last calls, for the next: fresh memory costs about a tenth of the time of a large system. There are two pieces, for
+    /// the solve and for a copy of the right-hand sides.
+    static SCRATCH: Cell<[Option<PodBuffer>; 2]> = const { Cell::new([const { None }; 2]) };
 }
 
-/// Bytes of scratch memory that a thread keeps at most.
+/// Bytes of a piece of scratch memory that a thread keeps at most.
 const SCRATCH_KEPT: usize = 16 << 20;
 
-/// Memory for `needed`: what the thread has kept, if it is enough.
-fn scratch(needed: StackReq) -> bandsolve::Result<PodBuffer> {
+/// Call `work` with memory for `needed`: what the thread has kept, if it is enough.
+fn with_scratch<R>(needed: StackReq, work: impl FnOnce(&mut PodStack) -> bandsolve::Result<R>) -> bandsolve::Result<R> {
     let bytes = needed.unaligned_bytes_required();
-    match SCRATCH.take() {
-        Some(memory) if memory.len() >= bytes => return Ok(memory),
-        // What will not be kept does not take the place of what was.
-        kept if bytes > SCRATCH_KEPT => SCRATCH.set(kept),
-        _ => {}
+    let mut pieces = SCRATCH.take();
+    let enough = pieces.iter().position(|piece| piece.as_ref().is_some_and(|memory| memory.len() >= bytes));
+    let kept = enough.and_then(|place| pieces[place].take());
+    SCRATCH.set(pieces);
+    let mut memory = match kept {
+        Some(memory) => memory,
+        None => PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
+            .map_err(|_| Error::OutOfMemory { bytes })?,
+    };
+    let result = work(PodStack::new(&mut memory));
+    if memory.len() <= SCRATCH_KEPT {
+        let mut pieces = SCRATCH.take();
+        // The smaller piece makes room.
+        let size = |piece: &Option<PodBuffer>| piece.as_ref().map_or(0, |memory| memory.len());
+        let smaller = usize::from(size(&pieces[1]) < size(&pieces[0]));
+        if size(&pieces[smaller]) < memory.len() {
+            pieces[smaller] = Some(memory);
+        }
+        SCRATCH.set(pieces);
     }
-    PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
-        .map_err(|_| Error::OutOfMemory { bytes })
+    result
 }
 
 /// One dimension.
@@ -192,13 +247,18 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///     Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
 /// device : str, default "cpu"
 ///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the system to the GPU, and x back.
+/// out : ndarray, optional
+///     Array for x: the shape of `rhs`, the number type of x, and contiguous in order F, as all arrays with one dimension that are no slices with
+///     a step. It may be `rhs` itself.
+/// overwrite_rhs : bool, default False
+///     Write x to `rhs` if its type and order allow it. Else x is a new array.
 /// full_output : bool, default False
 ///     Return a `Report` too.
 ///
 /// Returns
 /// -------
 /// x : ndarray, shape of rhs
-///     The solution. It has single precision if all arrays have at most single precision, else double precision. It is complex if an array is.
+///     The solution; `out` if you pass it. It has single precision if all arrays have at most single precision, else double precision. It is complex if an array is.
 /// report : Report
 ///     Only with ``full_output=True``: the method, its reason, and the backward error.
 ///
@@ -276,9 +336,9 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///  [1.  0.2]]
 #[pyfunction]
 #[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, padded=false, method="auto", pivoting="scaled-partial", transpose=None,
-    verify=true, threads=None, device="cpu", full_output=false),
+    verify=true, threads=None, device="cpu", out=None, overwrite_rhs=false, full_output=false),
     text_signature = "(sub, diag, sup, rhs, *, periodic=False, padded=False, method=\"auto\", pivoting=\"scaled-partial\", \
-    transpose=False, verify=True, threads=None, device=\"cpu\", full_output=False)")]
+    transpose=False, verify=True, threads=None, device=\"cpu\", out=None, overwrite_rhs=False, full_output=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -293,6 +353,8 @@ pub fn solve_tridiagonal<'py>(
     verify: bool,
     threads: Option<ThreadCount>,
     device: &str,
+    out: Option<&Bound<'py, PyAny>>,
+    overwrite_rhs: bool,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = CallOptions { method, pivoting, verify, threads, device };
@@ -303,7 +365,8 @@ pub fn solve_tridiagonal<'py>(
     }
     check_off_diagonals((sub.len(), sup.len()), diag.len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
-    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let target = Target::new(out, overwrite_rhs);
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
 
@@ -346,7 +409,7 @@ pub fn solve_banded<'py>(
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
     let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
-    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: Target::New, full_output };
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
 }
 
@@ -462,7 +525,7 @@ pub fn solve_block_tridiagonal<'py>(
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
     let plan = options.plan(Plan::once(Shape::BlockTridiagonal { block_rows, block, periodic }))?;
-    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: Target::New, full_output };
     with_number!(kind, block_tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), (block, periodic), &task))
 }
 

@@ -38,7 +38,7 @@ macro_rules! methods {
             }
             /// Recursive partitioned Schur complement: SIMD lanes and threads eliminate the partitions of one system.
             Rpts "rpts" {
-                Tridiagonal "rpts.md" [scheme rpts];
+                Tridiagonal "rpts.md" [module methods::rpts::of_tridiagonal];
                 NarrowBand "block-rpts.md" [module methods::rpts::of_bands];
                 SmallBlocks "block-rpts.md" [module methods::rpts::of_blocks];
             }

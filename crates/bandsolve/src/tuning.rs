@@ -7,6 +7,9 @@ pub(crate) use bandsolve_kernel::tuning::{SMALL_BLOCK_MAX, tasks};
 /// Smallest number of unknowns of a tridiagonal system for which `Auto` chooses `rpts`.
 pub(crate) const RPTS_MIN_N: usize = 128;
 
+/// Largest number of unknowns of a tridiagonal system whose factors RPTS stores. They fit into the third-level cache.
+pub(crate) const STORED_MAX_N: usize = 1 << 17;
+
 /// Systems up to this size are a single partition, which ends the recursion of RPTS.
 pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 

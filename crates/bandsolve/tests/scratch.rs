@@ -12,6 +12,9 @@ fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, slack: f64) -
             for pivoting in [Pivoting::ScaledPartial, Pivoting::None] {
                 let plan = Plan::new(shape).method(method).verify(verify).threads(threads).pivoting(pivoting);
                 let factor = plan.factor(a).unwrap();
+                // With stored factors, `rpts` needs less scratch than without. The plan does not know whether the matrix allows them.
+                let without = matches!(shape, Shape::Tridiagonal { .. })
+                    .then(|| Plan::once(shape).method(method).verify(verify).threads(threads).pivoting(pivoting));
                 for n_rhs in [0, 1, 3, 4, 9, 70] {
                     let Some(promised) = plan.solve_in_place_scratch::<T>(n_rhs) else { continue };
                     let asked = factor.solve_in_place_scratch(n_rhs);
@@ -19,6 +22,8 @@ fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, slack: f64) -
                     assert!(promised.size_bytes() >= asked.size_bytes(), "{what}");
                     assert!(promised.align_bytes() >= asked.align_bytes(), "{what}");
                     let most = slack * asked.size_bytes() as f64 + 1e5;
+                    let without = without.as_ref().and_then(|plan| plan.solve_in_place_scratch::<T>(n_rhs));
+                    let most = most.max(without.map_or(0.0, |without| without.size_bytes() as f64));
                     assert!(promised.size_bytes() as f64 <= most, "{what}");
                     checked += 1;
                 }

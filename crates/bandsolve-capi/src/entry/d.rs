@@ -160,8 +160,8 @@ pub unsafe extern "C" fn bandsolveDbgtf_factorizationBufferSizeExt(
 /// call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
 /// function frees these factors first.
 ///
-/// The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
-/// would.
+/// The method `rpts` stores factors of blocks of one row, up to 131 072 rows. Otherwise it eliminates the blocks again at each
+/// solve, which reads less memory than factors would.
 ///
 /// The settings of the calling thread at this call also apply to the solves.
 #[unsafe(no_mangle)]

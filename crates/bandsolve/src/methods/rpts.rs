@@ -8,10 +8,11 @@
 use crate::contract::factors::Factors;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{BandSize, Banded, BlockSize, BlockTridiagonal};
+use crate::matrix::{BandSize, Banded, BlockSize, BlockTridiagonal, Tridiagonal};
 use crate::partition::blocks::block_of;
 use crate::partition::partitioned::{self, Scheme, Truncation};
 use crate::partition::settings::LevelSize;
+use crate::partition::stored;
 use crate::pivoted::{banded, block_band};
 use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
@@ -21,6 +22,28 @@ use std::sync::Arc;
 pub(crate) fn scheme(decision: &Decision) -> Scheme {
     let truncation = if decision.is_auto() { Truncation::WhereSafe } else { Truncation::Never };
     Scheme { eliminator: None, fixed: false, truncation }
+}
+
+/// Tridiagonal matrices.
+pub(crate) mod of_tridiagonal {
+    use super::*;
+
+    /// Factor a matrix that is solved with many times, if that pays off. Otherwise, prepare solves that eliminate again.
+    pub(crate) fn factor<'m, T: Scalar>(
+        decision: &Decision,
+        a: Arc<Tridiagonal<'m, T>>,
+    ) -> Result<Factors<T, Tridiagonal<'m, T>>> {
+        match stored::factor(scheme(decision), decision, &a)? {
+            Some(factors) => Ok(factors),
+            None => partitioned::factor(scheme(decision), decision, a),
+        }
+    }
+
+    /// Scratch of solves, from the plan alone: at least as much as the factors need.
+    pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, n_rhs: usize) -> Option<StackReq> {
+        let again = partitioned::scratch_of_plan::<T>(scheme(decision), decision, n, n_rhs)?;
+        Some(again.or(stored::scratch::<T>(&decision.options, n, n_rhs).unwrap_or(StackReq::EMPTY)))
+    }
 }
 
 /// Narrow bands, which are divided into small blocks (`partition/blocks.rs`).

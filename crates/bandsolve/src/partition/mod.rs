@@ -10,5 +10,6 @@ pub(crate) mod repair;
 mod scalars;
 pub(crate) mod settings;
 pub(crate) mod sparse_sweep;
+pub(crate) mod stored;
 pub(crate) mod truncation;
 pub(crate) mod two_blocks;

@@ -8,7 +8,8 @@
 //!    partitions are below rounding, it is solved as independent pairs instead.
 //! 3. `substitute` repeats the elimination with known ends, substitutes back, and computes the residual of each row.
 //!
-//! No factors are stored between steps 1 and 3, because reading the matrix again costs less than reading factors.
+//! No factors are stored between steps 1 and 3, because reading the matrix again costs less than reading factors. For matrices that stay
+//! in the caches and are solved with many times, `stored.rs` stores factors.
 //!
 //! The methods differ by their [`Scheme`]: the elimination inside a partition in `substitute`, and the solution of the coarse system.
 //! `reduce` is the same for all methods. It needs no division and no choice of pivots, because each choice gives the same equation up
@@ -98,9 +99,7 @@ pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
     decision: &Decision,
     a: Arc<A>,
 ) -> Result<Factors<T, A>> {
-    let (page, free) = (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
-    let truncated = free.then(|| format!("the couplings across partitions are below rounding ({page})").into());
-    let method = Partitioned { options: decision.options, scheme, truncated };
+    let method = Partitioned::new(scheme, decision);
     let (settings, size) = method.settings::<T, A>(&a);
     let scaled = size.blocks.is_none() && settings.how::<T::Real>().scaling == Scaling::Rows;
     let facts = Facts { scaled, ..Facts::new(decision) };
@@ -118,6 +117,13 @@ pub(crate) fn scratch_of_plan<T: Scalar>(
 }
 
 impl Partitioned {
+    pub(super) fn new(scheme: Scheme, decision: &Decision) -> Self {
+        let (page, free) =
+            (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
+        let truncated = free.then(|| format!("the couplings across partitions are below rounding ({page})").into());
+        Self { options: decision.options, scheme, truncated }
+    }
+
     fn settings<T: Scalar, A: Partitionable<T>>(&self, a: &A) -> (Settings<'_>, LevelSize) {
         let size = a.level_matrix(Op::Plain).size();
         (Settings::new::<T>(&self.options, self.scheme, size.blocks), size)

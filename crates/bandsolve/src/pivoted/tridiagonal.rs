@@ -12,6 +12,7 @@ use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
@@ -36,14 +37,37 @@ use std::sync::Arc;
 /// LAPACK `gttrf`, `gttrs`. The periodic form keeps two running rows.
 #[derive(Debug)]
 struct Lu<T: Scalar> {
-    form: Form<T>,
+    factors: TridiagonalLu<T>,
     decision: Decision,
 }
 
+/// The factors of an open or a periodic matrix, without verification.
 #[derive(Debug)]
-enum Form<T: Scalar> {
+pub(crate) enum TridiagonalLu<T: Scalar> {
     Open(Open<T>),
     Periodic(Periodic<T>),
+}
+
+impl<T: Scalar> TridiagonalLu<T> {
+    /// Factor the matrix. Also returns the first row without a pivot.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(rows: &Rows<'_, T>, rule: Rule<T::Real>) -> Result<(Self, Option<usize>)> {
+        if rows.periodic {
+            Periodic::new(*rows, rule).map(|(lu, singular)| (Self::Periodic(lu), singular))
+        } else {
+            Open::new(*rows, rule).map(|(lu, singular)| (Self::Open(lu), singular))
+        }
+    }
+
+    /// Solve A·x = x in place.
+    pub fn solve(&self, x: &mut [T]) {
+        match self {
+            Self::Open(lu) => lu.solve(x),
+            Self::Periodic(lu) => lu.solve(x),
+        }
+    }
 }
 
 /// Factor `a` by the sequential pivoted method, whichever method was decided on.
@@ -56,15 +80,9 @@ pub(crate) fn factor<'m, T: Scalar>(
 ) -> Result<Factors<T, Tridiagonal<'m, T>>> {
     let rule = Rule::new(&decision.options);
     let mut facts = Facts::pivoted(decision);
-    let form;
-    (form, facts.singular) = if a.is_periodic() {
-        let (lu, singular) = Periodic::new(a.rows(), rule)?;
-        (Form::Periodic(lu), singular)
-    } else {
-        let (lu, singular) = Open::new(a.rows(), rule)?;
-        (Form::Open(lu), singular)
-    };
-    let factors = Factors::new(a, facts, Lu { form, decision: decision.clone() });
+    let lu;
+    (lu, facts.singular) = TridiagonalLu::new(&a.rows(), rule)?;
+    let factors = Factors::new(a, facts, Lu { factors: lu, decision: decision.clone() });
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
@@ -80,19 +98,18 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
 
     fn solve(&self, a: &Tridiagonal<'m, T>, transposed: bool, x: &mut [T], _stack: &mut PodStack) {
         for x in x.chunks_exact_mut(a.n().max(1)) {
-            match (&self.form, transposed) {
-                (Form::Open(lu), false) => lu.solve(x),
-                (Form::Open(lu), true) => lu.solve_transpose(x),
-                (Form::Periodic(lu), false) => lu.solve(x),
-                (Form::Periodic(lu), true) => lu.solve_transpose(x),
+            match (&self.factors, transposed) {
+                (factors, false) => factors.solve(x),
+                (TridiagonalLu::Open(lu), true) => lu.solve_transpose(x),
+                (TridiagonalLu::Periodic(lu), true) => lu.solve_transpose(x),
             }
         }
     }
 
     fn product(&self, _a: &Tridiagonal<'m, T>) -> Option<ScaledProduct> {
-        Some(match &self.form {
-            Form::Open(lu) => lu.product(),
-            Form::Periodic(lu) => lu.product(),
+        Some(match &self.factors {
+            TridiagonalLu::Open(lu) => lu.product(),
+            TridiagonalLu::Periodic(lu) => lu.product(),
         })
     }
 

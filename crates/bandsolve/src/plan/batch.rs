@@ -4,18 +4,20 @@
 //! the residuals. A system whose backward error exceeds 8ε is solved again alone, by the sequential method.
 //!
 //! Cost per row: 4 words read, 1 word written, 1 reciprocal.
+//!
+//! If all systems have the same matrix, it is factored once, and the lanes only substitute (`shared_matrix.rs` of the kernels).
 
 use crate::contract::determinant::Determinant;
 use crate::contract::inspect::Inspect;
 use crate::contract::measure::rcond_from_size;
 use crate::contract::probe::{Probe, solved_roughly};
 use crate::contract::refine::good;
-use crate::contract::verify::{Report, Solution, attention};
+use crate::contract::verify::{Lazy, Report, Solution, attention};
 use crate::contract::{Factor, Op, verify};
-use crate::decision::Decision;
+use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
-use crate::memory::{collected, filled, places, push};
+use crate::memory::{collected, filled, places, push, reserved};
 use crate::method::Method;
 use crate::pivoted::tridiagonal;
 use crate::plan::any::AnyFactor;
@@ -24,6 +26,7 @@ use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::{LockstepOptions, Shared, Systems};
 use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::shared_matrix::{self, SharedStep, SharedSystems};
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
 use bandsolve_kernel::sweep::{self, COMPLEX_SLACK};
@@ -35,12 +38,14 @@ use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The factors of a batch. No factors are stored: each solve recomputes them in cache.
+/// The factors of a batch. Those of a shared matrix are stored. Others are not: each solve recomputes them in cache.
 #[derive(Debug)]
 #[must_use]
 pub struct BatchFactor<'m, T: Scalar> {
     a: Arc<TridiagonalBatch<'m, T>>,
     decision: Decision,
+    /// The factors of a shared matrix and of its transpose, computed by the first solve. `None` if a pivot is too small.
+    shared: [Lazy<Option<Vec<SharedStep<T>>>>; 2],
 }
 
 /// A mutable slice of the real type of T.
@@ -76,6 +81,35 @@ impl<T: Scalar> BatchFactor<'_, T> {
         if self.a.layout() == Layout::Interleaved { tuning::TILES_TOGETHER } else { 1 }
     }
 
+    /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
+    fn shared(&self, op: Op) -> Result<Option<&[SharedStep<T>]>> {
+        let options = &self.decision.options;
+        let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
+        if !self.a.is_shared() || !standard || self.a.count() < shared_matrix::least_count::<T>(options.sweep_simd()) {
+            return Ok(None);
+        }
+        let transposed = op != Op::Plain;
+        let factor = || {
+            let (system, mut steps) = (self.a.try_system(0)?, reserved(self.a.n())?);
+            let op = if transposed { Op::Transpose } else { Op::Plain };
+            Ok(shared_matrix::factor(&op.rows(&system), &mut steps).then_some(steps))
+        };
+        Ok(self.shared[usize::from(transposed)].get(factor)?.as_deref())
+    }
+
+    /// The systems of each thread. All of them are enough for the factors of a shared matrix, if there are any.
+    fn spans(&self, one_matrix: bool) -> impl Iterator<Item = Range<usize>> {
+        let count = self.a.count();
+        let group =
+            if one_matrix { shared_matrix::least_count::<T>(self.decision.options.sweep_simd()) } else { self.lanes() };
+        // A shared matrix needs whole groups, with the rest in the last span; otherwise the rest is a group.
+        let groups = if one_matrix { count / group } else { count.div_ceil(group) };
+        let parts = self.threads().min(groups).max(1);
+        let share = groups.div_ceil(parts);
+        let parts = groups.div_ceil(share);
+        (0..parts).map(move |p| p * share * group..if p + 1 == parts { count } else { (p + 1) * share * group })
+    }
+
     fn threads(&self) -> usize {
         let tiles = self.a.count().div_ceil(self.lanes());
         tuning::tasks(self.decision.options.threads.min(tiles), self.a.count() * self.a.n())
@@ -86,11 +120,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let (a, n) = (&self.a, self.a.n());
         let transposed = op != Op::Plain;
         match (k, transposed) {
-            (0, false) if i > 0 => a.sub[a.index(s, i)],
-            (0, true) if i > 0 => a.sup[a.index(s, i - 1)],
-            (1, _) => a.diag[a.index(s, i)],
-            (2, false) if i + 1 < n => a.sup[a.index(s, i)],
-            (2, true) if i + 1 < n => a.sub[a.index(s, i + 1)],
+            (0, false) if i > 0 => a.sub[a.matrix_index(s, i)],
+            (0, true) if i > 0 => a.sup[a.matrix_index(s, i - 1)],
+            (1, _) => a.diag[a.matrix_index(s, i)],
+            (2, false) if i + 1 < n => a.sup[a.matrix_index(s, i)],
+            (2, true) if i + 1 < n => a.sub[a.matrix_index(s, i + 1)],
             (3, _) => rhs[a.index(s, i)],
             _ => T::ZERO,
         }
@@ -108,22 +142,30 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
         let (conj, verify) = (op == Op::ConjTranspose, options.verify);
         let sweep = SweepOptions { pivots: options.pivots(), scaling: options.scaling() };
+        let (first, strides) = match a.layout() {
+            Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
+            Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
+        };
+        if let Some(steps) = self.shared(op)? {
+            let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
+            let matrix = (steps, T::COMPLEX && conj);
+            let large =
+                shared_matrix::solve(options.sweep_simd(), matrix, systems, (out.x, first), [&mut *etas, &mut *sizes]);
+            let too_large = large.then(|| self.first_too_large(op, rhs, span.start, [&*etas, &*sizes], out)).flatten();
+            return findings::<T>(span, etas, too_large);
+        }
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill whole tiles are read in place. The others are copied.
-        let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
+        let whole = if op == Op::Plain && !a.is_shared() { span.len() / lanes } else { 0 };
         let (of_full_tiles, mut rest) = split([&mut *etas, &mut *sizes], whole * lanes);
-        let mut findings = Findings::default();
+        let mut too_large = None;
         if whole > 0 {
-            let (first, strides) = match a.layout() {
-                Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
-                Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
-            };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
             let [etas, sizes] = of_full_tiles;
             let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
             if work.solve_systems(&systems, how, (out.x, first)) {
-                findings.too_large = self.first_too_large(op, rhs, span.start, [etas, sizes], out);
+                too_large = self.first_too_large(op, rhs, span.start, [etas, sizes], out);
             }
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
@@ -133,19 +175,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
             let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
             let large = work.solve_few((n, count), at, how, |s, i, x| out.put(first + s, i, x));
-            if large && findings.too_large.is_none() {
-                findings.too_large = self.first_too_large(op, rhs, first, [etas, sizes], out);
+            if large && too_large.is_none() {
+                too_large = self.first_too_large(op, rhs, first, [etas, sizes], out);
             }
         }
-        for (s, eta) in span.zip(&*etas) {
-            let bound = sweep::bound::<T>(*eta);
-            if bound <= good::<T>() {
-                findings.worst = findings.worst.max(bound);
-            } else {
-                push(&mut findings.bad, s)?;
-            }
-        }
-        Ok(findings)
+        findings::<T>(span, etas, too_large)
     }
 
     /// The first of the well solved systems from `first` on with an x so large that the matrix must be singular, and its warning.
@@ -192,14 +226,17 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
         let (etas, stack) = stack.make_raw::<T::Real>(count);
         let (sizes, _) = stack.make_raw::<T::Real>(count);
-        let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
+        let one_matrix = self.shared(op)?.is_some();
         let mut failure = None;
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
             let shared = Shared::new(x);
             let out = &Out { x: &shared, n, count, layout };
-            let each = etas.chunks_mut(share).zip(sizes.chunks_mut(share)).zip((0..count).step_by(share));
-            let parts = memory.chunks_exact_mut(self.memory()).zip(each).map(|(memory, ((etas, sizes), first))| {
-                (first..(first + share).min(count), (memory, [etas, sizes]), Ok(Findings::default()))
+            let (mut etas, mut sizes) = (&mut *etas, &mut *sizes);
+            let parts = memory.chunks_exact_mut(self.memory()).zip(self.spans(one_matrix)).map(|(memory, span)| {
+                let (eta, size);
+                (eta, etas) = core::mem::take(&mut etas).split_at_mut(span.len());
+                (size, sizes) = core::mem::take(&mut sizes).split_at_mut(span.len());
+                (span, (memory, [eta, size]), Ok(Findings::default()))
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
@@ -268,7 +305,10 @@ impl<T: Scalar> BatchFactor<'_, T> {
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
         match report {
             Ok(report) => Ok(Report { fallback: true, ..report }),
-            Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.index(s, index) }),
+            Err(Error::NotFinite { array: array @ "rhs", index }) => {
+                Err(Error::NotFinite { array, index: a.index(s, index) })
+            }
+            Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.matrix_index(s, index) }),
             Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
             Err(other) => Err(other),
         }
@@ -365,6 +405,20 @@ impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     }
 }
 
+/// The findings about the systems of `span` from their measured errors.
+fn findings<T: Scalar>(span: Range<usize>, etas: &[T::Real], too_large: Option<(usize, Arc<str>)>) -> Result<Findings> {
+    let mut findings = Findings { too_large, ..Findings::default() };
+    for (s, eta) in span.zip(etas) {
+        let bound = sweep::bound::<T>(*eta);
+        if bound <= good::<T>() {
+            findings.worst = findings.worst.max(bound);
+        } else {
+            push(&mut findings.bad, s)?;
+        }
+    }
+    Ok(findings)
+}
+
 /// The first `count` elements of both slices, and the rest.
 fn split<R>(both: [&mut [R]; 2], count: usize) -> ([&mut [R]; 2], [&mut [R]; 2]) {
     let [(a, b), (c, d)] = both.map(|all| all.split_at_mut(count));
@@ -435,7 +489,7 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        Ok(BatchFactor { a, decision: plan.decision.clone() })
+        Ok(BatchFactor { a, decision: plan.decision.clone(), shared: [Lazy::new(), Lazy::new()] })
     }
 }
 
@@ -447,4 +501,101 @@ impl<T: Scalar> TridiagonalBatch<'_, T> {
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::new(self.shape()).factor(self)?.solve(rhs)
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
+
+    /// Solve with an operation in scratch of the requested size.
+    fn solve<T: Scalar>(a: &TridiagonalBatch<'_, T>, threads: usize, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+        let factor = Plan::new(a.shape()).threads(threads).factor(a).unwrap();
+        let mut memory = verify::buffer(factor.solve_scratch(2)).unwrap();
+        let mut x = vec![T::ZERO; rhs.len()];
+        let report = factor.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
+        (x, report)
+    }
+
+    fn column<T: Scalar>(a: &TridiagonalBatch<'_, T>, s: usize, all: &[T]) -> Vec<T> {
+        (0..a.n()).map(|i| all[a.index(s, i)]).collect()
+    }
+
+    mod generic {
+        use super::*;
+
+        /// Each system is solved as accurately as with a matrix of its own, with the same bits on one thread and on three, and wherever
+        /// it lies in the batch.
+        pub fn one_matrix_for_all_systems<T: Scalar>() {
+            let mut rng = Rng(3);
+            let least = shared_matrix::least_count::<T>(crate::Simd::detect());
+            for count in [1, least - 1, least, least + 1, 3 * least + 5, 20_000 / 13] {
+                for n in [1, 2, 3, 4, 5, 7, 8, 13, 101] {
+                    let [sub, diag, sup] = [(); 3].map(|()| rng.scalars::<T>(n));
+                    for layout in [Layout::Contiguous, Layout::Interleaved] {
+                        let a = TridiagonalBatch::shared(count, n, layout, &sub, &diag, &sup).unwrap();
+                        let matrix = a.system(count - 1);
+                        let rhs = rng.scalars::<T>(2 * count * n);
+                        for op in OPS {
+                            let (x, report) = solve(&a, 1, op, &rhs);
+                            let report = report.unwrap();
+                            assert_eq!(x, solve(&a, 3, op, &rhs).0, "{count} {n} {op:?}");
+                            let mut worst: f64 = 0.0;
+                            for (rhs, x) in rhs.chunks(count * n).zip(x.chunks(count * n)) {
+                                for s in [0, count / 2, count - 1] {
+                                    let (d, x) = (column(&a, s, rhs), column(&a, s, x));
+                                    worst = worst.max(verify::backward_error(op.rows(&matrix), (&d, &x), false));
+                                }
+                            }
+                            // The report has an upper bound, up to 20 % too large.
+                            let most = good::<T>().min(report.backward_error + 2.0 * T::Real::EPSILON.to_f64());
+                            assert!(worst <= most, "{count} {n} {op:?} {worst:e} {report:?}");
+                            // The same systems in reverse order.
+                            if count > least && op == Op::Plain {
+                                let at = |k: usize| {
+                                    let (s, i) = match layout {
+                                        Layout::Contiguous => (k / n, k % n),
+                                        Layout::Interleaved => (k % count, k / count),
+                                    };
+                                    a.index(count - 1 - s, i)
+                                };
+                                let turned: Vec<_> = (0..count * n).map(|k| rhs[at(k)]).collect();
+                                let (y, _) = solve(&a, 1, op, &turned);
+                                assert!((0..count * n).all(|k| y[k] == x[at(k)]), "{count} {n}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Right-hand sides that are not finite are named, singular matrices too, and both leave the other systems solved.
+        pub fn errors_name_the_system<T: Scalar>() {
+            let (count, n) = (100, 20);
+            let (off, four) = (vec![T::ONE; n], vec![T::from_real(T::Real::from_f64(4.0)); n]);
+            for layout in [Layout::Contiguous, Layout::Interleaved] {
+                let a = TridiagonalBatch::shared(count, n, layout, &off, &four, &off).unwrap();
+                let mut rhs = vec![T::ONE; count * n];
+                let (good, _) = solve(&a, 1, Op::Plain, &rhs);
+                let index = a.index(71, 5);
+                rhs[index] = T::from_real(T::Real::NAN);
+                let (x, report) = solve(&a, 1, Op::Plain, &rhs);
+                assert_eq!(report.unwrap_err(), Error::NotFinite { array: "rhs", index });
+                assert!((0..count).filter(|s| *s != 71).all(|s| column(&a, s, &x) == column(&a, s, &good)));
+
+                let mut sup = off.clone();
+                sup[7] = T::from_real(T::Real::INFINITY);
+                let bad = TridiagonalBatch::shared(count, n, layout, &off, &four, &sup).unwrap();
+                let (_, report) = solve(&bad, 1, Op::Plain, &vec![T::ONE; count * n]);
+                assert_eq!(report.unwrap_err(), Error::NotFinite { array: "sup", index: 7 });
+
+                let zero = vec![T::ZERO; n];
+                let singular = TridiagonalBatch::shared(count, n, layout, &zero, &zero, &zero).unwrap();
+                let (_, report) = solve(&singular, 1, Op::Plain, &vec![T::ONE; count * n]);
+                assert_eq!(report.unwrap_err(), Error::Singular { row: 0 });
+            }
+        }
+    }
+    for_all_scalars!(one_matrix_for_all_systems);
+    for_all_scalars!(errors_name_the_system);
 }

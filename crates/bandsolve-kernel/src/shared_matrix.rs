@@ -1,0 +1,376 @@
+//! Many right-hand sides of one tridiagonal matrix: each lane is a right-hand side, and all lanes use the same factors.
+//!
+//! The matrix is factored once, row by row, with scaled partial pivoting (LAPACK's `gttrf`, `gttrs`). A solve has no
+//! division and no choice of pivots. Four vectors of right-hand sides are solved together, because each step of a
+//! substitution depends on the step before.
+//!
+//! ```text
+//! downwards:  (u, v) = (run, dⱼ) or (dⱼ, run),  y_{j−1} = u,  run = v − lⱼ u
+//! upwards:    xⱼ = yⱼ/pivot − (next/pivot) x_{j+1} − (far/pivot) x_{j+2}
+//! ```
+//!
+//! Cost per row and right-hand side: 3 words read, 2 written, 17 flops with the verification. The factors are read once
+//! for four vectors.
+
+use super::Job;
+use super::lockstep::Shared;
+use super::sweep::{Check, Least, Row, check_row, each};
+use super::tile::{STAGED_ROWS, Strides};
+use crate::job::kernel;
+use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar, lanes_of};
+use crate::rows::Rows;
+use crate::scalar::reciprocal;
+use crate::simd::Simd;
+use crate::stored_tiles::scaled;
+
+/// Number of vectors that are solved together.
+const TOGETHER: usize = 4;
+
+/// The factors of row j.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedStep<T: Scalar> {
+    scale: T::Real,
+    /// The scaled row: sub, diag, sup.
+    row: [T; 3],
+    /// 1 if the row is the pivot row of x_{j−1}, otherwise 0.
+    exchange: T::Real,
+    /// l of the step that eliminates x_{j−1}.
+    multiplier: T,
+    /// 1/pivot of x_j, and the quotients of the coefficients of x_{j+1} and x_{j+2} by the pivot.
+    upper: [T; 3],
+}
+
+/// Factor an open matrix, and add its steps to `steps`, which is empty. Returns whether all pivots are large enough.
+pub fn factor<T: Scalar>(rows: &Rows<'_, T>, steps: &mut Vec<SharedStep<T>>) -> bool {
+    let n = rows.n();
+    let large = |size: T::Real| size.to_f64() > T::Real::NO_PIVOT;
+    let (mut near, mut next, mut regular) = (T::ZERO, T::ZERO, true);
+    for j in 0..n {
+        let (sub, diag, sup) = rows.row(j);
+        let (scale, row) = scaled([sub, diag, sup]);
+        let [sub, diag, sup] = row;
+        let step = SharedStep { scale, row, exchange: T::Real::ZERO, multiplier: T::ZERO, upper: [T::ZERO; 3] };
+        steps.push(step);
+        if j == 0 {
+            (near, next) = (diag, sup);
+            continue;
+        }
+        let take = Scalar::abs1(sub) > Scalar::abs1(near);
+        let (pivot, other) = if take { (sub, near) } else { (near, sub) };
+        regular &= large(Scalar::abs1(pivot)) && (large(Scalar::abs1(near)) || large(Scalar::abs1(next)));
+        let recip = reciprocal(pivot);
+        let l = other * recip;
+        let (u, v) = if take { ([diag, sup], [next, T::ZERO]) } else { ([next, T::ZERO], [diag, sup]) };
+        steps[j - 1].upper = [recip, u[0] * recip, u[1] * recip];
+        steps[j].exchange = if take { T::Real::ONE } else { T::Real::ZERO };
+        steps[j].multiplier = l;
+        (near, next) = (v[0] - l * u[0], v[1] - l * u[1]);
+    }
+    if let Some(last) = steps.last_mut() {
+        last.upper[0] = reciprocal(near);
+        regular &= large(Scalar::abs1(near));
+    }
+    regular
+}
+
+/// Right-hand sides of one matrix in memory, all inside one array.
+#[derive(Clone, Copy)]
+pub struct SharedSystems<'a, T> {
+    pub rhs: &'a [T],
+    pub n: usize,
+    pub strides: Strides,
+    /// Number of right-hand sides, at least [`least_count`].
+    pub count: usize,
+}
+
+/// The smallest number of right-hand sides that the kernel solves.
+pub fn least_count<T: Scalar>(simd: Simd) -> usize {
+    TOGETHER * T::lanes(simd)
+}
+
+/// Solve for all right-hand sides. x goes to `out` from entry `first` on, in the same layout. Returns whether an x is
+/// large.
+///
+/// `errors` and `sizes` are those of [`LockstepOptions`](super::lockstep::LockstepOptions). If `conj`, the matrix is
+/// replaced by its conjugate.
+pub fn solve<T: Scalar>(
+    simd: Simd,
+    (steps, conj): (&[SharedStep<T>], bool),
+    systems: SharedSystems<'_, T>,
+    (out, first): (&Shared<'_, T>, usize),
+    [errors, sizes]: [&mut [T::Real]; 2],
+) -> bool {
+    let SharedSystems { rhs, n, strides, count } = systems;
+    assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
+    assert!(strides.lane == 1 || strides.row == 1);
+    let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
+    assert!(rhs.len() >= end && first + end <= out.len());
+    assert!(errors.len() == count && sizes.len() == count);
+    let (rhs, out) = (rhs.as_ptr(), out.base().wrapping_add(first));
+    SharedSolve { steps, conj, rhs, out, strides, count, errors, sizes }.run_on(simd)
+}
+
+pub struct SharedSolve<'a, T: Scalar> {
+    steps: &'a [SharedStep<T>],
+    conj: bool,
+    rhs: *const T,
+    out: *mut T,
+    strides: Strides,
+    count: usize,
+    errors: &'a mut [T::Real],
+    sizes: &'a mut [T::Real],
+}
+
+kernel!(SharedSolveKernel: SharedSolve<'a> => bool);
+
+/// One row of a group of right-hand sides.
+type Group<E> = [E; TOGETHER];
+
+impl<T: Scalar> Job<T> for SharedSolve<'_, T> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> bool {
+        let together = TOGETHER * V::W;
+        let mut large = false;
+        for first in (0..self.count).step_by(together) {
+            // The last group may overlap the group before, whose systems are then solved twice, with the same result.
+            let first = first.min(self.count - together);
+            let group = SharedGroup::<'_, T> {
+                steps: self.steps,
+                conj: self.conj,
+                rhs: self.rhs.wrapping_add(first * self.strides.lane),
+                out: self.out.wrapping_add(first * self.strides.lane),
+                strides: self.strides,
+            };
+            // SAFETY: `solve` checked that the group lies inside both arrays.
+            let checks = unsafe { group.solve::<V>() };
+            let mut found = [[T::Real::ZERO; MAX_LANES * TOGETHER]; 2];
+            let pairs = T::COMPLEX && self.strides.row != 1;
+            for k in 0..TOGETHER {
+                let of = [checks[k].judged_gap(&Least::new()), checks[k].size_if_large()];
+                for (found, of) in found.iter_mut().zip(of) {
+                    for (lane, value) in lanes_of(of).into_iter().take(V::W).enumerate() {
+                        // Vectors that were loaded in pairs hold systems alternately.
+                        let at = if pairs { k / 2 * 2 * V::W + 2 * lane + k % 2 } else { k * V::W + lane };
+                        found[at] = value;
+                    }
+                }
+            }
+            self.errors[first..first + together].copy_from_slice(&found[0][..together]);
+            self.sizes[first..first + together].copy_from_slice(&found[1][..together]);
+            large |= found[1][..together].iter().any(|size| *size > T::Real::ZERO);
+        }
+        large
+    }
+}
+
+/// A group of right-hand sides.
+#[derive(Clone, Copy)]
+struct SharedGroup<'a, T: Scalar> {
+    steps: &'a [SharedStep<T>],
+    conj: bool,
+    rhs: *const T,
+    out: *mut T,
+    strides: Strides,
+}
+
+impl<T: Scalar> SharedGroup<'_, T> {
+    /// Substitute downwards, which stores y in `out`, and upwards, which replaces y by x. Returns the checks.
+    ///
+    /// # Safety
+    /// All rows of the group lie inside both arrays.
+    #[inline(always)]
+    unsafe fn solve<V: Lanes<Real = T::Real>>(&self) -> [Check<V>; TOGETHER] {
+        let n = self.steps.len();
+        let none = [T::Element::<V>::splat(T::Real::ZERO); TOGETHER];
+        // SAFETY: the caller's promise; every block lies inside the n rows.
+        unsafe {
+            let mut run = none;
+            for j in (0..n).step_by(STAGED_ROWS) {
+                let rows = STAGED_ROWS.min(n - j);
+                let mut block = load::<T, V>(self.rhs, self.strides, (j, rows));
+                // The first row of the next block completes y of the last row of this one.
+                for i in 0..rows {
+                    let step = &self.steps[j + i];
+                    let (l, scale) = (self.splat::<V>(step.multiplier), V::splat(step.scale));
+                    let take = V::splat(step.exchange).gt(V::splat(T::Real::ZERO));
+                    for k in 0..TOGETHER {
+                        let d = block[i][k].scale(scale);
+                        let y = T::Element::<V>::select(take, d, run[k]);
+                        run[k] = l.neg_mul_add(y, T::Element::<V>::select(take, run[k], d));
+                        // y of the row before.
+                        block[i][k] = y;
+                    }
+                }
+                store::<T, V>(&block, self.out, self.strides, (j, rows));
+            }
+            // In `out`, row j holds y_{j−1}; `run` is y_{n−1}.
+            let mut checks = [Check::<V>::new(T::Real::ZERO); TOGETHER];
+            let (mut mid, mut right, mut y, mut below) = (none, none, run, none);
+            for first in (0..n.div_ceil(STAGED_ROWS)).rev() {
+                let j = first * STAGED_ROWS;
+                let rows = STAGED_ROWS.min(n - j);
+                let d = load::<T, V>(self.rhs, self.strides, (j, rows));
+                let mut block = load::<T, V>(self.out, self.strides, (j, rows));
+                for i in (0..rows).rev() {
+                    let step = &self.steps[j + i];
+                    let [recip, next, far] = step.upper;
+                    let (recip, next, far) = (self.splat::<V>(recip), self.splat::<V>(next), self.splat::<V>(far));
+                    let scale = V::splat(step.scale);
+                    let of_before = block[i];
+                    let mut left = none;
+                    for k in 0..TOGETHER {
+                        left[k] = next.neg_mul_add(mid[k], far.neg_mul_add(right[k], y[k] * recip));
+                        checks[k].see_x(left[k].measure());
+                    }
+                    if j + i + 1 < n {
+                        self.check::<V>(j + i + 1, below, [left, mid, right], &mut checks);
+                    }
+                    for k in 0..TOGETHER {
+                        below[k] = d[i][k].scale(scale);
+                    }
+                    (block[i], y, right, mid) = (left, of_before, mid, left);
+                }
+                store::<T, V>(&block, self.out, self.strides, (j, rows));
+            }
+            self.check::<V>(0, below, [none, mid, right], &mut checks);
+            checks
+        }
+    }
+
+    /// The number in every lane, conjugated if the matrix is.
+    #[inline(always)]
+    fn splat<V: Lanes<Real = T::Real>>(&self, number: T) -> T::Element<V> {
+        let im = if self.conj { -number.im() } else { number.im() };
+        T::Element::<V>::from_columns(&[V::splat(number.re()), V::splat(im)])
+    }
+
+    /// Add the residuals of row `j` to the checks.
+    #[inline(always)]
+    fn check<V: Lanes<Real = T::Real>>(
+        &self,
+        j: usize,
+        d: Group<T::Element<V>>,
+        [left, mid, right]: [Group<T::Element<V>>; 3],
+        checks: &mut [Check<V>; TOGETHER],
+    ) {
+        let [sub, diag, sup] = self.steps[j].row;
+        let row = [self.splat::<V>(sub), self.splat::<V>(diag), self.splat::<V>(sup)];
+        for k in 0..TOGETHER {
+            let row = Row { sub: row[0], diag: row[1], sup: row[2], rhs: [d[k]] };
+            let mut check = [checks[k]];
+            check_row::<V, T::Element<V>, 1>(&mut check, &row, &[left[k]], &[mid[k]], &[right[k]]);
+            checks[k] = check[0];
+        }
+    }
+}
+
+/// Load `rows` rows of a group from row `j` on.
+///
+/// # Safety
+/// The rows are readable.
+#[inline(always)]
+unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
+    from: *const T,
+    strides: Strides,
+    (j, rows): (usize, usize),
+) -> [Group<T::Element<V>>; STAGED_ROWS] {
+    let reals = T::Element::<V>::REALS;
+    let mut block = [[T::Element::<V>::splat(T::Real::ZERO); TOGETHER]; STAGED_ROWS];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if strides.row != 1 {
+            for i in 0..rows {
+                let row = from.add((j + i) * strides.row).cast::<T::Real>();
+                for k in (0..TOGETHER).step_by(reals) {
+                    let at = row.add(k * reals * V::W);
+                    if T::COMPLEX {
+                        // Four consecutive reals are two systems, of which each vector takes one.
+                        let columns = V::load_columns(at, 4);
+                        block[i][k] = T::Element::<V>::from_columns(&columns[..2]);
+                        block[i][k + 1] = T::Element::<V>::from_columns(&columns[2..]);
+                    } else {
+                        block[i][k] = T::Element::<V>::load(at);
+                    }
+                }
+            }
+            return block;
+        }
+        for k in 0..TOGETHER {
+            let at = from.add(k * V::W * strides.lane + j);
+            if rows == STAGED_ROWS {
+                for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
+                    let columns = V::load_columns(at.add(i).cast(), strides.lane * reals);
+                    for c in 0..STAGED_ROWS / reals {
+                        block[i + c][k] = T::Element::<V>::from_columns(&columns[c * reals..]);
+                    }
+                }
+            } else {
+                for i in 0..rows {
+                    let mut lanes = [[T::Real::ZERO; MAX_LANES]; 2];
+                    for lane in 0..V::W {
+                        let number = *at.add(lane * strides.lane + i);
+                        (lanes[0][lane], lanes[1][lane]) = (number.re(), number.im());
+                    }
+                    let columns = [V::load(lanes[0].as_ptr()), V::load(lanes[1].as_ptr())];
+                    block[i][k] = T::Element::<V>::from_columns(&columns);
+                }
+            }
+        }
+    }
+    block
+}
+
+/// Store `rows` rows of a group from row `j` on.
+///
+/// # Safety
+/// The rows are writable.
+#[inline(always)]
+unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
+    block: &[Group<T::Element<V>>; STAGED_ROWS],
+    to: *mut T,
+    strides: Strides,
+    (j, rows): (usize, usize),
+) {
+    let reals = T::Element::<V>::REALS;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if strides.row != 1 {
+            for i in 0..rows {
+                let row = to.add((j + i) * strides.row).cast::<T::Real>();
+                for k in (0..TOGETHER).step_by(reals) {
+                    let at = row.add(k * reals * V::W);
+                    if T::COMPLEX {
+                        let ([a, b], [c, d]) = (block[i][k].columns(), block[i][k + 1].columns());
+                        V::store_columns([a, b, c, d], at, 4);
+                    } else {
+                        block[i][k].store(at);
+                    }
+                }
+            }
+            return;
+        }
+        for k in 0..TOGETHER {
+            let at = to.add(k * V::W * strides.lane + j);
+            if rows == STAGED_ROWS {
+                for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
+                    let columns = if T::COMPLEX {
+                        let ([a, b], [c, d]) = (block[i][k].columns(), block[i + 1][k].columns());
+                        [a, b, c, d]
+                    } else {
+                        each!(c < STAGED_ROWS, V::splat(T::Real::ZERO), block[c][k].columns()[0])
+                    };
+                    V::store_columns(columns, at.add(i).cast(), strides.lane * reals);
+                }
+            } else {
+                for i in 0..rows {
+                    let columns = block[i][k].columns();
+                    let (re, im) = (lanes_of(columns[0]), lanes_of(columns[1]));
+                    for lane in 0..V::W {
+                        *at.add(lane * strides.lane + i) = T::from_parts(re[lane], im[lane]);
+                    }
+                }
+            }
+        }
+    }
+}
