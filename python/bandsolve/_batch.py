@@ -12,7 +12,7 @@ _SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 
 
 
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pivoting="scaled-partial", verify=True, threads=None,
-                device="cpu", full_output=False):
+                device="cpu", out=None, overwrite_rhs=False, full_output=False):
     """Solve many tridiagonal systems of the same size, along one axis of the arrays.
 
     Row i of every system is ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``, where i counts along `axis`.
@@ -43,13 +43,17 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
         Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
     device : str, default "cpu"
         "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the systems to the GPU, and x back.
+    out : ndarray, optional
+        Array for x: the shape and the memory order of `rhs`, contiguous, and the number type of x. It may be `rhs` itself.
+    overwrite_rhs : bool, default False
+        Write x to `rhs` if its type allows it, and it is contiguous. Else x is a new array.
     full_output : bool, default False
         Return a `bandsolve.Report` too.
 
     Returns
     -------
     x : ndarray, shape of rhs
-        The solutions, in the memory order of `rhs`.
+        The solutions, in the memory order of `rhs`; `out` if you pass it.
     report : Report
         Only with ``full_output=True``. The backward error is the largest of all systems.
 
@@ -71,7 +75,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
 
     Notes
     -----
-    **One matrix for all systems.** Pass `sub`, `diag` and `sup` with one dimension each. This takes less time than a matrix for each system.
+    **One matrix for all systems.** Pass `sub`, `diag` and `sup` with one dimension each. The function then factors the matrix once. This takes less
+    time than a matrix for each system, along any axis.
 
     **Memory order.** The function solves without copies if all four arrays have the same memory order, C or Fortran. Otherwise it copies `sub`,
     `diag` and `sup` to the order of `rhs`.
@@ -92,6 +97,11 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     >>> new = bandsolve.solve_batch(off, diag, off, field, axis=1)
     >>> new.shape
     (4, 50, 6)
+
+    The same without a new array:
+
+    >>> np.array_equal(bandsolve.solve_batch(off, diag, off, field, axis=1, out=field), new)
+    True
 
     A matrix for each of two systems:
 
@@ -115,9 +125,9 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
     with named_entries(rhs=rhs):
         if rhs.ndim == 1:
-            x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, **options)
+            x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, out=out, overwrite_rhs=overwrite_rhs, **options)
         else:
-            x, report = _in_memory_order(matrix, rhs, axis, options)
+            x, report = _in_memory_order(matrix, rhs, axis, (out, overwrite_rhs), options)
     return (x, report) if full_output else x
 
 
@@ -177,8 +187,8 @@ def _broadcast(array, name, shape):
                          f"whose shape is {shape}") from None
 
 
-def _in_memory_order(matrix, rhs, axis, options):
-    """Solve with the axes of all arrays in the memory order of `rhs`."""
+def _in_memory_order(matrix, rhs, axis, target, options):
+    """Solve with the axes of all arrays in the memory order of `rhs`. `target` is (out, overwrite_rhs)."""
     order = sorted(range(rhs.ndim), key=lambda k: -abs(rhs.strides[k]))
     back = np.argsort(order)
     own = order.index(axis)
@@ -197,14 +207,23 @@ def _in_memory_order(matrix, rhs, axis, options):
         places = [k for k in back if k != own]
         return np.ravel_multi_index([found[k] for k in places], [rhs.shape[k] for k in places])
 
-    x, report = _solve(matrix, rhs, shape, alone, place, options)
-    return x.reshape(rhs.shape).transpose(back), report
+    out, overwrite_rhs = target
+    given = out
+    if isinstance(out, np.ndarray) and out.ndim == rhs.ndim:
+        out = out.transpose(order)
+    out = _bandsolve.target_of(*matrix, rhs, out, overwrite_rhs)
+    x, report = _solve(matrix, rhs, shape, alone, place, dict(options, out=out))
+    if out is not None and x is not out:
+        np.copyto(out, x.reshape(rhs.shape))
+        x = out
+    return given if given is not None else x.reshape(rhs.shape).transpose(back), report
 
 
 def _solve(matrix, rhs, shape, alone, place, options):
     """Solve along the middle axis of C-ordered arrays of the shape `shape`."""
     before, n, after = shape
-    few = options["device"] != "cpu" or options["method"] != "auto" or not _bandsolve.batch_shares(n, before * after, after > 1)
+    out = options.pop("out")
+    few = options["device"] != "cpu" or options["method"] != "auto" or not _bandsolve.batch_shares(before * after)
     if alone and few:
         columns = np.moveaxis(rhs.reshape(shape), 1, 0).reshape(n, before * after)
         x, report = _bandsolve.solve_tridiagonal(*matrix, columns, padded=True, **options)
@@ -214,4 +233,4 @@ def _solve(matrix, rhs, shape, alone, place, options):
         planes = [np.moveaxis(array.reshape(shape), 1, 0).reshape(1, n, before * after) for array in (*matrix, rhs)]
         x, report = _bandsolve.solve_batch((1, n, before * after), *planes, place, **options)
         return np.ascontiguousarray(np.moveaxis(x.reshape(n, before, after), 0, 1)), report
-    return _bandsolve.solve_batch(shape, *matrix, rhs, place, **options)
+    return _bandsolve.solve_batch(shape, *matrix, rhs, place, out=out, **options)

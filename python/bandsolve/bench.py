@@ -1,4 +1,4 @@
-"""Times beside SciPy: ``python -m bandsolve.bench``."""
+"""Times beside SciPy: ``python -m bandsolve.bench``, and of time loops: ``python -m bandsolve.bench --factored``."""
 
 import argparse
 import time
@@ -30,6 +30,94 @@ def line(name, ours, theirs, of_theirs):
     print(f"{name:44} {ours[0] * 1e6:12.1f} {theirs[0] * 1e6:12.1f}  {of_theirs:28} {medians:6.1f} {least:6.1f}")
 
 
+def factors(number, n, rng):
+    """sub, diag, sup and rhs of a random system."""
+    arrays = rng.uniform(-1, 1, (4, n))
+    return arrays if number == "real" else arrays + 1j * rng.uniform(-1, 1, (4, n))
+
+
+def factored(seconds):
+    """Solves with one matrix again and again, as in time loops. `out=` writes x to the same array in every call."""
+    from scipy.linalg import lapack, solve_banded
+
+    rng = np.random.default_rng(1)
+    for number, of_type in (("real", "d"), ("complex", "z")):
+        trf, trs = getattr(lapack, of_type + "gttrf"), getattr(lapack, of_type + "gttrs")
+        for n in (200, 1000, 10_000, 100_000, 1_000_000):
+            sub, diag, sup, rhs = factors(number, n, rng)
+            lu, x = bandsolve.factor_tridiagonal(sub[1:], diag, sup[:-1]), np.empty_like(rhs)
+            *of_lapack, _ = trf(sub[1:], diag, sup[:-1])
+            calls = [lambda: lu.solve(rhs, out=x), lambda: lu.solve(rhs), lambda: trs(*of_lapack, rhs),
+                     lambda: bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs)]
+            own, new, theirs, once = times(calls, seconds)
+            line(f"{number} tridiagonal factors, n = {n}, out=", own, theirs, f"lapack.{of_type}gttrs")
+            line(f"{number} tridiagonal factors, n = {n}", new, theirs, "the same")
+            line(f"{number} tridiagonal factors, n = {n}, out=", own, once, "solve_tridiagonal of bandsolve")
+    for width in (2, 4, 8, 32, 80):
+        for n in (1000, 10_000, 100_000):
+            ab, rhs = rng.random((2 * width + 1, n)), rng.random(n)
+            lu, x = bandsolve.factor_banded((width, width), ab), np.empty(n)
+            band, exchanges, _ = lapack.dgbtrf(np.concatenate([np.zeros((width, n)), ab]), width, width)
+            calls = [lambda: lu.solve(rhs, out=x), lambda: lapack.dgbtrs(band, width, width, rhs, exchanges)]
+            line(f"factors with {width} diagonals on each side, n = {n}", *times(calls, seconds), "lapack.dgbtrs")
+    for block in (2, 3, 4, 6, 8):
+        n = 20_000 // block
+        blocks = rng.uniform(-1, 1, (3, n, block, block))
+        lu, width = bandsolve.factor_block_tridiagonal(*blocks, padded=True), 2 * block - 1
+        rhs, x = rng.random(n * block), np.empty(n * block)
+        band, exchanges, _ = lapack.dgbtrf(_band_of(blocks, width), width, width)
+        calls = [lambda: lu.solve(rhs, out=x), lambda: lapack.dgbtrs(band, width, width, rhs, exchanges)]
+        line(f"factors of {n} blocks of {block} rows", *times(calls, seconds), "lapack.dgbtrs")
+    for n in (200, 1000, 3000, 10_000, 100_000, 1_000_000):
+        line(f"Crank-Nicolson step, n = {n}", *times(crank_nicolson(n, solve_banded), seconds), "solve_banded((1, 1), ...)")
+    for shape, axis in (((1000, 512), 0), ((512, 1000), 1)):
+        field, x = rng.random(shape), np.empty(shape)
+        off, diag = np.full(999, -0.3), np.full(1000, 1.6)
+        *of_lapack, _ = lapack.dgttrf(off, diag, off)
+        columns = np.asfortranarray(np.moveaxis(field, axis, 0))
+        calls = [lambda: bandsolve.solve_batch(off, diag, off, field, axis=axis, out=x), lambda: lapack.dgttrs(*of_lapack, columns)]
+        line(f"one matrix, 512 systems of 1000 rows, axis {axis}", *times(calls, seconds), "lapack.dgttrs, order F")
+
+
+def _band_of(blocks, width):
+    """The matrix of sub, diag and sup in LAPACK's band storage with room for exchanges."""
+    _, n, block, _ = blocks.shape
+    rows = n * block
+    band = np.zeros((3 * width + 1, rows))
+    i, r, c = np.meshgrid(np.arange(n), np.arange(block), np.arange(block), indexing="ij")
+    for k, of in enumerate(blocks):
+        row, column = i * block + r, (i + k - 1) * block + c
+        inside = (column >= 0) & (column < rows)
+        band[2 * width + (row - column)[inside], column[inside]] = of[inside]
+    return band
+
+
+def crank_nicolson(n, solve_banded):
+    """A step of u_t = u_xx with factors of bandsolve, and one with SciPy's solve_banded."""
+    r = 0.5
+    off, diag = np.full(n - 1, -r / 2), np.full(n, 1 + r)
+    ab = np.array([np.r_[0, off], diag, np.r_[off, 0]])
+    lu, u, rhs = bandsolve.factor_tridiagonal(off, diag, off), np.sin(np.linspace(0, np.pi, n)), np.empty(n)
+    v = u.copy()
+
+    def right(u):
+        rhs = (1 - r) * u
+        rhs[1:] += r / 2 * u[:-1]
+        rhs[:-1] += r / 2 * u[1:]
+        return rhs
+
+    def ours():
+        # A⁻¹ (2I − A) u = A⁻¹ (2u) − u
+        np.multiply(u, 2.0, out=rhs)
+        lu.solve(rhs, out=rhs)
+        np.subtract(rhs, u, out=u)
+
+    def theirs():
+        v[:] = solve_banded((1, 1), ab, right(v))
+
+    return [ours, theirs]
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="python -m bandsolve.bench",
@@ -37,6 +125,7 @@ def main():
     )
     parser.add_argument("--threads", type=int, help="threads of bandsolve [all]")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each is measured [1]")
+    parser.add_argument("--factored", action="store_true", help="solves with one matrix again and again, as in time loops")
     args = parser.parse_args()
     from scipy.linalg import solve_banded
     from scipy.linalg.lapack import dgbtrf, dgbtrs, dgttrf, dgttrs
@@ -44,6 +133,8 @@ def main():
     bandsolve.set_num_threads(args.threads)
     rng = np.random.default_rng(1)
     print(f"{'':44} {'bandsolve':>12} {'SciPy':>12}  {'':28} {'ratio':>6} {'least':>6}")
+    if args.factored:
+        return factored(args.seconds)
     for n in (10, 100, 1000, 10_000, 100_000, 1_000_000):
         sub, diag, sup, rhs = rng.random((4, n))
         ab = np.array([np.roll(sup, 1), diag, np.roll(sub, -1)])

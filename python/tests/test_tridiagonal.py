@@ -363,6 +363,41 @@ def test_arrays_for_x_that_do_not_fit():
     assert np.array_equal(bandsolve.solve_banded((1, 1), ab, b, overwrite_b=True), x) and np.array_equal(b, x)
 
 
+@pytest.mark.parametrize("shape, axis", [((70, 30), 1), ((30, 70), 0), ((4, 30, 70), 1), ((3, 30, 20), 1), ((30, 5), 0), ((200, 30, 65), 1)])
+@pytest.mark.parametrize("alone", [True, False])
+def test_batches_are_written_where_out_says(shape, axis, alone, dtype):
+    rng = np.random.default_rng(shape[0])
+    n = shape[axis]
+    rhs = random(rng, shape, dtype)
+    off, diag = random(rng, (2, n), dtype), random(rng, n, dtype) + np.asarray(3, dtype)
+    along = [1] * axis + [n] + [1] * (len(shape) - axis - 1)
+    matrix = [off[0], diag, off[1]] if alone else [np.ones(shape, dtype) * array.reshape(along) for array in (off[0], diag, off[1])]
+    a = dense(off[0], diag, off[1])
+    for order in "CF":
+        given = rhs.copy(order)
+        solve = partial(bandsolve.solve_batch, *matrix, axis=axis, padded=True)
+        x, report = solve(given, full_output=True)
+        systems = [np.moveaxis(array, axis, -1).reshape(-1, n) for array in (x, rhs)]
+        assert max(backward_error(a, *pair) for pair in zip(*systems)) <= 10 * eps(x) and not report.fallback
+        assert np.array_equal(given, rhs) and x.flags[f"{order}_CONTIGUOUS"]
+        for threads in [1, 2, 3]:
+            assert np.array_equal(solve(given, threads=threads), x)
+        out = np.empty_like(given)
+        assert solve(given, out=out) is out and np.array_equal(out, x)
+        assert solve(given, out=given) is given and np.array_equal(given, x)
+        given = rhs.copy(order)
+        assert np.array_equal(solve(given, overwrite_rhs=True), x) and np.array_equal(given, x)
+        for wrong in [np.empty(shape, np.float16), np.empty(shape, dtype, "F" if order == "C" else "C"), np.empty(shape[1:], dtype), [1.0]]:
+            with pytest.raises(ValueError, match="^out "):
+                solve(rhs.copy(order), out=wrong)
+        # A right-hand side that is not finite is named by its indices.
+        bad = rhs.copy(order)
+        place = tuple(length // 2 for length in shape)
+        bad[place] = np.inf
+        with pytest.raises(ValueError, match=re.escape(f"rhs[{', '.join(map(str, place))}] is not finite")):
+            solve(bad)
+
+
 def test_factors_are_pickled_and_copied(dtype):
     rng = np.random.default_rng(5)
     for rows, factor in factors_of_all_kinds(rng, 150, dtype):

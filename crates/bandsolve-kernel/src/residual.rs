@@ -1,11 +1,13 @@
-//! Residuals of banded systems in the working precision, and the sums of moduli for their backward errors.
+//! Residuals of banded and block tridiagonal systems in the working precision, and the sums of moduli for their backward
+//! errors.
 
 use super::Job;
 use super::band_rectangle::Rectangle;
 use super::row_gather::{RowGather, gather_rows};
 use super::vectors::{dot, subtract_multiple, sum_of_moduli};
 use crate::job::kernel;
-use crate::number::{Lanes, Scalar};
+use crate::number::{Lanes, MAX_LANES, Scalar};
+use crate::rows::{BlockRows, Orientation};
 
 /// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {
@@ -64,6 +66,73 @@ impl<V: Lanes<Real = T::Real>, T: Scalar> RowGather<V, 2> for Residuals<'_, T> {
     }
 }
 
+/// r ← r − A·x and s ← s + Σ|a_ij| for whole block rows of a real block tridiagonal matrix that is not transposed.
+///
+/// A vector holds entries of one column of a block. Its lanes beyond the block hold entries of the next column, which are
+/// not used.
+pub struct BlockResidual<'a, T: Scalar> {
+    pub rows: &'a BlockRows<'a, T>,
+    /// The first block row, not the first of the matrix.
+    pub first: usize,
+    pub x: &'a [T],
+    /// The rows of `count` block rows.
+    pub r: &'a mut [T],
+    pub sums: &'a mut [T],
+}
+
+kernel!(BlockResidualKernel: BlockResidual<'a> => usize);
+
+impl<T: Scalar> Job<T> for BlockResidual<'_, T> {
+    /// The number of block rows that were done, up to 512 rows, or to the first whose vectors would reach beyond the arrays.
+    type Output = usize;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> usize {
+        let Self { rows, first, x, r, sums } = self;
+        let (b, count) = (rows.block, r.len() / rows.block);
+        assert!(!T::COMPLEX && first > 0 && first + count < rows.block_rows() && r.len() == sums.len());
+        assert!(rows.orientation == Orientation::Plain && x.len() >= (first + count + 1) * b);
+        let (square, beyond) = (b * b, V::W);
+        let [sub, diag, sup] = [rows.sub, rows.diag, rows.sup].map(|array| bytemuck::cast_slice::<T, T::Real>(array));
+        let x: &[T::Real] = bytemuck::cast_slice(x);
+        let [r, sums] = [r, sums].map(|array| bytemuck::cast_slice_mut::<T, T::Real>(array));
+        // Vectors are stored in ascending order, so that the next block overwrites the lanes beyond the block before.
+        const ROWS: usize = 512;
+        let (mut products, mut moduli) = ([T::Real::ZERO; ROWS + MAX_LANES], [T::Real::ZERO; ROWS + MAX_LANES]);
+        let count = count.min(ROWS / b);
+        let mut done = 0;
+        for k in 0..count {
+            let row = first + k;
+            let blocks = [(sub, row - 1), (diag, row), (sup, row)];
+            if blocks.iter().any(|(array, place)| (place + 1) * square + beyond > array.len()) {
+                break;
+            }
+            for top in (0..b).step_by(V::W) {
+                let (mut product, mut sum) = (V::splat(T::Real::ZERO), V::splat(T::Real::ZERO));
+                for (c, (array, place)) in blocks.iter().enumerate() {
+                    let x = &x[(row + c - 1) * b..][..b];
+                    for (j, x) in x.iter().enumerate() {
+                        // SAFETY: the column begins inside the block, and the array has W entries more than the block.
+                        let column = unsafe { V::load(array.as_ptr().add(place * square + j * b + top)) };
+                        product = V::splat(*x).mul_add(column, product);
+                        sum = sum + column.abs();
+                    }
+                }
+                // SAFETY: both arrays have W entries more than the `count` block rows.
+                unsafe {
+                    product.store(products.as_mut_ptr().add(k * b + top));
+                    sum.store(moduli.as_mut_ptr().add(k * b + top));
+                }
+            }
+            done = k + 1;
+        }
+        for ((r, sum), (product, of_row)) in r.iter_mut().zip(sums).zip(products.iter().zip(&moduli)).take(done * b) {
+            *r -= *product;
+            *sum += *of_row;
+        }
+        done
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +168,38 @@ mod tests {
                         let bound = 74.0 * 74.0 * f64::EPSILON;
                         let close = (r[k] - 0.5 + product).abs() <= bound && (sums[k] - 0.25 - sum).abs() <= bound;
                         assert!(close, "{lower} {upper} {n} {rows:?} {transposed} {simd:?} row {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn residuals_of_blocks_are_those_of_their_definition() {
+        let entry = |k: usize| (k as f64 * 0.7).sin();
+        for (block, block_rows) in [(1, 40), (2, 3), (2, 300), (3, 50), (5, 9), (8, 20), (9, 20), (17, 6), (40, 5)] {
+            let (square, n) = (block * block, block * block_rows);
+            let [sub, sup] = [3, 5].map(|k| (0..(block_rows - 1) * square).map(|i| entry(k * i)).collect::<Vec<_>>());
+            let (diag, x): (Vec<_>, Vec<_>) =
+                ((0..block_rows * square).map(entry).collect(), (0..n).map(|i| entry(7 * i + 1)).collect());
+            let (sub, diag, sup, orientation) = (&sub[..], &diag[..], &sup[..], Orientation::Plain);
+            let rows = BlockRows { block, sub, diag, sup, first: &[], last: &[], orientation };
+            for simd in Simd::ALL.map(|simd| simd.or_best()) {
+                for first in [1, block_rows / 2] {
+                    let count = block_rows - 1 - first;
+                    let (mut r, mut sums) = (vec![0.5; count * block], vec![0.25; count * block]);
+                    let done = BlockResidual { rows: &rows, first, x: &x, r: &mut r, sums: &mut sums }.run_on(simd);
+                    // Only the last block rows are too close to the ends of the arrays.
+                    let most = (512 / block).min(count);
+                    assert!(done <= most && done + 16 > most, "{block} {block_rows} {simd:?}: {done} of {most}");
+                    for k in 0..count * block {
+                        let (mut product, mut sum) = (0.0, 0.0);
+                        rows.visit_row(first * block + k, |j, a| (product, sum) = (product + a * x[j], sum + a.abs()));
+                        let (of_r, of_sums) = if k < done * block { (product, sum) } else { (0.0, 0.0) };
+                        // At most 120 terms below 1, rounded in any order.
+                        let bound = 120.0 * 120.0 * f64::EPSILON;
+                        let close = (r[k] - 0.5 + of_r).abs() <= bound && (sums[k] - 0.25 - of_sums).abs() <= bound;
+                        assert!(close, "{block} {block_rows} {simd:?} row {k}");
                     }
                 }
             }

@@ -3,6 +3,7 @@
 use crate::device::DeviceScalar;
 use bandsolve::{Complex32, Complex64, Scalar};
 use core::ffi::c_int;
+use core::ops::Range;
 use core::ptr::null_mut;
 use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
 use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
@@ -239,14 +240,14 @@ impl<'a, 'py> Target<'a, 'py> {
             Target::Rhs => return Ok(rhs.cast::<PyArrayDyn<T>>().ok().filter(|array| fits(array)).cloned()),
             Target::Out(out) => out,
         };
-        let (expected, shape) = (numpy::dtype::<T>(rhs.py()), rhs.getattr("shape")?.str()?);
         let typed = out.cast::<PyArrayDyn<T>>().ok().filter(|array| array.shape() == rhs.shape());
         let Some(typed) = typed else {
             let found = match out.cast::<PyUntypedArray>() {
                 Ok(array) => format!("{} of the shape {}", array.dtype(), array.getattr("shape")?.str()?),
                 Err(_) => out.get_type().name()?.to_string(),
             };
-            let message = format!("out is {found}, expected an array of {expected} of the shape {shape}");
+            let (dtype, shape) = (numpy::dtype::<T>(rhs.py()), rhs.getattr("shape")?.str()?);
+            let message = format!("out is {found}, expected an array of {dtype} of the shape {shape}");
             return Err(PyValueError::new_err(message));
         };
         if !fits(typed) {
@@ -255,12 +256,28 @@ impl<'a, 'py> Target<'a, 'py> {
             return Err(PyValueError::new_err(message));
         }
         let same = rhs.cast::<PyArrayDyn<T>>().is_ok_and(|rhs| rhs.data() == typed.data() && fits(rhs));
-        if !same && rhs.py().import("numpy")?.call_method1("may_share_memory", (out, rhs))?.extract()? {
+        let [of_rhs, of_out] = [memory_of(rhs), memory_of(typed.as_untyped())];
+        if !same && of_rhs.start < of_out.end && of_out.start < of_rhs.end {
             let message = "out overlaps rhs in memory, but is not rhs. Pass rhs itself, or a separate array";
             return Err(PyValueError::new_err(message));
         }
         Ok(Some(typed.clone()))
     }
+}
+
+/// The addresses from the first byte of an array to its last, with what lies between its entries.
+fn memory_of(array: &Bound<'_, PyUntypedArray>) -> Range<usize> {
+    if array.is_empty() {
+        return 0..0;
+    }
+    // SAFETY: the pointer is that of a live array object.
+    let first = unsafe { (*array.as_array_ptr()).fields.data }.addr();
+    let (mut start, mut end) = (first, first + array.dtype().itemsize());
+    for (length, stride) in array.shape().iter().zip(array.strides()) {
+        let reach = stride.unsigned_abs() * (length - 1);
+        if *stride < 0 { start -= reach } else { end += reach }
+    }
+    start..end
 }
 
 /// Whether NumPy allows writing to an array.

@@ -1,12 +1,12 @@
 //! Batches of tridiagonal systems.
 
-use crate::arrays::{Number, filled, rows, slice, with_number};
+use crate::arrays::{Number, Target, filled, rows, slice, with_number};
 use crate::device::Device;
 use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
 use crate::memory::room;
 use crate::options::{CallOptions, ThreadCount};
-use crate::solve::{answer, arguments, once};
+use crate::solve::{Numbers, answer, arguments, once, solve_by};
 use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -88,17 +88,15 @@ impl<'a, T: Copy> SharedOutput<'a, T> {
 
 /// Number of bytes of a row of interleaved systems that are solved together: eight cache lines of 64 bytes.
 const BYTES_TOGETHER: usize = 512;
-/// Number of contiguous systems with one matrix that are solved together: the number of SIMD lanes for f32.
-const SYSTEMS_TOGETHER: usize = 16;
-/// Maximum number of bytes of the copies of a shared matrix. The copies must stay in a cache, because each group of systems reads them again.
-const MOST_REPEATED: usize = 16 << 20;
+/// Number of systems with one matrix from which they are solved as a batch: enough for the kernel with any number type.
+const SYSTEMS_TOGETHER: usize = 64;
 
 /// Solve systems along the middle axis of C-contiguous arrays of shape `shape`. sub, diag and sup may also be one matrix of n rows.
 ///
 /// `place` converts the position of a system or of a number in memory to the position in the arrays of the caller, for error messages.
 #[pyfunction]
 #[pyo3(signature = (shape, sub, diag, sup, rhs, place, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
-    device="cpu", full_output=false))]
+    device="cpu", out=None, overwrite_rhs=false, full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_batch<'py>(
     shape: (usize, usize, usize),
@@ -112,6 +110,8 @@ pub fn solve_batch<'py>(
     verify: bool,
     threads: Option<ThreadCount>,
     device: &str,
+    out: Option<&Bound<'py, PyAny>>,
+    overwrite_rhs: bool,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = CallOptions { method, pivoting, verify, threads, device };
@@ -124,16 +124,33 @@ pub fn solve_batch<'py>(
         return Err(PyValueError::new_err("sub, diag, sup and rhs have different shapes, expected the same shape"));
     }
     let call = BatchCall { places, options, device: device.as_ref(), alone };
-    with_number!(kind, batch(arrays.each_ref(), &call, place, full_output))
+    with_number!(kind, batch(arrays.each_ref(), &call, place, (Target::new(out, overwrite_rhs), full_output)))
 }
 
-/// Whether to solve many right-hand sides of one matrix as a batch. This requires enough right-hand sides, and copies of the matrix that stay in a
-/// cache.
+/// Whether to solve `count` right-hand sides of one matrix as a batch.
 #[pyfunction]
-pub fn batch_shares(n: usize, count: usize, interleaved: bool) -> bool {
-    // 16 bytes is the size of the largest number type, Complex64.
-    let together = if interleaved { BYTES_TOGETHER } else { SYSTEMS_TOGETHER * 16 };
-    count >= SYSTEMS_TOGETHER && n.saturating_mul(3 * together) <= MOST_REPEATED
+pub fn batch_shares(count: usize) -> bool {
+    count >= SYSTEMS_TOGETHER
+}
+
+/// Check the arguments `out` and `overwrite_rhs` for a batch in C order. Return the array to write to, or None.
+#[pyfunction]
+pub fn target_of<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    overwrite_rhs: bool,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn of<'py, T: Number>(
+        target: Target<'_, 'py>,
+        rhs: &Bound<'py, PyUntypedArray>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(target.array::<T>(rhs, false)?.map(Bound::into_any))
+    }
+    let ([_, _, _, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    with_number!(kind, of(Target::new(out, overwrite_rhs), &rhs))
 }
 
 /// A batch and its options.
@@ -149,7 +166,7 @@ fn batch<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 4],
     call: &BatchCall<'_>,
     place: &Bound<'py, PyAny>,
-    full_output: bool,
+    (target, full_output): (Target<'_, 'py>, bool),
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
@@ -157,19 +174,30 @@ where
     let py = arrays[3].py();
     let [sub, diag, sup, rhs] =
         [rows::<T>(arrays[0])?, rows::<T>(arrays[1])?, rows::<T>(arrays[2])?, rows::<T>(arrays[3])?];
-    let (matrix, rhs) = ([slice(&sub), slice(&diag), slice(&sup)], slice(&rhs));
+    let matrix = [slice(&sub), slice(&diag), slice(&sup)];
     let Places { before, n, after } = call.places;
     let plans = call.plans::<T>()?;
-    let solve = |x: &mut [T]| {
+    let solve = |rhs: &[T], x: &mut [T]| {
         detached(py, || match (call.alone, before == 1, after == 1) {
             _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), rhs, x),
             (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, call.device), rhs, x),
             (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, call.device), rhs, x),
-            (true, _, true) => one_by_one(matrix, (&plans, call), rhs, x),
+            (true, _, true) => {
+                let [sub, diag, sup] = matrix;
+                let a = TridiagonalBatch::shared(before, n, Layout::Contiguous, sub, diag, sup)?;
+                once(&a, (&plans.all, None), Op::Plain, rhs, x)
+            }
+            (true, ..) if after >= SYSTEMS_TOGETHER => by_planes(matrix, (&plans, call), rhs, x),
             _ => gathered(matrix, (&plans, call), rhs, x),
         })
     };
-    let (x, report) = filled(py, &[call.places.len()], false, solve)?;
+    let (x, report) = match target.array::<T>(arrays[3], false)? {
+        Some(x) => {
+            let solved = Numbers::of(&rhs).solve_to(Numbers::of(&x), |rhs, x| Ok(solve(rhs, x)));
+            (x, solved.map_err(|error| exception(py, &error))?)
+        }
+        None => filled(py, &[call.places.len()], false, |x| solve(slice(&rhs), x))?,
+    };
     let wrong = |error: Error| match error {
         Error::Singular { row } if call.alone => exception(py, &Error::Singular { row: row % n }),
         // The solver counts the rows system by system, for any order in memory.
@@ -189,11 +217,11 @@ where
     answer(x.into_any(), report?.map_err(wrong)?, full_output)
 }
 
-/// Plans for all systems, for a group of `width` systems, and for the last, smaller group.
+/// Plans for all systems, for a group of `width` systems, and for the systems of a plane.
 struct BatchPlans {
     all: Plan,
     together: Plan,
-    rest: Plan,
+    plane: Plan,
     /// Number of systems of a group, which are solved together.
     width: usize,
     layout: Layout,
@@ -208,8 +236,8 @@ impl BatchCall<'_> {
             _ => (Layout::Interleaved, BYTES_TOGETHER / size_of::<T>()),
         };
         let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
-        let (together, rest) = (plan(width)?.threads(1), plan(count % width)?.threads(1));
-        Ok(BatchPlans { all: plan(count)?, together, rest, width, layout })
+        let (together, plane) = (plan(width)?.threads(1), plan(after)?);
+        Ok(BatchPlans { all: plan(count)?, together, plane, width, layout })
     }
 
     /// Number of threads that solve groups.
@@ -230,20 +258,6 @@ where
 {
     let Shape::Batch { count, n, .. } = on.0.shape() else { unreachable!("a plan for batches") };
     once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, Op::Plain, rhs, x)
-}
-
-/// Copy a matrix `count` times, in the layout of a batch.
-fn repeated<T: Number>(matrix: [&[T]; 3], count: usize, layout: Layout) -> bandsolve::Result<[Vec<T>; 3]> {
-    let repeat = |array: &[T]| {
-        let mut all = room(array.len() * count)?;
-        match layout {
-            Layout::Contiguous => (0..count).for_each(|_| all.extend_from_slice(array)),
-            Layout::Interleaved => array.iter().for_each(|value| all.extend(std::iter::repeat_n(*value, count))),
-        }
-        Ok(all)
-    };
-    let [sub, diag, sup] = matrix;
-    Ok([repeat(sub)?, repeat(diag)?, repeat(sup)?])
 }
 
 fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
@@ -271,9 +285,9 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     Ok(all)
 }
 
-/// Solve contiguous systems with the same matrix.
-fn one_by_one<T: Number>(
-    matrix: [&[T]; 3],
+/// Solve systems with the same matrix along a middle axis, plane by plane. Each plane is an interleaved batch of its own.
+fn by_planes<T: Number>(
+    [sub, diag, sup]: [&[T]; 3],
     (plans, call): (&BatchPlans, &BatchCall<'_>),
     rhs: &[T],
     x: &mut [T],
@@ -281,22 +295,19 @@ fn one_by_one<T: Number>(
 where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
 {
-    let (n, layout) = (call.places.n, Layout::Contiguous);
-    let size = plans.width * n;
-    let [sub, diag, sup] = repeated(matrix, plans.width.min(call.places.count()), layout)?;
-    let mut results = outcomes(call.places.count().div_ceil(plans.width))?;
-    let parts = results.len();
-    spread(call.tasks(), 0..parts, (RowsOf(x, size), &mut results[..]), &|range, (RowsOf(x, _), results)| {
-        for ((part, x), result) in range.zip(x.chunks_mut(size.max(1))).zip(results) {
-            let plan = if x.len() == size { &plans.together } else { &plans.rest };
-            let (sub, diag, sup) = (&sub[..x.len()], &diag[..x.len()], &sup[..x.len()]);
-            let solved = whole(([sub, diag, sup], layout), (plan, None), &rhs[part * size..][..x.len()], x);
+    let Places { before, n, after } = call.places;
+    let plane = n * after;
+    let a = TridiagonalBatch::shared(after, n, Layout::Interleaved, sub, diag, sup)?;
+    // Many planes are shared among the threads, and so are the systems of a few planes.
+    let many = before >= 2 * call.tasks();
+    let plan = if many { plans.plane.clone().threads(1) } else { plans.plane.clone() };
+    let (factor, tasks) = (plan.factor(&a)?, if many { call.tasks() } else { 1 });
+    let mut results = outcomes(before)?;
+    spread(tasks, 0..before, (RowsOf(x, plane), &mut results[..]), &|range, (RowsOf(x, _), results)| {
+        for ((p, x), result) in range.zip(x.chunks_mut(plane)).zip(results) {
+            let solved = solve_by(&factor, Op::Plain, &rhs[p * plane..(p + 1) * plane], x);
             *result = Some(solved.map_err(|error| match error {
-                Error::NotFinite { array: "rhs", index } => {
-                    Error::NotFinite { array: "rhs", index: part * size + index }
-                }
-                Error::NotFinite { array, index } => Error::NotFinite { array, index: index % n },
-                Error::Singular { row } => Error::Singular { row: part * size + row },
+                Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: p * plane + index },
                 other => other,
             }));
         }
@@ -315,7 +326,13 @@ where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
 {
     let width = plans.width;
-    let shared = if call.alone { Some(repeated(matrix, width, Layout::Interleaved)?) } else { None };
+    let shared = match matrix {
+        [sub, diag, sup] if call.alone => {
+            let a = TridiagonalBatch::shared(width, call.places.n, Layout::Interleaved, sub, diag, sup)?;
+            Some(plans.together.factor_owned(a)?)
+        }
+        _ => None,
+    };
     let mut results = outcomes(call.places.count().div_ceil(width))?;
     let (parts, x) = (results.len(), SharedOutput::new(x));
     spread(call.tasks(), 0..parts, &mut results[..], &|range, results| {
@@ -323,10 +340,13 @@ where
         for (part, result) in range.zip(results) {
             let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
                 memory.take(part, (matrix, shared.is_none()), rhs);
-                let gathered = [&memory.sub[..], &memory.diag, &memory.sup];
-                let arrays = shared.as_ref().map_or(gathered, |arrays| arrays.each_ref().map(|array| &array[..]));
-                let on = (&plans.together, None);
-                let report = whole((arrays, Layout::Interleaved), on, &memory.rhs, &mut memory.x);
+                let report = match &shared {
+                    Some(factor) => solve_by(factor, Op::Plain, &memory.rhs, &mut memory.x),
+                    None => {
+                        let arrays = [&memory.sub[..], &memory.diag, &memory.sup];
+                        whole((arrays, Layout::Interleaved), (&plans.together, None), &memory.rhs, &mut memory.x)
+                    }
+                };
                 let report = report.map_err(|error| memory.in_place(error, call.alone))?;
                 memory.places.scatter(&memory.x, memory.systems.clone(), &x, width);
                 Ok(report)
@@ -376,9 +396,7 @@ impl<T: Number> GatheredSystems<T> {
         let system = |k: usize| self.systems.start + k.min(self.systems.len() - 1);
         match error {
             Error::Singular { row } => Error::Singular { row: system(row / n) * n + row % n },
-            Error::NotFinite { array, index } if alone && array != "rhs" => {
-                Error::NotFinite { array, index: index / self.width }
-            }
+            Error::NotFinite { array, .. } if alone && array != "rhs" => error,
             Error::NotFinite { array, index } => {
                 let (i, s) = (index / self.width, system(index % self.width));
                 Error::NotFinite { array, index: (s / after * n + i) * after + s % after }

@@ -65,7 +65,8 @@ pub type FactorArguments<'py> = (&'static str, Bound<'py, PyTuple>, Bound<'py, P
 impl<T: Number> PickledMatrix for Tridiagonal<'static, T> {
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
         let [sub, diag, sup] = self.arrays().map(|array| PyArray1::from_slice(py, array));
-        let options = [("periodic", self.is_periodic()), ("padded", true)].into_py_dict(py)?;
+        let padded = !self.is_periodic() && sub.len() == diag.len();
+        let options = [("periodic", self.is_periodic()), ("padded", padded)].into_py_dict(py)?;
         Ok(("factor_tridiagonal", (sub, diag, sup).into_pyobject(py)?, options))
     }
 }

@@ -29,7 +29,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::arrays::as_array;
     #[pymodule_export]
-    use super::batch::{batch_shares, solve_batch};
+    use super::batch::{batch_shares, solve_batch, target_of};
     #[pymodule_export]
     use super::diagonals::check_off_diagonals;
     #[pymodule_export]

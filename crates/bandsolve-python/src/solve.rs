@@ -107,7 +107,7 @@ impl<'py> SolveCall<'_, 'py> {
 
 /// The numbers of an array of the caller, which may be the same as another.
 #[derive(Clone, Copy)]
-struct Numbers<T> {
+pub struct Numbers<T> {
     first: *mut T,
     len: usize,
 }
@@ -116,16 +116,16 @@ struct Numbers<T> {
 unsafe impl<T: Number> Send for Numbers<T> {}
 
 impl<T: Number> Numbers<T> {
-    fn of(array: &Bound<'_, PyArrayDyn<T>>) -> Self {
+    pub fn of(array: &Bound<'_, PyArrayDyn<T>>) -> Self {
         Self { first: array.data(), len: array.len() }
     }
 
     /// Solves for `self` and writes `x`. If both are the same array, the right-hand sides are copied first.
-    fn solve_to(
+    pub fn solve_to<R>(
         self,
         x: Self,
-        solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<bandsolve::Report>,
-    ) -> bandsolve::Result<bandsolve::Report> {
+        solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<R>,
+    ) -> bandsolve::Result<R> {
         // SAFETY: the arrays are contiguous, aligned and alive. `Target::array` has checked that x is writable, and either is `self` or
         // does not overlap it. No reference to `self` exists together with one to x if they are the same.
         unsafe {

@@ -7,6 +7,7 @@ use crate::matrix::{BlockTridiagonal, Shape};
 use crate::tuning::PRECISE_FROM;
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::precise::{PreciseResidual, residual};
+use bandsolve_kernel::residual::BlockResidual;
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
@@ -37,7 +38,9 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
     }
 
     fn prefers_precise(&self) -> bool {
-        self.rows.block >= PRECISE_FROM && !self.rows.shares_columns()
+        // The fast residual of `accumulate` is for real matrices that are not transposed.
+        let fast = !T::COMPLEX && self.rows.orientation == Orientation::Plain;
+        !fast && self.rows.block >= PRECISE_FROM && !self.rows.shares_columns()
     }
 
     fn precise_residual(
@@ -60,6 +63,25 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
         let mut i = first_row;
         while i < end {
             let row = i / b;
+            // Whole block rows, except for the first and the last of the matrix.
+            let whole = if !shared_columns
+                && !T::COMPLEX
+                && self.rows.orientation == Orientation::Plain
+                && i == row * b
+                && row > 0
+            {
+                (end / b).min(self.rows.block_rows() - 1).saturating_sub(row)
+            } else {
+                0
+            };
+            let span = i - first_row..i - first_row + whole * b;
+            let (r_of_whole, sums_of_whole) = (&mut r[span.clone()], &mut sums[span]);
+            let job = BlockResidual { rows: &self.rows, first: row.max(1), x, r: r_of_whole, sums: sums_of_whole };
+            let done = if whole > 0 { job.run_on(self.simd) } else { 0 };
+            if done > 0 {
+                i += done * b;
+                continue;
+            }
             let stop = ((row + 1) * b).min(end);
             let span = i - first_row..stop - first_row;
             if shared_columns {

@@ -374,7 +374,7 @@ fn group_size(n_rhs: usize) -> usize {
 }
 
 /// Whether factors are stored for these options and this size.
-fn pays<T: Scalar>(options: &Options, n: usize) -> bool {
+fn pays(options: &Options, n: usize) -> bool {
     let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
     let free = options.partition_rows.is_none() && !options.once;
     standard && free && (tuning::RPTS_MIN_N..=tuning::STORED_MAX_N).contains(&n)
@@ -389,7 +389,7 @@ fn partitions<T: Scalar>(options: &Options, n: usize) -> usize {
 /// Scratch of solves, from the plan alone; `None` if no factors are stored.
 pub(crate) fn scratch<T: Scalar>(options: &Options, n: usize, n_rhs: usize) -> Option<StackReq> {
     let group = group_size(n_rhs);
-    pays::<T>(options, n).then(|| {
+    pays(options, n).then(|| {
         let gaps = StackReq::new::<T::Real>(partitions::<T>(options, n) * group);
         gaps.and(level_scratch::<T>(n, T::lanes(options.sweep_simd()), group))
     })
@@ -405,7 +405,7 @@ pub(crate) fn factor<'m, T: Scalar>(
     a: &Arc<Tridiagonal<'m, T>>,
 ) -> Result<Option<Factors<T, Tridiagonal<'m, T>>>> {
     let options = decision.options;
-    if !pays::<T>(&options, a.n()) {
+    if !pays(&options, a.n()) {
         return Ok(None);
     }
     let Some(plain) = Level::new(&a.rows(), &options)? else { return Ok(None) };
