@@ -12,7 +12,8 @@ one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, 
                                 `solveh_banded`; `solve` takes matrices of `scipy.sparse`
 many systems                    `solve_batch`, along any axis of arrays of any dimension
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
-                                `factor_block_tridiagonal`: objects of the class `Factor`
+                                `factor_block_tridiagonal`: objects of the class `Factor`;
+                                `factor_batch`
 splines and smoothing           `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
@@ -36,18 +37,20 @@ from bandsolve._bandsolve import (
     set_num_threads,
     solve_tridiagonal,
 )
-from bandsolve._batch import solve_batch
+from bandsolve._batch import BatchFactor, factor_batch, solve_batch
 from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal
 from bandsolve._scipy import factor_banded, solve_banded, solveh_banded
 from bandsolve._sparse import factor, solve
 
 __all__ = [
+    "BatchFactor",
     "Factor",
     "Report",
     "compat",
     "eigen",
     "factor",
     "factor_banded",
+    "factor_batch",
     "factor_block_tridiagonal",
     "factor_tridiagonal",
     "gallery",

@@ -120,6 +120,8 @@ def solve_batch(
     pivoting: str = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
+    periodic: bool = False,
+    transpose: Transpose | None = None,
     device: str = "cpu",
     out: NDArray[Any] | None = None,
     overwrite_rhs: bool = False,

@@ -11,8 +11,8 @@ from bandsolve._bandsolve import as_array
 _SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
 
 
-def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pivoting="scaled-partial", verify=True, threads=None,
-                device="cpu", out=None, overwrite_rhs=False, full_output=False):
+def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, method="auto", pivoting="scaled-partial", transpose=False,
+                verify=True, threads=None, device="cpu", out=None, overwrite_rhs=False, full_output=False):
     """Solve many tridiagonal systems of the same size, along one axis of the arrays.
 
     Row i of every system is ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``, where i counts along `axis`.
@@ -30,6 +30,9 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
         Right-hand sides, with n entries along `axis` and any number of other axes.
     axis : int, default -1
         The axis of `rhs` along which the rows of a system run.
+    periodic : bool, default False
+        Solve periodic systems. `sub` and `sup` then have n entries along the axis: the first entry of `sub` is in row 0 and column n - 1, the last
+        entry of `sup` in row n - 1 and column 0.
     padded : bool, default False
         Pass `sub` and `sup` with n entries along the axis, indexed by row. The function ignores the first entry of `sub` and the last entry of
         `sup`. This saves a copy of both.
@@ -37,6 +40,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
     pivoting : str, default "scaled-partial"
         How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    transpose : bool or "conj", default False
+        True: solve with the transposes of the matrices. "conj": solve with their conjugate transposes.
     verify : bool, default True
         Compute the backward error of x, and repair x if the error is too large.
     threads : int, optional
@@ -70,6 +75,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
 
     See Also
     --------
+    - `bandsolve.factor_batch`: prepare the matrices once, and solve many times.
     - `bandsolve.solve_tridiagonal`: solve one system, or one matrix with many right-hand sides.
     - `bandsolve.mpi.solve_batch`: solve over the ranks of an MPI job.
 
@@ -77,6 +83,9 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     -----
     **One matrix for all systems.** Pass `sub`, `diag` and `sup` with one dimension each. The function then factors the matrix once. This takes less
     time than a matrix for each system, along any axis.
+
+    **Periodic systems and transposes.** With one matrix for all systems, they take about as long as open systems. With a matrix for each system, periodic
+    systems are solved one after the other on each thread, which takes about ten times as long, and transposes are copied.
 
     **Memory order.** The function solves without copies if all four arrays have the same memory order, C or Fortran. Otherwise it copies `sub`,
     `diag` and `sup` to the order of `rhs`.
@@ -115,20 +124,162 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, padded=False, method="auto", pi
     True
     """
     sub, diag, sup, rhs = (as_array(array) for array in (sub, diag, sup, rhs))
+    axis = _checked_axis(axis, rhs)
+    n = rhs.shape[axis]
+    matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, periodic, padded)
+    options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device, full_output=True)
+    with named_entries(rhs=rhs):
+        if rhs.ndim == 1:
+            x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, periodic=periodic, padded=not periodic, out=out,
+                                                     overwrite_rhs=overwrite_rhs, **options)
+        else:
+            x, report = _in_memory_order(matrix, rhs, axis, (out, overwrite_rhs), dict(options, periodic=bool(periodic)))
+    return (x, report) if full_output else x
+
+
+def _checked_axis(axis, rhs):
+    """The axis as a number that is not negative."""
     if rhs.ndim == 0:
         raise ValueError("rhs is a single number, expected an array with one dimension at least")
     if not -rhs.ndim <= axis < rhs.ndim:
         raise ValueError(f"axis {axis} is out of bounds for rhs of {rhs.ndim} dimensions, expected {-rhs.ndim} to {rhs.ndim - 1}")
-    axis %= rhs.ndim
-    n = rhs.shape[axis]
-    matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, padded)
-    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
-    with named_entries(rhs=rhs):
-        if rhs.ndim == 1:
-            x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, padded=True, out=out, overwrite_rhs=overwrite_rhs, **options)
-        else:
-            x, report = _in_memory_order(matrix, rhs, axis, (out, overwrite_rhs), options)
-    return (x, report) if full_output else x
+    return axis % rhs.ndim
+
+
+class BatchFactor:
+    """Tridiagonal matrices, prepared to solve many batches with them. `factor_batch` returns a `BatchFactor`.
+
+    Notes
+    -----
+    A `BatchFactor` keeps copies of the arrays. It can be pickled and copied, and several threads may use it at the same time.
+
+    See Also
+    --------
+    - `bandsolve.Factor`: factors of a single matrix.
+
+    Examples
+    --------
+    >>> import numpy as np, bandsolve
+    >>> lu = bandsolve.factor_batch(np.full(2, 1.0), np.full(3, 4.0), np.full(2, 1.0))
+    >>> print(np.round(lu.solve([[5.0, 6, 5], [10, 12, 10]]), 9))
+    [[1. 1. 1.]
+     [2. 2. 2.]]
+    """
+
+    def __init__(self, arrays, axis, options):
+        self._arrays, self._axis, self._options = arrays, axis, options
+
+    def solve(self, rhs, *, transpose=False, out=None, overwrite_rhs=False, full_output=False):
+        """Solve for a batch of right-hand sides.
+
+        Parameters
+        ----------
+        rhs : array_like
+            Right-hand sides, as `bandsolve.solve_batch` takes them.
+        transpose : bool or "conj", default False
+            True: solve with the transposes of the matrices. "conj": solve with their conjugate transposes.
+        out : ndarray, optional
+            Array for x: the shape and the memory order of `rhs`, contiguous, and the number type of x. It may be `rhs` itself.
+        overwrite_rhs : bool, default False
+            Write x to `rhs` if its type allows it, and it is contiguous. Else x is a new array.
+        full_output : bool, default False
+            Return a `bandsolve.Report` too.
+
+        Returns
+        -------
+        x : ndarray, shape of rhs
+            The solutions; `out` if you pass it.
+        report : Report
+            Only with ``full_output=True``.
+
+        Raises
+        ------
+        ValueError
+            The shapes do not fit together, or an entry is NaN or infinite.
+        numpy.linalg.LinAlgError
+            A matrix is singular.
+        """
+        return solve_batch(*self._arrays, rhs, axis=self._axis, transpose=transpose, out=out, overwrite_rhs=overwrite_rhs,
+                           full_output=full_output, **self._options)
+
+    def __repr__(self):
+        shapes = ", ".join(str(array.shape) for array in self._arrays)
+        return f"BatchFactor(shapes {shapes}, axis={self._axis})"
+
+
+def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, threads=None,
+                 device="cpu"):
+    """Prepare tridiagonal matrices to solve many batches with them.
+
+    Parameters
+    ----------
+    sub : array_like
+        Entries below the diagonal, as for `bandsolve.solve_batch`.
+    diag : array_like
+        Entries on the diagonal.
+    sup : array_like
+        Entries above the diagonal.
+    axis : int, default -1
+        The axis of the right-hand sides along which the rows of a system run.
+    periodic : bool, default False
+        The systems are periodic, and `sub` and `sup` have n entries along the axis.
+    padded : bool, default False
+        Pass `sub` and `sup` with n entries along the axis, indexed by row.
+    method : str, default "auto"
+        A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
+    pivoting : str, default "scaled-partial"
+        How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
+    verify : bool, default True
+        Compute the backward error of each x, and repair x if the error is too large.
+    threads : int, optional
+        Number of threads of each solve. Default: the number that `bandsolve.get_num_threads` returns.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The systems are copied to the GPU for each solve.
+
+    Returns
+    -------
+    BatchFactor
+        An object with the method `solve`.
+
+    Raises
+    ------
+    ValueError
+        `sub`, `diag` and `sup` have one dimension each, and lengths that do not fit together. Other errors are raised by `solve`.
+    TypeError
+        An array does not hold numbers.
+
+    See Also
+    --------
+    - `bandsolve.solve_batch`: solve once. It explains the shapes.
+
+    Notes
+    -----
+    **Cost.** With one matrix for all systems, each solve factors the matrix again, which takes about as long as two right-hand sides. With a matrix for
+    each system, each solve eliminates again: reading the matrices takes no longer than reading factors would. Arrays with n entries along the axis, in the
+    memory order of the right-hand sides, are not copied by the solves.
+
+    Examples
+    --------
+    Ten implicit steps of diffusion along the first axis of a field, without a new array:
+
+    >>> import numpy as np, bandsolve
+    >>> field = np.zeros((50, 80))
+    >>> field[25] = 1.0
+    >>> lu = bandsolve.factor_batch(np.full(49, -0.5), np.full(50, 2.0), np.full(49, -0.5), axis=0)
+    >>> for step in range(10):
+    ...     field = lu.solve(field, out=field)
+    >>> print(round(field.max(), 4))
+    0.1333
+    """
+    arrays = [np.array(as_array(array)) for array in (sub, diag, sup)]
+    for array in arrays:
+        if array.dtype.kind not in "bfiuc":
+            raise TypeError(f"an array has the dtype {array.dtype}, expected numbers")
+    if all(array.ndim == 1 for array in arrays):
+        arrays = _padded(arrays, len(arrays[1]), 0, 1, periodic, padded)
+        padded = not periodic
+    options = dict(periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
+    return BatchFactor(arrays, axis, options)
 
 
 def first_not_finite(array):
@@ -150,7 +301,7 @@ def named_entries(**arrays):
         raise ValueError(f"{name}[{place}] is not finite") from None
 
 
-def _padded(arrays, n, axis, dimensions, padded):
+def _padded(arrays, n, axis, dimensions, periodic, padded):
     """Return sub, diag and sup with n entries along the axis, all with one dimension or all with those of `rhs`."""
     alone = all(array.ndim == 1 for array in arrays)
     if not alone:
@@ -164,11 +315,12 @@ def _padded(arrays, n, axis, dimensions, padded):
     lengths = [1 if k < 0 else array.shape[k] for array, k in zip(arrays, own)]
     # One entry along the axis stands for all rows. An array with one dimension is a diagonal.
     rows = [array.ndim > 1 and length == 1 for array, length in zip(arrays, lengths)]
-    expected = n if padded else max(n - 1, 0)
+    full = periodic or padded
+    expected = n if full else max(n - 1, 0)
     if lengths[1] != n and not rows[1]:
         raise ValueError(f"diag has length {lengths[1]} along axis {axis}, expected {n}, the length of rhs")
-    _bandsolve.check_off_diagonals(tuple(expected if rows[k] else lengths[k] for k in (0, 2)), n, None, padded, _SLICES)
-    if padded:
+    _bandsolve.check_off_diagonals(tuple(expected if rows[k] else lengths[k] for k in (0, 2)), n, bool(periodic), bool(padded), _SLICES)
+    if full:
         return arrays
     ends = ((1, 0), (0, 0), (0, 1))
     return [array if row or k == 1 or n == 0 else _extended(array, own[k], ends[k])
@@ -224,9 +376,9 @@ def _solve(matrix, rhs, shape, alone, place, options):
     before, n, after = shape
     out = options.pop("out")
     few = options["device"] != "cpu" or options["method"] != "auto" or not _bandsolve.batch_shares(before * after)
-    if alone and few:
+    if alone and (few or options["periodic"]):
         columns = np.moveaxis(rhs.reshape(shape), 1, 0).reshape(n, before * after)
-        x, report = _bandsolve.solve_tridiagonal(*matrix, columns, padded=True, **options)
+        x, report = _bandsolve.solve_tridiagonal(*matrix, columns, padded=not options["periodic"], **options)
         return np.ascontiguousarray(np.moveaxis(x.reshape(n, before, after), 0, 1)), report
     if options["device"] != "cpu" and before > 1 and after > 1:
         # A GPU takes one interleaved batch: the planes side by side.

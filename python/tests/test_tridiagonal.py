@@ -398,6 +398,43 @@ def test_batches_are_written_where_out_says(shape, axis, alone, dtype):
             solve(bad)
 
 
+@pytest.mark.parametrize("shape, axis", [((100, 30), 1), ((30, 100), 0), ((3, 30, 2), 1), ((30, 5), 0)])
+@pytest.mark.parametrize("periodic", [False, True])
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("transpose", [False, True, "conj"])
+def test_periodic_and_transposed_batches(shape, axis, periodic, alone, transpose, dtype):
+    rng = np.random.default_rng(shape[0])
+    n, rhs = shape[axis], random(rng, shape, dtype)
+    along = [1] * axis + [n] + [1] * (len(shape) - axis - 1)
+    arrays = random(rng, (3, n), dtype)
+    arrays[1] += 3
+    matrix = list(arrays) if alone else [np.ones(shape, dtype) * array.reshape(along) for array in arrays]
+    options = dict(axis=axis, periodic=periodic, padded=not periodic)
+    x, report = bandsolve.solve_batch(*matrix, rhs, transpose=transpose, full_output=True, **options)
+    a = dense(*arrays, periodic)
+    a = a.T.conj() if transpose == "conj" else a.T if transpose else a
+    systems = [np.moveaxis(array, axis, -1).reshape(-1, n) for array in (x, rhs)]
+    assert max(backward_error(a, *pair) for pair in zip(*systems)) <= 10 * eps(x) and not report.fallback
+    lu = bandsolve.factor_batch(*matrix, **options)
+    out = np.empty_like(rhs)
+    assert lu.solve(rhs, transpose=transpose, out=out) is out and np.array_equal(out, x)
+    assert np.array_equal(pickle.loads(pickle.dumps(lu)).solve(rhs, transpose=transpose), x)
+    bad = rhs.copy()
+    place = tuple(length // 2 for length in shape)
+    bad[place] = np.nan
+    with pytest.raises(ValueError, match=re.escape(f"rhs[{', '.join(map(str, place))}] is not finite")):
+        lu.solve(bad, transpose=transpose)
+    if not alone and n > 4:
+        matrix[1] = matrix[1].copy()
+        singular = np.moveaxis(matrix[1], axis, -1)
+        singular[(0,) * (singular.ndim - 1)] = 0
+        for k in (0, 2):
+            matrix[k] = matrix[k].copy()
+            np.moveaxis(matrix[k], axis, -1)[(0,) * (singular.ndim - 1)] = 0
+        with pytest.raises(np.linalg.LinAlgError, match="system 0 is singular: no pivot in row 0"):
+            bandsolve.solve_batch(*matrix, rhs, transpose=transpose, **options)
+
+
 def test_factors_are_pickled_and_copied(dtype):
     rng = np.random.default_rng(5)
     for rows, factor in factors_of_all_kinds(rng, 150, dtype):

@@ -916,8 +916,8 @@ bandsolve_status_t bandsolveSbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
  * call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
  * function frees these factors first.
  *
- * The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
- * would.
+ * The method `rpts` stores factors of blocks of one row, up to 131 072 rows. Otherwise it eliminates the blocks again at each
+ * solve, which reads less memory than factors would.
  *
  * The settings of the calling thread at this call also apply to the solves.
  */
@@ -1178,8 +1178,8 @@ bandsolve_status_t bandsolveDbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
  * call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
  * function frees these factors first.
  *
- * The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
- * would.
+ * The method `rpts` stores factors of blocks of one row, up to 131 072 rows. Otherwise it eliminates the blocks again at each
+ * solve, which reads less memory than factors would.
  *
  * The settings of the calling thread at this call also apply to the solves.
  */
@@ -1440,8 +1440,8 @@ bandsolve_status_t bandsolveCbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
  * call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
  * function frees these factors first.
  *
- * The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
- * would.
+ * The method `rpts` stores factors of blocks of one row, up to 131 072 rows. Otherwise it eliminates the blocks again at each
+ * solve, which reads less memory than factors would.
  *
  * The settings of the calling thread at this call also apply to the solves.
  */
@@ -1702,8 +1702,8 @@ bandsolve_status_t bandsolveZbgtf_factorizationBufferSizeExt(bandsolve_pivoting_
  * call it contains a reference to the factors, which the function allocates. If the buffer already contains factors, the
  * function frees these factors first.
  *
- * The method `rpts` stores no factors. It eliminates the blocks again at each solve, which reads less memory than factors
- * would.
+ * The method `rpts` stores factors of blocks of one row, up to 131 072 rows. Otherwise it eliminates the blocks again at each
+ * solve, which reads less memory than factors would.
  *
  * The settings of the calling thread at this call also apply to the solves.
  */

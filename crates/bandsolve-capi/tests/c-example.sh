@@ -55,6 +55,7 @@ run "$work/lines"
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
 gcc -std=c99 "${strict[@]}" "$here/examples/iterate.c" "${flags[@]}" -lm -o "$work/iterate"
 gcc -std=c99 "${strict[@]}" "$here/examples/poisson.c" "${flags[@]}" -lm -o "$work/poisson"
+gcc -std=c99 "${strict[@]}" "$here/examples/stepper.c" "${flags[@]}" -lm -o "$work/stepper"
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
 # Compile the headers in both languages. The header for GPUs is not installed.
 printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
@@ -70,6 +71,7 @@ run "$work/shared"
 run "$work/static"
 run "$work/iterate"
 run "$work/poisson"
+run "$work/stepper"
 run "$work/waves"
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
@@ -84,7 +86,7 @@ same_functions "$work/prefix"
 
 cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
-for program in systems systems_static iterate poisson waves; do
+for program in systems systems_static iterate poisson stepper waves; do
     LD_LIBRARY_PATH='' run "$work/cmake/$program"
 done
 
@@ -149,7 +151,7 @@ grep -q '^x\[0\] = 1, ' "$work/out" || { cat "$work/out"; echo "FAILED: the prog
 if command -v valgrind >/dev/null; then
     # valgrind knows no AVX-512. What threads keep until the end of the program is no leak.
     export BANDSOLVE_SIMD=avx2
-    for program in shared static iterate poisson waves; do
+    for program in shared static iterate poisson stepper waves; do
         run valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
             --errors-for-leak-kinds=definite "$work/$program"
     done

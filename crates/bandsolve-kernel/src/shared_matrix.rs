@@ -88,9 +88,15 @@ pub fn least_count<T: Scalar>(simd: Simd) -> usize {
     TOGETHER * T::lanes(simd)
 }
 
+/// Number of reals of memory with which contiguous right-hand sides of n rows are transposed only twice.
+pub fn memory<T: Scalar>(simd: Simd, n: usize) -> usize {
+    2 * TOGETHER * n * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
+}
+
 /// Solve for all right-hand sides. x goes to `out` from entry `first` on, in the same layout. Returns whether an x is
 /// large.
 ///
+/// `memory` has the size that [`memory`](fn@memory) returns, or is empty.
 /// `errors` and `sizes` are those of [`LockstepOptions`](super::lockstep::LockstepOptions). If `conj`, the matrix is
 /// replaced by its conjugate.
 pub fn solve<T: Scalar>(
@@ -98,7 +104,7 @@ pub fn solve<T: Scalar>(
     (steps, conj): (&[SharedStep<T>], bool),
     systems: SharedSystems<'_, T>,
     (out, first): (&Shared<'_, T>, usize),
-    [errors, sizes]: [&mut [T::Real]; 2],
+    ([errors, sizes], memory): ([&mut [T::Real]; 2], &mut [T::Real]),
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
@@ -106,11 +112,12 @@ pub fn solve<T: Scalar>(
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
     assert!(rhs.len() >= end && first + end <= out.len());
     assert!(errors.len() == count && sizes.len() == count);
+    assert!(memory.is_empty() || memory.len() == self::memory::<T>(simd, n));
     let (rhs, out) = (rhs.as_ptr(), out.base().wrapping_add(first));
-    SharedSolve { steps, conj, rhs, out, strides, count, errors, sizes }.run_on(simd)
+    SharedSubstitution { steps, conj, rhs, out, strides, count, errors, sizes, memory }.run_on(simd)
 }
 
-pub struct SharedSolve<'a, T: Scalar> {
+pub struct SharedSubstitution<'a, T: Scalar> {
     steps: &'a [SharedStep<T>],
     conj: bool,
     rhs: *const T,
@@ -119,14 +126,15 @@ pub struct SharedSolve<'a, T: Scalar> {
     count: usize,
     errors: &'a mut [T::Real],
     sizes: &'a mut [T::Real],
+    memory: &'a mut [T::Real],
 }
 
-kernel!(SharedSolveKernel: SharedSolve<'a> => bool);
+kernel!(SharedSubstitutionKernel: SharedSubstitution<'a> => bool);
 
 /// One row of a group of right-hand sides.
 type Group<E> = [E; TOGETHER];
 
-impl<T: Scalar> Job<T> for SharedSolve<'_, T> {
+impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
@@ -143,7 +151,13 @@ impl<T: Scalar> Job<T> for SharedSolve<'_, T> {
                 strides: self.strides,
             };
             // SAFETY: `solve` checked that the group lies inside both arrays.
-            let checks = unsafe { group.solve::<V>() };
+            let checks = unsafe {
+                if self.memory.is_empty() {
+                    group.solve::<V, false>(core::ptr::null_mut())
+                } else {
+                    group.solve::<V, true>(self.memory.as_mut_ptr())
+                }
+            };
             let mut found = [[T::Real::ZERO; MAX_LANES * TOGETHER]; 2];
             let pairs = T::COMPLEX && self.strides.row != 1;
             for k in 0..TOGETHER {
@@ -175,12 +189,17 @@ struct SharedGroup<'a, T: Scalar> {
 }
 
 impl<T: Scalar> SharedGroup<'_, T> {
-    /// Substitute downwards, which stores y in `out`, and upwards, which replaces y by x. Returns the checks.
+    /// Substitute downwards, which stores y in `out` or in `memory` (`BUFFERED`), and upwards, which computes x. Returns
+    /// the checks.
     ///
     /// # Safety
-    /// All rows of the group lie inside both arrays.
+    /// All rows of the group lie inside both arrays. If `BUFFERED`, `memory` has the size that [`memory`](fn@memory)
+    /// returns.
     #[inline(always)]
-    unsafe fn solve<V: Lanes<Real = T::Real>>(&self) -> [Check<V>; TOGETHER] {
+    unsafe fn solve<V: Lanes<Real = T::Real>, const BUFFERED: bool>(
+        &self,
+        memory: *mut V::Real,
+    ) -> [Check<V>; TOGETHER] {
         let n = self.steps.len();
         let none = [T::Element::<V>::splat(T::Real::ZERO); TOGETHER];
         // SAFETY: the caller's promise; every block lies inside the n rows.
@@ -189,35 +208,52 @@ impl<T: Scalar> SharedGroup<'_, T> {
             for j in (0..n).step_by(STAGED_ROWS) {
                 let rows = STAGED_ROWS.min(n - j);
                 let mut block = load::<T, V>(self.rhs, self.strides, (j, rows));
-                // The first row of the next block completes y of the last row of this one.
                 for i in 0..rows {
                     let step = &self.steps[j + i];
                     let (l, scale) = (self.splat::<V>(step.multiplier), V::splat(step.scale));
                     let take = V::splat(step.exchange).gt(V::splat(T::Real::ZERO));
                     for k in 0..TOGETHER {
                         let d = block[i][k].scale(scale);
+                        if BUFFERED {
+                            d.store(buffered::<V, T::Element<V>>(memory, j + i, k));
+                        }
                         let y = T::Element::<V>::select(take, d, run[k]);
                         run[k] = l.neg_mul_add(y, T::Element::<V>::select(take, run[k], d));
                         // y of the row before.
+                        if BUFFERED {
+                            y.store(buffered::<V, T::Element<V>>(memory, j + i, TOGETHER + k));
+                        }
                         block[i][k] = y;
                     }
                 }
-                store::<T, V>(&block, self.out, self.strides, (j, rows));
+                if !BUFFERED {
+                    store::<T, V>(&block, self.out, self.strides, (j, rows));
+                }
             }
-            // In `out`, row j holds y_{j−1}; `run` is y_{n−1}.
+            // Row j holds y_{j−1}; `run` is y_{n−1}.
             let mut checks = [Check::<V>::new(T::Real::ZERO); TOGETHER];
             let (mut mid, mut right, mut y, mut below) = (none, none, run, none);
             for first in (0..n.div_ceil(STAGED_ROWS)).rev() {
                 let j = first * STAGED_ROWS;
                 let rows = STAGED_ROWS.min(n - j);
-                let d = load::<T, V>(self.rhs, self.strides, (j, rows));
-                let mut block = load::<T, V>(self.out, self.strides, (j, rows));
+                let mut block = [none; STAGED_ROWS];
+                let mut d = block;
+                if !BUFFERED {
+                    d = load::<T, V>(self.rhs, self.strides, (j, rows));
+                    block = load::<T, V>(self.out, self.strides, (j, rows));
+                }
                 for i in (0..rows).rev() {
                     let step = &self.steps[j + i];
                     let [recip, next, far] = step.upper;
                     let (recip, next, far) = (self.splat::<V>(recip), self.splat::<V>(next), self.splat::<V>(far));
                     let scale = V::splat(step.scale);
-                    let of_before = block[i];
+                    let mut of_before = block[i];
+                    if BUFFERED {
+                        for k in 0..TOGETHER {
+                            of_before[k] =
+                                T::Element::<V>::load(buffered::<V, T::Element<V>>(memory, j + i, TOGETHER + k));
+                        }
+                    }
                     let mut left = none;
                     for k in 0..TOGETHER {
                         left[k] = next.neg_mul_add(mid[k], far.neg_mul_add(right[k], y[k] * recip));
@@ -227,7 +263,11 @@ impl<T: Scalar> SharedGroup<'_, T> {
                         self.check::<V>(j + i + 1, below, [left, mid, right], &mut checks);
                     }
                     for k in 0..TOGETHER {
-                        below[k] = d[i][k].scale(scale);
+                        below[k] = if BUFFERED {
+                            T::Element::<V>::load(buffered::<V, T::Element<V>>(memory, j + i, k))
+                        } else {
+                            d[i][k].scale(scale)
+                        };
                     }
                     (block[i], y, right, mid) = (left, of_before, mid, left);
                 }
@@ -263,6 +303,12 @@ impl<T: Scalar> SharedGroup<'_, T> {
             checks[k] = check[0];
         }
     }
+}
+
+/// The place of vector k of row j: the scaled right-hand sides, then y.
+#[inline(always)]
+fn buffered<V: Lanes, E: Element<V>>(memory: *mut V::Real, j: usize, k: usize) -> *mut V::Real {
+    memory.wrapping_add((j * 2 * TOGETHER + k) * E::REALS * V::W)
 }
 
 /// Load `rows` rows of a group from row `j` on.

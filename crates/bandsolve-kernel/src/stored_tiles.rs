@@ -57,13 +57,13 @@ const fn reals<T: Scalar>() -> usize {
 
 /// The factors of a tile in memory.
 #[derive(Clone, Copy)]
-struct Stored<V: Lanes, E> {
+struct TileFactors<V: Lanes, E> {
     base: *mut V::Real,
     m: usize,
     of: PhantomData<E>,
 }
 
-impl<V: Lanes, E: Element<V>> Stored<V, E> {
+impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
     const ELEMENT: usize = E::REALS * V::W;
 
     /// # Safety
@@ -169,7 +169,7 @@ impl<T: Scalar> Job<T> for FactorTile<'_, T> {
         let mut least = Least::<V>::new();
         // SAFETY: the tile has m rows, which `put_row` stored, and `coarse` has two scalars for each partition.
         unsafe {
-            let tile = Stored::<V, T::Element<V>>::new(memory.as_mut_ptr(), m);
+            let tile = TileFactors::<V, T::Element<V>>::new(memory.as_mut_ptr(), m);
             let (top, by) = tile.eliminate_upwards(&mut least);
             tile.join_weights::<false>(by);
             let (bottom, by_bottom) = tile.eliminate_downwards(&mut least);
@@ -183,7 +183,7 @@ impl<T: Scalar> Job<T> for FactorTile<'_, T> {
     }
 }
 
-impl<V: Lanes, E: Element<V>> Stored<V, E> {
+impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
     /// Eliminate x_{m−2} … x₁ from row m − 2 up to row 0. The weights receive the factors of both equations of each step.
     ///
     /// Returns the equation and the power of two that brings its largest coefficient near 1.
@@ -301,7 +301,7 @@ impl<V: Lanes, E: Element<V>> Stored<V, E> {
     }
 }
 
-impl<V: Lanes, E: Element<V>> Stored<V, E> {
+impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
     /// Scale the right-hand side `d` of row `j` and store it in its place of the column `to`. Returns the sums pᵀd and
     /// qᵀd with this row.
     ///
@@ -392,7 +392,7 @@ impl<T: Scalar> ReduceTile<'_, T> {
         let (mut top, mut bottom) = ([zero; R], [zero; R]);
         // SAFETY: the factors have m rows, which are only read, and each column has m scalars per lane.
         unsafe {
-            let tile = Stored::<V, T::Element<V>>::new(memory.as_ptr().cast_mut(), m);
+            let tile = TileFactors::<V, T::Element<V>>::new(memory.as_ptr().cast_mut(), m);
             let whole = m / STAGED_ROWS * STAGED_ROWS;
             for j in (0..whole).step_by(STAGED_ROWS / reals) {
                 for r in 0..R {
@@ -408,7 +408,7 @@ impl<T: Scalar> ReduceTile<'_, T> {
             for j in whole..m {
                 for r in 0..R {
                     let to = scaled[r].as_mut_ptr().cast::<T::Real>();
-                    let place = to.add(j * Stored::<V, T::Element<V>>::ELEMENT);
+                    let place = to.add(j * TileFactors::<V, T::Element<V>>::ELEMENT);
                     for lane in 0..V::W {
                         let d = rhs[r][lane * m + j];
                         *place.add(lane) = d.re();
@@ -480,21 +480,21 @@ impl<T: Scalar> SubstituteTile<'_, T> {
         // SAFETY: the factors have m rows, which are only read. Each column of x has m scalars per lane, and so has each
         // of `columns`. An element of `columns` is written before it is read.
         unsafe {
-            let tile = Stored::<V, T::Element<V>>::new(memory.as_ptr().cast_mut(), m);
-            let step = Stored::<V, T::Element<V>>::ELEMENT;
+            let tile = TileFactors::<V, T::Element<V>>::new(memory.as_ptr().cast_mut(), m);
+            let step = TileFactors::<V, T::Element<V>>::ELEMENT;
             let d = each!(r < R, core::ptr::null::<T>(), x[r].as_ptr());
             let to = each!(r < R, core::ptr::null_mut::<T::Real>(), columns.add(r).cast());
             let (mut before, mut first, mut last, mut after) = ([zero; R], [zero; R], [zero; R], [zero; R]);
             let mut chain = [zero; R];
             for r in 0..R {
                 [before[r], first[r], last[r], after[r]] = load_around::<T, V>(coarse[r].as_ptr(), 2);
-                let of_row = Stored::<V, T::Element<V>>::of_column(d[r], 1);
+                let of_row = TileFactors::<V, T::Element<V>>::of_column(d[r], 1);
                 chain[r] = T::Element::<V>::load(tile.step(1, MATRIX)).neg_mul_add(first[r], of_row);
             }
             for j in 2..m {
                 let (l, take) = (T::Element::<V>::load(tile.step(j, MULTIPLIER)), *tile.mask(j));
                 for r in 0..R {
-                    let of_row = Stored::<V, T::Element<V>>::of_column(d[r], j);
+                    let of_row = TileFactors::<V, T::Element<V>>::of_column(d[r], j);
                     let pivot = T::Element::<V>::select(take, of_row, chain[r]);
                     pivot.store(to[r].add((j - 1) * step));
                     chain[r] = l.neg_mul_add(pivot, T::Element::<V>::select(take, chain[r], of_row));
@@ -511,12 +511,12 @@ impl<T: Scalar> SubstituteTile<'_, T> {
                 let (next, far) = (T::Element::<V>::load(tile.step(j, NEXT)), T::Element::<V>::load(tile.step(j, FAR)));
                 let mut left = mid;
                 for r in 0..R {
-                    let y = Stored::<V, T::Element<V>>::of_column(to[r], j);
+                    let y = TileFactors::<V, T::Element<V>>::of_column(to[r], j);
                     left[r] = next.neg_mul_add(mid[r], far.neg_mul_add(right[r], y * recip));
                     if j == 1 {
                         let take = *tile.first_row().wrapping_add(step).cast::<V::Mask>();
                         let [sub, diag, _] = tile.row(0);
-                        let of_row = Stored::<V, T::Element<V>>::of_column(d[r], 0);
+                        let of_row = TileFactors::<V, T::Element<V>>::of_column(d[r], 0);
                         let rest = diag.neg_mul_add(first[r], sub.neg_mul_add(before[r], of_row));
                         let of_first = rest * T::Element::<V>::load(tile.first_row());
                         left[r] = T::Element::<V>::select(take, of_first, left[r]);

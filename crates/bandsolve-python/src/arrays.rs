@@ -202,7 +202,7 @@ pub fn filled<'py, T: Number, R>(
 
 /// Where a solution is written.
 #[derive(Clone, Copy)]
-pub enum Target<'a, 'py> {
+pub enum OutputArray<'a, 'py> {
     /// To a new array.
     New,
     /// To the caller's array.
@@ -211,7 +211,7 @@ pub enum Target<'a, 'py> {
     Rhs,
 }
 
-impl<'a, 'py> Target<'a, 'py> {
+impl<'a, 'py> OutputArray<'a, 'py> {
     /// The target that the arguments `out` and `overwrite_rhs` select.
     pub fn new(out: Option<&'a Bound<'py, PyAny>>, overwrite_rhs: bool) -> Self {
         match out {
@@ -236,9 +236,9 @@ impl<'a, 'py> Target<'a, 'py> {
             ordered && array.data().is_aligned() && is_writable(array)
         };
         let out = match self {
-            Target::New => return Ok(None),
-            Target::Rhs => return Ok(rhs.cast::<PyArrayDyn<T>>().ok().filter(|array| fits(array)).cloned()),
-            Target::Out(out) => out,
+            OutputArray::New => return Ok(None),
+            OutputArray::Rhs => return Ok(rhs.cast::<PyArrayDyn<T>>().ok().filter(|array| fits(array)).cloned()),
+            OutputArray::Out(out) => out,
         };
         let typed = out.cast::<PyArrayDyn<T>>().ok().filter(|array| array.shape() == rhs.shape());
         let Some(typed) = typed else {

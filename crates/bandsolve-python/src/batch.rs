@@ -1,13 +1,13 @@
 //! Batches of tridiagonal systems.
 
-use crate::arrays::{Number, Target, filled, rows, slice, with_number};
+use crate::arrays::{Number, OutputArray, filled, rows, slice, with_number};
 use crate::device::Device;
 use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
 use crate::memory::room;
-use crate::options::{CallOptions, ThreadCount};
-use crate::solve::{Numbers, answer, arguments, once, solve_by};
-use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
+use crate::options::{CallOptions, ThreadCount, op};
+use crate::solve::{CallerNumbers, answer, arguments, once, solve_by};
+use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, Tridiagonal, TridiagonalBatch};
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -96,7 +96,7 @@ const SYSTEMS_TOGETHER: usize = 64;
 /// `place` converts the position of a system or of a number in memory to the position in the arrays of the caller, for error messages.
 #[pyfunction]
 #[pyo3(signature = (shape, sub, diag, sup, rhs, place, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
-    device="cpu", out=None, overwrite_rhs=false, full_output=false))]
+    periodic=false, transpose=None, device="cpu", out=None, overwrite_rhs=false, full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_batch<'py>(
     shape: (usize, usize, usize),
@@ -109,6 +109,8 @@ pub fn solve_batch<'py>(
     pivoting: &str,
     verify: bool,
     threads: Option<ThreadCount>,
+    periodic: bool,
+    transpose: Option<&Bound<'py, PyAny>>,
     device: &str,
     out: Option<&Bound<'py, PyAny>>,
     overwrite_rhs: bool,
@@ -123,8 +125,14 @@ pub fn solve_batch<'py>(
     if arrays[3].len() != all || !(alone || arrays[..3].iter().all(|array| array.len() == all)) {
         return Err(PyValueError::new_err("sub, diag, sup and rhs have different shapes, expected the same shape"));
     }
-    let call = BatchCall { places, options, device: device.as_ref(), alone };
-    with_number!(kind, batch(arrays.each_ref(), &call, place, (Target::new(out, overwrite_rhs), full_output)))
+    let op = transpose.map_or(Ok(Op::Plain), op)?;
+    if periodic && device.is_some() && !alone {
+        return Err(PyValueError::new_err(
+            "periodic is True, expected False: a device solves batches of open systems only",
+        ));
+    }
+    let call = BatchCall { places, options, device: device.as_ref(), alone, periodic, op };
+    with_number!(kind, batch(arrays.each_ref(), &call, place, (OutputArray::new(out, overwrite_rhs), full_output)))
 }
 
 /// Whether to solve `count` right-hand sides of one matrix as a batch.
@@ -144,13 +152,13 @@ pub fn target_of<'py>(
     overwrite_rhs: bool,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     fn of<'py, T: Number>(
-        target: Target<'_, 'py>,
+        target: OutputArray<'_, 'py>,
         rhs: &Bound<'py, PyUntypedArray>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(target.array::<T>(rhs, false)?.map(Bound::into_any))
     }
     let ([_, _, _, rhs], kind) = arguments([sub, diag, sup, rhs])?;
-    with_number!(kind, of(Target::new(out, overwrite_rhs), &rhs))
+    with_number!(kind, of(OutputArray::new(out, overwrite_rhs), &rhs))
 }
 
 /// A batch and its options.
@@ -160,13 +168,16 @@ struct BatchCall<'a> {
     device: Option<&'a Device>,
     /// Whether all systems have the same matrix.
     alone: bool,
+    /// Whether the systems are periodic. Those with the same matrix are solved elsewhere.
+    periodic: bool,
+    op: Op,
 }
 
 fn batch<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 4],
     call: &BatchCall<'_>,
     place: &Bound<'py, PyAny>,
-    (target, full_output): (Target<'_, 'py>, bool),
+    (target, full_output): (OutputArray<'_, 'py>, bool),
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
@@ -179,13 +190,14 @@ where
     let plans = call.plans::<T>()?;
     let solve = |rhs: &[T], x: &mut [T]| {
         detached(py, || match (call.alone, before == 1, after == 1) {
-            _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), rhs, x),
-            (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, call.device), rhs, x),
-            (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, call.device), rhs, x),
+            _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), call.op, rhs, x),
+            (false, ..) if call.periodic => alone_each(matrix, (&plans, call), rhs, x),
+            (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, call.device), call.op, rhs, x),
+            (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, call.device), call.op, rhs, x),
             (true, _, true) => {
                 let [sub, diag, sup] = matrix;
                 let a = TridiagonalBatch::shared(before, n, Layout::Contiguous, sub, diag, sup)?;
-                once(&a, (&plans.all, None), Op::Plain, rhs, x)
+                once(&a, (&plans.all, None), call.op, rhs, x)
             }
             (true, ..) if after >= SYSTEMS_TOGETHER => by_planes(matrix, (&plans, call), rhs, x),
             _ => gathered(matrix, (&plans, call), rhs, x),
@@ -193,7 +205,7 @@ where
     };
     let (x, report) = match target.array::<T>(arrays[3], false)? {
         Some(x) => {
-            let solved = Numbers::of(&rhs).solve_to(Numbers::of(&x), |rhs, x| Ok(solve(rhs, x)));
+            let solved = CallerNumbers::of(&rhs).solve_to(CallerNumbers::of(&x), |rhs, x| Ok(solve(rhs, x)));
             (x, solved.map_err(|error| exception(py, &error))?)
         }
         None => filled(py, &[call.places.len()], false, |x| solve(slice(&rhs), x))?,
@@ -217,11 +229,12 @@ where
     answer(x.into_any(), report?.map_err(wrong)?, full_output)
 }
 
-/// Plans for all systems, for a group of `width` systems, and for the systems of a plane.
+/// Plans for all systems, for a group of `width` systems, for the systems of a plane, and for one periodic system.
 struct BatchPlans {
     all: Plan,
     together: Plan,
     plane: Plan,
+    system: Plan,
     /// Number of systems of a group, which are solved together.
     width: usize,
     layout: Layout,
@@ -237,7 +250,8 @@ impl BatchCall<'_> {
         };
         let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
         let (together, plane) = (plan(width)?.threads(1), plan(after)?);
-        Ok(BatchPlans { all: plan(count)?, together, plane, width, layout })
+        let system = self.options.plan(Plan::once(Shape::Tridiagonal { n, periodic: true }))?.threads(1);
+        Ok(BatchPlans { all: plan(count)?, together, plane, system, width, layout })
     }
 
     /// Number of threads that solve groups.
@@ -250,6 +264,7 @@ impl BatchCall<'_> {
 fn whole<T: Number>(
     ([sub, diag, sup], layout): ([&[T]; 3], Layout),
     on: (&Plan, Option<&Device>),
+    op: Op,
     rhs: &[T],
     x: &mut [T],
 ) -> bandsolve::Result<Report>
@@ -257,7 +272,7 @@ where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
 {
     let Shape::Batch { count, n, .. } = on.0.shape() else { unreachable!("a plan for batches") };
-    once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, Op::Plain, rhs, x)
+    once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, op, rhs, x)
 }
 
 fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
@@ -285,6 +300,45 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     Ok(all)
 }
 
+/// Solve periodic systems, each with a matrix of its own, one after the other on each thread.
+fn alone_each<T: Number>(
+    matrix: [&[T]; 3],
+    (plans, call): (&BatchPlans, &BatchCall<'_>),
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<Report>
+where
+    for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
+{
+    let Places { n, after, .. } = call.places;
+    let place = |s: usize, i: usize| (s / after * n + i) * after + s % after;
+    let of_system = |array: &[T], s: usize| -> bandsolve::Result<Vec<T>> {
+        let mut list = room(n)?;
+        list.extend((0..n).map(|i| array[place(s, i)]));
+        Ok(list)
+    };
+    let mut results = outcomes(call.places.count())?;
+    let x = SharedOutput::new(x);
+    spread(call.tasks(), 0..results.len(), &mut results[..], &|range, results| {
+        for (s, result) in range.zip(results) {
+            let solve = || {
+                let [sub, diag, sup] = matrix;
+                let a = Tridiagonal::from_vecs(of_system(sub, s)?, of_system(diag, s)?, of_system(sup, s)?, true)?;
+                let (d, mut own) = (of_system(rhs, s)?, zeros(n)?);
+                let solved = solve_by(&plans.system.factor(&a)?, call.op, &d, &mut own);
+                own.iter().enumerate().for_each(|(i, value)| x.put(place(s, i), &[*value]));
+                solved.map_err(|error| match error {
+                    Error::NotFinite { array, index } => Error::NotFinite { array, index: place(s, index) },
+                    Error::Singular { row } => Error::Singular { row: s * n + row },
+                    other => other,
+                })
+            };
+            *result = Some(solve());
+        }
+    });
+    joined(results)
+}
+
 /// Solve systems with the same matrix along a middle axis, plane by plane. Each plane is an interleaved batch of its own.
 fn by_planes<T: Number>(
     [sub, diag, sup]: [&[T]; 3],
@@ -305,7 +359,7 @@ where
     let mut results = outcomes(before)?;
     spread(tasks, 0..before, (RowsOf(x, plane), &mut results[..]), &|range, (RowsOf(x, _), results)| {
         for ((p, x), result) in range.zip(x.chunks_mut(plane)).zip(results) {
-            let solved = solve_by(&factor, Op::Plain, &rhs[p * plane..(p + 1) * plane], x);
+            let solved = solve_by(&factor, call.op, &rhs[p * plane..(p + 1) * plane], x);
             *result = Some(solved.map_err(|error| match error {
                 Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: p * plane + index },
                 other => other,
@@ -341,10 +395,16 @@ where
             let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
                 memory.take(part, (matrix, shared.is_none()), rhs);
                 let report = match &shared {
-                    Some(factor) => solve_by(factor, Op::Plain, &memory.rhs, &mut memory.x),
+                    Some(factor) => solve_by(factor, call.op, &memory.rhs, &mut memory.x),
                     None => {
                         let arrays = [&memory.sub[..], &memory.diag, &memory.sup];
-                        whole((arrays, Layout::Interleaved), (&plans.together, None), &memory.rhs, &mut memory.x)
+                        whole(
+                            (arrays, Layout::Interleaved),
+                            (&plans.together, None),
+                            call.op,
+                            &memory.rhs,
+                            &mut memory.x,
+                        )
                     }
                 };
                 let report = report.map_err(|error| memory.in_place(error, call.alone))?;

@@ -1,6 +1,6 @@
 //! The class `Factor`.
 
-use crate::arrays::{DtypeKind, Number, Target, array, columns, slice, with_number};
+use crate::arrays::{DtypeKind, Number, OutputArray, array, columns, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for};
@@ -245,7 +245,7 @@ impl PyFactor {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (rhs, kind) = array(rhs)?;
         let op = transpose.map_or(Ok(Op::Plain), op)?;
-        let call = SolveCall { rhs: &rhs, op, target: Target::new(out, overwrite_rhs), full_output };
+        let call = SolveCall { rhs: &rhs, op, target: OutputArray::new(out, overwrite_rhs), full_output };
         if kind.complex && !self.factor.kind().complex {
             return self.solve_complex(&call);
         }
@@ -409,12 +409,13 @@ impl PyFactor {
             true => target.array::<Complex64>(rhs, true)?.map(Bound::into_any),
             false => target.array::<Complex32>(rhs, true)?.map(Bound::into_any),
         };
-        let solve = |part: &str| {
-            let (part, _) = array(&rhs.getattr(part)?)?;
-            self.factor
-                .solve(&SolveCall { rhs: &part, op, target: Target::New, full_output: true })?
-                .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
-        };
+        let solve =
+            |part: &str| {
+                let (part, _) = array(&rhs.getattr(part)?)?;
+                self.factor
+                    .solve(&SolveCall { rhs: &part, op, target: OutputArray::New, full_output: true })?
+                    .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
+            };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
         let unit = PyComplex::from_doubles(py, 0.0, 1.0);
         let mut x = re.add(im.mul(unit)?)?;

@@ -1,6 +1,6 @@
 //! One call that does all.
 
-use crate::arrays::{DtypeKind, Number, Target, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::arrays::{DtypeKind, Number, OutputArray, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals};
 use crate::errors::{exception, exception_for, lin_alg_error};
@@ -45,7 +45,7 @@ pub fn arguments<'py, const N: usize>(
 pub struct SolveCall<'a, 'py> {
     pub rhs: &'a Bound<'py, PyUntypedArray>,
     pub op: Op,
-    pub target: Target<'a, 'py>,
+    pub target: OutputArray<'a, 'py>,
     pub full_output: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'py> SolveCall<'_, 'py> {
         let rhs = columns::<T>(self.rhs)?;
         let (x, report) = match self.target.array::<T>(self.rhs, true)? {
             Some(x) => {
-                let [from, to] = [Numbers::of(&rhs), Numbers::of(&x)];
+                let [from, to] = [CallerNumbers::of(&rhs), CallerNumbers::of(&x)];
                 (x, py.detach(move || from.solve_to(to, solve)))
             }
             None => {
@@ -107,15 +107,15 @@ impl<'py> SolveCall<'_, 'py> {
 
 /// The numbers of an array of the caller, which may be the same as another.
 #[derive(Clone, Copy)]
-pub struct Numbers<T> {
+pub struct CallerNumbers<T> {
     first: *mut T,
     len: usize,
 }
 
 // SAFETY: the arrays stay alive, and one thread at a time uses the pointer.
-unsafe impl<T: Number> Send for Numbers<T> {}
+unsafe impl<T: Number> Send for CallerNumbers<T> {}
 
-impl<T: Number> Numbers<T> {
+impl<T: Number> CallerNumbers<T> {
     pub fn of(array: &Bound<'_, PyArrayDyn<T>>) -> Self {
         Self { first: array.data(), len: array.len() }
     }
@@ -126,7 +126,7 @@ impl<T: Number> Numbers<T> {
         x: Self,
         solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<R>,
     ) -> bandsolve::Result<R> {
-        // SAFETY: the arrays are contiguous, aligned and alive. `Target::array` has checked that x is writable, and either is `self` or
+        // SAFETY: the arrays are contiguous, aligned and alive. `OutputArray::array` has checked that x is writable, and either is `self` or
         // does not overlap it. No reference to `self` exists together with one to x if they are the same.
         unsafe {
             if self.first != x.first {
@@ -365,7 +365,7 @@ pub fn solve_tridiagonal<'py>(
     }
     check_off_diagonals((sub.len(), sup.len()), diag.len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
-    let target = Target::new(out, overwrite_rhs);
+    let target = OutputArray::new(out, overwrite_rhs);
     let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
@@ -409,7 +409,7 @@ pub fn solve_banded<'py>(
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
     let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
-    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: Target::New, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: OutputArray::New, full_output };
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
 }
 
@@ -525,7 +525,7 @@ pub fn solve_block_tridiagonal<'py>(
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
     let plan = options.plan(Plan::once(Shape::BlockTridiagonal { block_rows, block, periodic }))?;
-    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: Target::New, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: OutputArray::New, full_output };
     with_number!(kind, block_tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), (block, periodic), &task))
 }
 

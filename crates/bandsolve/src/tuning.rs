@@ -10,6 +10,13 @@ pub(crate) const RPTS_MIN_N: usize = 128;
 /// Largest number of unknowns of a tridiagonal system whose factors RPTS stores. They fit into the third-level cache.
 pub(crate) const STORED_MAX_N: usize = 1 << 17;
 
+/// Number of rows that are solved with stored factors in the time in which one row is eliminated, for the number of threads that pay off.
+pub(crate) const FACTORED_ROWS: usize = 4;
+
+/// Largest number of rows of contiguous systems with one matrix whose right-hand sides are copied to a transposed buffer, which fits into the
+/// second-level cache.
+pub(crate) const SHARED_BUFFER_MAX_N: usize = 1024;
+
 /// Systems up to this size are a single partition, which ends the recursion of RPTS.
 pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 

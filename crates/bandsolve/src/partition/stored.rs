@@ -84,7 +84,7 @@ impl Tiles {
     }
 }
 
-/// Scratch of [`Level::solve`].
+/// Scratch of [`StoredLevel::solve`].
 fn level_scratch<T: Scalar>(n: usize, lanes: usize, n_rhs: usize) -> StackReq {
     let Some(tiles) = Tiles::new(n, lanes).filter(|_| n > tuning::SEQUENTIAL_MAX_N) else { return StackReq::EMPTY };
     let column = |rows: usize| StackReq::new_aligned::<T>(rows.saturating_mul(n_rhs), ALIGN);
@@ -94,7 +94,7 @@ fn level_scratch<T: Scalar>(n: usize, lanes: usize, n_rhs: usize) -> StackReq {
 
 /// The factors of a system: of one level of tiles and of its coarse system, or of a small system.
 #[derive(Debug)]
-enum Level<T: Scalar> {
+enum StoredLevel<T: Scalar> {
     Tiles(Box<TileLevel<T>>),
     Small(TridiagonalLu<T>),
 }
@@ -111,10 +111,10 @@ struct TileLevel<T: Scalar> {
     ends: Vec<usize>,
     /// The scales and the scaled rows that are left over.
     left_over: Vec<(T::Real, [T; 3])>,
-    coarse: Level<T>,
+    coarse: StoredLevel<T>,
 }
 
-impl<T: Scalar> Level<T> {
+impl<T: Scalar> StoredLevel<T> {
     /// Factor a system. `None` if a pivot or an equation nearly vanished.
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Option<Self>> {
         let simd = options.sweep_simd();
@@ -155,8 +155,8 @@ impl<T: Scalar> Level<T> {
     /// Solve for a few columns.
     fn solve(&self, columns: StoredColumns<'_, T>, stack: &mut PodStack) -> CheckResults {
         match self {
-            Level::Tiles(level) => level.solve(columns, stack),
-            Level::Small(lu) => {
+            StoredLevel::Tiles(level) => level.solve(columns, stack),
+            StoredLevel::Small(lu) => {
                 let StoredColumns { n_rhs, rhs, x, .. } = columns;
                 for r in 0..n_rhs {
                     x[r].copy_from_slice(rhs[r]);
@@ -221,7 +221,7 @@ impl<T: Scalar> FactorJob<'_, T> {
 }
 
 /// One step of a solve, for some tiles.
-enum Step<'a, T: Scalar> {
+enum TileStep<'a, T: Scalar> {
     /// Write the right-hand sides of the coarse rows of the tiles.
     Reduce { rhs: Columns<'a, T>, coarse: ColumnsMut<'a, T> },
     /// Write x, from the coarse unknowns around all tiles and lower bounds of ‖x‖∞.
@@ -236,11 +236,11 @@ impl<T: Scalar> TileLevel<T> {
         let (coarse_rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n, ALIGN);
         let (coarse_x, stack) = stack.make_aligned_raw::<T>(n_rhs * (n + 2), ALIGN);
         let (mut coarse_rhs, mut coarse_x) = (columns_mut(coarse_rhs, n_rhs), columns_mut(coarse_x, n_rhs));
-        let threads = tasks(self.threads, tiles.n);
+        let threads = tasks(self.threads, tiles.n / tuning::FACTORED_ROWS);
 
         let of_tiles = cut_out(&rhs, 0..left_over.start, n_rhs);
         let coarse = cut_out_mut(&mut coarse_rhs, 0..tile_rows);
-        let step = Step::Reduce { rhs: of_tiles, coarse };
+        let step = TileStep::Reduce { rhs: of_tiles, coarse };
         let share = TileShare { level: self, n_rhs, conj };
         share.run(0..tiles.count, (cut_out_mut(&mut x, 0..left_over.start), step), threads);
         for r in 0..n_rhs {
@@ -258,7 +258,7 @@ impl<T: Scalar> TileLevel<T> {
 
         let coarse = shared(&coarse_x);
         let x_max = coarse.map(size_below);
-        let step = Step::Substitute { coarse, x_max, gaps: cut_out_mut(&mut gaps, 0..tile_gaps) };
+        let step = TileStep::Substitute { coarse, x_max, gaps: cut_out_mut(&mut gaps, 0..tile_gaps) };
         let x_of_tiles = cut_out_mut(&mut x, 0..left_over.start);
         let mut checks = share.run(0..tiles.count, (x_of_tiles, step), threads);
         for r in 0..n_rhs {
@@ -306,7 +306,7 @@ impl<T: Scalar> TileShare<'_, T> {
     fn run(
         &self,
         which: Range<usize>,
-        (mut x, step): (ColumnsMut<'_, T>, Step<'_, T>),
+        (mut x, step): (ColumnsMut<'_, T>, TileStep<'_, T>),
         threads: usize,
     ) -> CheckResults {
         let Self { level, n_rhs, conj } = *self;
@@ -317,15 +317,21 @@ impl<T: Scalar> TileShare<'_, T> {
             let (rows, count) = (tiles.start(middle) - base, middle - which.start);
             let x = split_columns(x, rows);
             let (left, right) = match step {
-                Step::Reduce { rhs, coarse } => {
+                TileStep::Reduce { rhs, coarse } => {
                     let end = rhs[0].len();
                     let parts = [cut_out(&rhs, 0..rows, n_rhs), cut_out(&rhs, rows..end, n_rhs)];
                     let coarse = split_columns(coarse, 2 * lanes * count);
-                    (Step::Reduce { rhs: parts[0], coarse: coarse.0 }, Step::Reduce { rhs: parts[1], coarse: coarse.1 })
+                    (
+                        TileStep::Reduce { rhs: parts[0], coarse: coarse.0 },
+                        TileStep::Reduce { rhs: parts[1], coarse: coarse.1 },
+                    )
                 }
-                Step::Substitute { coarse, x_max, gaps } => {
+                TileStep::Substitute { coarse, x_max, gaps } => {
                     let gaps = split_columns(gaps, lanes * count);
-                    (Step::Substitute { coarse, x_max, gaps: gaps.0 }, Step::Substitute { coarse, x_max, gaps: gaps.1 })
+                    (
+                        TileStep::Substitute { coarse, x_max, gaps: gaps.0 },
+                        TileStep::Substitute { coarse, x_max, gaps: gaps.1 },
+                    )
                 }
             };
             let (left, right) = join(
@@ -340,12 +346,12 @@ impl<T: Scalar> TileShare<'_, T> {
             let memory = &level.factors[level.ends[t] - stored_len::<T>(lanes, m)..level.ends[t]];
             let x = cut_out_mut(&mut x, rows.clone());
             match &mut step {
-                Step::Reduce { rhs, coarse } => {
+                TileStep::Reduce { rhs, coarse } => {
                     let out = cut_out_mut(coarse, 2 * lanes * k..2 * lanes * (k + 1));
                     let rhs = cut_out(rhs, rows, n_rhs);
                     ReduceTile { m, memory, n_rhs, rhs, scaled: x, out, conj }.run_on(level.simd);
                 }
-                Step::Substitute { coarse, x_max, gaps } => {
+                TileStep::Substitute { coarse, x_max, gaps } => {
                     let coarse = cut_out(coarse, 2 * lanes * t..2 * lanes * (t + 1) + 2, n_rhs);
                     let gaps = cut_out_mut(gaps, lanes * k..lanes * (k + 1));
                     let job = SubstituteTile { m, memory, n_rhs, coarse, x, gaps, x_max: *x_max, conj };
@@ -363,9 +369,9 @@ struct StoredRpts<T: Scalar> {
     /// The method without factors, for sparse right-hand sides.
     again: Partitioned,
     options: Options,
-    plain: Level<T>,
+    plain: StoredLevel<T>,
     /// The factors of Aᵀ; `None` if a pivot or an equation nearly vanished.
-    transposed: Lazy<Option<Level<T>>>,
+    transposed: Lazy<Option<StoredLevel<T>>>,
 }
 
 /// Number of columns that are solved together, of `n_rhs`.
@@ -408,7 +414,7 @@ pub(crate) fn factor<'m, T: Scalar>(
     if !pays(&options, a.n()) {
         return Ok(None);
     }
-    let Some(plain) = Level::new(&a.rows(), &options)? else { return Ok(None) };
+    let Some(plain) = StoredLevel::new(&a.rows(), &options)? else { return Ok(None) };
     let facts = Facts { scaled: true, ..Facts::new(decision) };
     let stored = StoredRpts { again: Partitioned::new(scheme, decision), options, plain, transposed: Lazy::new() };
     Ok(Some(Factors::new(a.clone(), facts, stored).or_else(decision, tridiagonal::factor)))
@@ -416,7 +422,7 @@ pub(crate) fn factor<'m, T: Scalar>(
 
 impl<T: Scalar> StoredRpts<T> {
     /// The factors of A or Aᵀ, unless a pivot or an equation nearly vanished.
-    fn level(&self, transposed: bool) -> Option<&Level<T>> {
+    fn level(&self, transposed: bool) -> Option<&StoredLevel<T>> {
         if transposed { self.transposed.computed()?.as_ref() } else { Some(&self.plain) }
     }
 
@@ -432,7 +438,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for StoredRpts<T> {
 
     fn prepare(&self, a: &Tridiagonal<'m, T>, transposed: bool) -> Result<()> {
         if transposed {
-            self.transposed.get(|| Level::new(&Op::Transpose.rows(a), &self.options))?;
+            self.transposed.get(|| StoredLevel::new(&Op::Transpose.rows(a), &self.options))?;
         }
         Ok(())
     }

@@ -112,7 +112,10 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     fn threads(&self) -> usize {
         let tiles = self.a.count().div_ceil(self.lanes());
-        tuning::tasks(self.decision.options.threads.min(tiles), self.a.count() * self.a.n())
+        let rows = self.a.count() * self.a.n();
+        // Substitution alone takes a fraction of the time.
+        let rows = if self.a.is_shared() { rows / tuning::FACTORED_ROWS } else { rows };
+        tuning::tasks(self.decision.options.threads.min(tiles), rows)
     }
 
     /// The entry of array k (sub, diag, sup, rhs) in row i of system s of op(A). Ignored entries are zero.
@@ -149,8 +152,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
         if let Some(steps) = self.shared(op)? {
             let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
             let matrix = (steps, T::COMPLEX && conj);
-            let large =
-                shared_matrix::solve(options.sweep_simd(), matrix, systems, (out.x, first), [&mut *etas, &mut *sizes]);
+            let buffer = shared_matrix::memory::<T>(options.sweep_simd(), n);
+            let contiguous = a.layout() == Layout::Contiguous && n <= tuning::SHARED_BUFFER_MAX_N;
+            let memory = if contiguous { &mut memory[..buffer] } else { &mut [] };
+            let to = ([&mut *etas, &mut *sizes], memory);
+            let large = shared_matrix::solve(options.sweep_simd(), matrix, systems, (out.x, first), to);
             let too_large = large.then(|| self.first_too_large(op, rhs, span.start, [&*etas, &*sizes], out)).flatten();
             return findings::<T>(span, etas, too_large);
         }
