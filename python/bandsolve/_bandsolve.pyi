@@ -1,6 +1,6 @@
 """The compiled part of bandsolve."""
 
-from typing import Any, Literal, final
+from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,6 +8,29 @@ from numpy.typing import ArrayLike, NDArray
 __VERSION__: str
 
 Transpose = bool | np.bool_ | Literal["conj"]
+Method = Literal[
+    "auto",
+    "pivoted",
+    "thomas",
+    "cholesky",
+    "diagonal-pivoting",
+    "rpts",
+    "spike-diagonal-pivoting",
+    "spike-thomas",
+    "spike-cr",
+    "spike-truncated",
+    "spike-qr",
+    "parallel-diagonal-pivoting",
+    "cf-lu",
+    "cr",
+    "tricr",
+    "pcr",
+    "adaptive-cr",
+    "spike",
+    "bcyclic",
+    "block-spike",
+]
+Pivoting = Literal["scaled-partial", "partial", "none"]
 
 @final
 class Report:
@@ -37,6 +60,27 @@ class Factor:
     def method(self) -> str: ...
     @property
     def reason(self) -> str: ...
+    @overload
+    def solve(
+        self,
+        rhs: ArrayLike,
+        *,
+        transpose: Transpose = False,
+        out: NDArray[Any] | None = None,
+        overwrite_rhs: bool = False,
+        full_output: Literal[False] = False,
+    ) -> NDArray[Any]: ...
+    @overload
+    def solve(
+        self,
+        rhs: ArrayLike,
+        *,
+        transpose: Transpose = False,
+        out: NDArray[Any] | None = None,
+        overwrite_rhs: bool = False,
+        full_output: Literal[True],
+    ) -> tuple[NDArray[Any], Report]: ...
+    @overload
     def solve(
         self,
         rhs: ArrayLike,
@@ -45,15 +89,40 @@ class Factor:
         out: NDArray[Any] | None = None,
         overwrite_rhs: bool = False,
         full_output: bool = False,
-    ) -> Any: ...
+    ) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...
+    @overload
     def solve_transpose(
-        self, rhs: ArrayLike, *, out: NDArray[Any] | None = None, overwrite_rhs: bool = False, full_output: bool = False
-    ) -> Any: ...
+        self,
+        rhs: ArrayLike,
+        *,
+        out: NDArray[Any] | None = None,
+        overwrite_rhs: bool = False,
+        full_output: Literal[False] = False,
+    ) -> NDArray[Any]: ...
+    @overload
+    def solve_transpose(
+        self,
+        rhs: ArrayLike,
+        *,
+        out: NDArray[Any] | None = None,
+        overwrite_rhs: bool = False,
+        full_output: Literal[True],
+    ) -> tuple[NDArray[Any], Report]: ...
+    @overload
+    def solve_transpose(
+        self,
+        rhs: ArrayLike,
+        *,
+        out: NDArray[Any] | None = None,
+        overwrite_rhs: bool = False,
+        full_output: bool = False,
+    ) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...
     def aslinearoperator(self) -> Any: ...
     def rcond(self, norm: float = 1) -> float: ...
     def norm(self, norm: float = 1) -> float: ...
     def slogdet(self) -> tuple[float | complex, float]: ...
 
+@overload
 def solve_tridiagonal(
     sub: ArrayLike,
     diag: ArrayLike,
@@ -62,8 +131,46 @@ def solve_tridiagonal(
     *,
     periodic: bool = False,
     padded: bool = False,
-    method: str = "auto",
-    pivoting: str = "scaled-partial",
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: NDArray[Any] | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[False] = False,
+) -> NDArray[Any]: ...
+@overload
+def solve_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: NDArray[Any] | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[True],
+) -> tuple[NDArray[Any], Report]: ...
+@overload
+def solve_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
     transpose: Transpose = False,
     verify: bool = True,
     threads: int | None = None,
@@ -71,7 +178,7 @@ def solve_tridiagonal(
     out: NDArray[Any] | None = None,
     overwrite_rhs: bool = False,
     full_output: bool = False,
-) -> Any: ...
+) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...
 def solve_banded(
     lower: int,
     upper: int,
@@ -134,8 +241,8 @@ def factor_tridiagonal(
     *,
     periodic: bool = False,
     padded: bool = False,
-    method: str = "auto",
-    pivoting: str = "scaled-partial",
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
     device: str = "cpu",

@@ -52,21 +52,6 @@ def test_everything_has_a_docstring(name):
     assert signature is None or name in ("get_num_threads", "methods") or signature.parameters
 
 
-def test_stubs_are_as_the_compiled_part():
-    stubs = pathlib.Path(bandsolve.__file__).with_name("_bandsolve.pyi").read_text(encoding="utf-8")
-    for place in (ast.parse(stubs), *(node for node in ast.parse(stubs).body if isinstance(node, ast.ClassDef))):
-        of = bandsolve._bandsolve if isinstance(place, ast.Module) else getattr(bandsolve._bandsolve, place.name)
-        for function in place.body:
-            if isinstance(function, ast.FunctionDef) and not function.decorator_list:
-                for argument in (*function.args.args, *function.args.kwonlyargs):
-                    argument.annotation = None
-                # The signature of a constructor is that of its class, which does not name `self`.
-                constructor = function.name == "__init__"
-                signature = str(inspect.signature(of if constructor else getattr(of, function.name)))
-                signature = signature.replace("(", "(self, ") if constructor else signature.replace("self, /", "self")
-                assert signature == f"({ast.unparse(function.args)})", function.name
-
-
 # The README and docs/ lie where they do in the project, two folders up; `python/test.sh` copies them along.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]

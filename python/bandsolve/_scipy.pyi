@@ -1,0 +1,34 @@
+"""Types of `_scipy.py`."""
+
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from bandsolve._bandsolve import Factor, Method, Pivoting
+
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: ArrayLike,
+    b: ArrayLike,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> NDArray[Any]: ...
+def solveh_banded(
+    ab: ArrayLike,
+    b: ArrayLike,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> NDArray[Any]: ...
+def factor_banded(
+    l_and_u: tuple[int, int],
+    ab: ArrayLike,
+    *,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> Factor: ...

@@ -1,0 +1,149 @@
+"""Types: what `mypy --strict` and `pyright --strict` say about programs that use the package."""
+
+import ast
+import importlib.util
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import bandsolve
+
+PACKAGE = pathlib.Path(bandsolve.__file__).parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A program of a user: every call has a type, and no type is Any.
+PROGRAM = '''
+import numpy as np
+from numpy.typing import NDArray
+
+import bandsolve
+
+
+def step(lu: bandsolve.Factor, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    x: NDArray[np.float64] = lu.solve(u, out=u)
+    return x
+
+
+def march(n: int, steps: int) -> float:
+    off, diag = np.full(n - 1, -1.0), np.full(n, 4.0)
+    lu = bandsolve.factor_tridiagonal(off, diag, off, method="rpts", threads=2)
+    u = np.ones(n)
+    for _ in range(steps):
+        u = step(lu, u)
+    again, report = lu.solve_transpose(u, full_output=True)
+    print(report.method.upper(), report.attention is None, lu.rcond(), lu.dtype.itemsize)
+    return float(again.max())
+
+
+def fields() -> None:
+    off, diag, field = np.full(49, -0.5), np.full(50, 2.0), np.ones((4, 50, 6))
+    new = bandsolve.solve_batch(off, diag, off, field, axis=1, overwrite_rhs=True)
+    lu = bandsolve.factor_batch(off, diag, off, axis=1)
+    both = lu.solve(new, transpose="conj", full_output=True)
+    print(new.shape, both[0].ndim, both[1].fallback)
+
+
+def others(flag: bool) -> None:
+    ab = np.array([[0.0, 1, 1], [4, 4, 4], [1, 1, 0]])
+    x = bandsolve.solve_banded((1, 1), ab, [5.0, 6, 5])
+    y = bandsolve.solveh_banded(ab[:2], np.ones(3))
+    z, report = bandsolve.solve(np.eye(3), [1.0, 2, 3], full_output=True)
+    blocks = bandsolve.solve_block_tridiagonal(np.ones((1, 1, 1)), np.full((2, 1, 1), 4.0), np.ones((1, 1, 1)), np.ones((2, 1)))
+    print((x + y + z).sum(), report.backward_error, blocks.shape, bandsolve.factor(ab).shape)
+    either = bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], x, full_output=flag)
+    print(either[0] if isinstance(either, tuple) else either)
+
+
+march(100, 10)
+fields()
+others(True)
+'''
+
+# A line for each mistake.
+MISTAKES = '''
+import numpy as np
+import bandsolve
+
+one = np.ones(3)
+bandsolve.solve_tridiagonal(one[1:], one, one[1:], one, method="rtps")
+bandsolve.factor_banded((1, 1), np.ones((3, 3)), pivoting="full")
+bandsolve.solve_batch(one, one, one, one, padded=True, full_output=True).max()
+bandsolve.factor_tridiagonal(one, one, one, padded=True).solve(one, transpose="adjoint")
+'''
+
+
+def stubs():
+    return sorted(PACKAGE.glob("*.pyi"))
+
+
+@pytest.mark.parametrize("stub", stubs(), ids=lambda stub: stub.stem)
+def test_stubs_have_the_signatures_of_the_functions(stub):
+    module = getattr(bandsolve, stub.stem)
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    seen = 0
+    for place in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+        of = module if isinstance(place, ast.Module) else getattr(module, place.name)
+        # The last of several overloads has all values of its arguments, so its signature is that of the function.
+        functions = {node.name: node for node in place.body if isinstance(node, ast.FunctionDef)}
+        for name, function in functions.items():
+            if any(isinstance(mark, ast.Name) and mark.id in ("property", "staticmethod") for mark in function.decorator_list):
+                continue
+            for argument in (*function.args.args, *function.args.kwonlyargs, *filter(None, [function.args.kwarg])):
+                argument.annotation = None
+            compiled_constructor = name == "__init__" and stub.stem == "_bandsolve"
+            signature = str(inspect.signature(of if compiled_constructor else getattr(of, name)))
+            signature = signature.replace("(", "(self, ", 1) if compiled_constructor else signature.replace("self, /", "self")
+            assert signature == f"({ast.unparse(function.args)})", name
+            seen += 1
+    assert seen > 1
+
+
+def test_names_are_those_of_the_library():
+    text = (PACKAGE / "_bandsolve.pyi").read_text(encoding="utf-8")
+    literals = {name: ast.literal_eval(f"({values})") for name, values in re.findall(r"^(\w+) = Literal\[(.*?)\]$", text, re.M | re.S)}
+    assert list(literals["Method"]) == bandsolve.methods()
+    for name in literals["Pivoting"]:
+        bandsolve.factor_tridiagonal([1.0], [4.0, 4.0], [1.0], pivoting=name)
+    with pytest.raises(ValueError, match=", ".join(sorted(literals["Pivoting"]))):
+        bandsolve.factor_tridiagonal([1.0], [4.0, 4.0], [1.0], pivoting="full")
+
+
+# The type checkers that are installed. `python/test.sh` installs mypy.
+TOOLS = [tool for tool in ("mypy", "pyright") if importlib.util.find_spec(tool)]
+
+
+def checked(tool, folder):
+    """Lines of a type checker about the files of a folder: errors by file and line."""
+    if "site-packages" not in PACKAGE.parts:
+        pytest.skip("type checkers find installed packages only")
+    options = ["--strict"] if tool == "mypy" else ["--pythonpath", sys.executable]
+    done = subprocess.run([sys.executable, "-m", tool, *options, folder], capture_output=True, text=True)
+    wrong = re.findall(r"(\w+)\.py:(\d+):(?:\d+)?(?: -)? error: (.*)", done.stdout)
+    assert (done.returncode == 0) == (not wrong), done.stdout + done.stderr
+    return {(name, int(line)): message for name, line, message in wrong}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_strict_type_checkers_accept_programs(tool, tmp_path):
+    (tmp_path / "program.py").write_text(("# pyright: strict\n" if tool == "pyright" else "") + PROGRAM, encoding="utf-8")
+    for name in ["README.md", "docs/getting-started.md"]:
+        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        (tmp_path / f"{pathlib.Path(name).stem.replace('-', '_')}.py").write_text("\n".join(blocks), encoding="utf-8")
+    assert checked(tool, tmp_path) == {}
+    exec(compile(PROGRAM, "program", "exec"), {})
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_type_checkers_find_mistakes(tool, tmp_path):
+    (tmp_path / "mistakes.py").write_text(MISTAKES, encoding="utf-8")
+    lines = [number for number, line in enumerate(MISTAKES.splitlines(), 1) if line.startswith("bandsolve.")]
+    found = checked(tool, tmp_path)
+    assert sorted({line for _, line in found}) == lines, found
+
+
+def test_the_package_is_typed():
+    assert (PACKAGE / "py.typed").exists()
