@@ -58,9 +58,25 @@ def others(flag: bool) -> None:
     print(either[0] if isinstance(either, tuple) else either)
 
 
+def more() -> None:
+    a = np.diag(np.full(30, 4.0)) + np.diag(np.ones(29), 1) + np.diag(np.ones(29), -1)
+    x, info = bandsolve.sparse.cg(a, np.ones(30), M=bandsolve.sparse.Preconditioner(a))
+    y, history = bandsolve.sparse.gmres(a, np.ones(30), full_output=True)
+    w, v = bandsolve.eigen.eigsh(a, 3)
+    only = bandsolve.eigen.eigsh(a, 3, return_eigenvectors=False)
+    low, vectors = bandsolve.eigen.eigh_tridiagonal(np.full(5, 2.0), np.full(4, -1.0))
+    u, report = bandsolve.poisson.solve(np.ones((7, 7)), 0.125, full_output=True)
+    spline = bandsolve.interpolate.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 4, 9])
+    cycle, trend = bandsolve.smooth.hodrick_prescott(np.arange(20.0))
+    lower, upper, ab = bandsolve.gallery.bands(list(bandsolve.gallery.names())[0], 10)
+    print(info + 1, history["converged"], v.shape, (w - only).max(), low.size, vectors.ndim, report["method"], spline(1.5), cycle + trend)
+    print(x.sum() + y.sum(), u.max(), lower + upper, ab.dtype, bandsolve.poisson.Solver((7, 7)).solve(np.ones((7, 7))).shape)
+
+
 march(100, 10)
 fields()
 others(True)
+more()
 '''
 
 # A line for each mistake.
@@ -92,14 +108,16 @@ def test_stubs_have_the_signatures_of_the_functions(stub):
         for name, function in functions.items():
             if any(isinstance(mark, ast.Name) and mark.id in ("property", "staticmethod") for mark in function.decorator_list):
                 continue
-            for argument in (*function.args.args, *function.args.kwonlyargs, *filter(None, [function.args.kwarg])):
+            several = filter(None, [function.args.vararg, function.args.kwarg])
+            for argument in (*function.args.args, *function.args.kwonlyargs, *several):
                 argument.annotation = None
             compiled_constructor = name == "__init__" and stub.stem == "_bandsolve"
             signature = str(inspect.signature(of if compiled_constructor else getattr(of, name)))
             signature = signature.replace("(", "(self, ", 1) if compiled_constructor else signature.replace("self, /", "self")
+            signature = signature.replace("<class 'numpy.float64'>", "np.float64")
             assert signature == f"({ast.unparse(function.args)})", name
             seen += 1
-    assert seen > 1
+    assert seen > 0
 
 
 def test_names_are_those_of_the_library():
