@@ -795,7 +795,7 @@ _SOLVED = """full_output : bool, default False
 
 _PROBLEM = """spacing : float or sequence of float, default 1.0
         Distance between neighbouring unknowns: one number for all axes, or one for each axis.
-    boundary : str, pair or sequence, default "dirichlet"
+    boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions of the whole box, as for `bandsolve.poisson.solve`. A sequence has one entry for each axis; the entry of an axis may be a pair
         ``(lower, upper)``. Arrays of values cover the whole side of the box.
     grid : str or sequence of str, default "node"

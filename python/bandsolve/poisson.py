@@ -36,11 +36,12 @@ __all__ = ["Solver", "solve"]
 
 _PARAMETERS = """spacing : float or sequence of float, default 1.0
         Distance between neighbouring unknowns: one number for all axes, or one for each axis.
-    boundary : str, pair or sequence, default "dirichlet"
+    boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal is
         given) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
-        pair ``(lower, upper)``. Instead of a name, a side takes ``(name, value)``: the value is a number, or an array that broadcasts to
-        the points of the side. Default value: 0. See the notes of
+        pair ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2, and an
+        entry may be a dict with "lower" and "upper". Sides without an entry are ``"dirichlet"``. Instead of a name, a side takes
+        ``(name, value)``: the value is a number, or an array that broadcasts to the points of the side. Default value: 0. See the notes of
         `bandsolve.poisson.solve`.
     grid : str or sequence of str, default "node"
         ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, or one for each axis. See the notes
@@ -124,6 +125,7 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     ("dirichlet", "neumann")                      dirichlet      dirichlet      neumann        neumann
     (("dirichlet", "neumann"), "periodic")        dirichlet      neumann        periodic       periodic
     ((("dirichlet", 1.0), "neumann"), "periodic") u = 1          neumann        periodic       periodic
+    {0: {"upper": "neumann"}, 1: "periodic"}      dirichlet      neumann        periodic       periodic
     ```
 
     If `f` has one dimension, ``("dirichlet", "neumann")`` means the lower and the upper side of its axis.
@@ -405,6 +407,8 @@ def _axes(shape, spacing, boundary, grid, coordinates):
     count = len(shape)
     spacings = _each("spacing", spacing, count, np.ndim(spacing) == 0)
     grids = _each("grid", grid, count, isinstance(grid, str))
+    if isinstance(boundary, dict):
+        boundary = [_both_sides(given) for given in _by_axis(boundary, count)]
     alone = _is_side(boundary) or count == 1 and len(boundary) == 2
     boundaries = _each("boundary", boundary, count, alone)
     if coordinates is not None and count == 1 and len(coordinates) and np.ndim(coordinates[0]) == 0 and coordinates[0] is not None:
@@ -480,6 +484,36 @@ def _is_side(given):
     if isinstance(given, (tuple, list)) and len(given) == 2:
         return isinstance(given[0], str) and not _is_named(given[1])
     return isinstance(given, str)
+
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def _by_axis(boundary, count):
+    """Return the entry of each axis of a dict."""
+    entries = ["dirichlet"] * count
+    seen = set()
+    for key, given in boundary.items():
+        axis = _AXES.get(key, key) if isinstance(key, str) else key
+        if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -count <= axis < count:
+            raise ValueError(f"boundary has the key {key!r}, expected a number of an axis from {-count} to {count - 1}, or one of "
+                             f"{', '.join(map(repr, list(_AXES)[:count]))}")
+        axis = int(axis) % count
+        if axis in seen:
+            raise ValueError(f"boundary has two keys for axis {axis}, expected one")
+        seen.add(axis)
+        entries[axis] = given
+    return entries
+
+
+def _both_sides(given):
+    """Return a pair for a dict with "lower" and "upper", and anything else as it is."""
+    if not isinstance(given, dict):
+        return given
+    wrong = [key for key in given if key not in ("lower", "upper")]
+    if wrong:
+        raise ValueError(f"boundary of an axis has the key {wrong[0]!r}, expected 'lower' or 'upper'")
+    return given.get("lower", "dirichlet"), given.get("upper", "dirichlet")
 
 
 def _sides(given, axis):

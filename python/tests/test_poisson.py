@@ -1,6 +1,7 @@
 """`bandsolve.poisson` against matrices that are assembled here, from differences and volumes."""
 
 import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
@@ -261,6 +262,33 @@ def test_the_same_bits_for_any_number_of_threads(dtype):
         bandsolve.set_num_threads(None)
     with ThreadPoolExecutor(4) as pool:
         assert all(np.array_equal(one, u) for u in pool.map(lambda _: solver.solve(f), range(16)))
+
+
+def test_boundaries_by_axis_and_side():
+    rng = np.random.default_rng(8)
+    f, values = rng.random((6, 5, 4)), rng.random((6, 4))
+    options = dict(shift=0.3, method="gemm")
+    for by_axis, in_order in [
+        ({}, D),
+        ({1: P}, (D, P, D)),
+        ({"x": N, -1: (D, N)}, (N, D, (D, N))),
+        ({"z": {"upper": N}, 0: {}}, (D, D, (D, N))),
+        ({"y": {"lower": (D, values), "upper": (N, 2.0)}}, (D, ((D, values), (N, 2.0)), D)),
+        ({np.int64(2): (D, 3.0)}, (D, D, (D, 3.0))),
+    ]:
+        assert np.array_equal(poisson.solve(f, boundary=by_axis, **options), poisson.solve(f, boundary=in_order, **options))
+    line = f[:, 0, 0]
+    assert np.array_equal(poisson.solve(line, boundary={"x": {"lower": N}}), poisson.solve(line, boundary=(N, D)))
+    for wrong, words in [
+        ({3: N}, "boundary has the key 3, expected a number of an axis from -3 to 2, or one of 'x', 'y', 'z'"),
+        ({"w": N}, "boundary has the key 'w'"),
+        ({True: N}, "boundary has the key True"),
+        ({0: N, "x": N}, "two keys for axis 0"),
+        ({0: {"left": N}}, "has the key 'left', expected 'lower' or 'upper'"),
+        ({0: {"lower": "robin"}}, "robin"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            poisson.solve(f, boundary=wrong)
 
 
 @pytest.mark.parametrize("boundary", [N, P, (N, P)])
