@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 python3 docs/which_method.py "$work/which-method.svg"
 cmp "$work/which-method.svg" docs/pictures/which-method.svg || { echo "FAILED: python3 docs/which_method.py draws another figure"; exit 1; }
 
-tests/packages.sh "$work/venv" "mkdocs-material>=9.8,<10" "mkdocstrings-python>=2,<3" black latex2mathml numpy scipy jupytext
+tests/packages.sh "$work/venv" "mkdocs-material>=9.8,<10" "mkdocstrings-python>=2,<3" black latex2mathml numpy scipy jupytext jax
 python/checked.sh "$work"
 export PYTHONPATH=$work BANDSOLVE_PROGRAM=${CARGO_TARGET_DIR:-target}/release/bandsolve NO_MKDOCS_2_WARNING=1
 "$work/venv/bin/mkdocs" build --clean --quiet

@@ -19,6 +19,7 @@ Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
 over MPI ranks                  `bandsolve.mpi`; import it by its own name
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
+inside JAX programs             `bandsolve.jax`, with derivatives; import it by its own name
 JAX and TensorFlow              `bandsolve.compat.tridiagonal_solve`
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 ==============================  =======================================================================

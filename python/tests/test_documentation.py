@@ -27,6 +27,8 @@ def run(test):
 # The examples of `bandsolve.mpi` need a job of MPI: test_mpi.py runs them.
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "bandsolve.mpi"])
 def test_examples_of_modules(name):
+    if name == "bandsolve.jax":
+        pytest.importorskip("jax")
     module = importlib.import_module(name)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         run(test)

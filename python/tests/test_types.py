@@ -1,6 +1,7 @@
 """Types: what `mypy --strict` and `pyright --strict` say about programs that use the package."""
 
 import ast
+import importlib
 import importlib.util
 import inspect
 import pathlib
@@ -98,7 +99,9 @@ def stubs():
 
 @pytest.mark.parametrize("stub", stubs(), ids=lambda stub: stub.stem)
 def test_stubs_have_the_signatures_of_the_functions(stub):
-    module = getattr(bandsolve, stub.stem)
+    if stub.stem == "jax":
+        pytest.importorskip("jax")
+    module = importlib.import_module(f"bandsolve.{stub.stem}")
     tree = ast.parse(stub.read_text(encoding="utf-8"))
     seen = 0
     for place in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):

@@ -1,0 +1,135 @@
+"""`bandsolve.jax` against dense solves of JAX, in double precision: values, derivatives, transformations."""
+
+import numpy as np
+import pytest
+
+import bandsolve
+
+jax = pytest.importorskip("jax")
+ours = pytest.importorskip("bandsolve.jax")
+jnp = jax.numpy
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def tridiagonal(sub, diag, sup, periodic):
+    n = diag.shape[0]
+    i = jnp.arange(n)
+    a = jnp.zeros((n, n), diag.dtype).at[i, i].add(diag)
+    if periodic:
+        return a.at[i, (i - 1) % n].add(sub).at[i, (i + 1) % n].add(sup)
+    return a.at[i[1:], i[:-1]].add(sub).at[i[:-1], i[1:]].add(sup)
+
+
+def band(lower, upper, ab):
+    n = ab.shape[1]
+    a = jnp.zeros((n, n), ab.dtype)
+    for d in range(-lower, upper + 1):
+        i = jnp.arange(max(0, -d), min(n, n - d))
+        a = a.at[i, i + d].set(ab[upper - d, i + d])
+    return a
+
+
+def blocks(sub, diag, sup):
+    n, b, _ = diag.shape
+    a = jnp.zeros((n, b, n, b), diag.dtype)
+    i = jnp.arange(n)
+    a = a.at[i, :, i].set(diag).at[i[1:], :, i[:-1]].set(sub).at[i[:-1], :, i[1:]].set(sup)
+    return a.reshape(n * b, n * b)
+
+
+def numbers(rng, shape, complex_):
+    real = rng.uniform(-1, 1, shape)
+    return real + 1j * rng.uniform(-1, 1, shape) if complex_ else real
+
+
+def problems(columns, complex_=False):
+    """Pairs of functions, ours and dense, with their arguments."""
+    rng = np.random.default_rng(3)
+    n, k = 7, (2,) if columns else ()
+    draw = lambda *shape: numbers(rng, shape, complex_)  # noqa: E731
+    for periodic in [False, True]:
+        off = n if periodic else n - 1
+        arrays = (draw(off), 4 + draw(n), draw(off), draw(n, *k))
+        yield (lambda *a, p=periodic: ours.solve_tridiagonal(*a, periodic=p),
+               lambda a, b, c, d, p=periodic: jnp.linalg.solve(tridiagonal(a, b, c, p), d), arrays)
+    for lower, upper in [(2, 1), (0, 2), (1, 0)]:
+        ab = draw(lower + upper + 1, n)
+        ab[upper] += 4
+        yield (lambda ab, b, w=(lower, upper): ours.solve_banded(w, ab, b),
+               lambda ab, b, w=(lower, upper): jnp.linalg.solve(band(*w, ab), b), (ab, draw(n, *k)))
+    arrays = (draw(3, 2, 2), 4 * np.eye(2) + draw(4, 2, 2), draw(3, 2, 2), draw(4, 2, *k))
+    yield (ours.solve_block_tridiagonal,
+           lambda a, b, c, d: jnp.linalg.solve(blocks(a, b, c), d.reshape(8, *k)).reshape(d.shape), arrays)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("complex_", [False, True])
+def test_values_and_derivatives_are_those_of_dense_solves(columns, complex_):
+    for solve, dense, arrays in problems(columns, complex_):
+        everything = tuple(range(len(arrays)))
+        assert np.allclose(solve(*arrays), dense(*arrays), rtol=0, atol=1e-12)
+        weigh = lambda f: lambda *a: (jnp.abs(f(*a)) ** 2).sum() + jnp.real(f(*a)).sum()  # noqa: E731
+        gradients = [jax.jit(jax.grad(weigh(f), everything))(*arrays) for f in (solve, dense)]
+        for g, expected in zip(*gradients):
+            assert np.allclose(g, expected, rtol=1e-9, atol=1e-9)
+        tangents = tuple(np.cos(np.arange(a.size)).reshape(a.shape).astype(a.dtype) for a in arrays)
+        pushed = [jax.jvp(f, arrays, tangents)[1] for f in (solve, dense)]
+        assert np.allclose(*pushed, rtol=1e-9, atol=1e-9)
+
+
+def test_second_derivatives():
+    for solve, dense, arrays in problems(False):
+        hessians = [jax.hessian(lambda d, f=f: (f(*arrays[:-2], d, arrays[-1]) if len(arrays) == 2 else f(arrays[0], d, *arrays[2:])).sum())
+                    for f in (solve, dense)] if len(arrays) == 4 else [jax.hessian(lambda b, f=f: (f(arrays[0], b) ** 2).sum()) for f in (solve, dense)]
+        at = arrays[1]
+        assert np.allclose(*(h(at) for h in hessians), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_vmap_over_any_of_the_arrays(columns):
+    for solve, dense, arrays in problems(columns):
+        alone = [tuple(0 if k == mapped else None for k in range(len(arrays))) for mapped in range(len(arrays))]
+        for axes in [*alone, (0,) * len(arrays)]:
+            many = tuple(np.stack([a, 1.1 * a, 0.9 * a]) if axis == 0 else a for a, axis in zip(arrays, axes))
+            x, expected = (jax.vmap(f, axes)(*many) for f in (solve, dense))
+            assert np.allclose(x, expected, rtol=0, atol=1e-11), axes
+        both = jax.jit(jax.vmap(jax.grad(lambda *a: solve(*a).sum(), len(arrays) - 1)))
+        many = tuple(np.stack([a, 1.1 * a]) for a in arrays)
+        expected = jax.vmap(jax.grad(lambda *a: dense(*a).sum(), len(arrays) - 1))(*many)
+        assert np.allclose(both(*many), expected, rtol=0, atol=1e-11)
+
+
+def test_many_systems_with_one_matrix():
+    rng = np.random.default_rng(4)
+    n, off, rhs = 300, rng.random(299), rng.random((100, 300))
+    diag = 3 + rng.random(n)
+    x = jax.vmap(ours.solve_tridiagonal, (None, None, None, 0))(off, diag, off, rhs)
+    assert np.array_equal(x, bandsolve.solve_batch(off, diag, off, rhs))
+    x = jax.vmap(ours.solve_tridiagonal, (None, None, None, 1), 1)(off, diag, off, rhs.T)
+    assert np.allclose(x.T, bandsolve.solve_batch(off, diag, off, rhs), rtol=0, atol=1e-14)
+
+
+def test_types_and_errors():
+    one = np.ones(3, np.float32)
+    assert ours.solve_tridiagonal(one[1:], 4 * one, one[1:], one).dtype == np.float32
+    assert ours.solve_tridiagonal([1, 1], [4, 4, 4], [1, 1], [5, 6, 5]).dtype.kind == "f"
+    assert ours.solve_tridiagonal(one, 4 * one, one, one, padded=True).shape == (3,)
+    for call, words in [
+        (lambda: ours.solve_tridiagonal(one, one, one, one), "sub has length 3, expected 2"),
+        (lambda: ours.solve_tridiagonal(one[1:], one, one[1:], one[1:]), r"rhs has the shape \(2,\)"),
+        (lambda: ours.solve_tridiagonal(one[1:], one[None], one[1:], one), "diag has 2 dimensions"),
+        (lambda: ours.solve_banded((1, 1), np.ones((2, 3)), one), r"ab has the shape \(2, 3\)"),
+        (lambda: ours.solve_banded((1, 1), np.ones((3, 3)), one[1:]), r"b has the shape \(2,\)"),
+        (lambda: ours.solve_block_tridiagonal(np.ones((2, 1, 1)), np.ones((2, 1, 1)), np.ones((1, 1, 1)), np.ones((2, 1))), "sub has the shape"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(Exception, match="singular"):
+        jax.block_until_ready(ours.solve_tridiagonal(one[1:], 0 * one, one[1:], one))
