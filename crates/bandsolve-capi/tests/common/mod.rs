@@ -264,6 +264,29 @@ impl<T: Api> System<T> {
         unsafe { self.family.solve(CallSizes { p, n, n_rhs }, self.pointers(), (x_pointer, rhs), buffer) }
     }
 
+    /// Factor blocks and solve with the factors. Whether the bits are those of one call depends on the method: `rpts` stores other factors
+    /// of tridiagonal matrices than it uses once.
+    pub fn solution_by_factors(&self, p: i32) -> Vec<T>
+    where
+        T: Split,
+    {
+        let (storage, factor, destroy, _, solve) = T::SPLIT;
+        let Blocks { block, cyclic: false } = self.family else { unreachable!("only blocks have factors") };
+        let (n, n_rhs, [sub, diag, sup]) = (self.n as i64, self.n_rhs as i64, self.pointers());
+        let (mut bytes, mut x) = (0, vec![T::ZERO; self.rhs.len()]);
+        // SAFETY: arrays as long as the sizes say; the factors are used before they are destroyed.
+        unsafe {
+            assert_eq!(storage(p, n, block, &mut bytes), Status::BANDSOLVE_SUCCESS);
+            let mut held = vec![0_u8; bytes];
+            let (held, rhs, none) = (held.as_mut_ptr().cast(), self.rhs.as_ptr(), core::ptr::null_mut());
+            assert_eq!(factor(p, n, block, sub, diag, sup, held), Status::BANDSOLVE_SUCCESS, "{}", message());
+            let status = solve(p, n, n_rhs, block, sub, diag, sup, x.as_mut_ptr(), rhs, held, none);
+            assert_eq!((status, message()), (Status::BANDSOLVE_SUCCESS, String::new()));
+            assert_eq!(destroy(held), Status::BANDSOLVE_SUCCESS);
+        }
+        x
+    }
+
     /// Solve, and check for success.
     pub fn solution(&self, p: i32) -> Vec<T> {
         let mut x = vec![T::ZERO; self.rhs.len()];
