@@ -36,8 +36,8 @@ pub struct LockstepOptions<'a, T: Scalar> {
 
 /// An array that several threads write. No two threads write the same entry.
 pub struct Shared<'a, T> {
-    base: *mut T,
-    len: usize,
+    pub(super) base: *mut T,
+    pub(super) len: usize,
     array: core::marker::PhantomData<&'a mut [T]>,
 }
 
@@ -48,16 +48,6 @@ impl<'a, T: Scalar> Shared<'a, T> {
     /// Borrow the array `all`.
     pub fn new(all: &'a mut [T]) -> Self {
         Self { base: all.as_mut_ptr(), len: all.len(), array: core::marker::PhantomData }
-    }
-
-    pub(super) fn base(&self) -> *mut T {
-        self.base
-    }
-
-    /// The number of entries.
-    #[expect(clippy::len_without_is_empty, reason = "an array of the caller")]
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     /// Write entry `i`.

@@ -110,10 +110,10 @@ pub fn solve<T: Scalar>(
     assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
     assert!(strides.lane == 1 || strides.row == 1);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
-    assert!(rhs.len() >= end && first + end <= out.len());
+    assert!(rhs.len() >= end && first + end <= out.len);
     assert!(errors.len() == count && sizes.len() == count);
     assert!(memory.is_empty() || memory.len() == self::memory::<T>(simd, n));
-    let (rhs, out) = (rhs.as_ptr(), out.base().wrapping_add(first));
+    let (rhs, out) = (rhs.as_ptr(), out.base.wrapping_add(first));
     SharedSubstitution { steps, conj, rhs, out, strides, count, errors, sizes, memory }.run_on(simd)
 }
 

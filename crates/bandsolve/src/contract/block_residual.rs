@@ -38,9 +38,7 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
     }
 
     fn prefers_precise(&self) -> bool {
-        // The fast residual of `accumulate` is for real matrices that are not transposed.
-        let fast = !T::COMPLEX && self.rows.orientation == Orientation::Plain;
-        !fast && self.rows.block >= PRECISE_FROM && !self.rows.shares_columns()
+        !self.has_fast_residual() && self.rows.block >= PRECISE_FROM && !self.rows.shares_columns()
     }
 
     fn precise_residual(
@@ -63,24 +61,20 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
         let mut i = first_row;
         while i < end {
             let row = i / b;
-            // Whole block rows, except for the first and the last of the matrix.
-            let whole = if !shared_columns
-                && !T::COMPLEX
-                && self.rows.orientation == Orientation::Plain
-                && i == row * b
-                && row > 0
-            {
-                (end / b).min(self.rows.block_rows() - 1).saturating_sub(row)
-            } else {
-                0
-            };
-            let span = i - first_row..i - first_row + whole * b;
-            let (r_of_whole, sums_of_whole) = (&mut r[span.clone()], &mut sums[span]);
-            let job = BlockResidual { rows: &self.rows, first: row.max(1), x, r: r_of_whole, sums: sums_of_whole };
-            let done = if whole > 0 { job.run_on(self.simd) } else { 0 };
-            if done > 0 {
-                i += done * b;
-                continue;
+            if i == row * b && row > 0 && self.has_fast_residual() {
+                // Whole block rows, except for the first and the last of the matrix.
+                let whole = (end / b).min(self.rows.block_rows() - 1).saturating_sub(row);
+                let span = i - first_row..i - first_row + whole * b;
+                let (r, sums) = (&mut r[span.clone()], &mut sums[span]);
+                let done = if whole == 0 {
+                    0
+                } else {
+                    BlockResidual { rows: &self.rows, first: row, x, r, sums }.run_on(self.simd)
+                };
+                if done > 0 {
+                    i += done * b;
+                    continue;
+                }
             }
             let stop = ((row + 1) * b).min(end);
             let span = i - first_row..stop - first_row;
@@ -99,6 +93,13 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
             }
             i = stop;
         }
+    }
+}
+
+impl<T: Scalar> BlockEquations<'_, T> {
+    /// Whether [`BlockResidual`] computes the residuals of inner block rows: for real matrices that are not transposed.
+    fn has_fast_residual(&self) -> bool {
+        !T::COMPLEX && self.rows.orientation == Orientation::Plain && !self.rows.shares_columns()
     }
 }
 

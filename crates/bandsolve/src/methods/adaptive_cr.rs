@@ -33,7 +33,7 @@
 use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::{allocate, push, reserved};
+use crate::memory::{allocate, push};
 use crate::methods::cyclic_reduction::inverse_of_pair;
 use crate::methods::diagonal_pivoting::scaled;
 use crate::methods::stored::Elimination;
@@ -285,8 +285,8 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
 
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
         let (first, mut coarse) = AdaptiveLevel::new(rows)?;
-        let mut levels = reserved(1)?;
-        levels.push(first);
+        let mut levels = Vec::new();
+        push(&mut levels, first)?;
         while coarse.n() > 0 {
             let (level, next) = AdaptiveLevel::new(&coarse.rows())?;
             push(&mut levels, level)?;

@@ -42,7 +42,7 @@ pub(crate) mod of_tridiagonal {
     /// Scratch of solves, from the plan alone: at least as much as the factors need.
     pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, n_rhs: usize) -> Option<StackReq> {
         let again = partitioned::scratch_of_plan::<T>(scheme(decision), decision, n, n_rhs)?;
-        Some(again.or(stored::scratch::<T>(&decision.options, n, n_rhs).unwrap_or(StackReq::EMPTY)))
+        Some(again.or(stored::scratch::<T>(scheme(decision), &decision.options, n, n_rhs).unwrap_or(StackReq::EMPTY)))
     }
 }
 

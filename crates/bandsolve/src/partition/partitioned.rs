@@ -24,16 +24,15 @@
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{FactorBy, Factors, Outcome, RhsAndSolution, Solver};
-use crate::contract::refine::good;
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{Facts, Report, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
-use crate::partition::driver::{self, ByPartitions, known_size, repair_bad};
+use crate::partition::driver::{self, ByPartitions};
 use crate::partition::level::{LevelColumns, LevelMatrix, solve_level};
-use crate::partition::repair::{Repair, Windows};
+use crate::partition::repair::{Windows, repair_partitions};
 use crate::partition::settings::{LevelSize, Settings};
 pub(crate) use crate::partition::settings::{Scheme, Truncation};
 use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
@@ -234,18 +233,14 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         &self,
         a: &A,
         op: Op,
-        (rhs, x): RhsAndSolution<'_, T>,
+        columns: RhsAndSolution<'_, T>,
         check: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)> {
         let (settings, size) = self.settings(a);
         let (cut, block) = (settings.cut(size.rows), size.block());
-        let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(check), good::<T>());
-        let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
         let rows = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(size.n);
-        let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
-        // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
-        (!repair.largest_changed).then_some(repaired)
+        repair_partitions(a.windows(op, self.options.simd), columns, (check, gaps), rows)
     }
 }
 
@@ -254,6 +249,7 @@ mod tests {
     use super::*;
     use crate::Plan;
     use crate::contract::Factor;
+    use crate::contract::refine::good;
     use crate::matrix::Tridiagonal;
 
     /// All inner blocks of odd size are singular, so that neither of two rows has the unknown to eliminate.

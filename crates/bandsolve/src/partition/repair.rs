@@ -12,7 +12,11 @@
 //!
 //! Cost: about 100 rows of sequential elimination for each bad row, nothing for good ones.
 
+use crate::contract::factors::RhsAndSolution;
+use crate::contract::refine::good;
+use crate::partition::driver::{known_size, repair_bad};
 use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::sweep::CheckResult;
 use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -64,6 +68,21 @@ impl<T: Scalar, W: Windows<T>> Repair<'_, T, W> {
         let change = Scalar::abs1(dx) > large * T::Real::from_f64(1e-3);
         self.largest_changed |= change && Scalar::abs1(x) > large;
     }
+}
+
+/// Accept x, or repair its bad partitions if they are few. `rows` returns the rows of a partition. Returns η and the number of refinement
+/// steps, or `None` if the whole system must be refined.
+pub(crate) fn repair_partitions<T: Scalar>(
+    windows: impl Windows<T>,
+    (rhs, x): RhsAndSolution<'_, T>,
+    (check, gaps): (CheckResult, &[T::Real]),
+    rows: impl Fn(usize) -> Range<usize>,
+) -> Option<(f64, usize)> {
+    let (x_max, goal) = (known_size(check), good::<T>());
+    let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
+    let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
+    // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
+    (!repair.largest_changed).then_some(repaired)
 }
 
 impl<T: Scalar> Windows<T> for Rows<'_, T> {

@@ -11,7 +11,6 @@
 
 use crate::contract::Op;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
-use crate::contract::refine::good;
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{Facts, Lazy, Report};
 use crate::decision::{Decision, Options, Pivoting};
@@ -19,11 +18,11 @@ use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use crate::memory::{allocate, collected, out_of_memory, reserved};
 use crate::partition::cut::{ALIGN, columns, columns_mut, cut_out, cut_out_mut, size_below, split_columns};
-use crate::partition::driver::{self, ByPartitions, known_size, repair_bad};
+use crate::partition::driver::{self, ByPartitions};
 use crate::partition::level::{CheckResults, coarse_rows, merged, shared, wrap};
 use crate::partition::partitioned::{Partitionable, Partitioned};
-use crate::partition::repair::{Repair, Windows};
-use crate::partition::settings::Scheme;
+use crate::partition::repair::repair_partitions;
+use crate::partition::settings::{Scheme, Settings};
 use crate::pivoted::Rule;
 use crate::pivoted::tridiagonal::{self, TridiagonalLu};
 use crate::tuning;
@@ -374,11 +373,6 @@ struct StoredRpts<T: Scalar> {
     transposed: Lazy<Option<StoredLevel<T>>>,
 }
 
-/// Number of columns that are solved together, of `n_rhs`.
-fn group_size(n_rhs: usize) -> usize {
-    if n_rhs >= MAX_RHS { MAX_RHS } else { 1 }
-}
-
 /// Whether factors are stored for these options and this size.
 fn pays(options: &Options, n: usize) -> bool {
     let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
@@ -393,8 +387,8 @@ fn partitions<T: Scalar>(options: &Options, n: usize) -> usize {
 }
 
 /// Scratch of solves, from the plan alone; `None` if no factors are stored.
-pub(crate) fn scratch<T: Scalar>(options: &Options, n: usize, n_rhs: usize) -> Option<StackReq> {
-    let group = group_size(n_rhs);
+pub(crate) fn scratch<T: Scalar>(scheme: Scheme, options: &Options, n: usize, n_rhs: usize) -> Option<StackReq> {
+    let group = Settings::new::<T>(options, scheme, None).group_size::<T>(n_rhs);
     pays(options, n).then(|| {
         let gaps = StackReq::new::<T::Real>(partitions::<T>(options, n) * group);
         gaps.and(level_scratch::<T>(n, T::lanes(options.sweep_simd()), group))
@@ -463,7 +457,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for StoredRpts<T> {
     }
 
     fn solve_scratch(&self, factors: &Factors<T, Tridiagonal<'m, T>>, n_rhs: usize) -> StackReq {
-        scratch::<T>(&self.options, factors.matrix().n(), n_rhs).expect("factors are stored")
+        scratch::<T>(self.again.scheme, &self.options, factors.matrix().n(), n_rhs).expect("factors are stored")
     }
 
     fn solve_all(
@@ -486,12 +480,12 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for StoredRpts<T> {
 }
 
 impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for StoredRpts<T> {
-    fn group_size(&self, _a: &Tridiagonal<'m, T>, n_rhs: usize) -> usize {
-        group_size(n_rhs)
+    fn group_size(&self, a: &Tridiagonal<'m, T>, n_rhs: usize) -> usize {
+        self.again.group_size(a, n_rhs)
     }
 
-    fn entries_in_row(&self, _a: &Tridiagonal<'m, T>) -> usize {
-        3
+    fn entries_in_row(&self, a: &Tridiagonal<'m, T>) -> usize {
+        self.again.entries_in_row(a)
     }
 
     fn partitions(&self, a: &Tridiagonal<'m, T>) -> usize {
@@ -519,13 +513,11 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for StoredRpts<T> {
         &self,
         a: &Tridiagonal<'m, T>,
         op: Op,
-        (rhs, x): RhsAndSolution<'_, T>,
+        columns: RhsAndSolution<'_, T>,
         check: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)> {
         let tiles = Tiles::new(a.n(), self.lanes()).expect("enough rows");
-        let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(check), good::<T>());
-        let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
         let rows = |p: usize| {
             let (t, lane) = (p / tiles.lanes, p % tiles.lanes);
             if t == tiles.count {
@@ -534,8 +526,7 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for StoredRpts<T> {
             let first = tiles.start(t) + lane * tiles.m(t);
             first..first + tiles.m(t)
         };
-        let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
-        (!repair.largest_changed).then_some(repaired)
+        repair_partitions(a.windows(op, self.options.simd), columns, (check, gaps), rows)
     }
 }
 
@@ -543,6 +534,7 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for StoredRpts<T> {
 mod tests {
     use super::*;
     use crate::contract::measure::backward_error;
+    use crate::contract::refine::good;
     use crate::pivoted::testing::{OPS, Rng};
     use crate::{Factor, Method, Plan};
     use dyn_stack::PodBuffer;
