@@ -217,6 +217,11 @@ typedef enum {
 typedef struct bandsolve_csr bandsolve_csr;
 
 /**
+ * Factors of a matrix of any kind and number type.
+ */
+typedef struct bandsolve_factor bandsolve_factor;
+
+/**
  * A linear forest.
  */
 typedef struct bandsolve_forest bandsolve_forest;
@@ -263,6 +268,11 @@ typedef struct {
    */
   char attention[160];
 } bandsolve_report_t;
+
+/**
+ * A handle that `bandsolve_factor_create` made.
+ */
+typedef bandsolve_factor *bandsolve_factor_t;
 
 /**
  * A sparse matrix that `bandsolve<t>csr_create` made.
@@ -683,6 +693,26 @@ bandsolve_status_t bandsolveSetVerify(bool verify);
  * memory allocates it.
  */
 bandsolve_status_t bandsolveSetMethod(const char *name);
+
+/**
+ * Create an empty handle for factors of any kind and number type.
+ *
+ * A routine that factors, such as `bandsolve_dgttrf`, fills the handle. You may use a handle again for another matrix, of any kind.
+ */
+bandsolve_status_t bandsolve_factor_create(bandsolve_factor_t *factor);
+
+/**
+ * Free a handle and its factors. Does nothing if `factor` is NULL.
+ */
+bandsolve_status_t bandsolve_factor_destroy(bandsolve_factor_t factor);
+
+/**
+ * End the threads of the library, and wait until they have ended.
+ *
+ * Call it before you unload the library, before `fork`, or at the end of a program that a leak checker examines. No other thread may
+ * call a function of the library during the call. You may call other functions afterwards, which start the threads again.
+ */
+bandsolve_status_t bandsolve_shutdown(void);
 
 /**
  * Free a matrix. Does nothing if `matrix` is NULL.
@@ -1837,6 +1867,1590 @@ bandsolve_status_t bandsolveZgtsv_csc2csc(bandsolve_pivoting_t p,
                                           int32_t *result_row_indices,
                                           const int32_t *result_col_ptrs,
                                           int64_t result_nnz);
+
+/**
+ * Solve A X = RHS for a tridiagonal matrix.
+ *
+ * `diag` has n entries; `sub` and `sup` have n - 1 entries:
+ *
+ *     sub[i-1] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_sgtsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const float *sub,
+                                   const float *diag,
+                                   const float *sup,
+                                   float *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_sgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_sgttrf(int64_t n,
+                                    const float *sub,
+                                    const float *diag,
+                                    const float *sup,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_sgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_sgttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_sgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_sgtcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a periodic (cyclic) tridiagonal matrix.
+ *
+ * `sub`, `diag` and `sup` have n entries. In the first row, `sub[0]` multiplies `x[n-1]`. In the last row, `sup[n-1]` multiplies `x[0]`.
+ *
+ *     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_scgtsv(int64_t n,
+                                    int64_t n_rhs,
+                                    const float *sub,
+                                    const float *diag,
+                                    const float *sup,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a periodic (cyclic) tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_scgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_scgttrf(int64_t n,
+                                     const float *sub,
+                                     const float *diag,
+                                     const float *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_scgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_scgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     float *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_scgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_scgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     float *rcond);
+
+/**
+ * Solve A X = RHS for a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of `dgbtrf`, column-major with `ldab` >= 2 kl + ku + 1 rows:
+ *
+ *     ab[kl + ku + i - j + j * ldab] = A(i, j),   max(0, j - ku) <= i <= min(n - 1, j + kl)
+ *
+ * The function does not read or write the first kl rows, which LAPACK uses for fill-in, nor entries outside of the matrix.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_sgbsv(int64_t n,
+                                   int64_t kl,
+                                   int64_t ku,
+                                   int64_t n_rhs,
+                                   const float *ab,
+                                   int64_t ldab,
+                                   float *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_sgbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_sgbtrf(int64_t n,
+                                    int64_t kl,
+                                    int64_t ku,
+                                    const float *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_sgbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_sgbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_sgbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_sgbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite tridiagonal matrix.
+ *
+ * `diag` has n real entries, and `off` has the n - 1 entries A(i+1, i) below the diagonal. The method is `cholesky`: the status is
+ * `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_sptsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const float *diag,
+                                   const float *off,
+                                   float *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_sptsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_spttrf(int64_t n,
+                                    const float *diag,
+                                    const float *off,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_spttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_spttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_spttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_sptcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of one triangle, column-major with `ldab` >= kd + 1 rows:
+ *
+ *     uplo = 'U':   ab[kd + i - j + j * ldab] = A(i, j),   max(0, j - kd) <= i <= j
+ *     uplo = 'L':   ab[i - j + j * ldab] = A(i, j),        j <= i <= min(n - 1, j + kd)
+ *
+ * The method is `cholesky`: the status is `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_spbsv(char uplo,
+                                   int64_t n,
+                                   int64_t kd,
+                                   int64_t n_rhs,
+                                   const float *ab,
+                                   int64_t ldab,
+                                   float *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_spbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_spbtrf(char uplo,
+                                    int64_t n,
+                                    int64_t kd,
+                                    const float *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_spbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_spbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_spbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_spbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a block tridiagonal matrix of n block rows.
+ *
+ * Each block has `block` by `block` entries, column-major, and the blocks of an array follow each other. `diag` has n blocks; `sub` and
+ * `sup` have n - 1 blocks. x and rhs have n * block rows.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_sbgtsv(int64_t n,
+                                    int64_t block,
+                                    int64_t n_rhs,
+                                    const float *sub,
+                                    const float *diag,
+                                    const float *sup,
+                                    float *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a block tridiagonal matrix of n block rows.
+ *
+ * The matrix is stored as for `bandsolve_sbgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_sbgttrf(int64_t n,
+                                     int64_t block,
+                                     const float *sub,
+                                     const float *diag,
+                                     const float *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_sbgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_sbgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     float *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_sbgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_sbgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     float *rcond);
+
+/**
+ * Get the determinant det A = phase * exp(log_abs) of a factored matrix, for any routine that factors.
+ *
+ * `phase` is 1 or -1, or a number of modulus 1 if the numbers are complex. It is 0 if the matrix is singular. `log_abs` is the natural
+ * logarithm of |det A|, so that it neither overflows nor underflows. For a batch, the result is the product over the systems.
+ */
+bandsolve_status_t bandsolve_sfactor_det(bandsolve_factor_t factor,
+                                         float *phase,
+                                         double *log_abs);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_sgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const float *sub,
+                                         const float *diag,
+                                         const float *sup,
+                                         float *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_sgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_sgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_sgttrs`.
+ */
+bandsolve_status_t bandsolve_sgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          float *rhs);
+
+/**
+ * Solve A X = RHS for a tridiagonal matrix.
+ *
+ * `diag` has n entries; `sub` and `sup` have n - 1 entries:
+ *
+ *     sub[i-1] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dgtsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const double *sub,
+                                   const double *diag,
+                                   const double *sup,
+                                   double *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_dgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dgttrf(int64_t n,
+                                    const double *sub,
+                                    const double *diag,
+                                    const double *sup,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dgttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dgtcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a periodic (cyclic) tridiagonal matrix.
+ *
+ * `sub`, `diag` and `sup` have n entries. In the first row, `sub[0]` multiplies `x[n-1]`. In the last row, `sup[n-1]` multiplies `x[0]`.
+ *
+ *     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dcgtsv(int64_t n,
+                                    int64_t n_rhs,
+                                    const double *sub,
+                                    const double *diag,
+                                    const double *sup,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a periodic (cyclic) tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_dcgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dcgttrf(int64_t n,
+                                     const double *sub,
+                                     const double *diag,
+                                     const double *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dcgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dcgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     double *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dcgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dcgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     double *rcond);
+
+/**
+ * Solve A X = RHS for a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of `dgbtrf`, column-major with `ldab` >= 2 kl + ku + 1 rows:
+ *
+ *     ab[kl + ku + i - j + j * ldab] = A(i, j),   max(0, j - ku) <= i <= min(n - 1, j + kl)
+ *
+ * The function does not read or write the first kl rows, which LAPACK uses for fill-in, nor entries outside of the matrix.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dgbsv(int64_t n,
+                                   int64_t kl,
+                                   int64_t ku,
+                                   int64_t n_rhs,
+                                   const double *ab,
+                                   int64_t ldab,
+                                   double *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_dgbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dgbtrf(int64_t n,
+                                    int64_t kl,
+                                    int64_t ku,
+                                    const double *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dgbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dgbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dgbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dgbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite tridiagonal matrix.
+ *
+ * `diag` has n real entries, and `off` has the n - 1 entries A(i+1, i) below the diagonal. The method is `cholesky`: the status is
+ * `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dptsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const double *diag,
+                                   const double *off,
+                                   double *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_dptsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dpttrf(int64_t n,
+                                    const double *diag,
+                                    const double *off,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dpttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dpttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dpttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dptcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of one triangle, column-major with `ldab` >= kd + 1 rows:
+ *
+ *     uplo = 'U':   ab[kd + i - j + j * ldab] = A(i, j),   max(0, j - kd) <= i <= j
+ *     uplo = 'L':   ab[i - j + j * ldab] = A(i, j),        j <= i <= min(n - 1, j + kd)
+ *
+ * The method is `cholesky`: the status is `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dpbsv(char uplo,
+                                   int64_t n,
+                                   int64_t kd,
+                                   int64_t n_rhs,
+                                   const double *ab,
+                                   int64_t ldab,
+                                   double *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_dpbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dpbtrf(char uplo,
+                                    int64_t n,
+                                    int64_t kd,
+                                    const double *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dpbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dpbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dpbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dpbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a block tridiagonal matrix of n block rows.
+ *
+ * Each block has `block` by `block` entries, column-major, and the blocks of an array follow each other. `diag` has n blocks; `sub` and
+ * `sup` have n - 1 blocks. x and rhs have n * block rows.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_dbgtsv(int64_t n,
+                                    int64_t block,
+                                    int64_t n_rhs,
+                                    const double *sub,
+                                    const double *diag,
+                                    const double *sup,
+                                    double *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a block tridiagonal matrix of n block rows.
+ *
+ * The matrix is stored as for `bandsolve_dbgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_dbgttrf(int64_t n,
+                                     int64_t block,
+                                     const double *sub,
+                                     const double *diag,
+                                     const double *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_dbgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_dbgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     double *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_dbgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_dbgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     double *rcond);
+
+/**
+ * Get the determinant det A = phase * exp(log_abs) of a factored matrix, for any routine that factors.
+ *
+ * `phase` is 1 or -1, or a number of modulus 1 if the numbers are complex. It is 0 if the matrix is singular. `log_abs` is the natural
+ * logarithm of |det A|, so that it neither overflows nor underflows. For a batch, the result is the product over the systems.
+ */
+bandsolve_status_t bandsolve_dfactor_det(bandsolve_factor_t factor,
+                                         double *phase,
+                                         double *log_abs);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_dgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const double *sub,
+                                         const double *diag,
+                                         const double *sup,
+                                         double *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_dgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_dgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_dgttrs`.
+ */
+bandsolve_status_t bandsolve_dgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          double *rhs);
+
+/**
+ * Solve A X = RHS for a tridiagonal matrix.
+ *
+ * `diag` has n entries; `sub` and `sup` have n - 1 entries:
+ *
+ *     sub[i-1] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_cgtsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const bandsolve_c32_t *sub,
+                                   const bandsolve_c32_t *diag,
+                                   const bandsolve_c32_t *sup,
+                                   bandsolve_c32_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_cgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_cgttrf(int64_t n,
+                                    const bandsolve_c32_t *sub,
+                                    const bandsolve_c32_t *diag,
+                                    const bandsolve_c32_t *sup,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_cgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_cgttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_cgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_cgtcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a periodic (cyclic) tridiagonal matrix.
+ *
+ * `sub`, `diag` and `sup` have n entries. In the first row, `sub[0]` multiplies `x[n-1]`. In the last row, `sup[n-1]` multiplies `x[0]`.
+ *
+ *     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_ccgtsv(int64_t n,
+                                    int64_t n_rhs,
+                                    const bandsolve_c32_t *sub,
+                                    const bandsolve_c32_t *diag,
+                                    const bandsolve_c32_t *sup,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a periodic (cyclic) tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_ccgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_ccgttrf(int64_t n,
+                                     const bandsolve_c32_t *sub,
+                                     const bandsolve_c32_t *diag,
+                                     const bandsolve_c32_t *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_ccgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_ccgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     bandsolve_c32_t *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_ccgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_ccgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     float *rcond);
+
+/**
+ * Solve A X = RHS for a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of `dgbtrf`, column-major with `ldab` >= 2 kl + ku + 1 rows:
+ *
+ *     ab[kl + ku + i - j + j * ldab] = A(i, j),   max(0, j - ku) <= i <= min(n - 1, j + kl)
+ *
+ * The function does not read or write the first kl rows, which LAPACK uses for fill-in, nor entries outside of the matrix.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_cgbsv(int64_t n,
+                                   int64_t kl,
+                                   int64_t ku,
+                                   int64_t n_rhs,
+                                   const bandsolve_c32_t *ab,
+                                   int64_t ldab,
+                                   bandsolve_c32_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_cgbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_cgbtrf(int64_t n,
+                                    int64_t kl,
+                                    int64_t ku,
+                                    const bandsolve_c32_t *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_cgbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_cgbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_cgbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_cgbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite tridiagonal matrix.
+ *
+ * `diag` has n real entries, and `off` has the n - 1 entries A(i+1, i) below the diagonal. The method is `cholesky`: the status is
+ * `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_cptsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const float *diag,
+                                   const bandsolve_c32_t *off,
+                                   bandsolve_c32_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_cptsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_cpttrf(int64_t n,
+                                    const float *diag,
+                                    const bandsolve_c32_t *off,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_cpttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_cpttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_cpttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_cptcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of one triangle, column-major with `ldab` >= kd + 1 rows:
+ *
+ *     uplo = 'U':   ab[kd + i - j + j * ldab] = A(i, j),   max(0, j - kd) <= i <= j
+ *     uplo = 'L':   ab[i - j + j * ldab] = A(i, j),        j <= i <= min(n - 1, j + kd)
+ *
+ * The method is `cholesky`: the status is `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_cpbsv(char uplo,
+                                   int64_t n,
+                                   int64_t kd,
+                                   int64_t n_rhs,
+                                   const bandsolve_c32_t *ab,
+                                   int64_t ldab,
+                                   bandsolve_c32_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_cpbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_cpbtrf(char uplo,
+                                    int64_t n,
+                                    int64_t kd,
+                                    const bandsolve_c32_t *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_cpbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_cpbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_cpbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_cpbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    float *rcond);
+
+/**
+ * Solve A X = RHS for a block tridiagonal matrix of n block rows.
+ *
+ * Each block has `block` by `block` entries, column-major, and the blocks of an array follow each other. `diag` has n blocks; `sub` and
+ * `sup` have n - 1 blocks. x and rhs have n * block rows.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_cbgtsv(int64_t n,
+                                    int64_t block,
+                                    int64_t n_rhs,
+                                    const bandsolve_c32_t *sub,
+                                    const bandsolve_c32_t *diag,
+                                    const bandsolve_c32_t *sup,
+                                    bandsolve_c32_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a block tridiagonal matrix of n block rows.
+ *
+ * The matrix is stored as for `bandsolve_cbgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_cbgttrf(int64_t n,
+                                     int64_t block,
+                                     const bandsolve_c32_t *sub,
+                                     const bandsolve_c32_t *diag,
+                                     const bandsolve_c32_t *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_cbgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_cbgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     bandsolve_c32_t *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_cbgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_cbgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     float *rcond);
+
+/**
+ * Get the determinant det A = phase * exp(log_abs) of a factored matrix, for any routine that factors.
+ *
+ * `phase` is 1 or -1, or a number of modulus 1 if the numbers are complex. It is 0 if the matrix is singular. `log_abs` is the natural
+ * logarithm of |det A|, so that it neither overflows nor underflows. For a batch, the result is the product over the systems.
+ */
+bandsolve_status_t bandsolve_cfactor_det(bandsolve_factor_t factor,
+                                         bandsolve_c32_t *phase,
+                                         double *log_abs);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_cgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const bandsolve_c32_t *sub,
+                                         const bandsolve_c32_t *diag,
+                                         const bandsolve_c32_t *sup,
+                                         bandsolve_c32_t *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_cgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_cgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_cgttrs`.
+ */
+bandsolve_status_t bandsolve_cgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Solve A X = RHS for a tridiagonal matrix.
+ *
+ * `diag` has n entries; `sub` and `sup` have n - 1 entries:
+ *
+ *     sub[i-1] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zgtsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const bandsolve_c64_t *sub,
+                                   const bandsolve_c64_t *diag,
+                                   const bandsolve_c64_t *sup,
+                                   bandsolve_c64_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_zgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zgttrf(int64_t n,
+                                    const bandsolve_c64_t *sub,
+                                    const bandsolve_c64_t *diag,
+                                    const bandsolve_c64_t *sup,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zgttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zgtcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a periodic (cyclic) tridiagonal matrix.
+ *
+ * `sub`, `diag` and `sup` have n entries. In the first row, `sub[0]` multiplies `x[n-1]`. In the last row, `sup[n-1]` multiplies `x[0]`.
+ *
+ *     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i],   i = 0 ... n-1
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zcgtsv(int64_t n,
+                                    int64_t n_rhs,
+                                    const bandsolve_c64_t *sub,
+                                    const bandsolve_c64_t *diag,
+                                    const bandsolve_c64_t *sup,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a periodic (cyclic) tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_zcgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zcgttrf(int64_t n,
+                                     const bandsolve_c64_t *sub,
+                                     const bandsolve_c64_t *diag,
+                                     const bandsolve_c64_t *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zcgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zcgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     bandsolve_c64_t *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zcgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zcgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     double *rcond);
+
+/**
+ * Solve A X = RHS for a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of `dgbtrf`, column-major with `ldab` >= 2 kl + ku + 1 rows:
+ *
+ *     ab[kl + ku + i - j + j * ldab] = A(i, j),   max(0, j - ku) <= i <= min(n - 1, j + kl)
+ *
+ * The function does not read or write the first kl rows, which LAPACK uses for fill-in, nor entries outside of the matrix.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zgbsv(int64_t n,
+                                   int64_t kl,
+                                   int64_t ku,
+                                   int64_t n_rhs,
+                                   const bandsolve_c64_t *ab,
+                                   int64_t ldab,
+                                   bandsolve_c64_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a banded matrix with `kl` diagonals below and `ku` diagonals above the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_zgbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zgbtrf(int64_t n,
+                                    int64_t kl,
+                                    int64_t ku,
+                                    const bandsolve_c64_t *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zgbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zgbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zgbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zgbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite tridiagonal matrix.
+ *
+ * `diag` has n real entries, and `off` has the n - 1 entries A(i+1, i) below the diagonal. The method is `cholesky`: the status is
+ * `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zptsv(int64_t n,
+                                   int64_t n_rhs,
+                                   const double *diag,
+                                   const bandsolve_c64_t *off,
+                                   bandsolve_c64_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite tridiagonal matrix.
+ *
+ * The matrix is stored as for `bandsolve_zptsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zpttrf(int64_t n,
+                                    const double *diag,
+                                    const bandsolve_c64_t *off,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zpttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zpttrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zpttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zptcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * `ab` is LAPACK's band storage of one triangle, column-major with `ldab` >= kd + 1 rows:
+ *
+ *     uplo = 'U':   ab[kd + i - j + j * ldab] = A(i, j),   max(0, j - kd) <= i <= j
+ *     uplo = 'L':   ab[i - j + j * ldab] = A(i, j),        j <= i <= min(n - 1, j + kd)
+ *
+ * The method is `cholesky`: the status is `BANDSOLVE_NOT_DEFINITE` if the matrix is not positive definite.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zpbsv(char uplo,
+                                   int64_t n,
+                                   int64_t kd,
+                                   int64_t n_rhs,
+                                   const bandsolve_c64_t *ab,
+                                   int64_t ldab,
+                                   bandsolve_c64_t *rhs,
+                                   int64_t ld_rhs);
+
+/**
+ * Factor a Hermitian positive definite banded matrix with `kd` diagonals on each side of the main diagonal.
+ *
+ * The matrix is stored as for `bandsolve_zpbsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zpbtrf(char uplo,
+                                    int64_t n,
+                                    int64_t kd,
+                                    const bandsolve_c64_t *ab,
+                                    int64_t ldab,
+                                    bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zpbtrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zpbtrs(char trans,
+                                    int64_t n_rhs,
+                                    bandsolve_factor_t factor,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zpbtrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zpbcon(char norm,
+                                    bandsolve_factor_t factor,
+                                    double *rcond);
+
+/**
+ * Solve A X = RHS for a block tridiagonal matrix of n block rows.
+ *
+ * Each block has `block` by `block` entries, column-major, and the blocks of an array follow each other. `diag` has n blocks; `sub` and
+ * `sup` have n - 1 blocks. x and rhs have n * block rows.
+ *
+ * `rhs` is column-major with n_rhs columns and the leading dimension `ld_rhs`. The solutions overwrite `rhs`. The matrix remains
+ * unchanged.
+ */
+bandsolve_status_t bandsolve_zbgtsv(int64_t n,
+                                    int64_t block,
+                                    int64_t n_rhs,
+                                    const bandsolve_c64_t *sub,
+                                    const bandsolve_c64_t *diag,
+                                    const bandsolve_c64_t *sup,
+                                    bandsolve_c64_t *rhs,
+                                    int64_t ld_rhs);
+
+/**
+ * Factor a block tridiagonal matrix of n block rows.
+ *
+ * The matrix is stored as for `bandsolve_zbgtsv`. `factor` is a handle of `bandsolve_factor_create`. If the handle contains factors, the
+ * function frees them first. The handle keeps a copy of the matrix: you may change or free the arrays after the call.
+ */
+bandsolve_status_t bandsolve_zbgttrf(int64_t n,
+                                     int64_t block,
+                                     const bandsolve_c64_t *sub,
+                                     const bandsolve_c64_t *diag,
+                                     const bandsolve_c64_t *sup,
+                                     bandsolve_factor_t factor);
+
+/**
+ * Solve op(A) X = RHS with the factors of `bandsolve_zbgttrf`.
+ *
+ * op(A) is A if `trans` is 'N', A^T if it is 'T', and A^H if it is 'C'. `rhs` is column-major with n_rhs columns and the leading
+ * dimension `ld_rhs`. The solutions overwrite `rhs`. Any number of threads may solve with the same factors at the same time.
+ */
+bandsolve_status_t bandsolve_zbgttrs(char trans,
+                                     int64_t n_rhs,
+                                     bandsolve_factor_t factor,
+                                     bandsolve_c64_t *rhs,
+                                     int64_t ld_rhs);
+
+/**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a matrix that `bandsolve_zbgttrf` factored.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. The function computes ||A|| itself.
+ */
+bandsolve_status_t bandsolve_zbgtcon(char norm,
+                                     bandsolve_factor_t factor,
+                                     double *rcond);
+
+/**
+ * Get the determinant det A = phase * exp(log_abs) of a factored matrix, for any routine that factors.
+ *
+ * `phase` is 1 or -1, or a number of modulus 1 if the numbers are complex. It is 0 if the matrix is singular. `log_abs` is the natural
+ * logarithm of |det A|, so that it neither overflows nor underflows. For a batch, the result is the product over the systems.
+ */
+bandsolve_status_t bandsolve_zfactor_det(bandsolve_factor_t factor,
+                                         bandsolve_c64_t *phase,
+                                         double *log_abs);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_zgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const bandsolve_c64_t *sub,
+                                         const bandsolve_c64_t *diag,
+                                         const bandsolve_c64_t *sup,
+                                         bandsolve_c64_t *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_zgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_zgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_zgttrs`.
+ */
+bandsolve_status_t bandsolve_zgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.
+ *
+ * `diag` has n entries, `off` has n - 1 entries, and `w` has n entries. Unlike LAPACK's `dsterf`, the function does not change the matrix.
+ */
+bandsolve_status_t bandsolve_ssterf(int64_t n,
+                                    const float *diag,
+                                    const float *off,
+                                    float *w);
+
+/**
+ * Compute selected eigenvalues of a symmetric tridiagonal matrix, and their eigenvectors if requested.
+ *
+ * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues:
+ *
+ *     'A'   all eigenvalues
+ *     'V'   the eigenvalues in the half-open interval (vl, vu]
+ *     'I'   the eigenvalues number il to iu in ascending order; the smallest has the number 1
+ *
+ * `diag` has n entries and `off` has n - 1 entries, which remain unchanged. The function writes the number of eigenvalues to `m`, and
+ * the eigenvalues in ascending order to the first m of the n entries of `w`.
+ *
+ * If `jobz` is 'V', column k of `z` is the eigenvector of `w[k]` with the 2-norm 1. `z` is column-major with the leading dimension `ldz`,
+ * and has n columns, or iu - il + 1 columns if `range` is 'I'. If `jobz` is 'N', the function does not use `z`.
+ *
+ * If the status is `BANDSOLVE_SUCCESS`, the set of eigenvalues is complete: Sturm counts prove it.
+ */
+bandsolve_status_t bandsolve_sstevr(char jobz,
+                                    char range,
+                                    int64_t n,
+                                    const float *diag,
+                                    const float *off,
+                                    float vl,
+                                    float vu,
+                                    int64_t il,
+                                    int64_t iu,
+                                    int64_t *m,
+                                    float *w,
+                                    float *z,
+                                    int64_t ldz);
+
+/**
+ * Count the eigenvalues of a symmetric tridiagonal matrix that are at most `shift`.
+ *
+ * `diag` has n entries, and `off` has n - 1 entries. The count is exact, also if an eigenvalue is within rounding errors of `shift`.
+ */
+bandsolve_status_t bandsolve_sstcount(int64_t n,
+                                      const float *diag,
+                                      const float *off,
+                                      float shift,
+                                      int64_t *count);
+
+/**
+ * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.
+ *
+ * `diag` has n entries, `off` has n - 1 entries, and `w` has n entries. Unlike LAPACK's `dsterf`, the function does not change the matrix.
+ */
+bandsolve_status_t bandsolve_dsterf(int64_t n,
+                                    const double *diag,
+                                    const double *off,
+                                    double *w);
+
+/**
+ * Compute selected eigenvalues of a symmetric tridiagonal matrix, and their eigenvectors if requested.
+ *
+ * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues:
+ *
+ *     'A'   all eigenvalues
+ *     'V'   the eigenvalues in the half-open interval (vl, vu]
+ *     'I'   the eigenvalues number il to iu in ascending order; the smallest has the number 1
+ *
+ * `diag` has n entries and `off` has n - 1 entries, which remain unchanged. The function writes the number of eigenvalues to `m`, and
+ * the eigenvalues in ascending order to the first m of the n entries of `w`.
+ *
+ * If `jobz` is 'V', column k of `z` is the eigenvector of `w[k]` with the 2-norm 1. `z` is column-major with the leading dimension `ldz`,
+ * and has n columns, or iu - il + 1 columns if `range` is 'I'. If `jobz` is 'N', the function does not use `z`.
+ *
+ * If the status is `BANDSOLVE_SUCCESS`, the set of eigenvalues is complete: Sturm counts prove it.
+ */
+bandsolve_status_t bandsolve_dstevr(char jobz,
+                                    char range,
+                                    int64_t n,
+                                    const double *diag,
+                                    const double *off,
+                                    double vl,
+                                    double vu,
+                                    int64_t il,
+                                    int64_t iu,
+                                    int64_t *m,
+                                    double *w,
+                                    double *z,
+                                    int64_t ldz);
+
+/**
+ * Count the eigenvalues of a symmetric tridiagonal matrix that are at most `shift`.
+ *
+ * `diag` has n entries, and `off` has n - 1 entries. The count is exact, also if an eigenvalue is within rounding errors of `shift`.
+ */
+bandsolve_status_t bandsolve_dstcount(int64_t n,
+                                      const double *diag,
+                                      const double *off,
+                                      double shift,
+                                      int64_t *count);
 
 /**
  * Create a sparse matrix from arrays in CSR format (sparse rows).

@@ -6,16 +6,18 @@
 //!
 //! # Modules
 //!
-//! [`entry`] declares the C functions. Each is one line that calls `solve`, `sparse`, `csr`, `poisson` or `gpu` through a guard
+//! [`entry`] declares the C functions. Each is one line that calls `solve`, `lapack`, `eigen`, `sparse`, `csr`, `poisson` or `gpu` through a guard
 //! ([`status`]). The guard catches panics and stores the error message. `memory` checks pointers and sizes and creates slices.
 
 #![allow(non_camel_case_types, non_snake_case)]
 
 mod csr;
+mod eigen;
 pub mod entry;
 mod factored;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod lapack;
 mod memory;
 mod poisson;
 pub mod report;
@@ -32,6 +34,7 @@ pub use csr::{
 pub use entry::*;
 #[cfg(feature = "cuda")]
 pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
+pub use lapack::{bandsolve_factor, bandsolve_factor_t};
 pub use poisson::{
     bandsolve_boundary_t, bandsolve_grid_t, bandsolve_pencil_t, bandsolve_pencils_problem_t, bandsolve_poisson_axis_t,
     bandsolve_poisson_problem_t, bandsolve_poisson_report_t, bandsolve_poisson_side_t, bandsolve_poisson_solver,

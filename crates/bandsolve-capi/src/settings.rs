@@ -26,6 +26,9 @@ use bandsolve_pivoting_t::*;
 /// A truth value from C. It may be any byte, so it is not Rust's `bool`. All bytes except 0 are true.
 pub type BoolArgument = u8;
 
+/// A number in double precision, in the functions of every number type.
+pub type DoubleArgument = f64;
+
 /// A pivoting from C. It may be any number, so it is not the Rust enum.
 pub type PivotingArgument = i32;
 

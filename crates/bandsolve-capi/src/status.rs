@@ -2,6 +2,7 @@
 
 use bandsolve::Error;
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::threads::stoppable;
 use core::ffi::{CStr, c_char};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -155,6 +156,8 @@ pub(crate) fn guard_query(body: impl FnOnce() -> CallResult) -> bandsolve_status
 fn caught(body: impl FnOnce() -> CallResult) -> CallResult {
     let body = || {
         let _mode = Standard::enter();
+        // No program can use the threads of this library, so that `bandsolve_shutdown` may end them.
+        stoppable();
         if planted() { panic!("planted by a test") } else { body() }
     };
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(CallFailure::panic(payload)))

@@ -17,6 +17,7 @@ use crate::arithmetic::Standard;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use rayon::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
+use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
@@ -120,7 +121,7 @@ pub fn workers(threads: usize, work: &(dyn Fn() + Sync)) {
 enum Workers {
     /// Rayon's global pool, which this library or the program started.
     Rayons,
-    /// The pool of a forked process.
+    /// A pool of the library itself.
     Own(&'static ThreadPool),
 }
 
@@ -136,13 +137,17 @@ impl Workers {
 
 /// Whether this process was forked from a process that watched for forks.
 static FORKED: AtomicBool = AtomicBool::new(false);
+/// Whether the library keeps its threads apart from rayon's global pool, so that [`stop`] can end them.
+static STOPPABLE: AtomicBool = AtomicBool::new(false);
+/// The handles of the threads in `OWN_POOL`.
+static RUNNING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 /// The state of the threads: [`NONE`], [`STARTING`] or [`STARTED`].
 static STATE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;
 const STARTING: u8 = 1;
 const STARTED: u8 = 2;
-/// The threads of a forked process, which are never freed. Null in other processes, which use rayon's pool.
-static OF_CHILD: AtomicPtr<ThreadPool> = AtomicPtr::new(core::ptr::null_mut());
+/// The threads of a forked process, or threads that [`stop`] can end. Null in other processes, which use rayon's pool.
+static OWN_POOL: AtomicPtr<ThreadPool> = AtomicPtr::new(core::ptr::null_mut());
 /// The time of the last failed start in seconds, or 0 if none failed.
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
@@ -152,12 +157,12 @@ fn known() -> Option<Workers> {
     if STATE.load(Ordering::Acquire) != STARTED {
         return None;
     }
-    let of_child = OF_CHILD.load(Ordering::Relaxed);
-    if of_child.is_null() {
+    let own_pool = OWN_POOL.load(Ordering::Relaxed);
+    if own_pool.is_null() {
         return Some(Workers::Rayons);
     }
-    // SAFETY: `into_raw` made this pointer, and it is never freed.
-    Some(Workers::Own(unsafe { &*of_child }))
+    // SAFETY: `into_raw` made this pointer. Only `stop` frees it, during which nobody else calls this module.
+    Some(Workers::Own(unsafe { &*own_pool }))
 }
 
 /// The threads, which are started if necessary. `None` if they cannot be started, or if another thread is starting
@@ -184,20 +189,59 @@ fn start() -> Option<Workers> {
     known()
 }
 
-/// Start the threads: in a forked process as its own pool, otherwise as rayon's global pool unless the program
-/// configured it.
+/// Start the threads: in a forked process, or if they are [`stoppable`], as a pool of the library, otherwise as rayon's
+/// global pool unless the program configured it.
 fn make(threads: usize) -> Option<()> {
+    // In a forked process, these are handles of threads that do not exist. To drop them would detach new threads with the
+    // same addresses. The parent may have been forked while it held the lock, so nobody may wait for it.
+    if let Ok(mut handles) = RUNNING.try_lock() {
+        core::mem::forget(core::mem::take(&mut *handles));
+    }
     let running = run(threads)?;
     let gone = |_| io::Error::other("a worker thread ended before it received work");
     let hand = |worker: ThreadBuilder| running[worker.index()].work.send(worker).map_err(gone);
     let builder = ThreadPoolBuilder::new().num_threads(threads).spawn_handler(hand);
-    if !FORKED.load(Ordering::Relaxed) {
+    if !FORKED.load(Ordering::Relaxed) && !STOPPABLE.load(Ordering::Relaxed) {
         // An error means that a global pool already exists.
         _ = builder.build_global();
         return Some(());
     }
-    OF_CHILD.store(Box::into_raw(Box::new(builder.build().ok()?)), Ordering::Relaxed);
+    let pool = builder.build().ok()?;
+    if let Ok(mut handles) = RUNNING.try_lock() {
+        *handles = running.into_iter().map(|running| running.thread).collect();
+    }
+    OWN_POOL.store(Box::into_raw(Box::new(pool)), Ordering::Relaxed);
     Some(())
+}
+
+/// Keep the threads that will be started apart from rayon's global pool, so that [`stop`] can end them. For libraries
+/// that contain their own rayon, whose global pool no program can use.
+pub fn stoppable() {
+    STOPPABLE.store(true, Ordering::Relaxed);
+}
+
+/// End the threads and wait until they have ended. The next call with work for two threads starts them again. Threads of
+/// rayon's global pool remain.
+///
+/// # Safety
+/// No other thread calls a function of this module, directly or through a solver, during the call.
+pub unsafe fn stop() {
+    if STATE.compare_exchange(STARTED, STARTING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return;
+    }
+    let own_pool = OWN_POOL.swap(core::ptr::null_mut(), Ordering::Relaxed);
+    if own_pool.is_null() {
+        // Rayon's global pool cannot be ended.
+        STATE.store(STARTED, Ordering::Release);
+        return;
+    }
+    // SAFETY: `into_raw` made this pointer, and by the caller's promise nobody uses the pool.
+    drop(unsafe { Box::from_raw(own_pool) });
+    let handles = RUNNING.try_lock().map(|mut handles| core::mem::take(&mut *handles)).unwrap_or_default();
+    for thread in handles {
+        _ = thread.join();
+    }
+    STATE.store(NONE, Ordering::Release);
 }
 
 /// A thread that becomes the worker that it receives. It ends if it receives none.
@@ -320,7 +364,7 @@ fn tell_of_forks() {
     /// Runs in a forked process, where few operations are allowed. If the parent was itself forked, its threads are not
     /// freed.
     extern "C" fn forked() {
-        OF_CHILD.store(core::ptr::null_mut(), Ordering::Relaxed);
+        OWN_POOL.store(core::ptr::null_mut(), Ordering::Relaxed);
         FAILED.store(0, Ordering::Relaxed);
         FORKED.store(true, Ordering::Relaxed);
         STATE.store(NONE, Ordering::Release);
@@ -365,6 +409,10 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_first_waits_for_the_second() {
+        // While another test starts the threads, the caller would do both, one after the other.
+        while !available() {
+            std::thread::yield_now();
+        }
         let done = AtomicBool::new(false);
         let second = || {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -372,6 +420,40 @@ mod tests {
         };
         let first = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| join(|| panic!("first"), second)));
         assert!(first.is_err() && done.into_inner());
+    }
+
+    /// In a process of its own, because threads of other tests may be at work: a child has its own pool, which it can end.
+    #[cfg(unix)]
+    #[test]
+    fn threads_of_the_library_end_and_start_again() {
+        let sum = |n: u64| (0..n).sum::<u64>();
+        let joined = || join(|| sum(10), || sum(20)) == (45, 190);
+        let threads = || std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        assert!(joined());
+        // SAFETY: the child runs work on its own threads, and exits without access to anything that belongs to other
+        // threads of the parent.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: as above. Nobody else is at work in this process.
+            unsafe {
+                libc::alarm(20);
+                let first = joined() && (count() == 1 || matches!(known(), Some(Workers::Own(_))));
+                stop();
+                let ended = known().is_none();
+                // The system may still list a thread that has been joined.
+                while threads() > 1 {
+                    std::thread::yield_now();
+                }
+                let again = joined() && known().is_some();
+                stop();
+                stop();
+                libc::_exit(if first && ended && again && known().is_none() { 0 } else { 1 });
+            }
+        }
+        let mut status = -1;
+        // SAFETY: this is a child of this process, and `status` is a valid place.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0, "14: still waiting for threads after 20 seconds");
     }
 
     /// The parent uses `waitpid`, and an alarm ends a child that hangs.

@@ -102,7 +102,7 @@ pub use contract::verify::attention;
 pub use contract::{Factor, Op, Report, Solution};
 pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
-pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
+pub use matrix::{Banded, BlockTridiagonal, ColumnStrides, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use method::Method;
 #[doc(hidden)]
 pub use methods::cholesky::Diagonals;

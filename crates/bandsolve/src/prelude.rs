@@ -2,6 +2,6 @@
 
 pub use crate::interop::SolveArray;
 pub use crate::{
-    AnyFactor, Banded, BlockTridiagonal, Complex32, Complex64, Csc, CscMut, Error, Factor, Inspect, Layout, Method,
-    Norm, Op, Pivoting, Plan, Report, Scalar, Shape, Solution, Tridiagonal, TridiagonalBatch,
+    AnyFactor, Banded, BlockTridiagonal, ColumnStrides, Complex32, Complex64, Csc, CscMut, Error, Factor, Inspect,
+    Layout, Method, Norm, Op, Pivoting, Plan, Report, Scalar, Shape, Solution, Tridiagonal, TridiagonalBatch,
 };

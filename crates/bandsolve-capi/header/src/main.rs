@@ -36,9 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (config, first, entries) = if gpu {
         (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], &["entry/gpu"][..])
     } else {
-        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "poisson", "poisson/pencils"];
-        let general = ["entry/general", "entry/csr/general", "entry/poisson/general"];
-        (config, &[&types[..], &general].concat()[..], &["entry", "entry/csr", "entry/poisson"][..])
+        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "lapack", "poisson", "poisson/pencils"];
+        let general = ["entry/general", "entry/lapack/general", "entry/csr/general", "entry/poisson/general"];
+        (config, &[&types[..], &general].concat()[..], &["entry", "entry/lapack", "entry/lapack/symmetric", "entry/csr", "entry/poisson"][..])
     };
     let src = root.join("src");
     let typed = entries.iter().flat_map(|folder| {

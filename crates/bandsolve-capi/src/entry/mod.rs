@@ -14,6 +14,7 @@ mod d;
 mod general;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod lapack;
 mod poisson;
 
 mod s {
@@ -32,6 +33,7 @@ pub use d::*;
 pub use general::*;
 #[cfg(feature = "cuda")]
 pub use gpu::*;
+pub use lapack::*;
 pub use poisson::*;
 pub use s::*;
 pub use z::*;

@@ -19,8 +19,8 @@ pub(crate) mod verify;
 pub use op::Op;
 pub use verify::{Report, Solution};
 
-use crate::error::{Result, check_len};
-use crate::matrix::Shape;
+use crate::error::{Error, Result, check_len};
+use crate::matrix::{ColumnStrides, Shape};
 use crate::memory::zeroed;
 use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
@@ -110,6 +110,25 @@ pub trait Factor<T: Scalar>: Send + Sync {
     /// Solve Aᴴ·x = rhs and overwrite `rhs` with x.
     fn solve_conj_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report> {
         solve_in_place(self, Op::ConjTranspose, rhs)
+    }
+
+    /// Solve op(A)·x = rhs for right-hand sides in any order of memory, and overwrite them with x.
+    ///
+    /// # Cost
+    /// Columns without gaps are solved where they are. Others are copied to columns without gaps and back.
+    fn solve_strided_in_place(&self, op: Op, rhs: &mut [T], strides: ColumnStrides) -> Result<Report> {
+        check_len("rows of the strides", self.shape().rows(), strides.rows)?;
+        if strides.is_contiguous() {
+            let len = strides.len()?;
+            let got = rhs.len();
+            let rhs = rhs.get_mut(..len).ok_or(Error::Shape { what: "rhs", expected: len, got })?;
+            return solve_in_place(self, op, rhs);
+        }
+        let mut columns = strides.gather("rhs", rhs)?;
+        let solved = solve_in_place(self, op, &mut columns);
+        // Errors of a solve leave the best x with the caller.
+        strides.scatter("rhs", &columns, rhs)?;
+        solved
     }
 }
 

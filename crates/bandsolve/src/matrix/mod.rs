@@ -3,6 +3,7 @@
 mod banded;
 mod batch;
 mod block_tridiagonal;
+mod column_strides;
 mod csc;
 mod shape;
 mod tridiagonal;
@@ -10,6 +11,7 @@ mod tridiagonal;
 pub use banded::Banded;
 pub use batch::TridiagonalBatch;
 pub use block_tridiagonal::BlockTridiagonal;
+pub use column_strides::ColumnStrides;
 pub(crate) use csc::ColumnGroup;
 pub use csc::{Csc, CscMut, Index, IndexWords};
 pub(crate) use shape::{BandSize, BlockSize};
