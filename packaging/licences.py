@@ -45,7 +45,7 @@ def texts(package):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    by_text, title = {}, "The crates in this list are parts of this program or library. Their licences follow the list."
+    by_text, title = {}, "The crates in this list are parts of this program or library. Their licenses follow the list."
     print(f"{title}\n")
     for package in compiled(sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ""):
         name = f"{package['name']} {package['version']}"
@@ -54,6 +54,7 @@ def main():
             by_text.setdefault(text, []).append(name)
         if found or package["source"]:
             print(f"{name}: {package['license']}" + ("" if found else " (the package contains no text of it)"))
+    print("the standard library of Rust: MIT OR Apache-2.0")
     for text, names in by_text.items():
         print(f"\n{'-' * 80}\n{', '.join(names)}\n{'-' * 80}\n{text}")
 
