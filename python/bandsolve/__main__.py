@@ -21,7 +21,7 @@ def gpu():
         bandsolve.factor_tridiagonal([1.0], [4.0, 4.0], [1.0], device="cuda")
     except RuntimeError as error:
         return f"none: {str(error).removeprefix('no GPU: ')}"
-    return 'cuda: found by `device="cuda"`'
+    return 'found: `device="cuda"` uses it'
 
 
 def mpi():

@@ -1,5 +1,6 @@
 """`python -m bandsolve`, and messages about packages that are not installed."""
 
+import importlib.metadata
 import os
 import pathlib
 import subprocess
@@ -38,6 +39,14 @@ def test_report_says_why_something_is_missing():
     facts = report(BANDSOLVE_MPI_LIBRARY="/nowhere/libmpi.so", CUDA_VISIBLE_DEVICES="")
     assert facts["MPI"].startswith("none: bandsolve.mpi cannot load its library /nowhere/libmpi.so: ")
     assert facts["GPU"].startswith("none: ")
+
+
+@pytest.mark.skipif("site-packages" not in FOLDER, reason="the package is not installed")
+def test_installed_package_has_licenses_types_and_scipy():
+    names = {path.name for path in importlib.metadata.files("bandsolve")}
+    assert {"LICENSE-MIT", "LICENSE-APACHE", "py.typed", "_bandsolve.pyi", "__main__.py"} <= names
+    needed = [line for line in importlib.metadata.requires("bandsolve") if "extra ==" not in line]
+    assert sorted(line.split(">=")[0] for line in needed) == ["numpy", "scipy"]
 
 
 def without(package, code):
