@@ -7,11 +7,16 @@ of `bandsolve`.
 
 from functools import partial
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import bandsolve
+from bandsolve._optional import missing
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError as error:
+    raise missing("jax", error) from error
 
 __all__ = ["solve_banded", "solve_block_tridiagonal", "solve_tridiagonal"]
 

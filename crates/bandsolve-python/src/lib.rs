@@ -41,7 +41,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::memory::free_memory;
     #[pymodule_export]
-    use super::options::{get_num_threads, methods, set_num_threads};
+    use super::options::{get_num_threads, instruction_set, methods, set_num_threads};
     #[pymodule_export]
     use super::poisson::PyPoissonPlan;
     #[pymodule_export]

@@ -122,6 +122,12 @@ pub fn methods() -> Vec<&'static str> {
     Method::ALL.iter().map(|method| method.name()).collect()
 }
 
+/// Return the name of the instruction set that the kernels use, for `python -m bandsolve`.
+#[pyfunction]
+pub fn instruction_set() -> &'static str {
+    bandsolve::Simd::detect().name()
+}
+
 /// The options of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallOptions<'a> {
