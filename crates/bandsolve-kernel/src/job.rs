@@ -40,8 +40,18 @@ pub unsafe fn dispatch_from<T: Scalar, J: Job<T>>(simd: Simd, job: *const J) -> 
             unsafe { run_avx2(job) }
         }
         // SAFETY: the caller's promise.
-        _ => unsafe { job.read() }.run::<<T::Real as Machine>::Portable>(),
+        _ => unsafe { run_portable(job) },
     }
+}
+
+/// A function of its own, because it takes a megabyte of stack without optimisation, which other instruction sets do not need.
+///
+/// # Safety
+/// As [`dispatch_from`].
+#[inline(never)]
+unsafe fn run_portable<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
+    // SAFETY: the caller's promise.
+    unsafe { job.read() }.run::<<T::Real as Machine>::Portable>()
 }
 
 /// # Safety

@@ -46,7 +46,13 @@ impl Simd {
     }
 
     /// The widest instruction set of this machine. It has all narrower ones too.
+    ///
+    /// Without optimisation, the compiler keeps every vector of a kernel on the stack: 3 MB in kernels for AVX-512, where a thread has
+    /// 2 MB. Such builds only have the portable kernels.
     fn widest() -> Simd {
+        if cfg!(unoptimised) {
+            return Simd::Portable;
+        }
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             let all = is_x86_feature_detected!("avx512f")
