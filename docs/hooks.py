@@ -7,13 +7,15 @@ text can be selected becomes part of its page.
 """
 
 import html
-import importlib
+import importlib.util
 import inspect
 import os
 import pathlib
 import pkgutil
 import re
 import subprocess
+import sys
+import types
 
 import latex2mathml.converter
 from mkdocs.structure.files import File
@@ -30,10 +32,17 @@ BAR = re.compile(r'<mo( stretchy="false")?>(&#x0007C;|&#x02016;)</mo>')
 DISPLAY = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 
 
+def stand_in_for_torch():
+    """Let `bandsolve.torch` be imported without PyTorch, which is large: the reference needs no more than its docstrings."""
+    if importlib.util.find_spec("torch") is None:
+        sys.modules["torch"] = types.SimpleNamespace(autograd=types.SimpleNamespace(Function=object))
+
+
 def public_names():
     """Every public module of the package with its public functions and classes."""
     import bandsolve
 
+    stand_in_for_torch()
     modules = [bandsolve] + [
         importlib.import_module(f"bandsolve.{found.name}") for found in pkgutil.iter_modules(bandsolve.__path__) if not found.name.startswith("_")
     ]

@@ -1,7 +1,7 @@
 """Run the Python blocks of a page and compare what they print with the page.
 
 A ```text block that directly follows a ```python block is its output. The blocks of a tutorial are one program; on all other pages
-every block is a program of its own. Times vary: numbers before a unit of time, or before "times", are not compared.
+every block is a program of its own. Blocks that need JAX or PyTorch are left out where it is not installed. Times vary: numbers before a unit of time, or before "times", are not compared.
 
 usage: run.py PAGE...            report the blocks whose output differs
        run.py --write PAGE...    run the blocks and write their output, and the pictures they save, into the page
@@ -9,6 +9,7 @@ usage: run.py PAGE...            report the blocks whose output differs
 """
 
 import contextlib
+import importlib.util
 import io
 import os
 import pathlib
@@ -19,12 +20,18 @@ import tempfile
 
 DOCS = pathlib.Path(__file__).resolve().parent
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<output>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+OPTIONAL = re.compile(r"^(?:import|from) (jax|torch)\b", re.MULTILINE)
 VARIES = re.compile(r"\d[\d.,]*(e[-+]?\d+)?(?= ?(ns|µs|ms|s|seconds|times)\b)")
 
 
 def compared(output):
     """The output without what varies."""
     return [VARIES.sub("#", line).rstrip() for line in output.rstrip().splitlines()]
+
+
+def missing(code):
+    """The optional packages that are not installed, but imported."""
+    return sorted(name for name in set(OPTIONAL.findall(code)) if importlib.util.find_spec(name) is None)
 
 
 def run(page):
@@ -40,6 +47,8 @@ def run(page):
         os.chdir(folder)
         try:
             for block in BLOCK.finditer(text):
+                if missing(block["code"]):
+                    continue
                 if not one_program:
                     names = {"__name__": "example"}
                 # The lines in a traceback are those of the page.

@@ -20,6 +20,7 @@ eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridia
 over MPI ranks                  `bandsolve.mpi`; import it by its own name
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 inside JAX programs             `bandsolve.jax`, with derivatives; import it by its own name
+inside PyTorch programs         `bandsolve.torch`, with derivatives; import it by its own name
 JAX and TensorFlow              `bandsolve.compat.tridiagonal_solve`
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 ==============================  =======================================================================

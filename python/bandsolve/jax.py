@@ -10,6 +10,8 @@ from functools import partial
 import numpy as np
 
 import bandsolve
+from bandsolve import _differentiable
+from bandsolve._differentiable import Factors
 from bandsolve._optional import missing
 
 try:
@@ -18,7 +20,7 @@ try:
 except ImportError as error:
     raise missing("jax", error) from error
 
-__all__ = ["solve_banded", "solve_block_tridiagonal", "solve_tridiagonal"]
+__all__ = ["solve_banded", "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
 
 
 def _solved(matvec, host, matrix, b):
@@ -30,6 +32,13 @@ def _solved(matvec, host, matrix, b):
         return jax.pure_callback(partial(host, transpose), shape, *matrix, b, vmap_method="expand_dims")
 
     return jax.lax.custom_linear_solve(matvec, b, solve=partial(call, False), transpose_solve=partial(call, True))
+
+
+def _on_host(solve, vector, transpose, *arrays):
+    """Solve with NumPy arrays, by a function that takes right-hand sides as columns."""
+    *matrix, b = map(np.asarray, arrays)
+    x = solve(transpose, matrix, b[..., None] if vector else b)
+    return x[..., 0] if vector else x
 
 
 def _promoted(*arrays):
@@ -65,6 +74,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     See Also
     --------
     - `bandsolve.solve_tridiagonal`: the same for NumPy arrays, with more options and a report.
+    - `bandsolve.torch.solve_tridiagonal`: the same for PyTorch.
 
     Notes
     -----
@@ -95,27 +105,14 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     def matvec(x):
         return by_rows(diag) * x + by_rows(sub) * jnp.roll(x, 1, 0) + by_rows(sup) * jnp.roll(x, -1, 0)
 
-    return _solved(matvec, partial(_tridiagonal_on_host, bool(periodic), rhs.ndim), (sub, diag, sup), rhs)
+    host = partial(_differentiable.solve_tridiagonal, bool(periodic))
+    return _solved(matvec, partial(_on_host, host, rhs.ndim == 1), (sub, diag, sup), rhs)
 
 
 def _checked(name, array, ndim):
     if array.ndim != ndim:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected {ndim}")
     return array
-
-
-def _tridiagonal_on_host(periodic, ndim, transpose, sub, diag, sup, b):
-    matrix, b = [np.asarray(array) for array in (sub, diag, sup)], np.asarray(b)
-    n = matrix[1].shape[-1]
-    batch = np.broadcast_shapes(*(array.shape[:-1] for array in matrix), b.shape[: b.ndim - ndim])
-    rhs = np.broadcast_to(b, batch + b.shape[b.ndim - ndim :])
-    options = dict(periodic=periodic, padded=not periodic, transpose=transpose)
-    if all(array.size == n for array in matrix):
-        matrix = [array.reshape(n) for array in matrix]
-    elif ndim == 2:
-        matrix = [array[..., None] for array in matrix]
-    solve = bandsolve.solve_tridiagonal if rhs.ndim == 1 else partial(bandsolve.solve_batch, axis=-ndim)
-    return np.ascontiguousarray(solve(*matrix, np.ascontiguousarray(rhs), **options), b.dtype)
 
 
 def solve_banded(l_and_u, ab, b):
@@ -138,6 +135,7 @@ def solve_banded(l_and_u, ab, b):
     See Also
     --------
     - `bandsolve.solve_banded`: the same for NumPy arrays.
+    - `bandsolve.torch.solve_banded`: the same for PyTorch.
 
     Examples
     --------
@@ -164,25 +162,10 @@ def solve_banded(l_and_u, ab, b):
             y = y.at[rows].add(product[d:] if d >= 0 else product[: n + d])
         return y
 
-    return _solved(matvec, partial(_on_host, _banded_on_host(lower, upper), (2,), b.ndim), (ab,), b)
+    def solve(transpose, matrix, b):
+        return Factors(partial(bandsolve.factor_banded, (lower, upper)), matrix, (2,)).solve(b, transpose)
 
-
-def _banded_on_host(lower, upper):
-    def solve(transpose, ab, b):
-        return bandsolve.factor_banded((lower, upper), ab).solve(b, transpose=transpose)
-
-    return solve
-
-
-def _on_host(solve, ndims, ndim, transpose, *arrays):
-    """Solve one system after the other. `ndims` and `ndim` are the numbers of axes of the arrays of one matrix and of its right-hand side."""
-    arrays, cores = [np.asarray(array) for array in arrays], (*ndims, ndim)
-    batch = np.broadcast_shapes(*(array.shape[: array.ndim - core] for array, core in zip(arrays, cores)))
-    arrays = [np.broadcast_to(array, batch + array.shape[array.ndim - core :]) for array, core in zip(arrays, cores)]
-    x = np.empty(arrays[-1].shape, arrays[-1].dtype)
-    for index in np.ndindex(batch):
-        x[index] = solve(transpose, *(array[index] for array in arrays))
-    return x
+    return _solved(matvec, partial(_on_host, solve, b.ndim == 1), (ab,), b)
 
 
 def solve_block_tridiagonal(sub, diag, sup, rhs):
@@ -207,6 +190,7 @@ def solve_block_tridiagonal(sub, diag, sup, rhs):
     See Also
     --------
     - `bandsolve.solve_block_tridiagonal`: the same for NumPy arrays.
+    - `bandsolve.torch.solve_block_tridiagonal`: the same for PyTorch.
 
     Examples
     --------
@@ -230,7 +214,101 @@ def solve_block_tridiagonal(sub, diag, sup, rhs):
         product = partial(jnp.einsum, "iab,ib...->ia...")
         return product(diag, x).at[1:].add(product(sub, x[:-1])).at[:-1].add(product(sup, x[1:]))
 
-    def solve(transpose, sub, diag, sup, rhs):
-        return bandsolve.solve_block_tridiagonal(sub, diag, sup, rhs, transpose=transpose)
+    def solve(transpose, matrix, rhs):
+        return Factors(bandsolve.factor_block_tridiagonal, matrix, (3, 3, 3), rows=2).solve(rhs, transpose)
 
-    return _solved(matvec, partial(_on_host, solve, (3, 3, 3), rhs.ndim), (sub, diag, sup), rhs)
+    return _solved(matvec, partial(_on_host, solve, rhs.ndim == 2), (sub, diag, sup), rhs)
+
+
+def solve_poisson(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, ndim=None, coordinates=None,
+                  removable=0.1, threads=None):
+    """Solve Poisson or Helmholtz problems (-Δ + shift) u = f on a box, with derivatives with respect to f and the values at the sides.
+
+    Parameters
+    ----------
+    f : array_like
+        The right-hand side, real: one axis for each axis of the box, and axes in front that count right-hand sides if you pass `ndim`.
+    spacing : float or sequence of float, default 1.0
+        Distance between neighbouring unknowns: one number for all axes, or one for each axis.
+    boundary : str, pair, sequence or dict, default "dirichlet"
+        Boundary conditions, as for `bandsolve.poisson.solve`. Axes of a value in front of those of the side broadcast with the axes of `f` that
+        count right-hand sides.
+    grid : str or sequence of str, default "node"
+        ``"node"`` or ``"cell"``.
+    shift : float, default 0.0
+        The constant that multiplies u in the equation.
+    method : str, default "auto"
+        "auto", "fft", "gemm", "bcr2", "bcr4" or "pscr".
+    mean : float, default 0.0
+        Mean of u over the box for a singular problem.
+    ndim : int, optional
+        Number of axes of the box, the last axes of `f`. Default: all axes of `f`.
+    coordinates : sequence, optional
+        For each axis None, or increasing coordinates that replace the spacing.
+    removable : float, default 0.1
+        For a singular problem: how much the solver may subtract from f to make the problem solvable, relative to the largest entry of f with the
+        values at the sides.
+    threads : int, optional
+        Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
+
+    Returns
+    -------
+    u : jax.Array, shape of f
+        The solution.
+
+    See Also
+    --------
+    - `bandsolve.poisson.solve`: the same for NumPy arrays, with a report. It explains the arguments.
+    - `bandsolve.torch.solve_poisson`: the same for PyTorch.
+
+    Notes
+    -----
+    **Derivatives.** There are none with respect to `spacing`, `shift` and `coordinates`. For a singular problem, derivatives are those of the solution
+    after the solver has subtracted the mean of f.
+
+    **Repeated solves.** The function keeps the solvers of the last four problems, and a compiled function keeps its solver.
+
+    Examples
+    --------
+    The derivative of the temperature in the middle of a square plate with respect to the temperature of one of its four sides:
+
+    >>> import jax, jax.numpy as jnp
+    >>> from bandsolve.jax import solve_poisson
+    >>> middle = lambda side: solve_poisson(jnp.ones((15, 15)), 1 / 16, {0: {"lower": ("dirichlet", side)}})[7, 7]
+    >>> print(round(float(jax.grad(middle)(0.0)), 4))
+    0.25
+    """
+    f = jnp.asarray(f)
+    if f.dtype.kind == "c":
+        raise TypeError(f"f has the type {f.dtype}, expected real numbers")
+    f = f.astype(jnp.result_type(f, jnp.float32))
+    shape = f.shape[f.ndim - _differentiable.box_axes(f.ndim, ndim) :]
+    problem = _differentiable.PoissonProblem(shape, f.dtype, spacing, boundary, grid, shift, method, coordinates=coordinates,
+                                             removable=removable, threads=threads)
+    for axis, side, value in problem.sides:
+        value = jnp.asarray(value, f.dtype)
+        broadcast, index, factor = problem.place(axis, side, f.shape, value.shape)
+        f = jnp.broadcast_to(f, broadcast).at[index].add(factor * value)
+    u = _poisson(problem, shift)(f)
+    return u + mean if problem.singular else u
+
+
+def _poisson(problem, shift):
+    """The function from f to u. Tangents need not balance the sides of a singular problem, but f must."""
+
+    def matvec(u):
+        y = shift * u
+        for axis, line in enumerate(problem.lines, -len(problem.lines)):
+            sub, diag, sup = (jnp.asarray(np.expand_dims(entries, tuple(range(1, -axis))), u.dtype) for entries in (line.sub, line.diag, line.sup))
+            y += diag * u + sub * jnp.roll(u, 1, axis) + sup * jnp.roll(u, -1, axis)
+        return y
+
+    @jax.custom_jvp
+    def solve(f):
+        return _solved(matvec, lambda _, f: problem.solve(np.asarray(f)), (), f)
+
+    @solve.defjvp
+    def tangent(primals, tangents):
+        return solve(*primals), _solved(matvec, lambda transpose, f: problem.solve_free(transpose, np.asarray(f)), (), *tangents)
+
+    return solve

@@ -407,10 +407,7 @@ def _axes(shape, spacing, boundary, grid, coordinates):
     count = len(shape)
     spacings = _each("spacing", spacing, count, np.ndim(spacing) == 0)
     grids = _each("grid", grid, count, isinstance(grid, str))
-    if isinstance(boundary, dict):
-        boundary = [_both_sides(given) for given in _by_axis(boundary, count)]
-    alone = _is_side(boundary) or count == 1 and len(boundary) == 2
-    boundaries = _each("boundary", boundary, count, alone)
+    boundaries = _conditions(boundary, count)
     if coordinates is not None and count == 1 and len(coordinates) and np.ndim(coordinates[0]) == 0 and coordinates[0] is not None:
         coordinates = [coordinates]
     coordinates = _each("coordinates", coordinates, count, coordinates is None)
@@ -419,15 +416,23 @@ def _axes(shape, spacing, boundary, grid, coordinates):
         points = coordinates[axis] if coordinates[axis] is None else _real("coordinates", coordinates[axis])
         if points is not None and points.ndim != 1:
             raise ValueError(f"coordinates of axis {axis} have the shape {points.shape}, expected one dimension")
-        sides = [_side(given, axis, shape) for given in _sides(boundaries[axis], axis)]
         made.append({
-            "kinds": [kind for kind, _ in sides],
-            "values": [values for _, values in sides],
+            "kinds": [kind for kind, _ in boundaries[axis]],
+            "values": [_side_values(value, axis, shape) for _, value in boundaries[axis]],
             "grid": grids[axis],
             "spacing": _positive("spacing", spacings[axis]),
             "coordinates": None if points is None else _numbers(points),
         })
     return made
+
+
+def _conditions(boundary, count):
+    """Return (kind, value) of the lower and of the upper side of each axis. The values are as the caller gave them."""
+    if isinstance(boundary, dict):
+        boundary = [_both_sides(given) for given in _by_axis(boundary, count)]
+    alone = _is_side(boundary) or count == 1 and len(boundary) == 2
+    entries = _each("boundary", boundary, count, alone)
+    return [[(side, 0.0) if isinstance(side, str) else side for side in _sides(given, axis)] for axis, given in enumerate(entries)]
 
 
 def _is_default(given, default):
@@ -524,15 +529,19 @@ def _sides(given, axis):
     return sides
 
 
-def _side(given, axis, shape):
-    """Return the kind of a side and its values: one number, or one for each point, in the shape of the side."""
-    kind, value = (given, 0.0) if isinstance(given, str) else given
+def _side_values(value, axis, shape):
+    """Return the values of a side: one number, or one for each point, in the shape of the side."""
     values = _real("the value of a side", value)
-    if values.ndim == 0:
-        return kind, values
+    return np.broadcast_to(values, side_shape(values.shape, axis, shape)) if values.ndim else values
+
+
+def side_shape(values, axis, shape):
+    """Return the shape of the sides of an axis. Values of the shape `values` must broadcast to it."""
     side = shape[:axis] + shape[axis + 1 :]
     try:
-        return kind, np.broadcast_to(values, side)
+        fits = np.broadcast_shapes(values, side) == side
     except ValueError:
-        message = f"the values at a side of axis {axis} have the shape {values.shape}, expected {side}, or a shape that broadcasts to it"
-        raise ValueError(message) from None
+        fits = False
+    if not fits:
+        raise ValueError(f"the values at a side of axis {axis} have the shape {tuple(values)}, expected {side}, or a shape that broadcasts to it")
+    return side

@@ -133,3 +133,87 @@ def test_types_and_errors():
             call()
     with pytest.raises(Exception, match="singular"):
         jax.block_until_ready(ours.solve_tridiagonal(one[1:], 0 * one, one[1:], one))
+
+
+D, N, P = "dirichlet", "neumann", "periodic"
+BOXES = [
+    ((5,), ["cell"], [(D, N)], [np.array([0, 1, 1.5, 3, 3.5, 4])]),
+    ((4, 3), ["node", "node"], [(N, D), (N, N)], None),
+    ((3, 4), ["cell", "node"], [(P, P), (D, N)], None),
+    ((2, 3, 2), ["node"] * 3, [(D, D), (P, P), (D, N)], None),
+]
+
+
+def box(shape, grids, kinds, coordinates, shift):
+    """Our function of f and the values at the sides, the dense one, and arguments."""
+    test_poisson = pytest.importorskip("test_poisson")
+    points = [test_poisson.points_of(*axis, 0.5) if given is None else given
+              for axis, given in zip(zip(shape, grids, kinds), coordinates or [None] * len(shape))]
+    a, inflow, _ = test_poisson.assembled(shape, grids, kinds, points, shift)
+    a = jnp.asarray(a.todense())
+    sides = [(axis, side) for axis in range(len(shape)) for side in (0, 1) if kinds[axis][side] != P]
+
+    def solve(f, *values):
+        given = dict(zip(sides, values))
+        boundary = [tuple((kind, given[axis, side]) if (axis, side) in given else kind for side, kind in enumerate(pair))
+                    for axis, pair in enumerate(kinds)]
+        return ours.solve_poisson(f, 0.5, boundary, grids, shift, coordinates=coordinates, ndim=len(shape))
+
+    def dense(f, *values):
+        for (axis, side), value in zip(sides, values):
+            f = f + jnp.asarray(inflow(axis, side, 1.0)) * jnp.expand_dims(value, axis)
+        return jnp.linalg.solve(a, f.ravel()).reshape(f.shape)
+
+    rng = np.random.default_rng(6)
+    return solve, dense, [rng.random(shape)] + [rng.random(shape[:axis] + shape[axis + 1 :]) for axis, _ in sides]
+
+
+@pytest.mark.parametrize("case", range(len(BOXES)))
+def test_poisson_problems_and_their_derivatives(case):
+    solve, dense, arguments = box(*BOXES[case], 0.2)
+    everything = tuple(range(len(arguments)))
+    close = lambda x, expected: np.testing.assert_allclose(x, expected, rtol=1e-10, atol=1e-11)  # noqa: E731
+    close(jax.jit(solve)(*arguments), dense(*arguments))
+    for jacobian in (jax.jacrev, jax.jacfwd):
+        for found, expected in zip(*(jacobian(f, everything)(*arguments) for f in (solve, dense))):
+            close(found, expected)
+    close(*(jax.hessian(lambda value, f=f: (f(*arguments[:-1], value) ** 2).sum())(arguments[-1]) for f in (solve, dense)))
+    many = [np.stack([argument, 2 * argument, -argument]) for argument in arguments]
+    close(jax.vmap(solve)(*many), jax.vmap(dense)(*many))
+    close(solve(*many), jax.vmap(dense)(*many))
+    gradients = [jax.vmap(jax.grad(lambda *a, f=f: (f(*a) ** 2).sum()), (0,) + (None,) * len(arguments[1:]))(many[0], *arguments[1:])
+                 for f in (solve, dense)]
+    close(*gradients)
+
+
+@pytest.mark.parametrize("grid", ["node", "cell"])
+def test_singular_poisson_problems(grid):
+    test_poisson = pytest.importorskip("test_poisson")
+    shape, kinds = (4, 3), [(N, N), (P, P)]
+    points = [test_poisson.points_of(n, grid, pair, 1.0) for n, pair in zip(shape, kinds)]
+    a, _, volumes = test_poisson.assembled(shape, [grid] * 2, kinds, points)
+    weights = jnp.asarray(volumes.ravel() / volumes.sum())
+    # Subtract the mean of f, and ask for the mean of u.
+    whole = jnp.asarray(a.todense()) + jnp.outer(jnp.ones(12), weights)
+    dense = lambda f: jnp.linalg.solve(whole, f.ravel() - weights @ f.ravel()).reshape(shape) + 0.3  # noqa: E731
+    solve = lambda f: ours.solve_poisson(f, boundary=(N, P), grid=grid, mean=0.3)  # noqa: E731
+    f = np.random.default_rng(7).random(shape)
+    f -= weights @ f.ravel()
+    for found, expected in [(f(at) for f in (of(solve), of(dense))) for of in (lambda f: f, jax.jacrev, jax.jacfwd, lambda f: jax.grad(lambda x: f(x).sum()))
+                            for at in (f,)]:
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    with pytest.raises(Exception, match="(?i)balance|removed|singular"):
+        jax.block_until_ready(solve(f + 1))
+
+
+def test_poisson_types_and_errors():
+    assert ours.solve_poisson(np.ones((3, 4), np.float32), boundary={"y": ("neumann", 2)}).dtype == np.float32
+    assert ours.solve_poisson(np.ones((2, 3, 4)), ndim=2).shape == (2, 3, 4)
+    for call, error, words in [
+        (lambda: ours.solve_poisson(np.ones(3) * 1j), TypeError, "expected real numbers"),
+        (lambda: ours.solve_poisson(1.0), ValueError, "f has 0 dimensions"),
+        (lambda: ours.solve_poisson(np.ones(3), ndim=2), ValueError, "f has 1 dimensions and ndim is 2"),
+        (lambda: ours.solve_poisson(np.ones((2, 3)), boundary=((D, np.ones(2)), P)), ValueError, r"the values at a side of axis 0 have the shape \(2,\)"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()

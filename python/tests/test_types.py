@@ -99,8 +99,8 @@ def stubs():
 
 @pytest.mark.parametrize("stub", stubs(), ids=lambda stub: stub.stem)
 def test_stubs_have_the_signatures_of_the_functions(stub):
-    if stub.stem == "jax":
-        pytest.importorskip("jax")
+    if stub.stem in ("jax", "torch"):
+        pytest.importorskip(stub.stem, reason=f"{stub.stem} is not installed")
     module = importlib.import_module(f"bandsolve.{stub.stem}")
     tree = ast.parse(stub.read_text(encoding="utf-8"))
     seen = 0
@@ -154,6 +154,41 @@ def test_strict_type_checkers_accept_programs(tool, tmp_path):
         (tmp_path / f"{pathlib.Path(name).stem.replace('-', '_')}.py").write_text("\n".join(blocks), encoding="utf-8")
     assert checked(tool, tmp_path) == {}
     exec(compile(PROGRAM, "program", "exec"), {})
+
+
+# A program of a user of each package that only one module needs, and a line with a mistake.
+PACKAGES = {
+    "jax": '''
+import jax
+import jax.numpy as jnp
+from bandsolve.jax import solve_banded, solve_block_tridiagonal, solve_poisson, solve_tridiagonal
+
+off, diag = jnp.ones(2), jnp.full(3, 4.0)
+x: jax.Array = solve_tridiagonal(off, diag, off, jnp.array([5.0, 6, 5]), padded=False)
+y: jax.Array = solve_banded((0, 0), diag[None], x) + solve_block_tridiagonal(jnp.ones((2, 1, 1)), diag[:, None, None], jnp.ones((2, 1, 1)), x[:, None])[:, 0]
+u: jax.Array = solve_poisson(jnp.ones((2, 3)), 0.5, ("neumann", ("dirichlet", x[:2])), ndim=2, method="fft")
+solve_poisson(x, method="ftf")
+''',
+    "torch": '''
+import torch
+from bandsolve.torch import solve_banded, solve_block_tridiagonal, solve_poisson, solve_tridiagonal
+
+off, diag = torch.ones(2), torch.full((3,), 4.0)
+x: torch.Tensor = solve_tridiagonal(off, diag, off, [5.0, 6, 5], padded=False)
+y: torch.Tensor = solve_banded((0, 0), diag[None], x) + solve_block_tridiagonal(off[:, None, None], diag[:, None, None], off[:, None, None], x[:, None])[:, 0]
+u: torch.Tensor = solve_poisson(torch.ones(2, 3), 0.5, ("neumann", ("dirichlet", x[:2])), ndim=2, method="fft")
+solve_poisson(x, method="ftf")
+''',
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_know_the_modules_of_other_packages(tool, package, tmp_path):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    (tmp_path / "program.py").write_text(PACKAGES[package], encoding="utf-8")
+    last = len(PACKAGES[package].splitlines())
+    assert {line for _, line in checked(tool, tmp_path)} == {last}
 
 
 @pytest.mark.parametrize("tool", TOOLS)

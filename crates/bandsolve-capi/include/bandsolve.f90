@@ -1459,7 +1459,8 @@ contains
     call check_size("gtsv", "sub", size(sub, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "sup", size(sup, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gtsv", c_sgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gtsv", &
+        c_sgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrf_s(factor, sub, diag, sup, status)
@@ -1479,7 +1480,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_sgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_sgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrs_s2(factor, rhs, trans, status)
@@ -1487,7 +1489,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_sgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_sgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gtcon_s(factor, rcond, norm, status)
@@ -1521,7 +1525,8 @@ contains
     call check_size("cgtsv", "sub", size(sub, kind=c_int64_t), n)
     call check_size("cgtsv", "sup", size(sup, kind=c_int64_t), n)
     call check_size("cgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("cgtsv", c_scgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgtsv", &
+        c_scgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrf_s(factor, sub, diag, sup, status)
@@ -1541,7 +1546,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_scgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_scgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrs_s2(factor, rhs, trans, status)
@@ -1549,7 +1555,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_scgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_scgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgtcon_s(factor, rcond, norm, status)
@@ -1570,7 +1578,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_sgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_sgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbsv_s2(kl, ku, ab, rhs, status)
@@ -1581,7 +1591,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_sgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_sgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrf_s(factor, kl, ku, ab, status)
@@ -1600,7 +1612,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_sgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_sgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrs_s2(factor, rhs, trans, status)
@@ -1608,7 +1621,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_sgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_sgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbcon_s(factor, rcond, norm, status)
@@ -1642,7 +1657,8 @@ contains
     n = size(diag, kind=c_int64_t)
     call check_size("ptsv", "off", size(off, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("ptsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("ptsv", c_sptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("ptsv", &
+        c_sptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrf_s(factor, diag, off, status)
@@ -1662,7 +1678,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_spttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_spttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrs_s2(factor, rhs, trans, status)
@@ -1670,7 +1687,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_spttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_spttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine ptcon_s(factor, rcond, norm, status)
@@ -1691,7 +1710,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbsv_s2(ab, uplo, rhs, status)
@@ -1702,7 +1723,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrf_s(factor, ab, uplo, status)
@@ -1713,7 +1736,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", c_spbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", &
+        c_spbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
+               c_spbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
   end subroutine
 
   subroutine pbtrs_s1(factor, rhs, trans, status)
@@ -1721,7 +1746,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_spbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_spbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrs_s2(factor, rhs, trans, status)
@@ -1729,7 +1755,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_spbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_spbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbcon_s(factor, rcond, norm, status)
@@ -1752,7 +1780,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_sbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_sbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtsv_s2(sub, diag, sup, rhs, status)
@@ -1765,7 +1795,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_sbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_sbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrf_s(factor, sub, diag, sup, status)
@@ -1786,7 +1818,8 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_sbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_sbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrs_s2(factor, rhs, trans, status)
@@ -1794,7 +1827,9 @@ contains
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_sbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_sbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtcon_s(factor, rcond, norm, status)
@@ -1824,7 +1859,8 @@ contains
     integer, intent(out), optional :: status
     logical(c_bool) :: shared
     shared = check_batch("gtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
-    call conclude("gtsv_batch", c_sgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+    call conclude("gtsv_batch", &
+        c_sgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
@@ -1840,7 +1876,8 @@ contains
     if (present(count)) systems = count
     shared = check_batch("gttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
     call create(factor)
-    call conclude("gttrf_batch", c_sgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+    call conclude("gttrf_batch", &
+        c_sgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -1875,7 +1912,8 @@ contains
     call check_size("gtsv", "sub", size(sub, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "sup", size(sup, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gtsv", c_dgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gtsv", &
+        c_dgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrf_d(factor, sub, diag, sup, status)
@@ -1895,7 +1933,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_dgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_dgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrs_d2(factor, rhs, trans, status)
@@ -1903,7 +1942,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_dgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_dgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gtcon_d(factor, rcond, norm, status)
@@ -1937,7 +1978,8 @@ contains
     call check_size("cgtsv", "sub", size(sub, kind=c_int64_t), n)
     call check_size("cgtsv", "sup", size(sup, kind=c_int64_t), n)
     call check_size("cgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("cgtsv", c_dcgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgtsv", &
+        c_dcgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrf_d(factor, sub, diag, sup, status)
@@ -1957,7 +1999,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_dcgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_dcgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrs_d2(factor, rhs, trans, status)
@@ -1965,7 +2008,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_dcgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_dcgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgtcon_d(factor, rcond, norm, status)
@@ -1986,7 +2031,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_dgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_dgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbsv_d2(kl, ku, ab, rhs, status)
@@ -1997,7 +2044,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_dgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_dgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrf_d(factor, kl, ku, ab, status)
@@ -2016,7 +2065,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_dgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_dgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrs_d2(factor, rhs, trans, status)
@@ -2024,7 +2074,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_dgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_dgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbcon_d(factor, rcond, norm, status)
@@ -2058,7 +2110,8 @@ contains
     n = size(diag, kind=c_int64_t)
     call check_size("ptsv", "off", size(off, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("ptsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("ptsv", c_dptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("ptsv", &
+        c_dptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrf_d(factor, diag, off, status)
@@ -2078,7 +2131,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_dpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_dpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrs_d2(factor, rhs, trans, status)
@@ -2086,7 +2140,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_dpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_dpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine ptcon_d(factor, rcond, norm, status)
@@ -2107,7 +2163,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbsv_d2(ab, uplo, rhs, status)
@@ -2118,7 +2176,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrf_d(factor, ab, uplo, status)
@@ -2129,7 +2189,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", c_dpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", &
+        c_dpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
+               c_dpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
   end subroutine
 
   subroutine pbtrs_d1(factor, rhs, trans, status)
@@ -2137,7 +2199,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_dpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_dpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrs_d2(factor, rhs, trans, status)
@@ -2145,7 +2208,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_dpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_dpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbcon_d(factor, rcond, norm, status)
@@ -2168,7 +2233,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_dbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_dbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtsv_d2(sub, diag, sup, rhs, status)
@@ -2181,7 +2248,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_dbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_dbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrf_d(factor, sub, diag, sup, status)
@@ -2202,7 +2271,8 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_dbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_dbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrs_d2(factor, rhs, trans, status)
@@ -2210,7 +2280,9 @@ contains
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_dbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_dbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtcon_d(factor, rcond, norm, status)
@@ -2240,7 +2312,8 @@ contains
     integer, intent(out), optional :: status
     logical(c_bool) :: shared
     shared = check_batch("gtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
-    call conclude("gtsv_batch", c_dgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+    call conclude("gtsv_batch", &
+        c_dgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
@@ -2256,7 +2329,8 @@ contains
     if (present(count)) systems = count
     shared = check_batch("gttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
     call create(factor)
-    call conclude("gttrf_batch", c_dgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+    call conclude("gttrf_batch", &
+        c_dgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -2291,7 +2365,8 @@ contains
     call check_size("gtsv", "sub", size(sub, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "sup", size(sup, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gtsv", c_cgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gtsv", &
+        c_cgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrf_c(factor, sub, diag, sup, status)
@@ -2311,7 +2386,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_cgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_cgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrs_c2(factor, rhs, trans, status)
@@ -2319,7 +2395,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_cgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_cgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gtcon_c(factor, rcond, norm, status)
@@ -2353,7 +2431,8 @@ contains
     call check_size("cgtsv", "sub", size(sub, kind=c_int64_t), n)
     call check_size("cgtsv", "sup", size(sup, kind=c_int64_t), n)
     call check_size("cgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("cgtsv", c_ccgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgtsv", &
+        c_ccgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrf_c(factor, sub, diag, sup, status)
@@ -2373,7 +2452,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_ccgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_ccgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrs_c2(factor, rhs, trans, status)
@@ -2381,7 +2461,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_ccgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_ccgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgtcon_c(factor, rcond, norm, status)
@@ -2402,7 +2484,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_cgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_cgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbsv_c2(kl, ku, ab, rhs, status)
@@ -2413,7 +2497,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_cgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_cgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrf_c(factor, kl, ku, ab, status)
@@ -2432,7 +2518,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_cgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_cgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrs_c2(factor, rhs, trans, status)
@@ -2440,7 +2527,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_cgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_cgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbcon_c(factor, rcond, norm, status)
@@ -2474,7 +2563,8 @@ contains
     n = size(diag, kind=c_int64_t)
     call check_size("ptsv", "off", size(off, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("ptsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("ptsv", c_cptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("ptsv", &
+        c_cptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrf_c(factor, diag, off, status)
@@ -2494,7 +2584,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_cpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_cpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrs_c2(factor, rhs, trans, status)
@@ -2502,7 +2593,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_cpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_cpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine ptcon_c(factor, rcond, norm, status)
@@ -2523,7 +2616,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbsv_c2(ab, uplo, rhs, status)
@@ -2534,7 +2629,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrf_c(factor, ab, uplo, status)
@@ -2545,7 +2642,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", c_cpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", &
+        c_cpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
+               c_cpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
   end subroutine
 
   subroutine pbtrs_c1(factor, rhs, trans, status)
@@ -2553,7 +2652,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_cpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_cpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrs_c2(factor, rhs, trans, status)
@@ -2561,7 +2661,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_cpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_cpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbcon_c(factor, rcond, norm, status)
@@ -2584,7 +2686,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_cbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_cbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtsv_c2(sub, diag, sup, rhs, status)
@@ -2597,7 +2701,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_cbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_cbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrf_c(factor, sub, diag, sup, status)
@@ -2618,7 +2724,8 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_cbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_cbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrs_c2(factor, rhs, trans, status)
@@ -2626,7 +2733,9 @@ contains
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_cbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_cbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtcon_c(factor, rcond, norm, status)
@@ -2656,7 +2765,8 @@ contains
     integer, intent(out), optional :: status
     logical(c_bool) :: shared
     shared = check_batch("gtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
-    call conclude("gtsv_batch", c_cgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+    call conclude("gtsv_batch", &
+        c_cgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
@@ -2672,7 +2782,8 @@ contains
     if (present(count)) systems = count
     shared = check_batch("gttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
     call create(factor)
-    call conclude("gttrf_batch", c_cgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+    call conclude("gttrf_batch", &
+        c_cgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -2707,7 +2818,8 @@ contains
     call check_size("gtsv", "sub", size(sub, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "sup", size(sup, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("gtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gtsv", c_zgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gtsv", &
+        c_zgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrf_z(factor, sub, diag, sup, status)
@@ -2727,7 +2839,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_zgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_zgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gttrs_z2(factor, rhs, trans, status)
@@ -2735,7 +2848,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gttrs", c_zgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gttrs", &
+        c_zgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gtcon_z(factor, rcond, norm, status)
@@ -2769,7 +2884,8 @@ contains
     call check_size("cgtsv", "sub", size(sub, kind=c_int64_t), n)
     call check_size("cgtsv", "sup", size(sup, kind=c_int64_t), n)
     call check_size("cgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("cgtsv", c_zcgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgtsv", &
+        c_zcgtsv(n, size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrf_z(factor, sub, diag, sup, status)
@@ -2789,7 +2905,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_zcgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_zcgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgttrs_z2(factor, rhs, trans, status)
@@ -2797,7 +2914,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("cgttrs", c_zcgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("cgttrs", &
+        c_zcgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine cgtcon_z(factor, rcond, norm, status)
@@ -2818,7 +2937,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_zgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_zgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbsv_z2(kl, ku, ab, rhs, status)
@@ -2829,7 +2950,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("gbsv", c_zgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbsv", &
+        c_zgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrf_z(factor, kl, ku, ab, status)
@@ -2848,7 +2971,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_zgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_zgbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbtrs_z2(factor, rhs, trans, status)
@@ -2856,7 +2980,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("gbtrs", c_zgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("gbtrs", &
+        c_zgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine gbcon_z(factor, rcond, norm, status)
@@ -2890,7 +3016,8 @@ contains
     n = size(diag, kind=c_int64_t)
     call check_size("ptsv", "off", size(off, kind=c_int64_t), max(n - 1, 0_c_int64_t))
     call check_size("ptsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("ptsv", c_zptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("ptsv", &
+        c_zptsv(n, size(rhs, 2, kind=c_int64_t), diag, off, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrf_z(factor, diag, off, status)
@@ -2910,7 +3037,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_zpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_zpttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pttrs_z2(factor, rhs, trans, status)
@@ -2918,7 +3046,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pttrs", c_zpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pttrs", &
+        c_zpttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine ptcon_z(factor, rcond, norm, status)
@@ -2939,7 +3069,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbsv_z2(ab, uplo, rhs, status)
@@ -2950,7 +3082,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
-    call conclude("pbsv", c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbsv", &
+        c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrf_z(factor, ab, uplo, status)
@@ -2961,7 +3095,9 @@ contains
     integer(c_int64_t) :: n
     n = size(ab, 2, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", c_zpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", &
+        c_zpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
+               c_zpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
   end subroutine
 
   subroutine pbtrs_z1(factor, rhs, trans, status)
@@ -2969,7 +3105,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_zpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_zpbtrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbtrs_z2(factor, rhs, trans, status)
@@ -2977,7 +3114,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("pbtrs", c_zpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("pbtrs", &
+        c_zpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine pbcon_z(factor, rcond, norm, status)
@@ -3000,7 +3139,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_zbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_zbgtsv(n, size(diag, 1, kind=c_int64_t), 1_c_int64_t, sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtsv_z2(sub, diag, sup, rhs, status)
@@ -3013,7 +3154,9 @@ contains
     call check_size("bgtsv", "sub", size(sub, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "sup", size(sup, kind=c_int64_t), size(diag, 1, kind=c_int64_t)**2 * max(n - 1, 0_c_int64_t))
     call check_size("bgtsv", "rhs", size(rhs, 1, kind=c_int64_t), n * size(diag, 1, kind=c_int64_t))
-    call conclude("bgtsv", c_zbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgtsv", &
+        c_zbgtsv(n, size(diag, 1, kind=c_int64_t), size(rhs, 2, kind=c_int64_t), sub, diag, sup, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrf_z(factor, sub, diag, sup, status)
@@ -3034,7 +3177,8 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_zbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_zbgttrs(letter_or(trans, 'N'), 1_c_int64_t, factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgttrs_z2(factor, rhs, trans, status)
@@ -3042,7 +3186,9 @@ contains
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
-    call conclude("bgttrs", c_zbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, rhs, size(rhs, 1, kind=c_int64_t)), status)
+    call conclude("bgttrs", &
+        c_zbgttrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
+        rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
   subroutine bgtcon_z(factor, rcond, norm, status)
@@ -3072,7 +3218,8 @@ contains
     integer, intent(out), optional :: status
     logical(c_bool) :: shared
     shared = check_batch("gtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
-    call conclude("gtsv_batch", c_zgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+    call conclude("gtsv_batch", &
+        c_zgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
@@ -3088,7 +3235,8 @@ contains
     if (present(count)) systems = count
     shared = check_batch("gttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
     call create(factor)
-    call conclude("gttrf_batch", c_zgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+    call conclude("gttrf_batch", &
+        c_zgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
