@@ -31,6 +31,16 @@ use std::sync::Arc;
 /// | [`solve_in_place`](Self::solve_in_place) | overwrites f | allocated |
 /// | [`solve_in_place_with`](Self::solve_in_place_with) | overwrites f | the caller's |
 ///
+/// # Shapes
+/// f and u have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
+///
+/// # Cost
+/// O(log n) flops per unknown and axis with constant spacing. [`Poisson`](crate::Poisson) has the cost of other axes, and
+/// [`factor_bytes`](Self::factor_bytes) the memory.
+///
+/// # Errors
+/// [`solve`](Self::solve) lists the errors of all solves.
+///
 /// # Examples
 /// ```
 /// use bandsolve_poisson::{Boundary, Grid, Poisson};

@@ -21,6 +21,23 @@ use core::ops::ControlFlow;
 ///
 /// The result is the same for any number of threads. An iteration allocates no memory.
 ///
+/// # Shapes
+/// `a` and the preconditioner have n rows and n columns. `rhs` and `x` have n elements. [`solve_columns`](Self::solve_columns) takes n × k elements.
+///
+/// # Cost
+/// Per iteration, with the loads and stores of vectors in words per row:
+///
+/// | method | products with A, and with M⁻¹ | words per row | vectors |
+/// | --- | --- | --- | --- |
+/// | GMRES, restart m | 1 and 1 | 3·j + 11 in step j of a cycle | m + 5, or 2·m + 5 if M changes |
+/// | BiCGStab | 2 and 2 | 27 | 10 |
+/// | CG | 1 and 1 | 17 | 7 |
+/// | IDR(s) | 1 and 1 | 31 with s = 4 | 3·s + 7 |
+/// | Richardson | 1 and 1 | 9 | 5 |
+///
+/// # Errors
+/// An iteration that does not converge is not an error: check [`IterationReport::converged`]. [`solve`](Self::solve) lists the errors.
+///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
