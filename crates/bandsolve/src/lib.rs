@@ -27,7 +27,7 @@
 //! | block tridiagonal with dense blocks, open or periodic | [`BlockTridiagonal`] | more than 8 rows per block: [`BlockSpike`](Method::BlockSpike); otherwise by size: [`Rpts`](Method::Rpts), [`Spike`](Method::Spike) or [`Pivoted`](Method::Pivoted) |
 //! | banded, in LAPACK band storage | [`Banded`] | [`Spike`](Method::Spike): LU in two halves; [`Pivoted`](Method::Pivoted) for small or very wide bands |
 //! | tridiagonal or banded, Hermitian positive definite | [`Tridiagonal`], [`Banded`] | as above; on request [`Cholesky`](Method::Cholesky), by [`Plan::method`] |
-//! | lower bidiagonal: a linear recurrence | [`recurrence`] | a scan over tiles |
+//! | triangular, with one or two diagonals below the main one: a linear recurrence | functions of [`recurrence`] | a scan over tiles |
 //! | sparse, with entries anywhere | [`bandsolve-sparse`] | Krylov methods with preconditioners |
 //! | a Poisson or Helmholtz problem on a rectangular grid | [`bandsolve-poisson`] | fast transforms |
 //!
@@ -35,7 +35,7 @@
 //! blocks of one row, are solved as tridiagonal.
 //!
 //! The entries are `f32`, `f64`, [`Complex32`] or [`Complex64`]. Right-hand sides are column-major, and one call solves for any
-//! number of them. The functions of [`recurrence`] solve linear recurrences.
+//! number of them.
 //!
 //! # Errors
 //!

@@ -27,13 +27,15 @@ use core::ops::ControlFlow;
 /// # Cost
 /// Per iteration, with the loads and stores of vectors in words per row:
 ///
-/// | method | products with A, and with M⁻¹ | words per row | vectors |
-/// | --- | --- | --- | --- |
-/// | GMRES, restart m | 1 and 1 | 3·j + 11 in step j of a cycle | m + 5, or 2·m + 5 if M changes |
-/// | BiCGStab | 2 and 2 | 27 | 10 |
-/// | CG | 1 and 1 | 17 | 7 |
-/// | IDR(s) | 1 and 1 | 31 with s = 4 | 3·s + 7 |
-/// | Richardson | 1 and 1 | 9 | 5 |
+/// | method | products with A, and with M⁻¹ | words per row |
+/// | --- | --- | --- |
+/// | GMRES | 1 and 1 | 3·j + 11 in step j after a restart |
+/// | BiCGStab | 2 and 2 | 27 |
+/// | CG | 1 and 1 | 17 |
+/// | IDR(s) | 1 and 1 | 31 with s = 4 |
+/// | Richardson | 1 and 1 | 9 |
+///
+/// The words include 2 for each product and each preconditioner, whose entries come in addition. [`scratch`](Self::scratch) is the memory.
 ///
 /// # Errors
 /// An iteration that does not converge is not an error: check [`IterationReport::converged`]. [`solve`](Self::solve) lists the errors.
