@@ -6,17 +6,19 @@
 //! From Rust, declare the symbols that you need:
 //!
 //! ```
-//! use lapack_bandsolve::Int; // an `extern crate` links the symbols
+//! use lapack_bandsolve::Int; // a program that uses the crate contains the symbols
 //! unsafe extern "C" {
 //!     fn dgtsv_(
-//!         n: &Int, nrhs: &Int, dl: *mut f64, d: *mut f64, du: *mut f64, b: *mut f64, ldb: &Int, info: &mut Int,
+//!         n: &Int, nrhs: &Int, dl: *mut f64, d: *mut f64, du: *mut f64,
+//!         b: *mut f64, ldb: &Int, info: &mut Int,
 //!     );
 //! }
 //! // −xᵢ₋₁ + 2 xᵢ − xᵢ₊₁ = bᵢ, three unknowns
 //! let (mut dl, mut d, mut du, mut b) = ([-1.0; 2], [2.0; 3], [-1.0; 2], [1.0, 0.0, 1.0]);
 //! let mut info = -1;
+//! let [dl, d, du, rhs] = [&mut dl[..], &mut d, &mut du, &mut b].map(|array| array.as_mut_ptr());
 //! // SAFETY: the arrays have the lengths that LAPACK's `dgtsv` requires.
-//! unsafe { dgtsv_(&3, &1, dl.as_mut_ptr(), d.as_mut_ptr(), du.as_mut_ptr(), b.as_mut_ptr(), &3, &mut info) };
+//! unsafe { dgtsv_(&3, &1, dl, d, du, rhs, &3, &mut info) };
 //! assert_eq!(info, 0);
 //! assert!(b.iter().all(|x| (x - 1.0).abs() < 1e-15));
 //! ```
