@@ -5,10 +5,12 @@ usage: public_api.py DOC [--write]      DOC is the folder `doc` of the target di
 
 The pages must contain all features, as `cargo doc --workspace --no-deps` makes them. The script compares docs/public-api/<crate>.txt
 with the pages, or writes it. Each line has the path of an item and its declaration. The script leaves out the methods of traits that
-a type implements, and traits that every type has (`Send`, `Into`, …). It also fails if the page of an item has no example.
+a type implements, and traits that every type has (`Send`, `Into`, …). It also fails if the page of an item has no example, or if a page of
+any crate of the workspace has a formula that rustdoc does not render: LaTeX, or subscripts such as x_i outside of code.
 """
 
 import difflib
+import html
 import re
 import sys
 from html.parser import HTMLParser
@@ -110,6 +112,24 @@ def without_example(folder):
     return [path.stem for path, text in pages.items() if "rust-example-rendered" not in text and 'http-equiv="refresh"' not in text]
 
 
+# LaTeX, and indices of one-letter symbols such as x_i. rustdoc shows these characters as they are.
+FORMULA = re.compile(r"\$|\\|[_^]\{|(?<!\w)[^\W\d_]_[0-9a-z](?!\w)|[|)Σ]_[a-z](?!\w)")
+
+
+def unrendered(pages):
+    """Formulas in the text of the pages, outside of code, with a name of the page."""
+    found = []
+    for path in sorted(pages.glob("*bandsolve*/**/*.html")):
+        text = re.sub(r"<pre.*?</pre>|<code.*?</code>", " ", path.read_text(encoding="utf-8"), flags=re.S)
+        for block in re.findall(r'<div class="docblock[^>]*>(.*?)</div>', text, re.S):
+            # `*` and `_` that were part of a formula.
+            mangled = [part for part in re.findall(r"<em>(.*?)</em>", block, re.S) if re.search(r"[·=+−‖|/]", re.sub("<[^>]*>", "", part))]
+            words = html.unescape(re.sub("<[^>]*>", "", block)).split()
+            mangled += [word for word in words if FORMULA.search(word)]
+            found += [f"{path.relative_to(pages)}: {part}" for part in mangled]
+    return found
+
+
 def main():
     pages = Path(sys.argv[1])
     write = "--write" in sys.argv[2:]
@@ -136,6 +156,11 @@ def main():
             print(f"FAILED: no example on the pages of {crate}: {', '.join(silent)}")
             sys.exit(1)
         print(f"1 passed: the public interface of {crate} is as listed, {len(found)} declarations")
+    formulas = [] if write else unrendered(pages)
+    if formulas:
+        print("\n".join(formulas))
+        print("FAILED: rustdoc does not render these formulas. Write them with Unicode (xᵢ, ‖x‖₂), or as code")
+        sys.exit(1)
 
 
 main()

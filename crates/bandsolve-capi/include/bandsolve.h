@@ -246,8 +246,8 @@ typedef struct {
    */
   size_t size;
   /**
-   * Largest row-wise backward error of the right-hand sides: the maximum over rows i of |rhs - A x|_i / (sum_j |a_ij| max|x|
-   * + |rhs_i|). NaN if verification is off, or if nothing was solved.
+   * Largest row-wise backward error of the right-hand sides: the maximum over rows i of
+   * `|rhs[i] - (A x)[i]| / ((sum over j of |A[i][j]|) max|x| + |rhs[i]|)`. NaN if verification is off, or if nothing was solved.
    */
   double backward_error;
   /**

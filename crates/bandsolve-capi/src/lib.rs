@@ -1,14 +1,65 @@
 //! The C API of bandsolve: the functions of `include/bandsolve.h`. See `docs/c-api.md` for conventions and examples.
 //!
+//! ```c
+//! #include <bandsolve.h>
+//! #include <stdio.h>
+//!
+//! int main(void) {
+//!     /* -x[i-1] + 2 x[i] - x[i+1] = rhs[i]; sub[0] and sup[4] are ignored. */
+//!     const double sub[5] = {0, -1, -1, -1, -1}, diag[5] = {2, 2, 2, 2, 2}, sup[5] = {-1, -1, -1, -1, 0};
+//!     double x[5] = {0, 0, 0, 0, 6};
+//!     bandsolve_status_t status = bandsolveDgtsv(BANDSOLVE_DEFAULT_PIVOTING, 5, 1, sub, diag, sup, x, x, NULL);
+//!     if (status != BANDSOLVE_SUCCESS) {
+//!         fprintf(stderr, "%s: %s\n", bandsolveStatusName(status), bandsolveLastError());
+//!         return 1;
+//!     }
+//!     printf("%.3g %.3g %.3g %.3g %.3g\n", x[0], x[1], x[2], x[3], x[4]); /* 1 2 3 4 5 */
+//!     return 0;
+//! }
+//! ```
+//!
 //! # Features
 //!
-//! - `cuda`: functions for arrays in GPU memory, `include/bandsolve_gpu.h`.
+//! The feature is off by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `cuda` | functions for arrays in GPU memory, declared in `include/bandsolve_gpu.h` |
 //!
 //! # Modules
 //!
 //! [`entry`] declares the C functions. Each is one line that calls `solve`, `lapack`, `eigen`, `sparse`, `csr`, `poisson` or `gpu` through a guard
 //! ([`status`]). The guard catches panics and stores the error message. `memory` checks pointers and sizes and creates slices.
-
+//!
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-gpu`]: systems in the memory of NVIDIA GPUs
+//! - [`bandsolve-sparse`]: sparse matrices, Krylov solvers, preconditioners, linear forests
+//! - [`bandsolve-poisson`]: Poisson and Helmholtz problems on an interval, a rectangle or a box
+//! - [`bandsolve-lapack`]: a library with LAPACK's symbols
+//!
+//! # Guide
+//!
+//! The page `docs/c-api.md` of the repository has the conventions, and an example for each family of functions.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-gpu`]: https://docs.rs/bandsolve-gpu
+[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse
+[`bandsolve-poisson`]: https://docs.rs/bandsolve-poisson
+[`bandsolve-lapack`]: https://docs.rs/bandsolve-lapack"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-gpu`]: ../bandsolve_gpu/index.html
+[`bandsolve-sparse`]: ../bandsolve_sparse/index.html
+[`bandsolve-poisson`]: ../bandsolve_poisson/index.html
+[`bandsolve-lapack`]: ../lapack_bandsolve/index.html"
+)]
 #![allow(non_camel_case_types, non_snake_case)]
 
 mod csr;

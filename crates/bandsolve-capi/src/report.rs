@@ -14,8 +14,8 @@ pub struct bandsolve_report_t {
     /// Set it to `sizeof(bandsolve_report_t)` before the call. Later versions of the library add fields at the end, and write
     /// at most `size` bytes.
     pub size: usize,
-    /// Largest row-wise backward error of the right-hand sides: the maximum over rows i of |rhs - A x|_i / (sum_j |a_ij| max|x|
-    /// + |rhs_i|). NaN if verification is off, or if nothing was solved.
+    /// Largest row-wise backward error of the right-hand sides: the maximum over rows i of
+    /// `|rhs[i] - (A x)[i]| / ((sum over j of |A[i][j]|) max|x| + |rhs[i]|)`. NaN if verification is off, or if nothing was solved.
     pub backward_error: f64,
     /// Largest number of refinement steps of any right-hand side.
     pub refinement_steps: i32,

@@ -134,7 +134,7 @@ fn check_lengths<T>(n: usize, x: &[T], y: &[T]) -> Result<()> {
     wrong.map_or(Ok(()), |(what, got)| Err(Error::Shape { what, expected: n, got }))
 }
 
-/// Σ conj(a_i)·x_i over the shorter of the two lengths.
+/// Σ conj(aᵢ)·xᵢ over the shorter of the two lengths.
 fn adjoint_dot<T: Scalar>(a: &[T], x: &[T]) -> T {
     a.iter().zip(x).fold(T::ZERO, |sum, (a, x)| sum + a.conj() * *x)
 }

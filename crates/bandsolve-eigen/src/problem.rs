@@ -130,6 +130,12 @@ pub(crate) enum Inverted<'a, T: Scalar> {
 /// The problem needs only products with A and B, and solves with an inverse. Pass factors as [`Inverse`](bandsolve::Inverse), or an
 /// iterative solver. The tolerance of an iterative solver must be smaller than that of the eigenvalues.
 ///
+/// # Shapes
+/// All operators are n × n.
+///
+/// # Cost
+/// The problem stores references. The search applies the operator once for each vector of the Krylov space.
+///
 /// # Examples
 /// ```
 /// use bandsolve::{Inverse, Plan, Tridiagonal};

@@ -15,9 +15,16 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 ///
 /// Results are the same for any number of threads.
 ///
+/// # Shapes
+/// A and B are n × n. The result has at most k eigenvalues. Its vectors have n numbers each, one vector after the other.
+///
 /// # Cost
 /// Each vector of the Krylov space costs one product with OP and approximately 8·n·ncv flops. The memory is n·(2·m + 3) numbers, or twice as
 /// many for a Hermitian pencil. Here m is `ncv`, and at least k + 16 during a [second look](Self::second_look).
+///
+/// # Errors
+/// A search that does not converge is not an error: check `converged`. [`hermitian`](Self::hermitian) and [`general`](Self::general) list the
+/// errors.
 ///
 /// # Source
 /// G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002); K. Wu, H. Simon,

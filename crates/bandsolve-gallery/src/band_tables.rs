@@ -3,7 +3,7 @@
 //! # Source
 //! C. J. Klein, dissertation, Heidelberg 2022: matrices of Table 6 with errors of Table 7 (pentadiagonal, n = 512), of
 //! Table 4 with errors of Table 8 (2 × 2 blocks, n = 1024), real matrices with errors of Table 9. Errors are forward errors
-//! ‖x − x_t‖₂ / ‖x_t‖₂ of [`x_true`](crate::tables::x_true).
+//! ‖x − xₜ‖₂ / ‖xₜ‖₂ of [`x_true`](crate::tables::x_true).
 //!
 //! The random entries are new samples, so that condition numbers agree with the published ones in order of magnitude only. The table counts entries
 //! from 1: `dll[N/2+1]` multiplies element N/2 − 1 of x in row N/2 + 1, both counted from 0.

@@ -22,7 +22,25 @@
 //! # Features
 //!
 //! The crate has no cargo features.
-
+//!
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-sparse`]: sparse matrices, Krylov solvers, preconditioners, linear forests
+//! - [`bandsolve-io`]: matrices from Matrix Market, `.npy` and `.npz` files
+//!
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse
+[`bandsolve-io`]: https://docs.rs/bandsolve-io"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-sparse`]: ../bandsolve_sparse/index.html
+[`bandsolve-io`]: ../bandsolve_io/index.html"
+)]
 #![forbid(unsafe_code)]
 
 pub mod band_tables;

@@ -157,10 +157,10 @@ pub fn condition_1<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
 /// It does not depend on the scaling of the rows. With the backward error η, it bounds the forward error:
 ///
 /// ```text
-/// ‖x − x_t‖∞ ≤ η·‖A⁻¹·D‖∞·(‖x‖∞ + ‖x_t‖∞)
+/// ‖x − xₜ‖∞ ≤ η·‖A⁻¹·D‖∞·(‖x‖∞ + ‖xₜ‖∞)
 /// ```
 ///
-/// The proof uses x − x_t = −A⁻¹·r with |rᵢ| ≤ η·(Dᵢᵢ·‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ·‖x_t‖∞. The result is infinite if A is singular, or if the inverse
+/// The proof uses x − xₜ = −A⁻¹·r with |rᵢ| ≤ η·(Dᵢᵢ·‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ·‖xₜ‖∞. The result is infinite if A is singular, or if the inverse
 /// exceeds the range of `f64`.
 ///
 /// # Cost
@@ -190,7 +190,7 @@ fn fingerprint<T: Scalar>(a: &impl MatrixRows<T>) -> u64 {
     hasher.finish()
 }
 
-/// Compute the forward error ‖x − x_t‖₂ / ‖x_t‖₂ without overflow. NaN if an input is not finite.
+/// Compute the forward error ‖x − xₜ‖₂ / ‖xₜ‖₂ without overflow. NaN if an input is not finite.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -198,7 +198,7 @@ pub fn forward_error<T: Scalar>(x: &[T], x_true: &[T]) -> f64 {
     difference(x, x_true, |parts| parts.iter().map(|v| v * v).sum::<f64>().sqrt())
 }
 
-/// Compute the forward error ‖x − x_t‖∞ / ‖x_t‖∞ without overflow. NaN if an input is not finite.
+/// Compute the forward error ‖x − xₜ‖∞ / ‖xₜ‖∞ without overflow. NaN if an input is not finite.
 ///
 /// # Panics
 /// If the lengths differ.

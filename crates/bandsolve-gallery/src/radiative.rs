@@ -41,7 +41,7 @@ pub const ALBEDO: f64 = 0.75;
 pub struct RadiativeSlab {
     blocks: usize,
     block: usize,
-    /// a_m for all m inside the block tridiagonal pattern.
+    /// aₘ for all m inside the block tridiagonal pattern.
     entries: Vec<f64>,
 }
 
@@ -110,7 +110,7 @@ fn thickness(blocks: usize, block: usize) -> f64 {
     -n * (1.0 - 1e-12) / (t * libm::log1p(-1.0 / blocks as f64))
 }
 
-/// a_m on cells of thickness h.
+/// aₘ on cells of thickness h.
 fn entry(rule: &[[f64; 2]], m: usize, h: f64) -> f64 {
     let integral = |f: &dyn Fn(f64) -> f64| rule.iter().map(|[mu, weight]| weight * mu * f(*mu)).sum::<f64>();
     if m == 0 {

@@ -20,7 +20,7 @@ use bandsolve::Tridiagonal;
 pub enum Paper {
     /// Chang 2014, Tables 6.1 and 6.2: backward residuals ‖Tx − d‖₂ / ‖d‖₂.
     Chang,
-    /// Klein 2022, Tables 4 and 5: forward errors ‖x − x_t‖₂ / ‖x_t‖₂.
+    /// Klein 2022, Tables 4 and 5: forward errors ‖x − xₜ‖₂ / ‖xₜ‖₂.
     Klein,
 }
 

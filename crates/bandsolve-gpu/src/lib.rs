@@ -36,10 +36,35 @@
 //!
 //! # Features
 //!
-//! - `emulator`: run the same kernels on the CPU (`Device::emulated`), for tests. It is slow, and checks each barrier, shuffle and
-//!   memory access. It needs a C++ compiler.
+//! The feature is off by default.
 //!
-//! Methods: `docs/math/gpu.md`.
+//! | feature | adds |
+//! | --- | --- |
+//! | `emulator` | `Device::emulated`, which runs the same kernels on the CPU, for tests. It is slow, and checks each barrier, shuffle and memory access. The build needs a C++ compiler. |
+//!
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-capi`]: the C API
+//! - [`bandsolve-mpi`]: systems, eigenvalues and Poisson problems that several MPI processes share
+//!
+//! # Guide
+//!
+//! The page `docs/math/gpu.md` (methods) of the repository.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-capi`]: https://docs.rs/bandsolve-capi
+[`bandsolve-mpi`]: https://docs.rs/bandsolve-mpi"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-capi`]: ../bandsolve_capi/index.html
+[`bandsolve-mpi`]: ../bandsolve_mpi/index.html"
+)]
 
 mod cuda;
 mod cut;

@@ -28,6 +28,26 @@
 //! # Features
 //!
 //! The crate has no cargo features.
+//!
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-sparse`]: sparse matrices, Krylov solvers, preconditioners, linear forests
+//!
+//! # Guide
+//!
+//! The page `docs/how-to/read-a-matrix-file.md` of the repository shows the same files in Python and on the command line.
+//!
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-sparse`]: ../bandsolve_sparse/index.html"
+)]
 
 mod archive;
 mod contents;

@@ -11,7 +11,7 @@ use crate::view::{View, ViewMut};
 
 /// Columns of the lower triangle. The factorization replaces A by L, with D in place of the unit diagonal:
 ///
-/// A = L·D·Lᴴ, l_ik = a_ik / d_k, a_ij ← a_ij − a_ik · conj(a_jk) / d_k.
+/// A = L·D·Lᴴ, lᵢₖ = aᵢₖ / dₖ, aᵢⱼ ← aᵢⱼ − aᵢₖ · conj(aⱼₖ) / dₖ.
 ///
 /// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`.
 pub struct Definite<'a, T: Scalar> {

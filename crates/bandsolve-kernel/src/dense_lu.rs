@@ -26,7 +26,7 @@ impl<T: Scalar> Job<T> for Step<'_, T> {
     }
 }
 
-/// Eliminate columns of length n: l_ik = a_ik / u_kk, a_ij ← a_ij − l_ik·u_kj.
+/// Eliminate columns of length n: lᵢₖ = aᵢₖ / uₖₖ, aᵢⱼ ← aᵢⱼ − lᵢₖ·uₖⱼ.
 ///
 /// The pivot of column k is chosen from the rows `first + k` to n − 1. The rows `first + k` and
 /// `first + k + exchange[k]` are then exchanged, in these columns only.

@@ -49,7 +49,7 @@ impl ScaledNorm {
 pub struct NormalizedRow {
     /// d − A·x, scaled by 2^−exponent.
     pub residual: [f64; 2],
-    /// Σ|a_ij|·‖x‖∞ + |d|, with the same scale.
+    /// Σ|aᵢⱼ|·‖x‖∞ + |d|, with the same scale.
     pub size: f64,
     pub exponent: i32,
 }

@@ -111,7 +111,7 @@ impl<T: Scalar> Panel<'_, T> {
         count
     }
 
-    /// Eliminate column k, and update the columns to its right: l_ik = a_ik / u_kk, a_ij ← a_ij − l_ik·u_kj.
+    /// Eliminate column k, and update the columns to its right: lᵢₖ = aᵢₖ / uₖₖ, aᵢⱼ ← aᵢⱼ − lᵢₖ·uₖⱼ.
     ///
     /// Columns are updated up to number `reach`, the last one in which the previous rows have entries.
     #[inline(always)]

@@ -9,7 +9,7 @@ use crate::job::kernel;
 use crate::number::{Lanes, MAX_LANES, Scalar};
 use crate::rows::{BlockRows, Orientation};
 
-/// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle of real numbers that is not reversed.
+/// r ← r − A·x and s ← s + Σ|aᵢⱼ| for the rows of a rectangle of real numbers that is not reversed.
 pub struct Residual<'a, T: Scalar> {
     pub a: Rectangle<'a, T>,
     /// Exchange rows and columns: Aᵀ·x, with one row for every column.
@@ -66,7 +66,7 @@ impl<V: Lanes<Real = T::Real>, T: Scalar> RowGather<V, 2> for Residuals<'_, T> {
     }
 }
 
-/// r ← r − A·x and s ← s + Σ|a_ij| for whole block rows of a real block tridiagonal matrix that is not transposed.
+/// r ← r − A·x and s ← s + Σ|aᵢⱼ| for whole block rows of a real block tridiagonal matrix that is not transposed.
 ///
 /// A vector holds entries of one column of a block. Its lanes beyond the block hold entries of the next column, which are
 /// not used.

@@ -5,8 +5,8 @@
 //! substitution depends on the step before.
 //!
 //! ```text
-//! downwards:  (u, v) = (run, dⱼ) or (dⱼ, run),  y_{j−1} = u,  run = v − lⱼ u
-//! upwards:    xⱼ = yⱼ/pivot − (next/pivot) x_{j+1} − (far/pivot) x_{j+2}
+//! downwards:  (u, v) = (run, dⱼ) or (dⱼ, run),  yⱼ₋₁ = u,  run = v − lⱼ u
+//! upwards:    xⱼ = yⱼ/pivot − (next/pivot) xⱼ₊₁ − (far/pivot) xⱼ₊₂
 //! ```
 //!
 //! Cost per row and right-hand side: 3 words read, 2 written, 17 flops with the verification. The factors are read once
@@ -32,11 +32,11 @@ pub struct SharedStep<T: Scalar> {
     scale: T::Real,
     /// The scaled row: sub, diag, sup.
     row: [T; 3],
-    /// 1 if the row is the pivot row of x_{j−1}, otherwise 0.
+    /// 1 if the row is the pivot row of xⱼ₋₁, otherwise 0.
     exchange: T::Real,
-    /// l of the step that eliminates x_{j−1}.
+    /// l of the step that eliminates xⱼ₋₁.
     multiplier: T,
-    /// 1/pivot of x_j, and the quotients of the coefficients of x_{j+1} and x_{j+2} by the pivot.
+    /// 1/pivot of xⱼ, and the quotients of the coefficients of xⱼ₊₁ and xⱼ₊₂ by the pivot.
     upper: [T; 3],
 }
 

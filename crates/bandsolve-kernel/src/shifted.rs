@@ -1,10 +1,12 @@
 //! Sums of solves of one tridiagonal matrix with many shifts: each SIMD lane has its own shift.
 //!
-//! Row k of the matrix R is −sub_k v_{k−1} + (sub_k + sup_k + gap_k) v_k − sup_k v_{k+1}. The elimination stores the
-//! excess t_k of the diagonal over the couplings of a row. No cancellation occurs if shifts and gaps are small:
+//! Row k of the matrix R is −subₖ vₖ₋₁ + (subₖ + supₖ + gapₖ) vₖ − supₖ vₖ₊₁. The elimination stores the
+//! excess tₖ of the diagonal over the couplings of a row. No cancellation occurs if shifts and gaps are small:
 //!
-//! t_k = gap_k + λ + sub_k t_{k−1} r_{k−1}, r_k = 1 / (t_k + sup_k), g_k ← g_k + sub_k r_{k−1} g_{k−1}, v_k = r_k (g_k
-//! + sup_k v_{k+1}).
+//! ```text
+//! tₖ = gapₖ + λ + subₖ tₖ₋₁ rₖ₋₁     rₖ = 1 / (tₖ + supₖ)
+//! gₖ ← gₖ + subₖ rₖ₋₁ gₖ₋₁           vₖ = rₖ (gₖ + supₖ vₖ₊₁)
+//! ```
 //!
 //! A *pack* is a vector of shifts with its right-hand sides. Each step depends on the step before, so [`ShiftedSweep`]
 //! processes several packs at the same time to hide the latency.
@@ -33,10 +35,10 @@ pub struct LineRows<'a, R> {
 
 /// The shifts for the lanes of a vector, the sources of their right-hand sides, and the destinations of the sums.
 ///
-/// out_o = Σ_j weight_{o,j} (R + λ_j)⁻¹ Σ_s coefficient_{s,j} in_s
+/// outₒ = Σⱼ weightₒⱼ (R + λⱼ)⁻¹ Σₛ coefficientₛⱼ inₛ
 #[derive(Clone, Copy)]
 pub struct ShiftedPack<R> {
-    /// λ_j, one per lane.
+    /// λⱼ, one per lane.
     pub roots: *const R,
     /// The coefficients of input s begin at offset s·`stride`.
     pub coefficients: *const R,
@@ -153,7 +155,7 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         same
     }
 
-    /// Compute r_k of all rows in units of the coupling, up to the first row from which on they are constant. Returns
+    /// Compute rₖ of all rows in units of the coupling, up to the first row from which on they are constant. Returns
     /// their number.
     ///
     /// # Safety
@@ -187,7 +189,7 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         n
     }
 
-    /// Compute r_k of all rows. A zero pivot gives 0; only the last pivot of a singular matrix is zero. Returns the
+    /// Compute rₖ of all rows. A zero pivot gives 0; only the last pivot of a singular matrix is zero. Returns the
     /// number of rows.
     ///
     /// # Safety

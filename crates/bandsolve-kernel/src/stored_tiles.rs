@@ -1,13 +1,13 @@
 //! Tiles whose factors are stored, for many right-hand sides of one matrix: each solve reads the factors instead of
 //! eliminating again.
 //!
-//! A partition has the rows 0 … m − 1 and the unknowns x₀ … x_{m−1}. Its rows are scaled, and its inner unknowns are
+//! A partition has the rows 0 … m − 1 and the unknowns x₀ … xₘ₋₁. Its rows are scaled, and its inner unknowns are
 //! eliminated once from each end with row exchanges. What a solve needs of this is linear in the right-hand side d:
 //!
 //! ```text
-//! reduce:      two equations between x_before, x₀, x_{m−1} and x_after, with the right-hand sides pᵀd and qᵀd
-//! substitute:  c = d₁ − sub₁ x₀;  per row j: (u, v) = (c, dⱼ) or (dⱼ, c),  y_{j−1} = u,  c = v − lⱼ u
-//!              xⱼ = yⱼ/pivot − (next/pivot) x_{j+1} − (far/pivot) x_{j+2}
+//! reduce:      two equations between x_before, x₀, xₘ₋₁ and x_after, with the right-hand sides pᵀd and qᵀd
+//! substitute:  c = d₁ − sub₁ x₀;  per row j: (u, v) = (c, dⱼ) or (dⱼ, c),  yⱼ₋₁ = u,  c = v − lⱼ u
+//!              xⱼ = yⱼ/pivot − (next/pivot) xⱼ₊₁ − (far/pivot) xⱼ₊₂
 //! ```
 //!
 //! Cost per row and right-hand side: 13 words read and 2 written. The factors are 10 words and a mask per row.
@@ -93,7 +93,7 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
         self.base.wrapping_add((rows + (j * STEP + k) * E::REALS) * V::W)
     }
 
-    /// Whether row `j` is the pivot row of x_{j−1}.
+    /// Whether row `j` is the pivot row of xⱼ₋₁.
     #[inline(always)]
     fn mask(&self, j: usize) -> *mut V::Mask {
         self.step(self.m, 0).cast::<V::Mask>().wrapping_add(j)
@@ -184,7 +184,7 @@ impl<T: Scalar> Job<T> for FactorTile<'_, T> {
 }
 
 impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
-    /// Eliminate x_{m−2} … x₁ from row m − 2 up to row 0. The weights receive the factors of both equations of each step.
+    /// Eliminate xₘ₋₂ … x₁ from row m − 2 up to row 0. The weights receive the factors of both equations of each step.
     ///
     /// Returns the equation and the power of two that brings its largest coefficient near 1.
     ///
@@ -215,7 +215,7 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
         }
     }
 
-    /// Eliminate x₁ … x_{m−2} from row 1 down to row m − 1, and store the steps.
+    /// Eliminate x₁ … xₘ₋₂ from row 1 down to row m − 1, and store the steps.
     ///
     /// # Safety
     /// The matrix has been stored.

@@ -2,7 +2,7 @@
 //! residuals.
 //!
 //! # Source
-//! Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`]; r_p, r_c
+//! Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; `s_p` → [`Chain`]; `s_c` → [`Row`]; `r_p`, `r_c`
 //! → `of_chain`, `of_row`. `i[j]` is not stored, because the chosen pivot row is.
 
 use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
@@ -464,7 +464,7 @@ impl<V: Lanes> Check<V> {
         V::select((self.x_max * limit).gt(self.rhs_max), self.x_max, V::splat(V::Real::ZERO))
     }
 
-    /// Add one row, given by its |residual|, Σ|a_ij| and |rhs|.
+    /// Add one row, given by its |residual|, Σ|aᵢⱼ| and |rhs|.
     #[inline(always)]
     pub fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
         let scale = row_sum.mul_add(self.x_max, rhs);
@@ -533,7 +533,7 @@ impl CheckResult {
         self.zero_row || !(self.x_max <= self.rhs_max * R::IMPLAUSIBLE)
     }
 
-    /// Whether ‖x‖∞ may exceed max_i(|d_i|/Σ_j|a_ij|)/ε. In that case the matrix is singular to working precision.
+    /// Whether ‖x‖∞ may exceed maxᵢ(|dᵢ|/Σⱼ|aᵢⱼ|)/ε. In that case the matrix is singular to working precision.
     ///
     /// Each row has at most `entries` entries, which are below `ENTRY`.
     pub fn may_be_too_large<R: RealScalar>(&self, entries: usize) -> bool {
@@ -542,7 +542,7 @@ impl CheckResult {
 
     /// An upper bound of the reciprocal condition number. Each row must be scaled, and x unchanged since the check.
     ///
-    /// With Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / max_i(|d_i|/s_i), and s_i is above [`COMPLEX_SLACK`].
+    /// With Σⱼ|aᵢⱼ| = sᵢ, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ), and sᵢ is above [`COMPLEX_SLACK`].
     pub fn rcond_at_most(&self) -> f64 {
         self.rhs_max / self.x_max
     }
@@ -583,8 +583,8 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> CheckResult {
     }
 }
 
-/// Compute x_1 from row 0 instead of its pivot row, if row 0 has the larger coefficient of x_1:
-/// x_1 = (rhs − sub·x_before − diag·x_0) / sup.
+/// Compute x₁ from row 0 instead of its pivot row, if row 0 has the larger coefficient of x₁:
+/// x₁ = (rhs − sub·x_before − diag·x₀) / sup.
 #[inline(always)]
 pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const RULE: usize>(
     row: &Row<E, R>,

@@ -75,7 +75,7 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
         }
     }
 
-    /// x of the row if the next two unknowns are known: x_j = (rhs − next·x_{j+1} − part·sup·x_{j+2}) / pivot.
+    /// x of the row if the next two unknowns are known: xⱼ = (rhs − next·xⱼ₊₁ − part·sup·xⱼ₊₂) / pivot.
     ///
     /// `row` is the row after it, which contains `sup`.
     ///
@@ -202,7 +202,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         chain
     }
 
-    /// Eliminate x_{j−1} between the chain and row `j`, and store its pivot row.
+    /// Eliminate xⱼ₋₁ between the chain and row `j`, and store its pivot row.
     ///
     /// `was_pivot` is true if the row was the pivot row of the previous unknown.
     ///
@@ -259,7 +259,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
         if RULE == rule::ROTATION { E::pivot(chain.near, sub).1 } else { choice.pivot }
     }
 
-    /// Add the step that eliminates x_1 between row 1, with which the chain begins, and row 2.
+    /// Add the step that eliminates x₁ between row 1, with which the chain begins, and row 2.
     ///
     /// # Safety
     /// Rows 0 and 1 have been staged.

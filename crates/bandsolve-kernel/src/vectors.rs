@@ -108,7 +108,7 @@ fn minus_multiple<V: Lanes<Real = T::Real>, T: Scalar>(re: V, im: V, v: V, y: V)
     if T::COMPLEX { im.neg_mul_add(v.swap_pairs(), y) } else { y }
 }
 
-/// Σ a_i·b_i on the common length.
+/// Σ aᵢ·bᵢ on the common length.
 #[inline(always)]
 pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
     if T::COMPLEX {
@@ -130,7 +130,7 @@ pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
     T::from_real(sum_of_lanes(sum[0][0]))
 }
 
-/// Σ|a_i|, each |re| + |im|.
+/// Σ|aᵢ|, each |re| + |im|.
 #[inline(always)]
 pub fn sum_of_moduli<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T]) -> T {
     if T::COMPLEX {

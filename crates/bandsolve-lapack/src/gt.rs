@@ -18,18 +18,18 @@ use bandsolve::{Op, Scalar};
 /// The matrix: `sub` and `sup` have n − 1 entries, `diag` has n.
 #[derive(Debug, Clone, Copy)]
 pub struct GtMatrix<'a, T> {
-    /// A_{i+1,i}
+    /// A(i+1, i)
     pub sub: &'a [T],
-    /// A_{i,i}
+    /// A(i, i)
     pub diag: &'a [T],
-    /// A_{i,i+1}
+    /// A(i, i+1)
     pub sup: &'a [T],
 }
 
 /// The factors of the matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GtLu<'a, T> {
-    /// The n − 1 off-diagonal entries of the L_i.
+    /// The n − 1 off-diagonal entries of the Lᵢ.
     pub multiplier: &'a [T],
     /// The diagonal of U, n entries.
     pub diag: &'a [T],

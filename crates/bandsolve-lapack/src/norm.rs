@@ -5,13 +5,13 @@ use bandsolve::{RealScalar, Scalar};
 /// The kind of norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatrixNorm {
-    /// max |a_ij|, which is not an operator norm.
+    /// max |aᵢⱼ|, which is not an operator norm.
     Max,
-    /// max_j Σ_i |a_ij|
+    /// maxⱼ Σᵢ |aᵢⱼ|
     One,
-    /// max_i Σ_j |a_ij|
+    /// maxᵢ Σⱼ |aᵢⱼ|
     Infinity,
-    /// √Σ |a_ij|²
+    /// √Σ |aᵢⱼ|²
     Frobenius,
 }
 

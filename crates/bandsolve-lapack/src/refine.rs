@@ -93,7 +93,7 @@ impl<A, F> FactoredSystem<A, F> {
 pub struct Bounds<R> {
     /// An upper bound of ‖x − exact x‖∞ / ‖x‖∞, up to the accuracy of the norm estimate.
     pub forward: R,
-    /// max_i |b − op(A)x|_i / (|op(A)||x| + |b|)_i: the smallest relative change of any entry of A and b that makes x exact.
+    /// maxᵢ |b − op(A)x|ᵢ / (|op(A)||x| + |b|)ᵢ: the smallest relative change of any entry of A and b that makes x exact.
     pub backward: R,
 }
 

@@ -15,7 +15,7 @@
 //! Solves with Aᵀ use the same blocks, transposed: Â and Ĉ for the elimination of right-hand sides, A and C for the substitution.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
-//! B_i → diag, ℓ → block rows, k → block, p → ranks.
+//! Bᵢ → diag, ℓ → block rows, k → block, p → ranks.
 
 use crate::agreement::{RankError, agree_and_tell, agree_on_method};
 use crate::factors::RankSolver;
@@ -296,7 +296,7 @@ impl<T: Scalar> LevelSweep<'_, T> {
 
     /// Subtract from row k the contributions of its neighbours. Those of other ranks come from messages.
     ///
-    /// For A, z_k ← z_k − B·z_neighbour with the block B of row k; for Aᵀ, with the transposed block of the neighbour.
+    /// For A, zₖ ← zₖ − B·z_neighbour with the block B of row k; for Aᵀ, with the transposed block of the neighbour.
     fn subtract_neighbours(&self, k: usize, z: &mut [T], received: &mut dyn Iterator<Item = Vec<T>>) {
         let (rows, transposed) = (self.rows, self.transposed);
         for side in [0, 1] {

@@ -27,7 +27,7 @@
 //! | Solve with one factorization many times | [`DistributedFactors`] |
 //! | Poisson and Helmholtz problems on boxes | [`DistributedPoisson`] |
 //! | Count eigenvalues below a number | [`DistributedBlocks::eigenvalues_below`] |
-//! | Find eigenvalues | `bandsolve_eigen::EigenSolver` with `communicator(&ranks)` |
+//! | Find eigenvalues | [`EigenSolver`](bandsolve_eigen::EigenSolver) with `communicator(&ranks)` |
 //! | Choose how SPIKE solves its coarse system | [`RankCoarse`] |
 //! | Count messages and bytes | [`Traffic`] |
 //! | Handle errors | [`RankError`], [`abort_on_panic`] |
@@ -35,11 +35,40 @@
 //!
 //! # Features
 //!
-//! - `program` (default): the program `bandsolve-mpi`, which reads Matrix Market files. Library users can switch it off.
+//! The feature is on by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `program` | the program `bandsolve-mpi`, which reads Matrix Market files. To use only the library, set `default-features = false`. |
 //!
 //! The crate needs an MPI library with `mpicc` at build time, such as Open MPI or MPICH.
 //!
-//! Guide: `docs/mpi.md`. Methods: `docs/math/bcyclic-on-ranks.md` and `docs/math/batches-on-ranks.md`.
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-eigen`]: eigenvalues of tridiagonal, block tridiagonal and banded matrices, of pencils and of operators
+//! - [`bandsolve-poisson`]: Poisson and Helmholtz problems on an interval, a rectangle or a box
+//! - [`bandsolve-sparse`]: sparse matrices, Krylov solvers, preconditioners, linear forests
+//!
+//! # Guide
+//!
+//! The pages `docs/mpi.md` (guide), `docs/math/bcyclic-on-ranks.md` and `docs/math/batches-on-ranks.md` (methods) of the repository.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-eigen`]: https://docs.rs/bandsolve-eigen
+[`bandsolve-poisson`]: https://docs.rs/bandsolve-poisson
+[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-eigen`]: ../bandsolve_eigen/index.html
+[`bandsolve-poisson`]: ../bandsolve_poisson/index.html
+[`bandsolve-sparse`]: ../bandsolve_sparse/index.html"
+)]
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mpi.md")]

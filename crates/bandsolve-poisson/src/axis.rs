@@ -22,7 +22,7 @@ impl Default for AxisSpec {
     }
 }
 
-/// The matrix of one axis. Row i is `lower_i·(u_i − u_{i−1}) + upper_i·(u_i − u_{i+1}) + gap_i·u_i`.
+/// The matrix of one axis. Row i is `lowerᵢ·(uᵢ − uᵢ₋₁) + upperᵢ·(uᵢ − uᵢ₊₁) + gapᵢ·uᵢ`.
 ///
 /// On a periodic axis, the first `lower` and the last `upper` couple the two ends. Otherwise they are zero. The row sum is `gap_i`. It is stored, so
 /// it has no rounding error from cancellation.

@@ -3,14 +3,14 @@
 //! SIMD lanes solve the systems in lockstep, one system per lane. λ is the sum of the eigenvalues of the other axes and the shift. Row i of a system is
 //!
 //! ```text
-//! lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + (gap_i + λ) u_i = f_i
+//! lowerᵢ (uᵢ − uᵢ₋₁) + upperᵢ (uᵢ − uᵢ₊₁) + (gapᵢ + λ) uᵢ = fᵢ
 //! ```
 //!
-//! Elimination runs from both ends. In the direction of elimination, b_i is the coupling to the previous row and a_i the coupling to the next row:
+//! Elimination runs from both ends. In the direction of elimination, bᵢ is the coupling to the previous row and aᵢ the coupling to the next row:
 //!
 //! ```text
-//! Q_i = gap_i + λ + b_i Q_{i−1}/(Q_{i−1} + a_{i−1})     ρ_i = a_i/(Q_i + a_i)
-//! G_i = ρ_i (f_i + (b_i/a_{i−1}) G_{i−1})               u_i = G_i/a_i + ρ_i u_{i+1}
+//! Qᵢ = gapᵢ + λ + bᵢ Qᵢ₋₁/(Qᵢ₋₁ + aᵢ₋₁)   ρᵢ = aᵢ/(Qᵢ + aᵢ)
+//! Gᵢ = ρᵢ (fᵢ + (bᵢ/aᵢ₋₁) Gᵢ₋₁)            uᵢ = Gᵢ/aᵢ + ρᵢ uᵢ₊₁
 //! ```
 //!
 //! Q is the excess of the pivot over its coupling. As a sum of positive numbers, Q has no cancellation. A small Q depends on many previous rows, whose
@@ -37,7 +37,7 @@ pub(crate) use sizes::{BLOCK, GROUP, block_of};
 /// Factors of the elimination from one end.
 #[derive(Clone)]
 struct ChainLane<T> {
-    /// b_i/a_{i−1} and 1/a_i of each step.
+    /// bᵢ/aᵢ₋₁ and 1/aᵢ of each step.
     factors: Vec<[T; 2]>,
     /// The index in `pool` of the ρ of each step and group, in groups.
     places: Vec<u32>,

@@ -17,20 +17,20 @@ use bandsolve_kernel::view::{View, ViewMut};
 
 /// Products with the eigenvectors of an axis.
 ///
-/// The coefficients of u are QᵀW^{1/2}u. The columns of Q are the eigenvectors of W^{1/2} L W^{−1/2}, and W is the diagonal matrix of the volumes.
+/// The coefficients of u are QᵀW^½u. The columns of Q are the eigenvectors of W^½ L W^−½, and W is the diagonal matrix of the volumes.
 #[derive(Clone)]
 pub(crate) struct DenseTransform<T> {
     n: usize,
     pub eigenvalues: Vec<f64>,
     /// The index of the coefficient of the constant, and the value of this coefficient for u = 1.
     pub constant: Option<(usize, f64)>,
-    /// W^{1/2}Q, by columns.
+    /// W^½Q, by columns.
     to: Vec<T>,
-    /// The transpose of W^{−1/2}Q, by columns.
+    /// The transpose of W^−½Q, by columns.
     back: Vec<T>,
 }
 
-/// The eigenvalues of an axis, and the eigenvectors of W^{1/2} L W^{−1/2}, one after the other.
+/// The eigenvalues of an axis, and the eigenvectors of W^½ L W^−½, one after the other.
 pub(crate) struct AxisModes {
     pub values: Vec<f64>,
     pub vectors: Vec<f64>,
@@ -130,7 +130,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
     }
 }
 
-/// The diagonal of W^{1/2} L W^{−1/2}, and the entries to the right of the diagonal. The last of these entries is the periodic corner.
+/// The diagonal of W^½ L W^−½, and the entries to the right of the diagonal. The last of these entries is the periodic corner.
 fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
     let n = axis.len();
     let diagonal = collected((0..n).map(|i| axis.lower[i] + axis.upper[i] + axis.gap[i]))?;
@@ -138,7 +138,7 @@ fn symmetric(axis: &AxisOperator) -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((diagonal, collected((0..n).map(right))?))
 }
 
-/// Computes the eigenvalues again, as Σ coupling·(v_i − v_{i+1})² + gap·v_i² with v = W^{−1/2}q.
+/// Computes the eigenvalues again, as Σ coupling·(vᵢ − vᵢ₊₁)² + gap·vᵢ² with v = W^−½q.
 ///
 /// This sum has no cancellation, so small eigenvalues have more correct digits than those of QL.
 fn rayleigh_quotients(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) -> Result<()> {

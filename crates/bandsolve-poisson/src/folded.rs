@@ -1,6 +1,6 @@
 //! Folding of a periodic axis with constant spacing: one periodic system becomes two tridiagonal systems.
 //!
-//! The unknowns of the even system are (x_i + x_{n−i})/2 for i = 0 … n/2, at places 0 … n/2. The unknowns of the odd system are (x_i − x_{n−i})/2
+//! The unknowns of the even system are (xᵢ + xₙ₋ᵢ)/2 for i = 0 … n/2, at places 0 … n/2. The unknowns of the odd system are (xᵢ − xₙ₋ᵢ)/2
 //! for i = 1 … (n − 1)/2, at places n − i. They are zero for i = 0, and for i = n/2 if n is even.
 
 use crate::axis::AxisOperator;

@@ -40,9 +40,28 @@
 //!
 //! This crate has no cargo features.
 //!
-//! # See also
+//! # Crates
+//!
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-sparse`]: sparse matrices, Krylov solvers, preconditioners, linear forests
+//! - [`bandsolve-mpi`]: systems, eigenvalues and Poisson problems that several MPI processes share
+//!
+//! # Guide
 //!
 //! The pages `docs/poisson-problems.md` (guide) and `docs/math/poisson.md` (methods) of the repository.
+//!
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse
+[`bandsolve-mpi`]: https://docs.rs/bandsolve-mpi"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-sparse`]: ../bandsolve_sparse/index.html
+[`bandsolve-mpi`]: ../bandsolve_mpi/index.html"
+)]
 
 mod axis;
 mod boundary;

@@ -3,21 +3,21 @@
 //! Single unknowns divide the line into partitions, so threads can work on the partitions at the same time. With b, a, g ≥ 0, row i is
 //!
 //! ```text
-//! b_i (u_i − u_{i−1}) + a_i (u_i − u_{i+1}) + g_i u_i = f_i
+//! bᵢ (uᵢ − uᵢ₋₁) + aᵢ (uᵢ − uᵢ₊₁) + gᵢ uᵢ = fᵢ
 //! ```
 //!
 //! In a partition between the unknowns u_L and u_R,
 //!
 //! ```text
-//! Q_i = g_i + b_i Q_{i−1}/(Q_{i−1} + a_{i−1})      Q_0 = g_0 + b_0
-//! h_i = (f_i + b_i h_{i−1})/(Q_i + a_i)            h_{−1} = u_L
-//! u_i = h_i + a_i/(Q_i + a_i) u_{i+1}              u_m = u_R
+//! Qᵢ = gᵢ + bᵢ Qᵢ₋₁/(Qᵢ₋₁ + aᵢ₋₁)    Q₀ = g₀ + b₀
+//! hᵢ = (fᵢ + bᵢ hᵢ₋₁)/(Qᵢ + aᵢ)        h₋₁ = u_L
+//! uᵢ = hᵢ + aᵢ/(Qᵢ + aᵢ) uᵢ₊₁          uₘ = u_R
 //! ```
 //!
 //! α and β are the first and the last row of the inverse of a partition. The unknowns between partitions have a system of the same form:
 //!
-//! - the couplings b·φ and a·ψ with φ = β_0 b_0 and ψ = α_{m−1} a_{m−1},
-//! - the gap g + b·χ + a·χ′ with χ = Σ β_i g_i and χ′ = Σ α_i g_i,
+//! - the couplings b·φ and a·ψ with φ = β₀ b₀ and ψ = αₘ₋₁ aₘ₋₁,
+//! - the gap g + b·χ + a·χ′ with χ = Σ βᵢ gᵢ and χ′ = Σ αᵢ gᵢ,
 //! - the right-hand side f + b·βᵀf + a·αᵀf.
 //!
 //! In each row of the inverse, the weights of u_L, u_R and the gaps have the sum 1. The formulas contain no subtraction, so there is no cancellation.
@@ -54,7 +54,7 @@ struct LineTable<T> {
     steps: [Vec<T>; 3],
     /// α and β.
     weights: [Vec<T>; 2],
-    /// β_0 b_0, α_{m−1} a_{m−1}, Σ α_i g_i and Σ β_i g_i.
+    /// β₀ b₀, αₘ₋₁ aₘ₋₁, Σ αᵢ gᵢ and Σ βᵢ gᵢ.
     influence: [f64; 4],
 }
 

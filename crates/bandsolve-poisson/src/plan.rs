@@ -31,6 +31,16 @@ use std::sync::Arc;
 /// | [`solve_in_place`](Self::solve_in_place) | overwrites f | allocated |
 /// | [`solve_in_place_with`](Self::solve_in_place_with) | overwrites f | the caller's |
 ///
+/// # Shapes
+/// f and u have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
+///
+/// # Cost
+/// O(log n) flops per unknown and axis with constant spacing. [`Poisson`](crate::Poisson) has the cost of other axes, and
+/// [`factor_bytes`](Self::factor_bytes) the memory.
+///
+/// # Errors
+/// [`solve`](Self::solve) lists the errors of all solves.
+///
 /// # Examples
 /// ```
 /// use bandsolve_poisson::{Boundary, Grid, Poisson};
@@ -48,6 +58,7 @@ pub struct PoissonPlan<T: PoissonScalar> {
     reason: Arc<str>,
     /// `None` if there are no unknowns.
     core: Option<PlanCore<T>>,
+    subproblems: usize,
     mean: f64,
     removable: f64,
 }
@@ -74,7 +85,9 @@ impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
 impl<T: PoissonScalar> PoissonPlan<T> {
     /// `core` is `None` if there are no unknowns.
     pub(crate) fn new(shape: &[usize], (method, reason): (PoissonMethod, String), core: Option<PlanCore<T>>) -> Self {
-        Self { shape: shape.into(), method, reason: reason.into(), core, mean: 0.0, removable: 0.1 }
+        // Counting them can allocate memory, and each report contains their number.
+        let subproblems = core.as_ref().map_or(0, |core| core.solver.subproblems());
+        Self { shape: shape.into(), method, reason: reason.into(), core, subproblems, mean: 0.0, removable: 0.1 }
     }
 
     pub(crate) fn with_mean(self, mean: f64, removable: f64) -> Self {
@@ -117,7 +130,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
 
     /// The number of tridiagonal systems that a solve contains for each right-hand side.
     pub fn subproblems(&self) -> usize {
-        self.core.as_ref().map_or(0, |core| core.solver.subproblems())
+        self.subproblems
     }
 
     /// The size of the factors of this plan, in bytes.
@@ -196,7 +209,8 @@ impl<T: PoissonScalar> PoissonPlan<T> {
 
     /// Solve as [`solve_into`](Self::solve_into), in the caller's scratch memory.
     ///
-    /// The call allocates no memory for up to four right-hand sides. For more, it allocates the list of backward errors.
+    /// On one thread, the call allocates no memory for up to four right-hand sides. For more, it allocates the list of backward errors. On several
+    /// threads, it also allocates to pass work to other threads.
     ///
     /// # Errors
     /// As [`solve_into`](Self::solve_into), and [`Error::Scratch`] if `stack` is smaller than [`solve_scratch`](Self::solve_scratch).

@@ -19,7 +19,7 @@ use bandsolve_kernel::arithmetic::Standard;
 
 /// A Poisson or Helmholtz problem on a box in one, two or three dimensions.
 ///
-/// The equation is `(−Δ_h + c)·u = f`. −Δ_h is the sum of the second differences (−u_{i−1} + 2u_i − u_{i+1})/h² along all axes. **Note
+/// The equation is `(−Δₕ + c)·u = f`. −Δₕ is the sum of the second differences (−uᵢ₋₁ + 2uᵢ − uᵢ₊₁)/h² along all axes. **Note
 /// the minus sign.** For Δu = g, pass f = −g.
 ///
 /// The defaults are u = 0 at all sides (Dirichlet), nodes, spacing 1 and c = 0. The diagonal of the matrix is then 2 in 1D, 4 in 2D and 6 in
@@ -31,7 +31,7 @@ use bandsolve_kernel::arithmetic::Standard;
 /// | --- | --- | --- |
 /// | Dirichlet, u = g | one spacing beyond u₀; g/h² is added to f | half a spacing beyond u₀; the diagonal is 3/h², and 2g/h² is added to f |
 /// | Neumann, ∂u/∂n = q | at u₀, whose volume is h/2; the row is (2u₀ − 2u₁)/h², and 2q/h is added to f | half a spacing beyond u₀; the row is (u₀ − u₁)/h², and q/h is added to f |
-/// | periodic | u_n = u₀ | u_n = u₀ |
+/// | periodic | uₙ = u₀ | uₙ = u₀ |
 ///
 /// # Shapes
 /// Arrays have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
@@ -123,7 +123,7 @@ impl Poisson {
     /// | node, periodic | the n nodes and the end of the period: n + 1 numbers |
     /// | cell | the n + 1 faces of the cells |
     ///
-    /// The discretization is by finite volumes: the flux between neighbors is (u_i − u_{i−1})/h_{i−½}. On a node grid, the volumes end in the
+    /// The discretization is by finite volumes: the flux between neighbors is (uᵢ − uᵢ₋₁)/h_(i−½). On a node grid, the volumes end in the
     /// middle between nodes.
     ///
     /// # Examples

@@ -48,7 +48,7 @@ impl RadixComparison {
 /// The boxes have spacing 1 and u = 0 outside. An empty shape in `shapes` is ignored.
 ///
 /// # Cost
-/// 2·`runs` solves per box. With radix 2, a solve has N₂(n₁)·…·N₂(n_{d−1}) systems along the last axis, where
+/// 2·`runs` solves per box. With radix 2, a solve has N₂(n₁)·…·N₂(n_(d−1)) systems along the last axis, where
 /// N₂(n) = (n + 1)(log₂(n + 1) − 1) + 1 for n = 2ᵏ − 1.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 //! rcond = min |λ₁ + λ₂ + λ₃ + c| / S
 //! ```
 //!
-//! S is the mean of Σ_j |a_ij|, weighted by volumes. The backward error measures each row by its own size. The largest Σ_j |a_ij| would therefore
+//! S is the mean of Σⱼ |aᵢⱼ|, weighted by volumes. The backward error measures each row by its own size. The largest Σⱼ |aᵢⱼ| would therefore
 //! overstate the condition of grids with a few small cells. If the problem is singular, the eigenvalue 0 of the constant does not count.
 //!
 //! - With constant spacing, closed formulas give λ.
@@ -30,7 +30,7 @@ struct AxisRange {
     first: f64,
     /// The second eigenvalue, or a lower bound of it, if `first` is 0.
     second: f64,
-    /// The mean of Σ_j |a_ij|, weighted by volumes.
+    /// The mean of Σⱼ |aᵢⱼ|, weighted by volumes.
     size: f64,
 }
 
@@ -160,7 +160,7 @@ fn eigenvalues(axis: &AxisOperator) -> Result<Option<Vec<f64>>> {
     Ok(PartialSpectrum::of(rows, &[])?.map(|spectrum| spectrum.eigenvalues))
 }
 
-/// `rcond` of L + μ. The size of a row is Σ_j |a_ij| plus `rest`, the size of the rows of the other axes.
+/// `rcond` of L + μ. The size of a row is Σⱼ |aᵢⱼ| plus `rest`, the size of the rows of the other axes.
 fn of_system(axis: &AxisOperator, mu: f64, rest: f64) -> Result<f64> {
     let n = axis.len();
     let (mut sub, mut diag, mut sup) = (reserved(n)?, reserved(n)?, reserved(n)?);

@@ -12,9 +12,7 @@ use smallvec::SmallVec;
 /// The backward error of one right-hand side is
 ///
 /// ```text
-///             |f_i − (A·u)_i|
-/// η = max  ――――――――――――――――――――――――
-///      i   (Σ_j |a_ij|)·‖u‖∞ + |f_i|
+/// η = maxᵢ |fᵢ − (A·u)ᵢ| / ((Σⱼ |aᵢⱼ|)·‖u‖∞ + |fᵢ|)
 /// ```
 ///
 /// f includes the boundary values. If the problem is singular, [`removed`](Self::removed) is subtracted from f first. If η is below 8ε, the
@@ -49,7 +47,7 @@ pub struct PoissonReport {
     /// The mean is measured on the returned u. If it agrees with the requested [mean](crate::Poisson::mean) up to rounding, this field holds
     /// the requested mean. For several right-hand sides, the field holds the mean that differs most from the requested one.
     pub mean: Option<f64>,
-    /// An estimate of the reciprocal condition number: the smallest |λ| of all eigenvalues, divided by the mean of Σ_j |a_ij| over the rows.
+    /// An estimate of the reciprocal condition number: the smallest |λ| of all eigenvalues, divided by the mean of Σⱼ |aᵢⱼ| over the rows.
     ///
     /// The error of u, relative to its largest entry, can be 2η/rcond. If the problem is singular, the eigenvalue 0 of the constant does not
     /// count. For [`SeparablePencils`](crate::SeparablePencils), `rcond` is that of the tridiagonal system nearest to a singular one. NaN if

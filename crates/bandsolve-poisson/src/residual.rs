@@ -41,7 +41,7 @@ impl<T: PoissonScalar> Job<T> for RowsJob<'_, '_, T> {
 }
 
 impl<T: PoissonScalar> RowCheck<'_, T> {
-    /// The largest |r| / Σ_j |a_ij| and the largest |u| of row i. The window has this row and its neighbors.
+    /// The largest |r| / Σⱼ |aᵢⱼ| and the largest |u| of row i. The window has this row and its neighbors.
     #[inline(always)]
     pub fn row<V: Lanes<Real = T::Real>>(
         &self,

@@ -210,7 +210,7 @@ impl SeparableProblem {
     }
 }
 
-/// The measure of a residual: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|. NaN or infinite if a number is not finite.
+/// The measure of a residual: the largest |rᵢ| / Σⱼ |aᵢⱼ| and the largest |uᵢ|. NaN or infinite if a number is not finite.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResidualMeasure {
     pub ratio: f64,
@@ -303,7 +303,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         Ok(Self { axes, shape: problem.shape(), shift: problem.shift, along, even })
     }
 
-    /// Σ_j |a_ij| at place k of line (i, j).
+    /// Σⱼ |aᵢⱼ| at place k of line (i, j).
     pub fn scale(&self, (i, j): (usize, usize), k: usize) -> f64 {
         let sum = |axis: usize, at: usize| [self.axes[axis].couplings[at], self.axes[axis].gap[at].to_f64()];
         let [a, b, c] = [sum(0, i), sum(1, j), self.along[k]];
@@ -370,7 +370,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         }
     }
 
-    /// The backward error max |r_i| / (Σ_j |a_ij|·`largest` + |f_i|) of a line.
+    /// The backward error max |rᵢ| / (Σⱼ |aᵢⱼ|·`largest` + |fᵢ|) of a line.
     #[inline(always)]
     pub fn exact(&self, at: (usize, usize), (r, f): (&[T], &[T]), largest: f64) -> f64 {
         let mut most = 0.0f64;

@@ -238,7 +238,7 @@ impl<T: PoissonScalar> core::fmt::Debug for SlabResidual<T> {
 impl<T: PoissonScalar> SlabResidual<T> {
     /// Computes r = f − A·u for the planes of this slab. `u` has one more plane on each side.
     ///
-    /// Returns max |r_i| / Σ_j |a_ij| and max |u_i|. With `largest`, the maximum of |u_i| over all slabs, the first number is the backward error.
+    /// Returns max |rᵢ| / Σⱼ |aᵢⱼ| and max |uᵢ|. With `largest`, the maximum of |uᵢ| over all slabs, the first number is the backward error.
     pub fn of(&self, f: &[T], u: &[T], r: &mut [T], largest: Option<f64>) -> [f64; 2] {
         let measure = dispatch(Simd::detect(), SlabResidualJob { operator: &self.operator, f, u, r, largest });
         [measure.ratio, measure.largest]

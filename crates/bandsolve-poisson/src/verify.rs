@@ -13,9 +13,9 @@ const ROWS: usize = 32;
 /// The measure of the residuals to compute.
 #[derive(Clone, Copy)]
 pub enum Question {
-    /// The largest |r_i| / Σ_j |a_ij| and the largest |u_i|, which give an upper bound of the backward error.
+    /// The largest |rᵢ| / Σⱼ |aᵢⱼ| and the largest |uᵢ|, which give an upper bound of the backward error.
     Bound,
-    /// The backward error. The field is the largest |u_i|.
+    /// The backward error. The field is the largest |uᵢ|.
     Exact(f64),
 }
 

@@ -64,6 +64,16 @@ fn leading<E: Clone>(array: Cow<'_, [E]>, count: usize) -> Cow<'_, [E]> {
 /// The entries of row i are the elements `row_pointers[i] .. row_pointers[i + 1]` of `column_indices` and `values`. They may be in any order, and
 /// entries with the same row and column add up. The matrix neither sorts nor copies the arrays.
 ///
+/// # Shapes
+/// For m rows and e entries: `row_pointers` has m + 1 elements, `column_indices` and `values` have e.
+///
+/// # Cost
+/// The memory is that of the three arrays. A product A·x takes two flops per entry and vector, and reads each entry once
+/// ([`product`](Self::product)). For many products with one matrix, see [`PreparedProduct`](crate::PreparedProduct).
+///
+/// # Errors
+/// [`new`](Self::new) returns [`Error::Shape`] if arrays differ in length, and [`Error::Structure`] if row pointers or column indices are invalid.
+///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::Csr;

@@ -61,16 +61,40 @@
 //!
 //! Both features are off by default.
 //!
-//! | feature | effect |
+//! | feature | adds |
 //! | --- | --- |
-//! | `faer` | converts sparse matrices from and to `faer`, and uses operators of bandsolve in the iterative methods of `faer`: [`interop`] |
-//! | `sprs` | converts sparse matrices from and to `sprs`: [`interop`] |
+//! | `faer` | conversions of sparse matrices from and to `faer`, and operators of bandsolve in the iterative methods of `faer`: [`interop`] |
+//! | `sprs` | conversions of sparse matrices from and to `sprs`: [`interop`] |
 //!
-//! # See also
+//! # Crates
 //!
-//! - [`bandsolve`] solves banded systems directly, and has the traits [`LinearOperator`](bandsolve::LinearOperator) and
-//!   [`Communicator`](bandsolve::Communicator).
-//! - The pages `docs/sparse-systems.md`, `docs/math/krylov.md` and `docs/math/preconditioners.md` in the repository explain the methods and the choice.
+//! - [`bandsolve`]: direct solvers for tridiagonal, block tridiagonal and banded systems, and the list of all crates
+//! - [`bandsolve-io`]: matrices from Matrix Market, `.npy` and `.npz` files
+//! - [`bandsolve-eigen`]: eigenvalues of tridiagonal, block tridiagonal and banded matrices, of pencils and of operators
+//! - [`bandsolve-poisson`]: Poisson and Helmholtz problems on an interval, a rectangle or a box
+//! - [`bandsolve-gallery`]: test matrices and reference solutions
+//!
+//! # Guide
+//!
+//! The pages `docs/sparse-systems.md`, `docs/math/krylov.md` and `docs/math/preconditioners.md` of the repository explain the methods and the choice.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve`]: https://docs.rs/bandsolve
+[`bandsolve-io`]: https://docs.rs/bandsolve-io
+[`bandsolve-eigen`]: https://docs.rs/bandsolve-eigen
+[`bandsolve-poisson`]: https://docs.rs/bandsolve-poisson
+[`bandsolve-gallery`]: https://docs.rs/bandsolve-gallery"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve`]: ../bandsolve/index.html
+[`bandsolve-io`]: ../bandsolve_io/index.html
+[`bandsolve-eigen`]: ../bandsolve_eigen/index.html
+[`bandsolve-poisson`]: ../bandsolve_poisson/index.html
+[`bandsolve-gallery`]: ../bandsolve_gallery/index.html"
+)]
 
 mod accurate;
 mod csr;

@@ -723,7 +723,7 @@ fn residual_product<T: Scalar>(a: &Tridiagonal<'_, T>, x: &[T], b: &[T], y: &[T]
     sum * (TOLERABLE * epsilon::<T>() + rounding::<T>(3))
 }
 
-/// The solution of A·x = A·x_t is x_t, up to the error that the condition number allows.
+/// The solution of A·x = A·xₜ is xₜ, up to the error that the condition number allows.
 pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 5, 33, 64, 200] {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -1,8 +1,8 @@
 //! Two substances that react and diffuse along a line (the Brusselator), by implicit steps.
 //!
 //! ```text
-//! ∂u/∂t = D_u ∂²u/∂x² + A − (B + 1) u + u² v
-//! ∂v/∂t = D_v ∂²v/∂x² + B u − u² v
+//! ∂u/∂t = Dᵤ ∂²u/∂x² + A − (B + 1) u + u² v
+//! ∂v/∂t = Dᵥ ∂²v/∂x² + B u − u² v
 //! ```
 //!
 //! Each iteration of Newton's method solves a block tridiagonal system with blocks of two rows. If the state u = A, v = B/A is unstable, a

@@ -17,21 +17,25 @@
 //! To solve again with the same matrix, keep its factors: `Plan::new(a.shape()).factor(&a)?` returns a [`Factor`], and
 //! [`Factor::solve`] solves for each right-hand side. A [`Plan`] chooses the method from the shape of the matrix alone.
 //!
-//! # Matrix types
+//! # Which type for your matrix
 //!
-//! | matrix | type |
-//! | --- | --- |
-//! | one tridiagonal matrix, open or periodic | [`Tridiagonal`] |
-//! | a block tridiagonal matrix with dense blocks, open or periodic | [`BlockTridiagonal`] |
-//! | a banded matrix in LAPACK band storage | [`Banded`] |
-//! | many independent tridiagonal systems of one size | [`TridiagonalBatch`] |
-//! | a general sparse matrix | crate `bandsolve-sparse` |
-//! | a Poisson or Helmholtz problem on a rectangular grid | crate `bandsolve-poisson` |
-//! | an eigenvalue problem | crate `bandsolve-eigen` |
-//! | a system that several MPI processes share | crate `bandsolve-mpi` |
+//! | your matrix | type | method that the plan chooses |
+//! | --- | --- | --- |
+//! | tridiagonal | [`Tridiagonal::new`] | [`Rpts`](Method::Rpts): partitions on SIMD lanes and threads; [`Pivoted`](Method::Pivoted) below 128 unknowns |
+//! | tridiagonal with corner entries (periodic) | [`Tridiagonal::periodic`] | the same |
+//! | many tridiagonal matrices of one size, or one matrix for many systems | [`TridiagonalBatch`] | one system per SIMD lane |
+//! | block tridiagonal with dense blocks, open or periodic | [`BlockTridiagonal`] | more than 8 rows per block: [`BlockSpike`](Method::BlockSpike); otherwise by size: [`Rpts`](Method::Rpts), [`Spike`](Method::Spike) or [`Pivoted`](Method::Pivoted) |
+//! | banded, in LAPACK band storage | [`Banded`] | [`Spike`](Method::Spike): LU in two halves; [`Pivoted`](Method::Pivoted) for small or very wide bands |
+//! | tridiagonal or banded, Hermitian positive definite | [`Tridiagonal`], [`Banded`] | as above; on request [`Cholesky`](Method::Cholesky), by [`Plan::method`] |
+//! | triangular, with one or two diagonals below the main one: a linear recurrence | functions of [`recurrence`] | a scan over tiles |
+//! | sparse, with entries anywhere | [`bandsolve-sparse`] | Krylov methods with preconditioners |
+//! | a Poisson or Helmholtz problem on a rectangular grid | [`bandsolve-poisson`] | fast transforms |
+//!
+//! [`Plan::reason`] and [`Report::reason`] say why the plan chose its method. A banded matrix with at most one diagonal on each side, and
+//! blocks of one row, are solved as tridiagonal.
 //!
 //! The entries are `f32`, `f64`, [`Complex32`] or [`Complex64`]. Right-hand sides are column-major, and one call solves for any
-//! number of them. The functions of [`recurrence`] solve linear recurrences.
+//! number of them.
 //!
 //! # Errors
 //!
@@ -52,19 +56,60 @@
 //! `single` and `complex` are on by default, all others are off. With `default-features = false`, the crate has `f64` alone and builds in
 //! a third of the time.
 //!
-//! | feature | use |
+//! | feature | adds |
 //! | --- | --- |
 //! | `single` | the number type `f32`, and with `complex` also [`Complex32`] |
 //! | `complex` | the number type [`Complex64`] |
-//! | `ndarray` | pass vectors and matrices of `ndarray`, see [`interop`] |
-//! | `nalgebra` | pass vectors and matrices of `nalgebra`, see [`interop`] |
-//! | `faer` | pass vectors and matrices of `faer`, see [`interop`] |
-//! | `serde` | serialize [`Report`], [`Solution`], [`ExpertReport`], [`Error`], [`Options`] and the types in them |
+//! | `ndarray` | vectors and matrices of `ndarray` as arguments, see [`interop`] |
+//! | `nalgebra` | vectors and matrices of `nalgebra` as arguments, see [`interop`] |
+//! | `faer` | vectors and matrices of `faer` as arguments, see [`interop`] |
+//! | `serde` | `Serialize` for [`Report`], [`Solution`], [`ExpertReport`], [`Error`], [`Options`] and the types in them |
+//!
+//! # Crates
+//!
+//! | crate | purpose |
+//! | --- | --- |
+//! | `bandsolve` | direct solvers for tridiagonal, block tridiagonal and banded systems, and for batches |
+//! | [`bandsolve-sparse`] | sparse matrices, Krylov solvers, preconditioners, linear forests |
+//! | [`bandsolve-poisson`] | Poisson and Helmholtz problems on an interval, a rectangle or a box |
+//! | [`bandsolve-eigen`] | eigenvalues of tridiagonal, block tridiagonal and banded matrices, of pencils and of operators |
+//! | [`bandsolve-mpi`] | systems, eigenvalues and Poisson problems that several MPI processes share |
+//! | [`bandsolve-gpu`] | systems in the memory of NVIDIA GPUs |
+//! | [`bandsolve-io`] | matrices from Matrix Market, `.npy` and `.npz` files |
+//! | [`bandsolve-capi`] | the C API |
+//! | [`bandsolve-lapack`] | a library with LAPACK's symbols |
+//! | [`bandsolve-gallery`] | test matrices and reference solutions |
 //!
 //! # Guide
 //!
 //! The guide is in the folder `docs` of the repository: `getting-started.md`, `which-method.md`, `accuracy.md`,
 //! `troubleshooting.md`, and in `docs/math` one page for each method with its equations, its cost and its limits.
+//!
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    docsrs,
+    doc = "[`bandsolve-sparse`]: https://docs.rs/bandsolve-sparse
+[`bandsolve-poisson`]: https://docs.rs/bandsolve-poisson
+[`bandsolve-eigen`]: https://docs.rs/bandsolve-eigen
+[`bandsolve-mpi`]: https://docs.rs/bandsolve-mpi
+[`bandsolve-gpu`]: https://docs.rs/bandsolve-gpu
+[`bandsolve-io`]: https://docs.rs/bandsolve-io
+[`bandsolve-capi`]: https://docs.rs/bandsolve-capi
+[`bandsolve-lapack`]: https://docs.rs/bandsolve-lapack
+[`bandsolve-gallery`]: https://docs.rs/bandsolve-gallery"
+)]
+#![cfg_attr(
+    not(docsrs),
+    doc = "[`bandsolve-sparse`]: ../bandsolve_sparse/index.html
+[`bandsolve-poisson`]: ../bandsolve_poisson/index.html
+[`bandsolve-eigen`]: ../bandsolve_eigen/index.html
+[`bandsolve-mpi`]: ../bandsolve_mpi/index.html
+[`bandsolve-gpu`]: ../bandsolve_gpu/index.html
+[`bandsolve-io`]: ../bandsolve_io/index.html
+[`bandsolve-capi`]: ../bandsolve_capi/index.html
+[`bandsolve-lapack`]: ../lapack_bandsolve/index.html
+[`bandsolve-gallery`]: ../bandsolve_gallery/index.html"
+)]
 
 mod contract;
 mod decision;

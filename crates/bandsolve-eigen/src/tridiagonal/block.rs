@@ -87,7 +87,7 @@ impl CoupledRows {
     /// Compute Sturm points with counts that do not depend on rounding errors. The shifts are in the caller's units.
     ///
     /// Three rounding errors disturb each term of the recurrence. With u = ε/2, the count is therefore exact for a matrix T + E with
-    /// |E| ≤ 3u·(|d_k| + |σ|) on the diagonal and ‖E‖ ≤ 6u·‖T‖ off the diagonal. So the counts at σ ± 16ε·‖T‖ enclose the count of T at σ. If they
+    /// |E| ≤ 3u·(|dₖ| + |σ|) on the diagonal and ‖E‖ ≤ 6u·‖T‖ off the diagonal. So the counts at σ ± 16ε·‖T‖ enclose the count of T at σ. If they
     /// differ, the function counts at σ again with twice the precision.
     fn count_ends<const N: usize>(&self, shifts: [f64; N]) -> [SturmPoint; N] {
         let around = 16.0 * f64::EPSILON * self.norm();
@@ -124,7 +124,7 @@ fn gershgorin(diag: &[f64], off: &[f64]) -> (f64, f64) {
 
 /// Cut the matrix into blocks where an off-diagonal entry is negligible.
 ///
-/// The first cuts are where |e_k| ≤ ε·√|d_k·d_{k+1}|. In each part, further cuts are where |e_k| is at most ε/8 times the largest entry.
+/// The first cuts are where |eₖ| ≤ ε·√|dₖ·dₖ₊₁|. In each part, further cuts are where |eₖ| is at most ε/8 times the largest entry.
 pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Result<Vec<CoupledRows>> {
     let beside = |k: usize| f64::EPSILON * diag[k].abs().sqrt() * diag[k + 1].abs().sqrt();
     let mut blocks = Vec::new();

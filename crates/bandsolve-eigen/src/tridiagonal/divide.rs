@@ -3,21 +3,21 @@
 //! The vectors of a cluster are orthogonal without explicit orthogonalization.
 //!
 //! # Method
-//! Let e be the off-diagonal entry in the middle of T, between the rows m and m + 1. Let e_i be the unit vectors.
+//! Let e be the off-diagonal entry in the middle of T, between the rows m and m + 1. Let eᵢ be the unit vectors.
 //!
 //! ```text
-//! 1. Divide:         T = (T₁ 0; 0 T₂) + ϱ·u·uᵀ            ϱ = 2·|e|,  u = (e_m + sign(e)·e_(m+1)) / √2
+//! 1. Divide:         T = (T₁ 0; 0 T₂) + ϱ·u·uᵀ            ϱ = 2·|e|,  u = (eₘ + sign(e)·eₘ₊₁) / √2
 //! 2. Solve halves:   (T₁ 0; 0 T₂) = V·D·Vᵀ                V = (V₁ 0; 0 V₂)
 //!    Merge:          Vᵀ·T·V = D + ϱ·z·zᵀ                  z = Vᵀ·u,  ‖z‖ = 1
-//! 3. Deflate:        z_i ← 0  if ϱ·|z_i| ≤ τ              then (d_i, v_i) is an eigenpair of T
-//!                    rotate v_i, v_j so that z_i = 0      if |(d_j − d_i)·c·s| ≤ τ
-//! 4. Secular eq.:    f(λ) = 1/ϱ + Σ z_i² / (d_i − λ) = 0  zeros λ_1 < λ_2 < …, one after each d_i
-//! 5. Gu–Eisenstat:   ẑ_i² = Π_j (λ_j − d_i) / Π_j≠i (d_j − d_i)
-//! 6. Vectors:        q_j = (ẑ_i / (d_i − λ_j))_i, scaled to norm 1;  vector j of T is V·q_j
+//! 3. Deflate:        zᵢ ← 0  if ϱ·|zᵢ| ≤ τ                 then (dᵢ, vᵢ) is an eigenpair of T
+//!                    rotate vᵢ, vⱼ so that zᵢ = 0         if |(dⱼ − dᵢ)·c·s| ≤ τ
+//! 4. Secular eq.:    f(λ) = 1/ϱ + Σ zᵢ² / (dᵢ − λ) = 0     zeros λ₁ < λ₂ < …, one after each dᵢ
+//! 5. Gu–Eisenstat:   ẑᵢ² = Πⱼ (λⱼ − dᵢ) / Πⱼ (dⱼ − dᵢ)          without j = i in the last product
+//! 6. Vectors:        qⱼ = (ẑᵢ / (dᵢ − λⱼ))ᵢ, scaled to norm 1;  vector j of T is V·qⱼ
 //! ```
 //!
-//! In clusters, nearly all vectors deflate. The computed λ_j are the exact eigenvalues of D + ϱ·ẑ·ẑᵀ, and ẑ differs
-//! from z by rounding errors. The vectors q_j are therefore orthogonal up to rounding errors.
+//! In clusters, nearly all vectors deflate. The computed λⱼ are the exact eigenvalues of D + ϱ·ẑ·ẑᵀ, and ẑ differs
+//! from z by rounding errors. The vectors qⱼ are therefore orthogonal up to rounding errors.
 //!
 //! # Cost
 //! A merge of n rows has k active vectors after deflation. Of these, b have non-zero entries in both halves. Each
@@ -28,7 +28,7 @@
 //! | --- | --- | --- |
 //! | rotations, at most n − k | 6·n each | 4·n each |
 //! | zeros, s steps each | 9·(s + 1)·k², with (s + 1)·k² reciprocals | 2·k read per evaluation, from cache |
-//! | differences d_i − λ_j | 2·k² | k² written |
+//! | differences dᵢ − λⱼ | 2·k² | k² written |
 //! | ẑ | 3·k², with k² divisions | k² read |
 //! | Q | 4·k², with 2·k² divisions | k² read, k² written |
 //! | copy of the active vectors | none | n·(k + b)/2 read, n·(k + b)/2 written |
@@ -179,7 +179,7 @@ impl Divided<'_> {
         Ok(())
     }
 
-    /// Replace the active pairs (d_i, v_i) by the eigenpairs (λ_j, V·q_j) of V·(D + ϱ·z·zᵀ)·Vᵀ.
+    /// Replace the active pairs (dᵢ, vᵢ) by the eigenpairs (λⱼ, V·qⱼ) of V·(D + ϱ·z·zᵀ)·Vᵀ.
     fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) -> Result<()> {
         let (k, n) = (active.len(), self.n);
         let mut secular = SecularEquation::new(update, active, values)?;
@@ -226,11 +226,11 @@ impl Divided<'_> {
 
 impl RankOneUpdate {
     /// Deflate: set entries of z to zero where this changes entries of the matrix by at most
-    /// τ = 8·ε·max(max |d_i|, max |z_i|).
+    /// τ = 8·ε·max(max |dᵢ|, max |zᵢ|).
     ///
-    /// 1. If ϱ·|z_i| ≤ τ, set z_i to zero. (d_i, v_i) is an eigenpair.
-    /// 2. If d_i ≤ d_j are neighbours, rotate v_i and v_j with c = z_j/r, s = −z_i/r and r = √(z_i² + z_j²). Then z_i
-    ///    becomes 0, z_j becomes r, and the off-diagonal entry (d_j − d_i)·c·s appears in D. If its modulus is at most
+    /// 1. If ϱ·|zᵢ| ≤ τ, set zᵢ to zero. (dᵢ, vᵢ) is an eigenpair.
+    /// 2. If dᵢ ≤ dⱼ are neighbours, rotate vᵢ and vⱼ with c = zⱼ/r, s = −zᵢ/r and r = √(zᵢ² + zⱼ²). Then zᵢ
+    ///    becomes 0, zⱼ becomes r, and the off-diagonal entry (dⱼ − dᵢ)·c·s appears in D. If its modulus is at most
     ///    τ, set the entry to zero.
     ///
     /// Returns the active indices. Their values are separate and in ascending order.
@@ -289,12 +289,12 @@ impl RankOneUpdate {
     }
 }
 
-/// The secular equation f(λ) = 1/ϱ + Σ z_i² / (d_i − λ) = 0, with the active d in ascending order.
+/// The secular equation f(λ) = 1/ϱ + Σ zᵢ² / (dᵢ − λ) = 0, with the active d in ascending order.
 struct SecularEquation {
     d: Vec<f64>,
     /// z, or ẑ after [`exact_z`](Self::exact_z).
     z: Vec<f64>,
-    /// The squares z_i².
+    /// The squares zᵢ².
     z2: Vec<f64>,
     rho: f64,
 }
@@ -306,7 +306,7 @@ impl SecularEquation {
         Ok(Self { d: collected(active.iter().map(|slot| values[*slot]))?, z, z2, rho: update.rho })
     }
 
-    /// Compute the zeros λ_j with these indices, and `delta` with d_i − λ_j in row j.
+    /// Compute the zeros λⱼ with these indices, and `delta` with dᵢ − λⱼ in row j.
     fn solve(&self, range: Range<usize>, (delta, roots): (&mut [f64], &mut [f64]), simd: Simd) {
         let k = self.d.len();
         if range.len() * k > 1 << 13 && range.len() > 1 {
@@ -325,8 +325,8 @@ impl SecularEquation {
 
     /// Replace z by the vector ẑ of Gu and Eisenstat, for which the computed zeros are exact.
     ///
-    /// ẑ_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to the common factor 1/ϱ, which does not change the directions
-    /// q_j. ẑ_i has the sign of z_i. Each step multiplies by one quotient, because the products of all numerators or
+    /// ẑᵢ² = Πⱼ (λⱼ − dᵢ) / Πⱼ (dⱼ − dᵢ), without j = i in the last product, up to the common factor 1/ϱ,
+    /// which does not change the directions qⱼ. ẑᵢ has the sign of zᵢ. Each step multiplies by one quotient, because the products of all numerators or
     /// denominators could overflow or underflow.
     fn exact_z(&mut self, delta: &[f64]) -> Result<()> {
         let k = self.d.len();
@@ -348,12 +348,12 @@ impl SecularEquation {
 struct SecularRoots<'a> {
     equation: &'a SecularEquation,
     first: usize,
-    /// The differences d_i − λ, one row per zero.
+    /// The differences dᵢ − λ, one row per zero.
     delta: &'a mut [f64],
     roots: &'a mut [f64],
 }
 
-/// The sum Σ z_i²/(d_i − λ) and its derivative Σ z_i²/(d_i − λ)², separately for the d_i below λ (ψ, ψ′) and above λ
+/// The sum Σ zᵢ²/(dᵢ − λ) and its derivative Σ zᵢ²/(dᵢ − λ)², separately for the dᵢ below λ (ψ, ψ′) and above λ
 /// (φ, φ′).
 #[derive(Clone, Copy)]
 struct SecularSums {
@@ -362,7 +362,7 @@ struct SecularSums {
 }
 
 impl SecularSums {
-    /// The derivative of Σ z_i²/(d_i − λ).
+    /// The derivative of Σ zᵢ²/(dᵢ − λ).
     #[inline(always)]
     fn slope(&self) -> f64 {
         self.below[1] + self.above[1]
@@ -489,11 +489,11 @@ impl SecularEquation {
         (origin, offset)
     }
 
-    /// The step η to the zero of g(η) = c + s/(Δ_p − η) + t/(Δ_q − η), with Δ_i = d_i − λ. d_p and d_q are the poles
+    /// The step η to the zero of g(η) = c + s/(Δₚ − η) + t/(Δ_q − η), with Δᵢ = dᵢ − λ. dₚ and d_q are the poles
     /// next to the zero.
     ///
-    /// s = Δ_p²·ψ′ and t = Δ_q²·φ′, so g has the slopes of both sums. c = f − Δ_p·ψ′ − Δ_q·φ′, so g(0) = f. Then η is a
-    /// zero of c·η² − a·η + b with a = (Δ_p + Δ_q)·f − Δ_p·Δ_q·f′ and b = Δ_p·Δ_q·f.
+    /// s = Δₚ²·ψ′ and t = Δ_q²·φ′, so g has the slopes of both sums. c = f − Δₚ·ψ′ − Δ_q·φ′, so g(0) = f. Then η is a
+    /// zero of c·η² − a·η + b with a = (Δₚ + Δ_q)·f − Δₚ·Δ_q·f′ and b = Δₚ·Δ_q·f.
     #[inline(always)]
     fn step(&self, i: usize, (origin, offset): (usize, f64), value: f64, sums: &SecularSums) -> f64 {
         let (last, slope) = (i + 1 == self.d.len(), sums.slope());
@@ -524,11 +524,11 @@ impl SecularEquation {
     }
 }
 
-/// The new vectors V·q_j as linear combinations of the old ones.
+/// The new vectors V·qⱼ as linear combinations of the old ones.
 struct Combination<'a> {
     /// The equation, with ẑ.
     secular: &'a SecularEquation,
-    /// The differences d_i − λ_j, row j per zero.
+    /// The differences dᵢ − λⱼ, row j per zero.
     delta: &'a [f64],
     /// The active indices i, sorted by halves.
     by_half: &'a [usize],

@@ -48,6 +48,13 @@ pub enum EigenvalueRange {
 /// # Shapes
 /// `diag` has n entries, and `off` has n − 1 entries.
 ///
+/// # Cost
+/// An eigenvalue costs approximately 15 Sturm counts, and an eigenvector approximately 17 operations per row:
+/// see [`eigenvalues`](Self::eigenvalues) and [`eigenpairs`](Self::eigenpairs). The matrix borrows its arrays.
+///
+/// # Errors
+/// [`new`](Self::new) returns [`Error::Shape`] if the lengths do not match, and [`Error::NotFinite`] if an entry is NaN or infinite.
+///
 /// # Examples
 /// ```
 /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
@@ -276,7 +283,7 @@ impl SymmetricTridiagonal<'_> {
     ///
     /// Vectors come from twisted factorizations. If eigenvalues are within 2·‖T‖/n of each other, the function orthogonalizes their vectors. If
     /// eigenvalues agree up to rounding errors, it uses inverse iteration. For all other pairs of vectors, the residuals r bound the inner
-    /// products: `|z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|`.
+    /// products: `|zᵢᵀ·zⱼ| ≤ (rᵢ + rⱼ) / |λᵢ − λⱼ|`.
     ///
     /// If `range` contains all eigenvalues, n is at least 64, and one eigenvalue in eight is within 10⁻⁶·‖T‖ of the next, the function uses divide
     /// and conquer.

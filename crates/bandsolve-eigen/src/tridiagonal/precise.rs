@@ -7,7 +7,7 @@ type DoublePair = [f64; 2];
 
 /// Count the eigenvalues λ ≤ σ of a symmetric tridiagonal matrix, with minors of approximately 106 bits.
 ///
-/// The minors are p_{k+1} = (d_k − σ)·p_k − e²_{k−1}·p_{k−1}. The count is exact if no minor needs more bits, as in small integer matrices.
+/// The minors are pₖ₊₁ = (dₖ − σ)·pₖ − e²ₖ₋₁·pₖ₋₁. The count is exact if no minor needs more bits, as in small integer matrices.
 ///
 /// A zero minor gets the opposite sign of the previous minor. If it is the last minor, σ is an eigenvalue, and the change of sign counts it.
 /// Otherwise the next minor has the same sign as the zero, so the two minors together give one change of sign.

@@ -1,8 +1,8 @@
 //! Sturm counts: the numbers of eigenvalues of a symmetric tridiagonal matrix T that are at most σ, for many shifts σ at once.
 //!
-//! The leading minors of T − σI are p₋₁ = 0, p₀ = 1, p_{k+1} = (d_k − σ)·p_k − e²_{k−1}·p_{k−1}. Each change of sign from p_k to p_{k+1} is
+//! The leading minors of T − σI are p₋₁ = 0, p₀ = 1, pₖ₊₁ = (dₖ − σ)·pₖ − e²ₖ₋₁·pₖ₋₁. Each change of sign from pₖ to pₖ₊₁ is
 //! a negative pivot of L·D·Lᵀ, and so an eigenvalue below σ. The recurrence needs no division. A power of two scales both minors every few
-//! rows, without rounding errors. The count is exact for a matrix whose d_k − σ and e_k differ by a few rounding errors. If the last minor is
+//! rows, without rounding errors. The count is exact for a matrix whose dₖ − σ and eₖ differ by a few rounding errors. If the last minor is
 //! zero, σ is an eigenvalue of that matrix, and counts.
 //!
 //! The last minor is det(T − σI), whose zeros are the eigenvalues. The results include its mantissa and exponent.
@@ -51,7 +51,7 @@ impl SturmPoint {
 
 /// A symmetric tridiagonal matrix without negligible off-diagonal entries, whose largest entry is in [1, 2).
 pub struct SturmMatrix {
-    /// The numbers d_k and −e²_{k−1}.
+    /// The numbers dₖ and −e²ₖ₋₁.
     rows: Vec<[f64; 2]>,
     simd: Simd,
 }

@@ -1,10 +1,10 @@
 //! Eigenvectors by twisted factorizations, with one shift per SIMD lane.
 //!
-//! Elimination of T − λI from above has the pivots p_k = d_k − λ − e²_{k−1} / p_{k−1}. Elimination from below has the pivots
-//! q_k = d_k − λ − e²_k / q_{k+1}. In row k, both meet with γ_k = p_k + q_k − (d_k − λ).
+//! Elimination of T − λI from above has the pivots pₖ = dₖ − λ − e²ₖ₋₁ / pₖ₋₁. Elimination from below has the pivots
+//! qₖ = dₖ − λ − e²ₖ / qₖ₊₁. In row k, both meet with γₖ = pₖ + qₖ − (dₖ − λ).
 //!
-//! Let z_k = 1, z_{j−1} = −(e_{j−1} / p_{j−1})·z_j above row k, and z_{j+1} = −(e_j / q_{j+1})·z_j below. Then (T − λI)·z = γ_k·e_k, and the
-//! Rayleigh quotient of z is λ + γ_k / ‖z‖². The method chooses the k with the smallest |γ_k|. All other rows hold up to rounding errors, even
+//! Let zₖ = 1, zⱼ₋₁ = −(eⱼ₋₁ / pⱼ₋₁)·zⱼ above row k, and zⱼ₊₁ = −(eⱼ / qⱼ₊₁)·zⱼ below. Then (T − λI)·z = γₖ·eₖ, and the
+//! Rayleigh quotient of z is λ + γₖ / ‖z‖². The method chooses the k with the smallest |γₖ|. All other rows hold up to rounding errors, even
 //! with large pivots.
 
 use bandsolve_kernel::{Job, Lanes, Scalar, Simd, dispatch};
@@ -116,7 +116,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         Self { diag, off, shift, gamma: [V::splat(f64::MAX); PACKS], row: [zero; PACKS], norm: [zero; PACKS] }
     }
 
-    /// Eliminate from below, and write e_k / q_{k+1} to row k + 1 of `below`.
+    /// Eliminate from below, and write eₖ / qₖ₊₁ to row k + 1 of `below`.
     ///
     /// # Safety
     /// `below` has room for n rows.
@@ -136,7 +136,7 @@ impl<'a, V: Lanes<Real = f64>> Twist<'a, V> {
         }
     }
 
-    /// Eliminate from above, write e_k / p_k to row k of `above`, and find γ and its row.
+    /// Eliminate from above, write eₖ / pₖ to row k of `above`, and find γ and its row.
     ///
     /// # Safety
     /// `above` has room for n rows. [`eliminate_upwards`](Self::eliminate_upwards) wrote `below`.

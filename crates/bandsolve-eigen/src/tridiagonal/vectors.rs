@@ -4,7 +4,7 @@
 //! vectors come from inverse iteration. If all eigenvectors are wanted and many eigenvalues are close, they come from divide and conquer. The
 //! residuals of all vectors are computed at the end.
 //!
-//! Two vectors with residuals r_i and r_j satisfy |z_iᵀ·z_j| ≤ (r_i + r_j) / |λ_i − λ_j|. Only vectors whose eigenvalues are within
+//! Two vectors with residuals rᵢ and rⱼ satisfy |zᵢᵀ·zⱼ| ≤ (rᵢ + rⱼ) / |λᵢ − λⱼ|. Only vectors whose eigenvalues are within
 //! [`WINDOW`]·‖T‖/n of each other need orthogonalization. For all others, the residuals prove orthogonality.
 
 use super::block::CoupledRows;

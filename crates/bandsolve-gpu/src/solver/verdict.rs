@@ -165,7 +165,7 @@ pub(crate) fn errors<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
 
 /// Upper bounds of the reciprocal condition number, from every column. They require scaled rows.
 ///
-/// With Σ_j|a_ij| = s_i, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / max_i(|d_i|/s_i). For scaled rows, s_i is at least 1, or 1/√2 if
+/// With Σⱼ|aᵢⱼ| = sᵢ, ‖A⁻¹·diag(s)‖∞ ≥ ‖x‖∞ / maxᵢ(|dᵢ|/sᵢ). For scaled rows, sᵢ is at least 1, or 1/√2 if
 /// complex.
 pub(crate) fn rconds<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
     let [sizes, rhs] = [1, 2].map(|kind| read::<T>(peaks, kind));

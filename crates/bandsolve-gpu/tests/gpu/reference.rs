@@ -227,7 +227,7 @@ fn without<T: Number>(block: &Panel<T>, x: &[T], sums: &[T]) -> Vec<T> {
     block.iter().zip(sums).map(row).collect()
 }
 
-/// spike·x₀ + near·x_j + next·x_{j+1} = rhs
+/// spike·x₀ + near·xⱼ + next·xⱼ₊₁ = rhs
 #[derive(Clone)]
 struct Carried<T> {
     in_pair: bool,
@@ -237,7 +237,7 @@ struct Carried<T> {
     rhs: Vec<T>,
 }
 
-/// Eliminate x_{j−1}. Returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
+/// Eliminate xⱼ₋₁. Returns its pivot rows: xⱼ₋₁, xⱼ, xⱼ₊₁, x₀, rhs.
 fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptions) -> Panel<T> {
     let b = row.d.len();
     let mut chosen = rule;

@@ -582,7 +582,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     /// Compute unknown block `j` from its pivot rows and the two blocks after it:
-    /// x_j = U⁻¹·(rhs − next·x_{j+1} − after·x_{j+2}).
+    /// xⱼ = U⁻¹·(rhs − next·xⱼ₊₁ − after·xⱼ₊₂).
     #[inline(always)]
     fn back_substitute(&self, j: usize) {
         let b = self.b();

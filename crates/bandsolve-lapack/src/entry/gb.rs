@@ -314,7 +314,7 @@ impl<T: LapackScalar> Expert<T> {
         }
     }
 
-    /// max |a_ij| / max |u_ij| over the first `count` columns: the reciprocal of the pivot growth.
+    /// max |aᵢⱼ| / max |uᵢⱼ| over the first `count` columns: the reciprocal of the pivot growth.
     unsafe fn reciprocal_growth(&self, count: usize) -> T::Real {
         // SAFETY: the module's contract.
         let (a, u) = unsafe { (matrix(self.a, self.ab), matrix(self.factors, self.afb)) };

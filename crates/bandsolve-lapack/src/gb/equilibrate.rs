@@ -16,7 +16,7 @@ pub struct GbScales<R> {
     pub largest: R,
 }
 
-/// Compute r and c such that r_i·|a_ij|·c_j is at most 1, with a 1 in every row and column.
+/// Compute r and c such that rᵢ·|aᵢⱼ|·cⱼ is at most 1, with a 1 in every row and column.
 ///
 /// # Errors
 /// The first zero row, or the number of rows plus the first column that is zero after row scaling. The returned

@@ -6,7 +6,7 @@
 //! A = P₀·L₀·P₁·L₁ ⋯ Pₙ₋₁·Lₙ₋₁·U
 //! ```
 //!
-//! where L_j has `lower` entries below its unit diagonal in column j and U has `lower + upper` superdiagonals.
+//! where Lⱼ has `lower` entries below its unit diagonal in column j and U has `lower + upper` superdiagonals.
 
 mod equilibrate;
 mod factor;
@@ -28,7 +28,7 @@ use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
-/// The layout of a band in its array: A_ij is at `upper + i − j + j·leading`.
+/// The layout of a band in its array: Aᵢⱼ is at `upper + i − j + j·leading`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GbLayout {
     /// Number of rows of the matrix.
@@ -106,7 +106,7 @@ impl<'a, T: Scalar> GbMatrix<'a, T> {
         }
     }
 
-    /// max |a_ij| over the first `count` columns. With `triangle`, only entries on and above the diagonal count.
+    /// max |aᵢⱼ| over the first `count` columns. With `triangle`, only entries on and above the diagonal count.
     pub fn largest_of(&self, count: usize, triangle: bool) -> T::Real {
         (0..count).fold(T::Real::ZERO, |m, j| {
             let (first, column) = self.column(j);
@@ -133,7 +133,7 @@ impl<T: Scalar> MatrixEntries<T> for GbMatrix<'_, T> {
 /// The factors of a square matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct GbLu<'a, T> {
-    /// U on and above the diagonal, and the L_j below it. `upper` is the number of superdiagonals of U.
+    /// U on and above the diagonal, and the Lⱼ below it. `upper` is the number of superdiagonals of U.
     pub factors: GbMatrix<'a, T>,
     /// n row numbers, counted from 1: step j exchanged row j and row `pivot[j]`.
     pub pivot: &'a [Int],
@@ -186,9 +186,9 @@ impl<T: LapackScalar> FactoredMatrix<T> for GbLu<'_, T> {
 trait Unknown<T>: Copy {
     /// x ← x / d
     fn divide_by(&mut self, d: T);
-    /// y_i ← y_i − v_i·x
+    /// yᵢ ← yᵢ − vᵢ·x
     fn subtract_multiples(self, v: &[T], y: &mut [Self]);
-    /// x ← x − Σ conj(v_i)·y_i
+    /// x ← x − Σ conj(vᵢ)·yᵢ
     fn subtract_dot(&mut self, v: &[T], y: &[Self], conj: impl Fn(T) -> T);
 }
 
@@ -276,7 +276,7 @@ pub(crate) fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
 }
 
-/// Σ conj(a_i)·b_i on the common length, in sixteen partial sums and then in four.
+/// Σ conj(aᵢ)·bᵢ on the common length, in sixteen partial sums and then in four.
 #[inline(always)]
 pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T], conj: impl Fn(T) -> T) -> T {
     let len = a.len().min(b.len());
@@ -296,7 +296,7 @@ pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T], conj: impl Fn(T) -> T) -> T {
     total
 }
 
-/// Σ_i conj(a_ik)·b_ik
+/// Σᵢ conj(aᵢₖ)·bᵢₖ
 #[inline(always)]
 fn sums<T: Scalar, const N: usize>(a: &[[T; N]], b: &[[T; N]], conj: &impl Fn(T) -> T) -> [T; N] {
     let mut sum = [T::ZERO; N];

@@ -1,7 +1,7 @@
 //! Banded LU of wide bands: copy strips of columns, eliminate them in blocks, and copy them back.
 //!
 //! In the strip, the band has `block − 1` diagonals of zeros on each side, so that exchanges extend over a whole block.
-//! LAPACK stores each L_j as it was in step j. The exchanges of later steps in the block are therefore undone when the
+//! LAPACK stores each Lⱼ as it was in step j. The exchanges of later steps in the block are therefore undone when the
 //! block is copied back.
 
 use super::{GbLayout, GbLuMut};

@@ -22,7 +22,7 @@ use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
-/// The layout of a triangle of a band: A_ij is at i − j + j·leading (lower) or `width` + i − j + j·leading (upper).
+/// The layout of a triangle of a band: Aᵢⱼ is at i − j + j·leading (lower) or `width` + i − j + j·leading (upper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Triangle {
     /// Number of rows and columns.
@@ -164,7 +164,7 @@ impl<T: LapackScalar> Hermitian<'_, T> {
         }
     }
 
-    /// Divide x_j by the diagonal entry, and subtract column j times x_j from the other unknowns.
+    /// Divide xⱼ by the diagonal entry, and subtract column j times xⱼ from the other unknowns.
     #[inline(always)]
     fn column_sweep(&self, j: usize, x: &mut [T]) {
         let (column, diagonal) = self.column(j);
@@ -173,7 +173,7 @@ impl<T: LapackScalar> Hermitian<'_, T> {
         subtract_multiple(&mut x[self.first(j)..], xj, column);
     }
 
-    /// Subtract the product of column j, conjugated, with the other unknowns from x_j: the column is row j of the
+    /// Subtract the product of column j, conjugated, with the other unknowns from xⱼ: the column is row j of the
     /// adjoint.
     #[inline(always)]
     fn row_sweep(&self, j: usize, x: &mut [T]) {
@@ -206,7 +206,7 @@ pub struct PbScales<R> {
     pub largest: R,
 }
 
-/// Compute s with s_i·a_ii·s_i = 1.
+/// Compute s with sᵢ·aᵢᵢ·sᵢ = 1.
 ///
 /// # Errors
 /// The second value is the first diagonal entry that is not positive. The known part of the scales is returned too.
@@ -226,7 +226,7 @@ pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (PbScales<T
     (known, None)
 }
 
-/// a_ij ← s_i·a_ij·s_j
+/// aᵢⱼ ← sᵢ·aᵢⱼ·sⱼ
 pub fn scale<T: Scalar>(shape: Triangle, elements: &mut [T], s: &[T::Real]) {
     for j in 0..shape.n {
         let column = &mut elements[shape.part(j)];

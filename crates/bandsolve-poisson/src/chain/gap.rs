@@ -68,7 +68,7 @@ pub(crate) fn two_sum(a: f64, b: f64) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// If all couplings are 1 and u = 0 before the first row: Q_i + 1 = sinh((i + 1)θ)/sinh(iθ) with 2 sinh(θ/2) = √λ.
+    /// If all couplings are 1 and u = 0 before the first row: Qᵢ + 1 = sinh((i + 1)θ)/sinh(iθ) with 2 sinh(θ/2) = √λ.
     #[test]
     fn gaps_are_correct_after_thousands_of_rows() {
         for lambda in [1e-300, 1e-12, 1e-7, 6e-7, 1e-5, 9e-4] {

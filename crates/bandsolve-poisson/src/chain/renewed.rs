@@ -3,21 +3,21 @@
 //! Elimination starts at the first row. Substitution starts at the last row, and recomputes the factors of 16 rows at a time from stored
 //! checkpoints.
 //!
-//! Row i has the coupling b_i to the row before and a_i to the row after. On a periodic axis, it also has a coupling c_i to the last row,
-//! which is eliminated last. Let e_i be the sum of row i after the elimination of the rows before. Elimination computes
+//! Row i has the coupling bᵢ to the row before and aᵢ to the row after. On a periodic axis, it also has a coupling cᵢ to the last row,
+//! which is eliminated last. Let eᵢ be the sum of row i after the elimination of the rows before. Elimination computes
 //!
 //! ```text
-//! p_i = e_i + a_i + c_i,  m = b_{i+1}/p_i
-//! e_{i+1} = gap + λ + m e_i,  c_{i+1} = m c_i,  g_{i+1} = f + m g_i
+//! pᵢ = eᵢ + aᵢ + cᵢ,  m = bᵢ₊₁/pᵢ
+//! eᵢ₊₁ = gap + λ + m eᵢ,  cᵢ₊₁ = m cᵢ,  gᵢ₊₁ = f + m gᵢ
 //! ```
 //!
 //! For the last row, with its coupling d to row i:
 //!
 //! ```text
-//! e ← e + (d/p_i) e_i,  g ← g + (d/p_i) g_i,  d ← (d/p_i) a_i
+//! e ← e + (d/pᵢ) eᵢ,  g ← g + (d/pᵢ) gᵢ,  d ← (d/pᵢ) aᵢ
 //! ```
 //!
-//! Substitution computes `u_i = (g_i + a_i u_{i+1} + c_i u_last)/p_i`. As in the parent module, e, c, d and p are sums and products of
+//! Substitution computes `uᵢ = (gᵢ + aᵢ uᵢ₊₁ + cᵢ u_last)/pᵢ`. As in the parent module, e, c, d and p are sums and products of
 //! non-negative numbers, so that no cancellation occurs.
 //!
 //! # Source

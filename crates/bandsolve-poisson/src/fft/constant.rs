@@ -27,7 +27,7 @@ impl Constant {
         Ok(Self { mode, modes, rows, of_ones, weights: weights(axis)? })
     }
 
-    /// The mean of the unknowns with the coefficients x: Σ_i w_i c_i / `of_ones`, where c_i is the coefficient of the constant in row i.
+    /// The mean of the unknowns with the coefficients x: Σᵢ wᵢ cᵢ / `of_ones`, where cᵢ is the coefficient of the constant in row i.
     pub fn level<T: PoissonScalar>(&self, x: &[T]) -> f64 {
         let column = x[self.mode..].iter().step_by(self.modes);
         column.zip(&self.weights).map(|(x, w)| x.to_f64() * w).sum::<f64>() / self.of_ones

@@ -7,7 +7,7 @@
 //! node. Both use the eigenvalues and eigenvectors of tridiag(−1, 2, −1),
 //!
 //! ```text
-//! λ_j = 4 sin²(jπ/2ℓ),  w_j(i) = (2/ℓ)^½ sin(ijπ/ℓ),  j = 1 … ℓ − 1
+//! λⱼ = 4 sin²(jπ/2ℓ),  wⱼ(i) = (2/ℓ)^½ sin(ijπ/ℓ),  j = 1 … ℓ − 1
 //! ```
 //!
 //! If n + 1 is not a power of q, the last node is shorter.
@@ -16,7 +16,7 @@
 //! contributions of both ends to row n. Then
 //!
 //! ```text
-//! u_n = (1/n) Σ_j (R + 4 s sin²(jπ/n))⁻¹ f_n,  j = 0 … n − 1
+//! uₙ = (1/n) Σⱼ (R + 4 s sin²(jπ/n))⁻¹ fₙ,  j = 0 … n − 1
 //! ```
 //!
 //! This is the entry (n, n) of the inverse: all components of an eigenvector of a periodic axis have the same modulus. The roots j and
@@ -162,22 +162,22 @@ impl SineNode {
         (self.inner..self.length).step_by(self.inner).map(|i| from + i as isize).collect()
     }
 
-    /// w_j(i)
+    /// wⱼ(i)
     fn component(&self, j: usize, i: usize) -> f64 {
         (2.0 / self.length as f64).sqrt() * sine(i * j, self.length)
     }
 
-    /// w_j at the rows that the stage uses.
+    /// wⱼ at the rows that the stage uses.
     fn values(&self, j: usize) -> Vec<f64> {
         (self.inner..self.length).step_by(self.inner).map(|i| self.component(j, i)).collect()
     }
 
-    /// [`values`](Self::values) for the node on the left: times w_j(ℓ − 1) / w_j(1) = (−1)^(j−1).
+    /// [`values`](Self::values) for the node on the left: times wⱼ(ℓ − 1) / wⱼ(1) = (−1)^(j−1).
     fn mirrored(&self, j: usize) -> Vec<f64> {
         self.values(j).into_iter().map(|v| if j % 2 == 1 { v } else { -v }).collect()
     }
 
-    /// The partial fraction of λ_j.
+    /// The partial fraction of λⱼ.
     fn root(&self, j: usize, coefficients: Vec<f64>, weights: Vec<f64>) -> FractionRoot {
         let half = sine(j, 2 * self.length);
         FractionRoot { class: j % 2, root: self.scale * (4.0 * half * half), coefficients, weights }

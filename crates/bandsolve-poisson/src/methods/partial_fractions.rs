@@ -4,10 +4,10 @@
 //! reduction computes, for several nodes (intervals of block rows), a sum of solves with shifted R:
 //!
 //! ```text
-//! out_o = Σ_j weight_{o,j} (R + λ_j)⁻¹ Σ_s coefficient_{s,j} in_s
+//! outₒ = Σⱼ weightₒⱼ (R + λⱼ)⁻¹ Σₛ coefficientₛⱼ inₛ
 //! ```
 //!
-//! The inputs in_s are block rows or sums of block rows. The outputs are added to block rows, or replace them. The nodes of a stage are
+//! The inputs inₛ are block rows or sums of block rows. The outputs are added to block rows, or replace them. The nodes of a stage are
 //! independent of each other. Threads share the solves in units whose size does not depend on the number of threads, so that results do
 //! not depend on it either.
 //!

@@ -2,7 +2,7 @@
 //!
 //! B can be any tridiagonal matrix with positive couplings, with any number of block rows.
 //!
-//! The matrix is B ⊗ I + I ⊗ R. Row i of B = M⁻¹A is −sub_i, sub_i + sup_i + gap_i, −sup_i, where A is symmetric, and M is diagonal and
+//! The matrix is B ⊗ I + I ⊗ R. Row i of B = M⁻¹A is −subᵢ, subᵢ + supᵢ + gapᵢ, −supᵢ, where A is symmetric, and M is diagonal and
 //! positive. Block rows 0 and n + 1 are the boundary, where u is 0.
 //!
 //! The marks of level r are the rows ⌊k (n + 1) / 4^(levels − r)⌋. On level 0, all rows are marks, and each mark is also a mark of the
@@ -11,16 +11,16 @@
 //! Let Q be the eigenvectors of the symmetric matrix M^½ B_node M^−½, X = M^−½ Q and Y = M^½ Q. Then v = (B_node ⊗ I + I ⊗ R)⁻¹ g is
 //!
 //! ```text
-//! v_i = Σ_j X_ij (R + λ_j)⁻¹ Σ_s Y_sj g_s
+//! vᵢ = Σⱼ Xᵢⱼ (R + λⱼ)⁻¹ Σₛ Yₛⱼ gₛ
 //! ```
 //!
 //! Only the rows of X and Y at the ends of the node and at the marks of the level below are needed. The two steps are:
 //!
-//! - Reduction, where g is f at the marks within the node: f_a += sup_a v_{a+1}, f_b += sub_b v_{b−1}.
-//! - Substitution, after adding sub_{a+1} u_a to g_{a+1} and sup_{b−1} u_b to g_{b−1}: u_s = v_s.
+//! - Reduction, where g is f at the marks within the node: fₐ += supₐ vₐ₊₁, f_b += sub_b v_(b−1).
+//! - Substitution, after adding subₐ₊₁ uₐ to gₐ₊₁ and sup_(b−1) u_b to g_(b−1): uₛ = vₛ.
 //!
 //! On a periodic axis, block row 0 is the last block row, n. It is the last one to be solved, by the entry (n, n) of the inverse,
-//! Σ_j q_nj² (R + μ_j)⁻¹. Here μ_j and q_j are the eigenvalues and eigenvectors of the periodic matrix M^½ B M^−½.
+//! Σⱼ qₙⱼ² (R + μⱼ)⁻¹. Here μⱼ and qⱼ are the eigenvalues and eigenvectors of the periodic matrix M^½ B M^−½.
 //!
 //! # Source
 //! T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary dimension*,
@@ -219,7 +219,7 @@ impl PencilNode {
     }
 }
 
-/// The square roots of the diagonal entries m_k of M, up to a common factor: sub_{k+1} m_{k+1} = sup_k m_k.
+/// The square roots of the diagonal entries mₖ of M, up to a common factor: subₖ₊₁ mₖ₊₁ = supₖ mₖ.
 ///
 /// Their geometric mean is 1, which keeps overflow and underflow as far away as possible.
 fn root_masses(rows: PencilRows) -> Result<Vec<f64>> {

@@ -10,7 +10,7 @@
 use bandsolve::Result;
 use bandsolve::memory::{allocate, collected, reserved};
 
-/// Rows −sub_k, sub_k + sup_k + gap_k, −sup_k of a tridiagonal matrix M⁻¹A, where A is symmetric and M is diagonal.
+/// Rows −subₖ, subₖ + supₖ + gapₖ, −supₖ of a tridiagonal matrix M⁻¹A, where A is symmetric and M is diagonal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PencilRows<'a> {
     pub sub: &'a [f64],
@@ -18,11 +18,11 @@ pub(crate) struct PencilRows<'a> {
     pub gap: &'a [f64],
 }
 
-/// The eigenvalues λ_j of M^½ (M⁻¹A) M^−½ in ascending order, and the requested components of its orthonormal eigenvectors q_j.
+/// The eigenvalues λⱼ of M^½ (M⁻¹A) M^−½ in ascending order, and the requested components of its orthonormal eigenvectors qⱼ.
 #[derive(Debug, Clone)]
 pub(crate) struct PartialSpectrum {
     pub eigenvalues: Vec<f64>,
-    /// For each requested row, the components of all q_j.
+    /// For each requested row, the components of all qⱼ.
     pub components: Vec<Vec<f64>>,
 }
 
@@ -50,7 +50,7 @@ impl PartialSpectrum {
         Self::by_rotations(rows, requested)
     }
 
-    /// The spectrum of s·tridiag(−1, 2, −1): λ_j = 4s sin²(jπ/2(n + 1)), q_j(i) = (2/(n + 1))^½ sin(ijπ/(n + 1)).
+    /// The spectrum of s·tridiag(−1, 2, −1): λⱼ = 4s sin²(jπ/2(n + 1)), qⱼ(i) = (2/(n + 1))^½ sin(ijπ/(n + 1)).
     fn of_sines(scale: f64, n: usize, requested: &[usize]) -> Result<Self> {
         let (end, norm) = (n + 1, (2.0 / (n + 1) as f64).sqrt());
         let eigenvalues = (1..end).map(|j| {
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// λ_j = 4 sin²(jπ/2(n + 1)) has a relative error of a few ε, also for j = 1, where λ_j is 10⁵ times smaller than the largest.
+    /// λⱼ = 4 sin²(jπ/2(n + 1)) has a relative error of a few ε, also for j = 1, where λⱼ is 10⁵ times smaller than the largest.
     #[test]
     fn eigenvalues_have_a_small_relative_error() {
         for n in [1usize, 2, 3, 10, 100, 511] {

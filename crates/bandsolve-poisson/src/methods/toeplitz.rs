@@ -8,7 +8,7 @@ use bandsolve::memory::collected;
 use bandsolve_kernel::shifted::LineRows;
 use bandsolve_kernel::{Job, Lanes, RealScalar};
 
-/// A tridiagonal matrix with the rows −sub_k, sub_k + sup_k + gap_k, −sup_k.
+/// A tridiagonal matrix with the rows −subₖ, subₖ + supₖ + gapₖ, −supₖ.
 #[derive(Debug, Clone)]
 pub(crate) struct ShiftedLine<R> {
     sub: Vec<R>,
@@ -206,7 +206,7 @@ mod tests {
     use bandsolve_kernel::{Simd, dispatch};
 
     /// Compare both algorithms with the closed form of the inverse, for gap = 4 sinh²(a/2), p = min(i, k) and q = max(i, k):
-    /// x_i = Σ_k sinh(pa) sinh((n + 1 − q)a) / (sinh(a) sinh((n + 1)a)) d_k.
+    /// xᵢ = Σₖ sinh(pa) sinh((n + 1 − q)a) / (sinh(a) sinh((n + 1)a)) dₖ.
     #[test]
     fn reduction_and_elimination_solve() {
         for n in (1..40usize).chain([63, 64, 65, 255]) {

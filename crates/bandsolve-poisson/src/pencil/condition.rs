@@ -44,13 +44,13 @@ impl Stability {
     }
 }
 
-/// The mean size of A relative to M: Σ |a_ij| / Σ |m_ij|, summed over all entries.
+/// The mean size of A relative to M: Σ |aᵢⱼ| / Σ |mᵢⱼ|, summed over all entries.
 pub(super) fn size(axis: &AxisPencil) -> f64 {
     let sum = |matrix: &[Vec<f64>; 3]| matrix.iter().flatten().map(|x| x.abs()).sum::<f64>();
     sum(&axis.a) / sum(&axis.m)
 }
 
-/// The minimum of 1/‖B⁻¹‖∞ over all μ, where B is A + μM with each row i divided by Σ_j |a_ij| + `rest`·Σ_j |m_ij|.
+/// The minimum of 1/‖B⁻¹‖∞ over all μ, where B is A + μM with each row i divided by Σⱼ |aᵢⱼ| + `rest`·Σⱼ |mᵢⱼ|.
 ///
 /// `rest` is the size of the other axes and of the shift, relative to M.
 ///

@@ -96,7 +96,7 @@ pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
 
 /// Recompute the eigenvalues as Rayleigh quotients:
 ///
-/// `vᵀAv = Σ_i (Σ_j a_ij) v_i² − Σ_i a_{i,i+1} (v_i − v_{i+1})²`
+/// `vᵀAv = Σᵢ (Σⱼ aᵢⱼ) vᵢ² − Σᵢ a(i, i+1) (vᵢ − vᵢ₊₁)²`
 ///
 /// Small eigenvalues then have more correct digits than after QL. An example is the eigenvalue of the constant vector if the row sums of A
 /// are close to 0.

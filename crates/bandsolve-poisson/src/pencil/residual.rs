@@ -88,7 +88,7 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
 
     /// Measure the residuals r of u.
     ///
-    /// The ratio is the maximum of |r_i| / |a_ii| for [`Question::Bound`], and the backward error for [`Question::Exact`].
+    /// The ratio is the maximum of |rᵢ| / |aᵢᵢ| for [`Question::Bound`], and the backward error for [`Question::Exact`].
     pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let n = self.operator.axes[2].len();
         let work = |piece: usize, scratch: RowsOf<'_, T>| {

@@ -34,7 +34,7 @@ impl<T: PoissonScalar> Core<T> {
         if 2 * l < m { 2 * l } else { 2 * m - 1 - 2 * l }
     }
 
-    /// C_j and C_{M−j} from a_j and a_{M−j}, where 0 < j < M and `w` = ½ω^j.
+    /// Cⱼ and C_(M−j) from aⱼ and a_(M−j), where 0 < j < M and `w` = ½ω^j.
     #[inline(always)]
     pub fn twist<V: Lanes<Real = T>>(
         w: [T; 2],
@@ -46,7 +46,7 @@ impl<T: PoissonScalar> Core<T> {
         ((a - turned).times(w), (a + turned).times_conjugate(w))
     }
 
-    /// The transpose of [`twist`](Self::twist): a_j and a_{M−j} from V_j and V_{M−j}.
+    /// The transpose of [`twist`](Self::twist): aⱼ and a_(M−j) from Vⱼ and V_(M−j).
     #[inline(always)]
     pub fn untwist<V: Lanes<Real = T>>(
         w: [T; 2],

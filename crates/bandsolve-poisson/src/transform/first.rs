@@ -262,7 +262,7 @@ impl<T: PoissonScalar> First<T> {
     }
 }
 
-/// Halve a sine transform, N = 2M: `block` = C of z_j + z_{N−j}, and `rest` = z_j − z_{N−j}, 0 < j < M. `z[0]` is z_1.
+/// Halve a sine transform, N = 2M: `block` = C of zⱼ + z_(N−j), and `rest` = zⱼ − z_(N−j), 0 < j < M. `z[0]` is z₁.
 #[inline(always)]
 fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
@@ -304,7 +304,7 @@ fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     }
 }
 
-/// Halve a cosine transform, N = 2M: `block` = C of z_j − z_{N−j}, and `rest` = z_j + z_{N−j} for j < M, followed by z_M.
+/// Halve a cosine transform, N = 2M: `block` = C of zⱼ − z_(N−j), and `rest` = zⱼ + z_(N−j) for j < M, followed by z_M.
 #[inline(always)]
 fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,

@@ -1,4 +1,4 @@
-//! Complex Fourier transforms of several lines at the same time, y_l = Σ_j x_j e^{2πijl/n}.
+//! Complex Fourier transforms of several lines at the same time, yₗ = Σⱼ xⱼ exp(2πijl/n).
 //!
 //! The algorithm is the mixed-radix Stockham algorithm, which needs no reordering. Odd factors above 5 use direct sums. If n has a prime
 //! factor above [`DIRECT`], the transform is a convolution (Bluestein). All roots of unity are accurate to approximately one ulp.
@@ -30,7 +30,7 @@ struct FourierStep<T> {
     radix: usize,
     m: usize,
     s: usize,
-    /// e^{2πipk/(r·m)} for p < m, 0 < k < r.
+    /// exp(2πipk/(r·m)) for p < m, 0 < k < r.
     twiddles: Vec<[T; 2]>,
     /// Cosine and sine of 2πjk/r for 0 < j, k ≤ r/2. Empty unless r is odd and above 5.
     sums: Vec<[T; 2]>,
@@ -40,7 +40,7 @@ struct FourierStep<T> {
 #[derive(Clone)]
 struct Chirp<T> {
     inner: Fourier<T>,
-    /// e^{iπj²/n}
+    /// exp(iπj²/n)
     chirp: Vec<[T; 2]>,
     /// The transform of the conjugate chirp, divided by the length of `inner`.
     kernel: Vec<[T; 2]>,

@@ -46,7 +46,7 @@ enum How<T> {
     First(First<T>),
     /// Nodes with mixed sides: the cosine core. Cells with the same kind of condition on both sides: its transpose.
     Core(Core<T>),
-    /// Cells with mixed sides: F, and the twiddle factors ½ω^{(2j+1)/2} (before) and e^{iπl/n} (after).
+    /// Cells with mixed sides: F, and the twiddle factors ½ω^((2j+1)/2) (before) and exp(iπl/n) (after).
     Fourth(Fourier<T>, Vec<[T; 2]>, Vec<[T; 2]>),
     /// A periodic axis: F.
     Periodic(Fourier<T>),
@@ -311,7 +311,7 @@ impl<T: PoissonScalar> Job<T> for TransformJob<'_, T> {
     }
 }
 
-/// Copy z_0, z_2, … in ascending order, then the elements with odd index in descending order, negated if `negate`.
+/// Copy z₀, z₂, … in ascending order, then the elements with odd index in descending order, negated if `negate`.
 #[inline(always)]
 fn gather_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>], negate: bool) {
     let n = z.len();

@@ -6,11 +6,11 @@
 //! The coefficients stay in the order in which the transforms compute them, and can have either sign. The eigenvalues are in the same
 //! order.
 //!
-//! Let ω = e^{iπ/2M}, and let F be the unnormalized transform F(C)_l = Σ_j C_j e^{2πijl/M}:
+//! Let ω = exp(iπ/2M), and let F be the unnormalized transform F(C)ₗ = Σⱼ Cⱼ exp(2πijl/M):
 //!
 //! | sides | matrix | algorithm |
 //! | --- | --- | --- |
-//! | node, Dirichlet | sin(πjk/N), N = n + 1 | odd k: cosine core of the N/2 values z_j + z_{N−j}; even k: same matrix for N/2, of z_j − z_{N−j} |
+//! | node, Dirichlet | sin(πjk/N), N = n + 1 | odd k: cosine core of the N/2 values zⱼ + z_(N−j); even k: same matrix for N/2, of zⱼ − z_(N−j) |
 //! | node, Neumann | cos(πjk/N), N = n − 1 | as for Dirichlet, with + and − exchanged |
 //! | node, mixed | sin or cos(πj(2m+1)/2n) | cosine core of n values |
 //! | cell, same kind on both sides | sin or cos(πk(j+½)/n) | transposed cosine core of n values |
@@ -20,10 +20,10 @@
 //! The *cosine core* is
 //!
 //! ```text
-//! y_m = Σ_j a_j cos(πj(2m+1)/2M) = F(C),  C_0 = a_0,  C_j = ½ω^j (a_j − i a_{M−j})
+//! yₘ = Σⱼ aⱼ cos(πj(2m+1)/2M) = F(C),  C₀ = a₀,  Cⱼ = ½ω^j (aⱼ − i a_(M−j))
 //! ```
 //!
-//! Its result is in the order y_0, y_2, … (ascending), then …, y_3, y_1 (descending). No step accumulates sums along a line or divides by
+//! Its result is in the order y₀, y₂, … (ascending), then …, y₃, y₁ (descending). No step accumulates sums along a line or divides by
 //! a sine, so the rounding errors are as small as those of F.
 
 mod core;

@@ -22,7 +22,7 @@ pub(super) fn half_turns(part: usize, of: usize) -> (f64, f64) {
     (PI * part as f64 / of as f64).sin_cos()
 }
 
-/// e^{iπ·part/of}
+/// exp(iπ·part/of)
 pub(super) fn root<T: PoissonScalar>(part: usize, of: usize) -> [T; 2] {
     let (sin, cos) = half_turns(part, of);
     [real(cos), real(sin)]

@@ -13,7 +13,7 @@ fn eigenvalue(j: usize, n: usize) -> f64 {
     4.0 * (j as f64 * std::f64::consts::FRAC_PI_2 / (n + 1) as f64).sin().powi(2)
 }
 
-/// For 31 × 31 nodes, the shift −4 makes the matrix singular, since λ_j + λ_{32−j} = 4. So does −(λ_j + λ_k) for all j and k, up to rounding.
+/// For 31 × 31 nodes, the shift −4 makes the matrix singular, since λⱼ + λ₃₂₋ⱼ = 4. So does −(λⱼ + λₖ) for all j and k, up to rounding.
 #[test]
 fn a_shift_on_an_eigenvalue_is_an_error() {
     let f = right_hand_side(31 * 31, 1);

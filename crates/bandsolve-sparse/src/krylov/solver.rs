@@ -21,6 +21,25 @@ use core::ops::ControlFlow;
 ///
 /// The result is the same for any number of threads. An iteration allocates no memory.
 ///
+/// # Shapes
+/// `a` and the preconditioner have n rows and n columns. `rhs` and `x` have n elements. [`solve_columns`](Self::solve_columns) takes n × k elements.
+///
+/// # Cost
+/// Per iteration, with the loads and stores of vectors in words per row:
+///
+/// | method | products with A, and with M⁻¹ | words per row |
+/// | --- | --- | --- |
+/// | GMRES | 1 and 1 | 3·j + 11 in step j after a restart |
+/// | BiCGStab | 2 and 2 | 27 |
+/// | CG | 1 and 1 | 17 |
+/// | IDR(s) | 1 and 1 | 31 with s = 4 |
+/// | Richardson | 1 and 1 | 9 |
+///
+/// The words include 2 for each product and each preconditioner, whose entries come in addition. [`scratch`](Self::scratch) is the memory.
+///
+/// # Errors
+/// An iteration that does not converge is not an error: check [`IterationReport::converged`]. [`solve`](Self::solve) lists the errors.
+///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};

@@ -96,6 +96,13 @@ impl Default for MultigridOptions {
 /// For a matrix in double precision, the hierarchy and the cycle use single precision. They use double precision if an entry does not fit the range,
 /// or if the coarsest matrix is ill-conditioned.
 ///
+/// # Cost
+/// With m forests ([`MultigridOptions::forests`]), one cycle costs approximately 2·m products with A and 2·m tridiagonal solves. The coarse levels add
+/// a third.
+///
+/// # Errors
+/// [`new`](Self::new) lists the errors of the set-up.
+///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{KrylovMethod, KrylovSolver, LineMultigrid, MultigridOptions, nine_point};

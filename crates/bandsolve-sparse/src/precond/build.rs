@@ -18,6 +18,27 @@ use core::fmt::{self, Debug, Formatter};
 
 /// A preconditioner of a matrix, of any kind: an operator z = M⁻¹·r for [`KrylovSolver`](crate::KrylovSolver).
 ///
+/// # Shapes
+/// The matrix is square with n rows. r and z have n elements.
+///
+/// # Cost
+/// One application, for m linear forests:
+///
+/// | kind | cost |
+/// | --- | --- |
+/// | `jacobi`, `diagp1`, `diagp2`, `l1` | n operations |
+/// | `tridiagonal`, `forest`, `alt-o:m` | 1 tridiagonal solve |
+/// | `forest-block` | 1 block tridiagonal solve |
+/// | `alt-i:m` | m tridiagonal solves and m − 1 products with A |
+/// | `mos-d:m`, `mos-a:m` | m tridiagonal solves |
+/// | `ilu0` | 2 sequential solves with triangles |
+/// | `ilu-isai:s` | 4·s + 2 products with a triangle |
+/// | `adi:NXxNY` | 2 tridiagonal solves and 1 product with A |
+/// | `amg-lines:m` | approximately 2·m products and 2·m tridiagonal solves, and a third more for the coarse levels |
+///
+/// # Errors
+/// [`new`](Self::new) lists the errors of the set-up, such as [`Error::Singular`](bandsolve::Error::Singular).
+///
 /// # Examples
 /// ```
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions};

@@ -66,7 +66,7 @@ impl ScaledProduct {
     pub const ONE: Self = Self { parts: [0.5, 0.0], exponent: 1 };
     pub const ZERO: Self = Self { parts: [0.0, 0.0], exponent: 0 };
 
-    /// Return det A of P·S·A = L·U from the numbers 1/u_jj, the powers of two on the diagonal of S, and the number of exchanges in P.
+    /// Return det A of P·S·A = L·U from the numbers 1/uⱼⱼ, the powers of two on the diagonal of S, and the number of exchanges in P.
     pub fn of_factors<T: Scalar>(inverse: impl Iterator<Item = T>, scale: &[T::Real], exchanges: usize) -> Self {
         let mut product = Self::ONE;
         inverse.for_each(|v| product.multiply(v));

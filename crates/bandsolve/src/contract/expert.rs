@@ -1,10 +1,10 @@
 //! Expert solves: componentwise backward errors, forward error bounds, condition.
 //!
-//! With r = rhs − A·x and the true solution x_t, the componentwise backward error of x and the bound of its forward error are
+//! With r = rhs − A·x and the true solution xₜ, the componentwise backward error of x and the bound of its forward error are
 //!
 //! ```text
 //! berr = maxᵢ |r|ᵢ / (|A| |x| + |rhs|)ᵢ
-//! ferr = ‖ |A⁻¹| (|r| + n_z ε (|A| |x| + |rhs|)) ‖∞ / ‖x‖∞ ≥ ‖x − x_t‖∞ / ‖x‖∞
+//! ferr = ‖ |A⁻¹| (|r| + n_z ε (|A| |x| + |rhs|)) ‖∞ / ‖x‖∞ ≥ ‖x − xₜ‖∞ / ‖x‖∞
 //! ```
 //!
 //! where n_z is the number of entries of the row plus one. The norm in ferr is that of A⁻¹·W with a diagonal W. A few solves estimate
@@ -49,7 +49,7 @@ pub struct ExpertReport {
     /// It is the smallest relative change of the entries of A and rhs for which x is exact: maxᵢ |r|ᵢ / (|A| |x| + |rhs|)ᵢ with
     /// r = rhs − A·x. 0/0 counts as 0. In the denominator, unknowns count as the smallest normal number at least.
     pub componentwise_errors: SmallVec<[f64; 4]>,
-    /// Bound of ‖x − x_t‖∞ / ‖x‖∞ for each right-hand side (LAPACK: `FERR`), where x_t is the true solution.
+    /// Bound of ‖x − xₜ‖∞ / ‖x‖∞ for each right-hand side (LAPACK: `FERR`), where xₜ is the true solution.
     ///
     /// The bound is infinite if the matrix is so close to a singular one that there is no bound.
     pub forward_errors: SmallVec<[f64; 4]>,

@@ -377,7 +377,8 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
             return self.solve_tiny(op, (rhs, x));
         }
         self.solver.prepare(&self.a, op != Op::Plain)?;
-        let (mut report, mut failures) = (Report::of(&self.facts).with_room(n_rhs)?, Failures::default());
+        let measured = if self.facts.verify { n_rhs } else { 0 };
+        let (mut report, mut failures) = (Report::of(&self.facts).with_room(measured)?, Failures::default());
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
         self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
         if !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {

@@ -33,8 +33,15 @@ use dyn_stack::{PodStack, StackReq};
 /// Right-hand sides are column-major, `rows × n_rhs`. The length of the array determines n_rhs.
 ///
 /// # Cost
-/// The `…_with` functions use the scratch memory of the caller. They allocate only to pass work to other threads, or if the solver
-/// must refine x or fall back; `refinement_steps` and `fallback` in the report show this.
+/// [`solve`](Self::solve), [`solve_into`](Self::solve_into) and the `…_in_place` functions allocate their scratch memory. The `…_with`
+/// functions use the scratch memory of the caller. With up to four right-hand sides, they allocate no memory, with these exceptions:
+///
+/// - The first solve with Aᵀ or Aᴴ, and the first solve of a batch with one matrix, may compute factors, which are kept.
+/// - A solve on several threads allocates to pass work to other threads.
+/// - A solve allocates if it must refine x or fall back; `refinement_steps` and `fallback` in the report show this.
+/// - A warning ([`Report::attention`]) is a text, which is allocated.
+///
+/// For more right-hand sides, a verified solve also allocates the list of their backward errors.
 ///
 /// # Errors
 /// Each solve returns one of these errors:

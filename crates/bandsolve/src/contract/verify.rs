@@ -179,7 +179,7 @@ impl Report {
         Self { backward_error, pivot_growth: facts.pivot_growth, ..empty }
     }
 
-    /// Reserve room for `n_rhs` right-hand sides, or return `Err(OutOfMemory)`.
+    /// Reserve room for the backward errors of `n_rhs` right-hand sides, or return `Err(OutOfMemory)`.
     pub(crate) fn with_room(mut self, n_rhs: usize) -> Result<Self> {
         self.backward_errors.try_reserve(n_rhs).map_err(|_| out_of_memory::<f64>(n_rhs))?;
         Ok(self)

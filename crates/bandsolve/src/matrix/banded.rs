@@ -18,7 +18,16 @@ use std::borrow::Cow;
 /// A[i, j] = bands[upper + i − j + j·leading]   for   j − upper ≤ i ≤ j + lower
 /// ```
 ///
-/// Entries of the array outside of A are ignored. Unlike LAPACK's `gbsv`, `Banded` needs no extra rows for fill-in.
+/// Entries of the array outside of A are ignored. Unlike LAPACK's `gbsv`, `Banded` needs no extra rows for fill-in. Right-hand sides are
+/// column-major, n × n_rhs.
+///
+/// # Cost
+/// Per row (methods `spike` and `pivoted`): at most 2·lower·(lower + upper) flops to factor, and 4·lower + 2·upper flops to solve for each
+/// right-hand side. The factors take 2·lower + upper + 1 words. Verification reads the band once more.
+///
+/// # Errors
+/// The constructors return [`Error::Shape`] if the leading dimension or the length of the array is wrong. A solve returns the errors of
+/// [`Factor`](crate::Factor).
 ///
 /// # Examples
 /// ```

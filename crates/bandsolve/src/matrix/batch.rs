@@ -9,9 +9,23 @@ use std::borrow::Cow;
 
 /// `count` open tridiagonal matrices of size n, over the caller's three arrays, or one matrix for `count` systems.
 ///
+/// Row i of system s is
+///
+/// ```text
+/// sub[s, i]·x[s, i−1] + diag[s, i]·x[s, i] + sup[s, i]·x[s, i+1] = rhs[s, i]
+/// ```
+///
 /// # Shapes
 /// Each right-hand side has length `count · n`, in a [`Layout`]. `sub`, `diag` and `sup` have the same length and layout, or length n if
 /// all systems have the same matrix ([`shared`](Self::shared)). `sub` of the first row and `sup` of the last row of each system are ignored.
+///
+/// # Cost
+/// A solve reads 4 words and writes 1 word per row, with one reciprocal per row. One system is on each SIMD lane, and groups of systems are
+/// on each thread. With a [`shared`](Self::shared) matrix, elimination happens once, and each system only costs the substitution.
+///
+/// # Errors
+/// The constructors return [`Error::Shape`] if the length of an array is wrong. A solve returns the errors of [`Factor`](crate::Factor). In
+/// [`Error::Singular`], row i of system s has the number s·n + i.
 ///
 /// # Examples
 /// ```

@@ -35,6 +35,15 @@ use std::sync::Arc;
 ///   last one of `sup` multiplies `x[0]` in block row N−1. For N ≤ 2, blocks of the same columns are added.
 /// - Right-hand sides: column-major with N·`block` rows.
 ///
+/// # Cost
+/// Per block row with blocks of b > 8 rows (method `block-spike`): 4⅔·b³ flops to factor, and 6·b² flops to solve for each right-hand side.
+/// Verification adds 6·b² flops. Inner partitions, which have spikes, cost 12⅔·b³ flops to factor and 10·b² to solve. For smaller blocks,
+/// see `docs/math/block-rpts.md` and `docs/math/spike.md`.
+///
+/// # Errors
+/// The constructors return [`Error::Shape`] if `block` is 0 or the length of an array is wrong. A solve returns the errors of
+/// [`Factor`](crate::Factor).
+///
 /// # Examples
 /// ```
 /// use bandsolve::BlockTridiagonal;

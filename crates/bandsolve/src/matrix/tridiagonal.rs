@@ -22,6 +22,16 @@ use std::borrow::Cow;
 /// - `sub`, `sup`: n−1, as in LAPACK. `sub[i]` is then the entry of row i+1.
 /// - `sub`, `sup` of a [`periodic`](Self::periodic) matrix: n. `sub[0]` multiplies `x[n−1]` in row 0, and `sup[n-1]` multiplies `x[0]`
 ///   in row n−1. For n ≤ 2, entries of the same column are added.
+/// - Right-hand sides: column-major, n × n_rhs.
+///
+/// # Cost
+/// The matrix borrows its arrays, or owns them. It copies nothing. A verified solve with n ≥ 128 costs 54 flops and one reciprocal per row
+/// and right-hand side (method `rpts`, real numbers). It reads 8 words and writes 1. The coarse systems add 7 %. Each call of `solve`
+/// allocates x and scratch memory. To avoid this, see [`Factor::solve_into_with`](crate::Factor::solve_into_with).
+///
+/// # Errors
+/// The constructors return [`Error::Shape`] if the length of an array is wrong. Entries are checked by the solve, which returns the errors
+/// of [`Factor`](crate::Factor).
 ///
 /// # Examples
 /// ```

@@ -14,7 +14,7 @@
 //! solve transposed systems.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (7a)–(7c), Algorithms 1 and 2. Rings are an extension.
-//! B_i → diag, ℓ → block rows, k → block.
+//! Bᵢ → diag, ℓ → block rows, k → block.
 
 use crate::decision::Options;
 use crate::error::Result;

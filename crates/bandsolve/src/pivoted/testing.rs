@@ -88,7 +88,7 @@ fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
 
 /// Check each column of `x` against the dense inverse and the report against the definition.
 ///
-/// |r_i| ≤ η·(s_i‖x‖ + |d_i|) with s_i = Σ|a_ij| and |d_i| ≤ (1+η)·s_i‖x‖·… ≤ 2 s_i‖x‖ give
+/// |rᵢ| ≤ η·(sᵢ‖x‖ + |dᵢ|) with sᵢ = Σ|aᵢⱼ| and |dᵢ| ≤ (1+η)·sᵢ‖x‖·… ≤ 2 sᵢ‖x‖ give
 /// ‖x − A⁻¹d‖ ≤ 3η·K·‖x‖ with K = ‖|A⁻¹|·s‖∞. The error of the oracle is at most about n·K·ε of double precision.
 pub(crate) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &Report) {
     let n = a.len();

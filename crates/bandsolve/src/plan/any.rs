@@ -15,6 +15,21 @@ use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
 /// Factors of one matrix by the method that its [`Plan`](crate::Plan) chose.
+///
+/// [`Factor`](crate::Factor) has the solves, with their shapes, cost and errors. [`Inspect`](crate::Inspect) has condition, determinant and
+/// error bounds.
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// let a = Tridiagonal::new(&[-1.0; 4], &[2.5; 5], &[-1.0; 4])?;
+/// let lu: AnyFactor<'_, f64> = Plan::new(a.shape()).factor(&a)?;
+/// let (rhs, mut x) = ([1.5, 0.5, 0.5, 0.5, 1.5], [0.0; 5]);
+/// let report = lu.solve_into(&rhs, &mut x)?;
+/// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-15));
+/// assert_eq!(report.method, Method::Pivoted);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[must_use]
 pub struct AnyFactor<'m, T: Scalar> {
     method: Box<dyn Probe<T> + 'm>,

@@ -39,6 +39,21 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The factors of a batch. Those of a shared matrix are stored. Others are not: each solve recomputes them in cache.
+///
+/// [`Factor`] has the solves, with their shapes, cost and errors.
+///
+/// # Examples
+/// ```
+/// use bandsolve::prelude::*;
+/// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
+/// let a = TridiagonalBatch::contiguous(2, 2, &[0., 1., 0., 1.], &[2., 2., 3., 3.], &[1., 0., 1., 0.])?;
+/// let lu = Plan::new(a.shape()).factor(&a)?;
+/// let mut x = [3.0, 3.0, 4.0, 4.0];
+/// lu.solve_in_place(&mut x)?;
+/// assert!(x.iter().all(|x: &f64| (x - 1.0).abs() < 1e-15));
+/// assert!((lu.system(1)?.determinant()?.value() - 8.0).abs() < 1e-14); // of the second system alone
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct BatchFactor<'m, T: Scalar> {
@@ -224,7 +239,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut outcome = Report::new(&self.decision).with_room(n_rhs)?;
+        let mut outcome =
+            Report::new(&self.decision).with_room(if self.decision.options.verify { n_rhs } else { 0 })?;
         let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
         if rhs.is_empty() {
             return Ok(outcome);
@@ -251,7 +267,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
                 }
             });
             let mut column = Report::new(&self.decision);
-            match self.solve_bad(op, rhs, filled(parts.into_iter().map(|part| Some(part.2)))?, (&mut column, out)) {
+            let findings = parts.into_iter().map(|part| part.2).collect::<Result<_>>()?;
+            match self.solve_bad(op, rhs, findings, (&mut column, out)) {
                 Ok(()) => outcome.take(&column),
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -265,7 +282,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         &self,
         op: Op,
         rhs: &[T],
-        findings: Vec<Findings>,
+        findings: SmallVec<[Findings; 8]>,
         (report, out): (&mut Report, &Out<'_, T>),
     ) -> Result<()> {
         let mut worst = findings.iter().fold(0.0, |worst: f64, part| worst.max(part.worst));

@@ -24,6 +24,19 @@ use std::sync::Arc;
 /// A plan depends on the shape of the matrix, never on its entries. Use a plan again for matrices of the same shape. If the factors of a
 /// banded LU are dropped, the plan keeps their memory for the next matrix. Dropping the plan and its clones frees this memory.
 ///
+/// | you solve | use |
+/// | --- | --- |
+/// | once with each matrix | [`Plan::once`], then [`factor`](Self::factor) and [`Factor::solve`](crate::Factor::solve) |
+/// | many times with one matrix | [`Plan::new`], then [`factor`](Self::factor); [`factor_owned`](Self::factor_owned) to keep the factors in a struct |
+/// | without allocation in the solve | [`Factor::solve_into_with`](crate::Factor::solve_into_with), with scratch memory of the caller |
+///
+/// # Cost
+/// A plan costs no pass over the matrix. [`factor`](Self::factor) costs what the type of the matrix says under *Cost*.
+///
+/// # Errors
+/// The setters never fail. They move numbers that are out of range to the nearest valid number. [`factor`](Self::factor) returns the errors
+/// of the shape and of the method.
+///
 /// # Examples
 /// ```
 /// use bandsolve::{Factor, Method, Pivoting, Plan, Tridiagonal};

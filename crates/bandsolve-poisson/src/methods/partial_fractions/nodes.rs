@@ -5,7 +5,7 @@
 pub(crate) struct FractionRoot {
     /// In one class, coefficients and weights are equal or opposite at the same indices for all roots.
     pub class: usize,
-    /// λ_j
+    /// λⱼ
     pub root: f64,
     /// One coefficient per input of the piece.
     pub coefficients: Vec<f64>,

@@ -84,7 +84,7 @@ pub(crate) struct BandLu<T: Scalar> {
     stride: usize,
     origin: usize,
     elements: Array<T>,
-    /// 1/u_jj
+    /// 1/uⱼⱼ
     inverse: Array<T>,
     /// Step j exchanges rows j and j + `exchange[j]`.
     exchange: Array<u32>,
