@@ -7,11 +7,15 @@ those of derivatives. Errors are those of `bandsolve`.
 
 from functools import partial, reduce
 
-import torch
-
 import bandsolve
 from bandsolve import _differentiable, poisson
 from bandsolve._batch import first_not_finite
+from bandsolve._optional import missing
+
+try:
+    import torch
+except ImportError as error:
+    raise missing("torch", error) from error
 
 __all__ = ["solve_banded", "solve_block_tridiagonal", "solve_poisson", "solve_tridiagonal"]
 
