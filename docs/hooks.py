@@ -94,11 +94,12 @@ def python_reference():
 
 
 C_FOLDER = ROOT / "crates/bandsolve-capi"
-C_PROGRAMS = ["systems.c", "iterate.c", "poisson.c"]
+C_PROGRAMS = ["systems.c", "lapack.c", "iterate.c", "poisson.c"]
 # Subjects of the C reference: the address of a page, its title, and which functions it describes.
 C_PAGES = [
     ("settings", "Statuses, reports and settings", r"bandsolve(Version|StatusName|Last\w+|Set\w+)$"),
     ("tridiagonal", "Tridiagonal systems", r"bandsolve<t>c?gtsv(_bufferSizeExt)?$"),
+    ("lapack", "LAPACK's names", r"bandsolve_"),
     ("sparse-right-hand-sides", "Sparse right-hand sides", r"bandsolve<t>gtsv_csc\w+$"),
     ("block-tridiagonal", "Block tridiagonal systems", r"bandsolve<t>c?bgt\w+$"),
     ("banded", "Banded systems", r"bandsolve<t>gbsv\w*$"),
@@ -109,7 +110,7 @@ C_PAGES = [
 ]
 C_DECLARATION = re.compile(r"/\*\*\n((?: \*.*\n)+?) \*/\n((?:const )?\w+ \*?(bandsolve\w+)\([^;]*\);)")
 C_PART = re.compile(r"^(?:/\*(?:(?!\*/).)*\*/\n)?(?:static|int) [^;\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-C_TYPED = re.compile(r"bandsolve(Gpu)?([SDCZ])(c?b?gt|gb|csr|precond_|poisson_)")
+C_TYPED = re.compile(r"bandsolve(Gpu|_)?([SDCZ]|(?<=_)[sdcz])(c?b?gt|gb|pt|pb|st(?:e|c)|factor_det|csr|precond_|poisson_)")
 
 
 def c_functions():
@@ -124,7 +125,7 @@ def c_functions():
             raise SystemExit(f"{header}: no description of {', '.join(sorted(silent))}")
         for comment, declaration, name in documented:
             typed = C_TYPED.match(name)
-            if not typed or typed[2] == "D":
+            if not typed or typed[2] in "Dd":
                 family = C_TYPED.sub(r"bandsolve\1<t>\3", name)
                 found[family] = re.sub(r"^ \* ?", "", comment, flags=re.MULTILINE), declaration
     return found
@@ -153,7 +154,7 @@ def c_type_section(name, description, members):
 
 def c_examples(family):
     """The functions of the example programs that call a function of the library: (text, program)."""
-    call = re.compile(re.escape(family).replace("<t>", "[SDCZ]") + r"\(")
+    call = re.compile(re.escape(family).replace("<t>", "[SDCZsdcz]") + r"\(")
     found = []
     for program in C_PROGRAMS:
         parts = C_PART.findall((C_FOLDER / "examples" / program).read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install the headers, libraries, pkg-config file and CMake package of the C API.
+# Install the headers, the source of the Fortran module, libraries, pkg-config file and CMake package of the C API.
 #
 # usage: PREFIX=/usr/local ./install.sh        builds with optimization and installs under PREFIX
 #        DESTDIR=…                             is prepended to every path, for packages
@@ -49,7 +49,7 @@ else
 fi
 
 mkdir -p "$to/include" "$to/$libdir/pkgconfig" "$to/$libdir/cmake/bandsolve"
-install -m 644 "$here/include/bandsolve.h" "$to/include/"
+install -m 644 "$here/include/bandsolve.h" "$here/include/bandsolve.f90" "$to/include/"
 case ,${FEATURES:-}, in *,cuda,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
 install -m 644 "$built/libbandsolve_capi.a" "$to/$libdir/libbandsolve.a"
 # The libraries that a program needs in addition to the static library, from `rustc --print native-static-libs`. The compiler adds the library

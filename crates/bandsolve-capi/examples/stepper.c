@@ -7,92 +7,45 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-static const bandsolve_pivoting_t pivoting = BANDSOLVE_DEFAULT_PIVOTING;
+enum { n = 1000, steps = 100 };
 
-/* Everything that the steps need: the matrix, its factors, scratch memory and the state. */
-typedef struct {
-    int64_t n;
-    double *sub, *diag, *sup; /* the factors refer to these arrays */
-    double *u;
-    void *factors, *scratch;
-} stepper_t;
-
-static void stepper_free(stepper_t *stepper) {
-    if (stepper == NULL) return;
-    bandsolveDbgtf_destroy(stepper->factors);
-    free(stepper->sub), free(stepper->diag), free(stepper->sup), free(stepper->u);
-    free(stepper->factors), free(stepper->scratch), free(stepper);
-}
-
-/* NULL if there is no memory, or if a call fails: see bandsolveLastError(). */
-static stepper_t *stepper_create(int64_t n, double dt) {
-    stepper_t *stepper = calloc(1, sizeof *stepper);
-    size_t of_factors = 0, of_scratch = 0, bytes = (size_t)n * sizeof(double);
-    double r = dt * ((double)n + 1.0) * ((double)n + 1.0);
-    int64_t i;
-    if (stepper == NULL) return NULL;
-    stepper->n = n;
-    if (bandsolveDbgtf_factorizationBufferSizeExt(pivoting, n, 1, &of_factors) != BANDSOLVE_SUCCESS ||
-        bandsolveDbgtrfs_bufferSizeExt(pivoting, n, 1, 1, &of_scratch) != BANDSOLVE_SUCCESS) {
-        stepper_free(stepper);
-        return NULL;
-    }
-    stepper->sub = malloc(bytes), stepper->diag = malloc(bytes), stepper->sup = malloc(bytes);
-    stepper->u = malloc(bytes), stepper->factors = calloc(1, of_factors), stepper->scratch = malloc(of_scratch);
-    if (!stepper->sub || !stepper->diag || !stepper->sup || !stepper->u || !stepper->factors || !stepper->scratch) {
-        stepper_free(stepper);
-        return NULL;
-    }
-    for (i = 0; i < n; i++) {
-        stepper->sub[i] = stepper->sup[i] = -r;
-        stepper->diag[i] = 1.0 + 2.0 * r;
-        stepper->u[i] = sin(acos(-1.0) * ((double)i + 1.0) / ((double)n + 1.0));
-    }
-    /* A tridiagonal matrix has blocks of one row. */
-    if (bandsolveDbgtf(pivoting, n, 1, stepper->sub, stepper->diag, stepper->sup, stepper->factors) != BANDSOLVE_SUCCESS) {
-        stepper_free(stepper);
-        return NULL;
-    }
-    return stepper;
-}
-
-/* One step, in place. */
-static bandsolve_status_t stepper_step(stepper_t *stepper) {
-    return bandsolveDbgtrfs(pivoting, stepper->n, 1, 1, stepper->sub, stepper->diag, stepper->sup, stepper->u, stepper->u,
-                             stepper->factors, stepper->scratch);
+static int failed(const char *what) {
+    fprintf(stderr, "%s: %s\n", what, bandsolveLastError());
+    return 1;
 }
 
 int main(void) {
-    const int64_t n = 1000;
-    const int steps = 100;
-    const double dt = 1e-4, pi = acos(-1.0);
-    stepper_t *stepper = stepper_create(n, dt);
-    bandsolve_report_t report;
+    const double dt = 1e-4, pi = acos(-1.0), r = dt * (n + 1.0) * (n + 1.0);
+    static double off[n - 1], diag[n], u[n];
     double error = 0.0, worst = 0.0;
-    int step;
-    int64_t i;
-    if (stepper == NULL) {
-        fprintf(stderr, "%s\n", bandsolveLastError());
-        return 1;
+    bandsolve_factor_t factor = NULL;
+    bandsolve_report_t report;
+    int i, step;
+
+    for (i = 0; i < n; i++) {
+        diag[i] = 1.0 + 2.0 * r;
+        u[i] = sin(pi * (i + 1.0) / (n + 1.0));
+        if (i < n - 1) off[i] = -r;
     }
+    if (bandsolve_factor_create(&factor) != BANDSOLVE_SUCCESS) return failed("create");
+    if (bandsolve_dgttrf(n, off, diag, off, factor) != BANDSOLVE_SUCCESS) return failed("factor");
+
     report.size = sizeof report;
     for (step = 0; step < steps; step++) {
-        if (stepper_step(stepper) != BANDSOLVE_SUCCESS || bandsolveLastReport(&report) != BANDSOLVE_SUCCESS) {
-            fprintf(stderr, "step %d: %s\n", step, bandsolveLastError());
-            stepper_free(stepper);
-            return 1;
-        }
+        if (bandsolve_dgttrs('N', 1, factor, u, n) != BANDSOLVE_SUCCESS) return failed("solve");
+        bandsolveLastReport(&report);
         worst = fmax(worst, report.backward_error);
     }
+    bandsolve_factor_destroy(factor);
+
     for (i = 0; i < n; i++) {
-        double exact = exp(-pi * pi * dt * steps) * sin(pi * ((double)i + 1.0) / ((double)n + 1.0));
-        error = fmax(error, fabs(stepper->u[i] - exact));
+        double exact = exp(-pi * pi * dt * steps) * sin(pi * (i + 1.0) / (n + 1.0));
+        error = fmax(error, fabs(u[i] - exact));
     }
-    printf("%d steps of %d unknowns: error %.1e, backward error at most %.1e, method %s\n", steps, (int)n, error, worst,
-           report.method);
-    stepper_free(stepper);
+    printf("%d steps of %d unknowns: error %.1e, backward error at most %.1e, method %s\n", steps, n, error, worst, report.method);
+    /* The threads of the library would run until the end of the program. */
+    bandsolve_shutdown();
     if (!(error < 1e-3) || !(worst <= 2e-15)) {
         fprintf(stderr, "u is wrong\n");
         return 1;

@@ -5,9 +5,12 @@
 !     call gttrf(a, sub, diag, sup)     ! factor once
 !     call gttrs(a, rhs)                ! solve at every step; x overwrites rhs
 !
-! Arrays have one or two dimensions: rhs(:) is one right-hand side, rhs(:, :) has one in each column. Every routine has the optional argument
-! `status`. Without it, a failure stops the program with a message; with it, `bandsolve_last_error()` returns the message. An array of the
-! wrong size always stops the program. The C header bandsolve.h describes the routines, and docs/coming-from/lapack.md compares them with LAPACK.
+! Arrays have one or two dimensions: rhs(:) is one right-hand side, rhs(:, :) has one in each column.
+!
+! Every routine has the optional argument `status`. Without it, a failure stops the program with a message. With it,
+! `bandsolve_last_error()` returns the message. An array of the wrong size always stops the program.
+!
+! The C header bandsolve.h describes the routines.
 !
 ! Generated from crates/bandsolve-capi/fortran/bandsolve.f90.in for all number types.
 module bandsolve
@@ -49,13 +52,13 @@ module bandsolve
   end type
 
   public :: bandsolve_last_error, bandsolve_last_report, bandsolve_set_threads, bandsolve_shutdown, bandsolve_version
-  public :: factor_det, stcount, sterf, stevr
-  public :: gtsv, gttrf, gttrs, gtcon
-  public :: cgtsv, cgttrf, cgttrs, cgtcon
-  public :: gbsv, gbtrf, gbtrs, gbcon
-  public :: ptsv, pttrf, pttrs, ptcon
-  public :: pbsv, pbtrf, pbtrs, pbcon
-  public :: bgtsv, bgttrf, bgttrs, bgtcon
+  public :: factor_det, factor_rcond, stcount, sterf, stevr
+  public :: gtsv, gttrf, gttrs
+  public :: cgtsv, cgttrf, cgttrs
+  public :: gbsv, gbtrf, gbtrs
+  public :: ptsv, pttrf, pttrs
+  public :: pbsv, pbtrf, pbtrs
+  public :: bgtsv, bgttrf, bgttrs
   public :: gtsv_batch, gttrf_batch, gttrs_batch
 
   interface gtsv
@@ -76,12 +79,6 @@ module bandsolve
     module procedure gttrf_c
     module procedure gttrf_z
   end interface
-  interface gtcon
-    module procedure gtcon_s
-    module procedure gtcon_d
-    module procedure gtcon_c
-    module procedure gtcon_z
-  end interface
   interface cgtsv
     module procedure cgtsv_s1, cgtsv_s2
     module procedure cgtsv_d1, cgtsv_d2
@@ -99,12 +96,6 @@ module bandsolve
     module procedure cgttrf_d
     module procedure cgttrf_c
     module procedure cgttrf_z
-  end interface
-  interface cgtcon
-    module procedure cgtcon_s
-    module procedure cgtcon_d
-    module procedure cgtcon_c
-    module procedure cgtcon_z
   end interface
   interface gbsv
     module procedure gbsv_s1, gbsv_s2
@@ -124,12 +115,6 @@ module bandsolve
     module procedure gbtrf_c
     module procedure gbtrf_z
   end interface
-  interface gbcon
-    module procedure gbcon_s
-    module procedure gbcon_d
-    module procedure gbcon_c
-    module procedure gbcon_z
-  end interface
   interface ptsv
     module procedure ptsv_s1, ptsv_s2
     module procedure ptsv_d1, ptsv_d2
@@ -147,12 +132,6 @@ module bandsolve
     module procedure pttrf_d
     module procedure pttrf_c
     module procedure pttrf_z
-  end interface
-  interface ptcon
-    module procedure ptcon_s
-    module procedure ptcon_d
-    module procedure ptcon_c
-    module procedure ptcon_z
   end interface
   interface pbsv
     module procedure pbsv_s1, pbsv_s2
@@ -172,12 +151,6 @@ module bandsolve
     module procedure pbtrf_c
     module procedure pbtrf_z
   end interface
-  interface pbcon
-    module procedure pbcon_s
-    module procedure pbcon_d
-    module procedure pbcon_c
-    module procedure pbcon_z
-  end interface
   interface bgtsv
     module procedure bgtsv_s1, bgtsv_s2
     module procedure bgtsv_d1, bgtsv_d2
@@ -195,12 +168,6 @@ module bandsolve
     module procedure bgttrf_d
     module procedure bgttrf_c
     module procedure bgttrf_z
-  end interface
-  interface bgtcon
-    module procedure bgtcon_s
-    module procedure bgtcon_d
-    module procedure bgtcon_c
-    module procedure bgtcon_z
   end interface
   interface gtsv_batch
     module procedure gtsv_batch_s
@@ -250,6 +217,13 @@ module bandsolve
       type(c_ptr), value :: factor
       integer(c_int) :: status
     end function
+    function c_factor_rcond(norm, factor, rcond) result(status) bind(c, name="bandsolve_factor_rcond")
+      import
+      integer(c_signed_char), value :: norm
+      type(c_ptr), value :: factor
+      real(c_double), intent(out) :: rcond
+      integer(c_int) :: status
+    end function
     function c_shutdown() result(status) bind(c, name="bandsolve_shutdown")
       import
       integer(c_int) :: status
@@ -297,18 +271,10 @@ module bandsolve
     function c_sgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_sgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_sgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_sgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_scgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -331,18 +297,10 @@ module bandsolve
     function c_scgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_scgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_scgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_scgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_sgbsv(n, kl, ku, n_rhs, ab, ldab, rhs, ld_rhs) &
@@ -367,18 +325,10 @@ module bandsolve
     function c_sgbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_sgbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_sgbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_sgbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_sptsv(n, n_rhs, diag, off, rhs, ld_rhs) &
@@ -403,24 +353,16 @@ module bandsolve
     function c_spttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_spttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
-    function c_sptcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_sptcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
-      integer(c_int) :: status
-    end function
     function c_spbsv(uplo, n, kd, n_rhs, ab, ldab, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_spbsv")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       real(c_float), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -431,7 +373,7 @@ module bandsolve
     function c_spbtrf(uplo, n, kd, ab, ldab, factor) &
         result(status) bind(c, name="bandsolve_spbtrf")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       real(c_float), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -441,18 +383,10 @@ module bandsolve
     function c_spbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_spbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_spbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_spbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_sbgtsv(n, block, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -475,18 +409,10 @@ module bandsolve
     function c_sbgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_sbgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_float), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_sbgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_sbgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_sfactor_det(factor, phase, log_abs) &
@@ -518,7 +444,7 @@ module bandsolve
     function c_sgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_sgttrs_batch")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       real(c_float), intent(inout) :: rhs(*)
       integer(c_int) :: status
@@ -543,18 +469,10 @@ module bandsolve
     function c_dgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_dgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_dcgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -577,18 +495,10 @@ module bandsolve
     function c_dcgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dcgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_dcgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dcgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_dgbsv(n, kl, ku, n_rhs, ab, ldab, rhs, ld_rhs) &
@@ -613,18 +523,10 @@ module bandsolve
     function c_dgbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dgbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_dgbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dgbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_dptsv(n, n_rhs, diag, off, rhs, ld_rhs) &
@@ -649,24 +551,16 @@ module bandsolve
     function c_dpttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dpttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
-    function c_dptcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dptcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
-      integer(c_int) :: status
-    end function
     function c_dpbsv(uplo, n, kd, n_rhs, ab, ldab, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dpbsv")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       real(c_double), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -677,7 +571,7 @@ module bandsolve
     function c_dpbtrf(uplo, n, kd, ab, ldab, factor) &
         result(status) bind(c, name="bandsolve_dpbtrf")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       real(c_double), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -687,18 +581,10 @@ module bandsolve
     function c_dpbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dpbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_dpbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dpbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_dbgtsv(n, block, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -721,18 +607,10 @@ module bandsolve
     function c_dbgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dbgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       real(c_double), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_dbgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_dbgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_dfactor_det(factor, phase, log_abs) &
@@ -764,7 +642,7 @@ module bandsolve
     function c_dgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_dgttrs_batch")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       real(c_double), intent(inout) :: rhs(*)
       integer(c_int) :: status
@@ -789,18 +667,10 @@ module bandsolve
     function c_cgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_cgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_cgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_ccgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -823,18 +693,10 @@ module bandsolve
     function c_ccgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_ccgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_ccgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_ccgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_cgbsv(n, kl, ku, n_rhs, ab, ldab, rhs, ld_rhs) &
@@ -859,18 +721,10 @@ module bandsolve
     function c_cgbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cgbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_cgbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_cgbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_cptsv(n, n_rhs, diag, off, rhs, ld_rhs) &
@@ -895,24 +749,16 @@ module bandsolve
     function c_cpttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cpttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
-    function c_cptcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_cptcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
-      integer(c_int) :: status
-    end function
     function c_cpbsv(uplo, n, kd, n_rhs, ab, ldab, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cpbsv")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       complex(c_float_complex), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -923,7 +769,7 @@ module bandsolve
     function c_cpbtrf(uplo, n, kd, ab, ldab, factor) &
         result(status) bind(c, name="bandsolve_cpbtrf")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       complex(c_float_complex), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -933,18 +779,10 @@ module bandsolve
     function c_cpbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cpbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_cpbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_cpbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_cbgtsv(n, block, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -967,18 +805,10 @@ module bandsolve
     function c_cbgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_cbgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_float_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_cbgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_cbgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_float), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_cfactor_det(factor, phase, log_abs) &
@@ -1010,7 +840,7 @@ module bandsolve
     function c_cgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_cgttrs_batch")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       complex(c_float_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
@@ -1035,18 +865,10 @@ module bandsolve
     function c_zgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_zgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_zcgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -1069,18 +891,10 @@ module bandsolve
     function c_zcgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zcgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_zcgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zcgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_zgbsv(n, kl, ku, n_rhs, ab, ldab, rhs, ld_rhs) &
@@ -1105,18 +919,10 @@ module bandsolve
     function c_zgbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zgbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_zgbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zgbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_zptsv(n, n_rhs, diag, off, rhs, ld_rhs) &
@@ -1141,24 +947,16 @@ module bandsolve
     function c_zpttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zpttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
-    function c_zptcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zptcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
-      integer(c_int) :: status
-    end function
     function c_zpbsv(uplo, n, kd, n_rhs, ab, ldab, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zpbsv")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       complex(c_double_complex), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -1169,7 +967,7 @@ module bandsolve
     function c_zpbtrf(uplo, n, kd, ab, ldab, factor) &
         result(status) bind(c, name="bandsolve_zpbtrf")
       import
-      character(kind=c_char), value :: uplo
+      integer(c_signed_char), value :: uplo
       integer(c_int64_t), value :: n, kd
       complex(c_double_complex), intent(in) :: ab(*)
       integer(c_int64_t), value :: ldab
@@ -1179,18 +977,10 @@ module bandsolve
     function c_zpbtrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zpbtrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_zpbcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zpbcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_zbgtsv(n, block, n_rhs, sub, diag, sup, rhs, ld_rhs) &
@@ -1213,18 +1003,10 @@ module bandsolve
     function c_zbgttrs(trans, n_rhs, factor, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zbgttrs")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       integer(c_int64_t), value :: n_rhs, ld_rhs
       complex(c_double_complex), intent(inout) :: rhs(*)
-      integer(c_int) :: status
-    end function
-    function c_zbgtcon(norm, factor, rcond) &
-        result(status) bind(c, name="bandsolve_zbgtcon")
-      import
-      character(kind=c_char), value :: norm
-      type(c_ptr), value :: factor
-      real(c_double), intent(out) :: rcond
       integer(c_int) :: status
     end function
     function c_zfactor_det(factor, phase, log_abs) &
@@ -1256,7 +1038,7 @@ module bandsolve
     function c_zgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_zgttrs_batch")
       import
-      character(kind=c_char), value :: trans
+      integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
       complex(c_double_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
@@ -1272,7 +1054,7 @@ module bandsolve
     function c_sstevr(jobz, range, n, diag, off, vl, vu, il, iu, m, w, z, ldz) &
         result(status) bind(c, name="bandsolve_sstevr")
       import
-      character(kind=c_char), value :: jobz, range
+      integer(c_signed_char), value :: jobz, range
       integer(c_int64_t), value :: n, il, iu, ldz
       real(c_float), value :: vl, vu
       real(c_float), intent(in) :: diag(*), off(*)
@@ -1300,7 +1082,7 @@ module bandsolve
     function c_dstevr(jobz, range, n, diag, off, vl, vu, il, iu, m, w, z, ldz) &
         result(status) bind(c, name="bandsolve_dstevr")
       import
-      character(kind=c_char), value :: jobz, range
+      integer(c_signed_char), value :: jobz, range
       integer(c_int64_t), value :: n, il, iu, ldz
       real(c_double), value :: vl, vu
       real(c_double), intent(in) :: diag(*), off(*)
@@ -1388,6 +1170,16 @@ contains
     if (.not. c_associated(self%handle, other%handle)) call stop_with("band_factor: factors cannot be copied")
   end subroutine
 
+  ! The estimate of 1 / (||A|| ||A^-1||) in the 1-norm, or in the infinity norm if `norm` is 'I'.
+  subroutine factor_rcond(factor, rcond, norm, status)
+    type(band_factor), intent(in) :: factor
+    real(c_double), intent(out) :: rcond
+    character, intent(in), optional :: norm
+    integer, intent(out), optional :: status
+    rcond = 0
+    call conclude("factor_rcond", c_factor_rcond(letter_or(norm, '1'), factor%handle, rcond), status)
+  end subroutine
+
   ! Create the handle of a variable that has none.
   subroutine create(factor)
     type(band_factor), intent(inout) :: factor
@@ -1419,16 +1211,17 @@ contains
     integer(c_int64_t), intent(in) :: size_of_array, expected
     character(200) :: message
     if (size_of_array == expected) return
-    write (message, '(5a, i0, a, i0)') routine, ": ", array, " has the wrong size", ": ", size_of_array, ", expected ", expected
+    write (message, '(3a, i0, a, i0)') routine, ": ", array // " has the size ", size_of_array, ", expected ", expected
     call stop_with(trim(message))
   end subroutine
 
+  ! A letter as C receives it, by its number.
   function letter_or(letter, default) result(value)
     character, intent(in), optional :: letter
     character, intent(in) :: default
-    character(kind=c_char) :: value
-    value = default
-    if (present(letter)) value = letter
+    integer(c_signed_char) :: value
+    value = int(iachar(default), c_signed_char)
+    if (present(letter)) value = int(iachar(letter), c_signed_char)
   end function
 
   function wide(value) result(size_in_c)
@@ -1494,15 +1287,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine gtcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gtcon", c_sgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a periodic tridiagonal matrix: diag(n), sub(n), sup(n).
   subroutine cgtsv_s1(sub, diag, sup, rhs, status)
     real(c_float), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -1560,26 +1344,18 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine cgtcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("cgtcon", c_scgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a banded matrix in LAPACK's storage of gbtrf: ab(2 kl + ku + 1 or more, n).
   subroutine gbsv_s1(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_float), intent(in), contiguous :: ab(:, :)
     real(c_float), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_sgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_sgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -1588,11 +1364,12 @@ contains
     real(c_float), intent(in), contiguous :: ab(:, :)
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_sgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_sgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -1601,10 +1378,11 @@ contains
     integer, intent(in) :: kl, ku
     real(c_float), intent(in), contiguous :: ab(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("gbtrf", c_sgbtrf(n, wide(kl), wide(ku), ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("gbtrf", c_sgbtrf(n, wide(kl), wide(ku), ab, rows, factor%handle), status)
   end subroutine
 
   subroutine gbtrs_s1(factor, rhs, trans, status)
@@ -1624,15 +1402,6 @@ contains
     call conclude("gbtrs", &
         c_sgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine gbcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gbcon", c_sgbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a Hermitian positive definite tridiagonal matrix: diag(n) real, off(n - 1) below the diagonal.
@@ -1692,39 +1461,32 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine ptcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("ptcon", c_sptcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a Hermitian positive definite banded matrix: one triangle, ab(kd + 1, n); uplo = 'U' (default) or 'L'.
-  subroutine pbsv_s1(ab, uplo, rhs, status)
+  subroutine pbsv_s1(ab, rhs, uplo, status)
     real(c_float), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     real(c_float), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_spbsv(letter_or(uplo, 'U'), n, rows - 1, 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine pbsv_s2(ab, uplo, rhs, status)
+  subroutine pbsv_s2(ab, rhs, uplo, status)
     real(c_float), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     real(c_float), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_spbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_spbsv(letter_or(uplo, 'U'), n, rows - 1, size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -1733,12 +1495,11 @@ contains
     real(c_float), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", &
-        c_spbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
-               c_spbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", c_spbtrf(letter_or(uplo, 'U'), n, rows - 1, ab, rows, factor%handle), status)
   end subroutine
 
   subroutine pbtrs_s1(factor, rhs, trans, status)
@@ -1758,15 +1519,6 @@ contains
     call conclude("pbtrs", &
         c_spbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine pbcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("pbcon", c_spbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a block tridiagonal matrix: diag(b, b, n), sub(b, b, n - 1), sup(b, b, n - 1).
@@ -1832,15 +1584,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine bgtcon_s(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("bgtcon", c_sbgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! The determinant phase * exp(log_abs) of a factored matrix.
   subroutine factor_det_s(factor, phase, log_abs, status)
     type(band_factor), intent(in) :: factor
@@ -1852,7 +1595,8 @@ contains
     call conclude("factor_det", c_sfactor_det(factor%handle, phase, log_abs), status)
   end subroutine
 
-  ! One tridiagonal system in each column of the arrays: rhs(n, count). With sub, diag and sup of size n, all systems have the same matrix.
+  ! One tridiagonal system in each column of the arrays: rhs(n, count). If sub, diag and sup have one column, all
+  ! systems have the same matrix.
   subroutine gtsv_batch_s(sub, diag, sup, rhs, status)
     real(c_float), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
     real(c_float), intent(inout), contiguous :: rhs(:, :)
@@ -1947,15 +1691,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine gtcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gtcon", c_dgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a periodic tridiagonal matrix: diag(n), sub(n), sup(n).
   subroutine cgtsv_d1(sub, diag, sup, rhs, status)
     real(c_double), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -2013,26 +1748,18 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine cgtcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("cgtcon", c_dcgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a banded matrix in LAPACK's storage of gbtrf: ab(2 kl + ku + 1 or more, n).
   subroutine gbsv_d1(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_double), intent(in), contiguous :: ab(:, :)
     real(c_double), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_dgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_dgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2041,11 +1768,12 @@ contains
     real(c_double), intent(in), contiguous :: ab(:, :)
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_dgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_dgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2054,10 +1782,11 @@ contains
     integer, intent(in) :: kl, ku
     real(c_double), intent(in), contiguous :: ab(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("gbtrf", c_dgbtrf(n, wide(kl), wide(ku), ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("gbtrf", c_dgbtrf(n, wide(kl), wide(ku), ab, rows, factor%handle), status)
   end subroutine
 
   subroutine gbtrs_d1(factor, rhs, trans, status)
@@ -2077,15 +1806,6 @@ contains
     call conclude("gbtrs", &
         c_dgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine gbcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gbcon", c_dgbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a Hermitian positive definite tridiagonal matrix: diag(n) real, off(n - 1) below the diagonal.
@@ -2145,39 +1865,32 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine ptcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("ptcon", c_dptcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a Hermitian positive definite banded matrix: one triangle, ab(kd + 1, n); uplo = 'U' (default) or 'L'.
-  subroutine pbsv_d1(ab, uplo, rhs, status)
+  subroutine pbsv_d1(ab, rhs, uplo, status)
     real(c_double), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     real(c_double), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_dpbsv(letter_or(uplo, 'U'), n, rows - 1, 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine pbsv_d2(ab, uplo, rhs, status)
+  subroutine pbsv_d2(ab, rhs, uplo, status)
     real(c_double), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     real(c_double), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_dpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_dpbsv(letter_or(uplo, 'U'), n, rows - 1, size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2186,12 +1899,11 @@ contains
     real(c_double), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", &
-        c_dpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
-               c_dpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", c_dpbtrf(letter_or(uplo, 'U'), n, rows - 1, ab, rows, factor%handle), status)
   end subroutine
 
   subroutine pbtrs_d1(factor, rhs, trans, status)
@@ -2211,15 +1923,6 @@ contains
     call conclude("pbtrs", &
         c_dpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine pbcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("pbcon", c_dpbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a block tridiagonal matrix: diag(b, b, n), sub(b, b, n - 1), sup(b, b, n - 1).
@@ -2285,15 +1988,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine bgtcon_d(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("bgtcon", c_dbgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! The determinant phase * exp(log_abs) of a factored matrix.
   subroutine factor_det_d(factor, phase, log_abs, status)
     type(band_factor), intent(in) :: factor
@@ -2305,7 +1999,8 @@ contains
     call conclude("factor_det", c_dfactor_det(factor%handle, phase, log_abs), status)
   end subroutine
 
-  ! One tridiagonal system in each column of the arrays: rhs(n, count). With sub, diag and sup of size n, all systems have the same matrix.
+  ! One tridiagonal system in each column of the arrays: rhs(n, count). If sub, diag and sup have one column, all
+  ! systems have the same matrix.
   subroutine gtsv_batch_d(sub, diag, sup, rhs, status)
     real(c_double), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
     real(c_double), intent(inout), contiguous :: rhs(:, :)
@@ -2400,15 +2095,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine gtcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gtcon", c_cgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a periodic tridiagonal matrix: diag(n), sub(n), sup(n).
   subroutine cgtsv_c1(sub, diag, sup, rhs, status)
     complex(c_float_complex), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -2466,26 +2152,18 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine cgtcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("cgtcon", c_ccgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a banded matrix in LAPACK's storage of gbtrf: ab(2 kl + ku + 1 or more, n).
   subroutine gbsv_c1(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_cgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_cgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2494,11 +2172,12 @@ contains
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_cgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_cgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2507,10 +2186,11 @@ contains
     integer, intent(in) :: kl, ku
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("gbtrf", c_cgbtrf(n, wide(kl), wide(ku), ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("gbtrf", c_cgbtrf(n, wide(kl), wide(ku), ab, rows, factor%handle), status)
   end subroutine
 
   subroutine gbtrs_c1(factor, rhs, trans, status)
@@ -2530,15 +2210,6 @@ contains
     call conclude("gbtrs", &
         c_cgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine gbcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gbcon", c_cgbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a Hermitian positive definite tridiagonal matrix: diag(n) real, off(n - 1) below the diagonal.
@@ -2598,39 +2269,32 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine ptcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("ptcon", c_cptcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a Hermitian positive definite banded matrix: one triangle, ab(kd + 1, n); uplo = 'U' (default) or 'L'.
-  subroutine pbsv_c1(ab, uplo, rhs, status)
+  subroutine pbsv_c1(ab, rhs, uplo, status)
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     complex(c_float_complex), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_cpbsv(letter_or(uplo, 'U'), n, rows - 1, 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine pbsv_c2(ab, uplo, rhs, status)
+  subroutine pbsv_c2(ab, rhs, uplo, status)
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_cpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_cpbsv(letter_or(uplo, 'U'), n, rows - 1, size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2639,12 +2303,11 @@ contains
     complex(c_float_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", &
-        c_cpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
-               c_cpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", c_cpbtrf(letter_or(uplo, 'U'), n, rows - 1, ab, rows, factor%handle), status)
   end subroutine
 
   subroutine pbtrs_c1(factor, rhs, trans, status)
@@ -2664,15 +2327,6 @@ contains
     call conclude("pbtrs", &
         c_cpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine pbcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("pbcon", c_cpbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a block tridiagonal matrix: diag(b, b, n), sub(b, b, n - 1), sup(b, b, n - 1).
@@ -2738,15 +2392,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine bgtcon_c(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_float), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("bgtcon", c_cbgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! The determinant phase * exp(log_abs) of a factored matrix.
   subroutine factor_det_c(factor, phase, log_abs, status)
     type(band_factor), intent(in) :: factor
@@ -2758,7 +2403,8 @@ contains
     call conclude("factor_det", c_cfactor_det(factor%handle, phase, log_abs), status)
   end subroutine
 
-  ! One tridiagonal system in each column of the arrays: rhs(n, count). With sub, diag and sup of size n, all systems have the same matrix.
+  ! One tridiagonal system in each column of the arrays: rhs(n, count). If sub, diag and sup have one column, all
+  ! systems have the same matrix.
   subroutine gtsv_batch_c(sub, diag, sup, rhs, status)
     complex(c_float_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
@@ -2853,15 +2499,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine gtcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gtcon", c_zgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a periodic tridiagonal matrix: diag(n), sub(n), sup(n).
   subroutine cgtsv_z1(sub, diag, sup, rhs, status)
     complex(c_double_complex), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -2919,26 +2556,18 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine cgtcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("cgtcon", c_zcgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a banded matrix in LAPACK's storage of gbtrf: ab(2 kl + ku + 1 or more, n).
   subroutine gbsv_z1(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_zgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_zgbsv(n, wide(kl), wide(ku), 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2947,11 +2576,12 @@ contains
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("gbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("gbsv", &
-        c_zgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_zgbsv(n, wide(kl), wide(ku), size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -2960,10 +2590,11 @@ contains
     integer, intent(in) :: kl, ku
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("gbtrf", c_zgbtrf(n, wide(kl), wide(ku), ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("gbtrf", c_zgbtrf(n, wide(kl), wide(ku), ab, rows, factor%handle), status)
   end subroutine
 
   subroutine gbtrs_z1(factor, rhs, trans, status)
@@ -2983,15 +2614,6 @@ contains
     call conclude("gbtrs", &
         c_zgbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine gbcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("gbcon", c_zgbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a Hermitian positive definite tridiagonal matrix: diag(n) real, off(n - 1) below the diagonal.
@@ -3051,39 +2673,32 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine ptcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("ptcon", c_zptcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! a Hermitian positive definite banded matrix: one triangle, ab(kd + 1, n); uplo = 'U' (default) or 'L'.
-  subroutine pbsv_z1(ab, uplo, rhs, status)
+  subroutine pbsv_z1(ab, rhs, uplo, status)
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     complex(c_double_complex), intent(inout), contiguous :: rhs(:)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, 1_c_int64_t, ab, size(ab, 1, kind=c_int64_t), &
+        c_zpbsv(letter_or(uplo, 'U'), n, rows - 1, 1_c_int64_t, ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine pbsv_z2(ab, uplo, rhs, status)
+  subroutine pbsv_z2(ab, rhs, uplo, status)
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call check_size("pbsv", "rhs", size(rhs, 1, kind=c_int64_t), n)
     call conclude("pbsv", &
-        c_zpbsv(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, size(rhs, 2, kind=c_int64_t), ab, size(ab, 1, kind=c_int64_t), &
+        c_zpbsv(letter_or(uplo, 'U'), n, rows - 1, size(rhs, 2, kind=c_int64_t), ab, rows, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
@@ -3092,12 +2707,11 @@ contains
     complex(c_double_complex), intent(in), contiguous :: ab(:, :)
     character, intent(in), optional :: uplo
     integer, intent(out), optional :: status
-    integer(c_int64_t) :: n
+    integer(c_int64_t) :: n, rows
     n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
     call create(factor)
-    call conclude("pbtrf", &
-        c_zpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status, &
-               c_zpbtrf(letter_or(uplo, 'U'), n, size(ab, 1, kind=c_int64_t) - 1, ab, size(ab, 1, kind=c_int64_t), factor%handle), status)
+    call conclude("pbtrf", c_zpbtrf(letter_or(uplo, 'U'), n, rows - 1, ab, rows, factor%handle), status)
   end subroutine
 
   subroutine pbtrs_z1(factor, rhs, trans, status)
@@ -3117,15 +2731,6 @@ contains
     call conclude("pbtrs", &
         c_zpbtrs(letter_or(trans, 'N'), size(rhs, 2, kind=c_int64_t), factor%handle, &
         rhs, size(rhs, 1, kind=c_int64_t)), status)
-  end subroutine
-
-  subroutine pbcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("pbcon", c_zpbcon(letter_or(norm, '1'), factor%handle, rcond), status)
   end subroutine
 
   ! a block tridiagonal matrix: diag(b, b, n), sub(b, b, n - 1), sup(b, b, n - 1).
@@ -3191,15 +2796,6 @@ contains
         rhs, size(rhs, 1, kind=c_int64_t)), status)
   end subroutine
 
-  subroutine bgtcon_z(factor, rcond, norm, status)
-    type(band_factor), intent(in) :: factor
-    real(c_double), intent(out) :: rcond
-    character, intent(in), optional :: norm
-    integer, intent(out), optional :: status
-    rcond = 0
-    call conclude("bgtcon", c_zbgtcon(letter_or(norm, '1'), factor%handle, rcond), status)
-  end subroutine
-
   ! The determinant phase * exp(log_abs) of a factored matrix.
   subroutine factor_det_z(factor, phase, log_abs, status)
     type(band_factor), intent(in) :: factor
@@ -3211,7 +2807,8 @@ contains
     call conclude("factor_det", c_zfactor_det(factor%handle, phase, log_abs), status)
   end subroutine
 
-  ! One tridiagonal system in each column of the arrays: rhs(n, count). With sub, diag and sup of size n, all systems have the same matrix.
+  ! One tridiagonal system in each column of the arrays: rhs(n, count). If sub, diag and sup have one column, all
+  ! systems have the same matrix.
   subroutine gtsv_batch_z(sub, diag, sup, rhs, status)
     complex(c_double_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
@@ -3272,8 +2869,8 @@ contains
     call conclude("sterf", c_ssterf(wide(size(diag)), diag, off, w), status)
   end subroutine
 
-  ! The eigenvalues in (vl, vu], or number il to iu, or all: w(1:m), with the eigenvectors z(:, 1:m) if z is present. z has n columns, or
-  ! iu - il + 1.
+  ! The eigenvalues in (vl, vu], or number il to iu, or all: w(1:m), with the eigenvectors z(:, 1:m) if z is present. z has
+  ! n columns, or iu - il + 1 columns.
   subroutine stevr_s(diag, off, m, w, z, vl, vu, il, iu, status)
     real(c_float), intent(in), contiguous :: diag(:), off(:)
     integer, intent(out) :: m
@@ -3284,7 +2881,7 @@ contains
     integer, intent(out), optional :: status
     real(c_float) :: nothing(1), low, high
     integer(c_int64_t) :: first, last, n, found
-    character(kind=c_char) :: range
+    character :: range
     integer(c_int) :: result
     n = wide(size(diag))
     call check_size("stevr", "off", wide(size(off)), max(n - 1, 0_c_int64_t))
@@ -3305,9 +2902,11 @@ contains
       call check_size("stevr", "the number of rows of z", wide(size(z, 1)), n)
       if (range /= 'I') call check_size("stevr", "the number of columns of z", wide(size(z, 2)), n)
       if (range == 'I') call check_size("stevr", "the number of columns of z", wide(size(z, 2)), last - first + 1)
-      result = c_sstevr('V', range, n, diag, off, low, high, first, last, found, w, z, n)
+      result = c_sstevr(letter_or(default='V'), letter_or(default=range), n, diag, off, low, high, first, last, found, &
+          w, z, n)
     else
-      result = c_sstevr('N', range, n, diag, off, low, high, first, last, found, w, nothing, n)
+      result = c_sstevr(letter_or(default='N'), letter_or(default=range), n, diag, off, low, high, first, last, found, &
+          w, nothing, n)
     end if
     m = int(found)
     call conclude("stevr", result, status)
@@ -3336,8 +2935,8 @@ contains
     call conclude("sterf", c_dsterf(wide(size(diag)), diag, off, w), status)
   end subroutine
 
-  ! The eigenvalues in (vl, vu], or number il to iu, or all: w(1:m), with the eigenvectors z(:, 1:m) if z is present. z has n columns, or
-  ! iu - il + 1.
+  ! The eigenvalues in (vl, vu], or number il to iu, or all: w(1:m), with the eigenvectors z(:, 1:m) if z is present. z has
+  ! n columns, or iu - il + 1 columns.
   subroutine stevr_d(diag, off, m, w, z, vl, vu, il, iu, status)
     real(c_double), intent(in), contiguous :: diag(:), off(:)
     integer, intent(out) :: m
@@ -3348,7 +2947,7 @@ contains
     integer, intent(out), optional :: status
     real(c_double) :: nothing(1), low, high
     integer(c_int64_t) :: first, last, n, found
-    character(kind=c_char) :: range
+    character :: range
     integer(c_int) :: result
     n = wide(size(diag))
     call check_size("stevr", "off", wide(size(off)), max(n - 1, 0_c_int64_t))
@@ -3369,9 +2968,11 @@ contains
       call check_size("stevr", "the number of rows of z", wide(size(z, 1)), n)
       if (range /= 'I') call check_size("stevr", "the number of columns of z", wide(size(z, 2)), n)
       if (range == 'I') call check_size("stevr", "the number of columns of z", wide(size(z, 2)), last - first + 1)
-      result = c_dstevr('V', range, n, diag, off, low, high, first, last, found, w, z, n)
+      result = c_dstevr(letter_or(default='V'), letter_or(default=range), n, diag, off, low, high, first, last, found, &
+          w, z, n)
     else
-      result = c_dstevr('N', range, n, diag, off, low, high, first, last, found, w, nothing, n)
+      result = c_dstevr(letter_or(default='N'), letter_or(default=range), n, diag, off, low, high, first, last, found, &
+          w, nothing, n)
     end if
     m = int(found)
     call conclude("stevr", result, status)

@@ -707,6 +707,16 @@ bandsolve_status_t bandsolve_factor_create(bandsolve_factor_t *factor);
 bandsolve_status_t bandsolve_factor_destroy(bandsolve_factor_t factor);
 
 /**
+ * Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a factored matrix, of any routine that factors and any number type.
+ *
+ * The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. A batch counts as one matrix with the systems on its
+ * diagonal.
+ */
+bandsolve_status_t bandsolve_factor_rcond(char norm,
+                                          bandsolve_factor_t factor,
+                                          double *rcond);
+
+/**
  * End the threads of the library, and wait until they have ended.
  *
  * Call it before you unload the library, before `fork`, or at the end of a program that a leak checker examines. No other thread may

@@ -11,8 +11,8 @@ use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::memory::{collected, copied, zeroed};
 use bandsolve::{
-    Banded, BlockTridiagonal, ColumnStrides, Error, Factorize, Inspect, Layout, Method, Norm, Op, Plan, RealScalar,
-    Scalar, Shape, Tridiagonal, TridiagonalBatch,
+    Banded, BlockTridiagonal, ColumnStrides, Complex32, Complex64, Error, Factorize, Inspect, Layout, Method, Norm, Op,
+    Plan, RealScalar, Scalar, Shape, Tridiagonal, TridiagonalBatch,
 };
 use core::ffi::c_char;
 use std::any::Any;
@@ -401,6 +401,10 @@ impl StoredFactors {
         Ok(&**factors.ok_or_else(other)?)
     }
 
+    fn rcond<T: Scalar>(&self, by: Norm) -> CallResult<f64> {
+        self.of::<T>()?.rcond(by).map_err(|error| self.routine.failure(error, &ColumnStrides::column_major(0, 0, 0)))
+    }
+
     /// Solve in place, with the scratch memory of the last solve if no other thread uses it, and store the report.
     fn solve<T: Scalar>(&self, op: Op, rhs: &mut [T], strides: ColumnStrides) -> CallResult {
         let factor = self.of::<T>()?;
@@ -584,10 +588,32 @@ pub(crate) unsafe fn condition<T: Scalar>(
     let by = norm(by)?;
     // SAFETY: the caller's promise.
     let factors = unsafe { stored_by(factor, prefix)? };
-    let nowhere = ColumnStrides::column_major(0, 0, 0);
-    let estimate = factors.of::<T>()?.rcond(by).map_err(|error| factors.routine.failure(error, &nowhere))?;
+    let estimate = factors.rcond::<T>(by)?;
     // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { rcond.write()[0] = T::Real::from_f64(estimate) };
+    Ok(())
+}
+
+/// Estimate the reciprocal condition number of factors of any routine and number type (`bandsolve_factor_rcond`).
+///
+/// # Safety
+/// As [`condition`].
+pub(crate) unsafe fn condition_of_any(by: c_char, factor: bandsolve_factor_t, rcond: *mut f64) -> CallResult {
+    let rcond = RawArray::new("rcond", rcond, 1)?;
+    let by = norm(by)?;
+    // SAFETY: the caller's promise.
+    let factors = unsafe { stored(factor)? };
+    let estimate = if factors.of::<f64>().is_ok() {
+        factors.rcond::<f64>(by)
+    } else if factors.of::<Complex64>().is_ok() {
+        factors.rcond::<Complex64>(by)
+    } else if factors.of::<f32>().is_ok() {
+        factors.rcond::<f32>(by)
+    } else {
+        factors.rcond::<Complex32>(by)
+    };
+    // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
+    unsafe { rcond.write()[0] = estimate? };
     Ok(())
 }
 

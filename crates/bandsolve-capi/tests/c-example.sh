@@ -8,13 +8,13 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 root=$(cd "$here/../.." && pwd)
 profile=${1:-release}
 
-missing() { for tool in gcc g++ cmake make pkg-config; do command -v "$tool" >/dev/null || echo "$tool"; done; }
+missing() { for tool in gcc g++ gfortran cmake make pkg-config; do command -v "$tool" >/dev/null || echo "$tool"; done; }
 if [ -n "$(missing)" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get install -y --no-install-recommends gcc g++ cmake make pkg-config >/dev/null 2>&1 ||
-        { apt-get update && apt-get install -y --no-install-recommends gcc g++ cmake make pkg-config; } >/dev/null 2>&1 || true
+    apt-get install -y --no-install-recommends gcc g++ gfortran cmake make pkg-config >/dev/null 2>&1 ||
+        { apt-get update && apt-get install -y --no-install-recommends gcc g++ gfortran cmake make pkg-config; } >/dev/null 2>&1 || true
 fi
 if [ -n "$(missing)" ]; then
-    echo "1 skipped: the C API from C and C++, not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ cmake make pkg-config)"
+    echo "1 skipped: the C API from C and C++, not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ gfortran cmake make pkg-config)"
     exit 0
 fi
 
@@ -53,9 +53,10 @@ gcc -std=c99 "${strict[@]}" "$work/lines.c" "${flags[@]}" -o "$work/lines"
 run "$work/lines"
 
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
-gcc -std=c99 "${strict[@]}" "$here/examples/iterate.c" "${flags[@]}" -lm -o "$work/iterate"
-gcc -std=c99 "${strict[@]}" "$here/examples/poisson.c" "${flags[@]}" -lm -o "$work/poisson"
-gcc -std=c99 "${strict[@]}" "$here/examples/stepper.c" "${flags[@]}" -lm -o "$work/stepper"
+programs=(iterate poisson stepper lapack)
+for program in "${programs[@]}"; do
+    gcc -std=c99 "${strict[@]}" "$here/examples/$program.c" "${flags[@]}" -lm -o "$work/$program"
+done
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
 # Compile the headers in both languages. The header for GPUs is not installed.
 printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
@@ -69,10 +70,32 @@ static=("$work/prefix/lib/libbandsolve.a" "${private[@]:1}")
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" "${static[@]}" -o "$work/static"
 run "$work/shared"
 run "$work/static"
-run "$work/iterate"
-run "$work/poisson"
-run "$work/stepper"
-run "$work/waves"
+for program in "${programs[@]}" waves; do run "$work/$program"; done
+# Fortran, optimised and with all checks at run time.
+fortran=(-std=f2018 -Wall -Wextra -Werror -pedantic -g)
+for checks in -O2 -fcheck=all; do
+    mkdir "$work/module$checks"
+    for program in systems stepper; do
+        gfortran "${fortran[@]}" "$checks" -J "$work/module$checks" "$work/prefix/include/bandsolve.f90" "$here/examples/$program.f90" \
+            "${flags[@]}" -L"$work/prefix/lib" -lbandsolve -o "$work/$program.fortran$checks"
+        run "$work/$program.fortran$checks"
+    done
+done
+# The programs of the guide, and their output.
+blocks() { awk -v kind="$1" '$0 == "```" kind { inside = 1; next } /^```/ { inside = 0 } inside' "$here/../../docs/coming-from/lapack.md"; }
+blocks fortran >"$work/guide.f90"
+gfortran -std=f2018 -Wall -Werror -J "$work/module-O2" "$work/prefix/include/bandsolve.f90" "$work/guide.f90" "${flags[@]}" \
+    -L"$work/prefix/lib" -lbandsolve -o "$work/guide.fortran"
+printed() { # title: the block with this title is what the last program printed
+    cp "$work/out" "$work/printed"
+    run diff <(blocks "text title=\"$1\"") "$work/printed"
+}
+run "$work/guide.fortran"
+printed "the Fortran program"
+blocks c >"$work/guide.c"
+gcc -std=c99 "${strict[@]}" "$work/guide.c" "${flags[@]}" -L"$work/prefix/lib" -lbandsolve -o "$work/guide"
+run "$work/guide"
+printed "the C program"
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
 
@@ -86,7 +109,7 @@ same_functions "$work/prefix"
 
 cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
-for program in systems systems_static iterate poisson stepper waves; do
+for program in systems systems_static "${programs[@]}" waves systems_fortran stepper_fortran; do
     LD_LIBRARY_PATH='' run "$work/cmake/$program"
 done
 
@@ -143,12 +166,15 @@ LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"
 grep -q '^x\[0\] = 1, ' "$work/out" || { cat "$work/out"; echo "FAILED: the program that docs/c-api.md shows"; exit 1; }
 
 if command -v valgrind >/dev/null; then
-    # valgrind knows no AVX-512. What threads keep until the end of the program is no leak.
+    # valgrind knows no AVX-512.
     export BANDSOLVE_SIMD=avx2
-    for program in shared static iterate poisson stepper waves; do
-        run valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
-            --errors-for-leak-kinds=definite "$work/$program"
-    done
+    leaks() { # kinds, program
+        run valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds="$1" --errors-for-leak-kinds="$1" "$work/$2"
+    }
+    # What threads keep until the end of the program is no leak.
+    for program in shared static iterate poisson waves; do leaks definite "$program"; done
+    # These programs end the threads, so that nothing at all remains.
+    for program in stepper lapack systems.fortran-O2; do leaks all "$program"; done
 else
     echo "1 skipped: the C API under valgrind, which is not here"
 fi

@@ -204,6 +204,10 @@ fn check<T: Lapack>(a: &Dense<T>, calls: &Calls<'_, T>) {
         let exact = 1.0 / condition_1(a);
         let rcond = rcond.to_f64();
         assert!(rcond >= 0.99 * exact && rcond <= 10.0 * exact, "n = {n}: {rcond}, expected {exact}");
+        let mut same = 0.0;
+        // SAFETY: as above.
+        assert_eq!(unsafe { bandsolve_factor_rcond(b'O' as c_char, factor, &mut same) }, OK, "{}", message());
+        assert!((same / rcond - 1.0).abs() <= epsilon, "{same}, {rcond}");
     }
     // SAFETY: this is the last use.
     assert_eq!(unsafe { bandsolve_factor_destroy(factor) }, OK);

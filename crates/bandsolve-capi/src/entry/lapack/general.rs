@@ -16,6 +16,19 @@ pub unsafe extern "C" fn bandsolve_factor_destroy(factor: bandsolve_factor_t) ->
     guard(|| unsafe { lapack::destroy_factor(factor) })
 }
 
+/// Estimate the reciprocal condition number 1 / (||A|| ||A^-1||) of a factored matrix, of any routine that factors and any number type.
+///
+/// The norm is the 1-norm if `norm` is '1' or 'O', and the infinity norm if it is 'I'. A batch counts as one matrix with the systems on its
+/// diagonal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_factor_rcond(
+    norm: c_char,
+    factor: bandsolve_factor_t,
+    rcond: *mut f64,
+) -> bandsolve_status_t {
+    guard(|| unsafe { lapack::condition_of_any(norm, factor, rcond) })
+}
+
 /// End the threads of the library, and wait until they have ended.
 ///
 /// Call it before you unload the library, before `fork`, or at the end of a program that a leak checker examines. No other thread may
