@@ -15,9 +15,10 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
+from bandsolve._operator import has_solve, of_solver
 from bandsolve._optional import scipy_module
 from bandsolve._arguments import seed_of, whole_number
-from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance
+from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance, is_matrix
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -32,13 +33,9 @@ _MOST_ENTRIES = 1 << 27
 _TIGHTER = 500
 
 
-def _is_matrix(a):
-    return scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list))
-
-
 def _operator(a, n, name):
     """Return the number of rows of a matrix or an operator, its arrays or its function, and its number type."""
-    if _is_matrix(a):
+    if is_matrix(a):
         rows, arrays = _rows(a)
         if not np.isfinite(arrays[2]).all():
             raise ValueError(f"{name} contains NaN or infinity, expected finite numbers")
@@ -74,7 +71,7 @@ def _compiled(inverse, dtype):
     if not isinstance(inverse, dict):
         return inverse
     a, m = inverse["a"], inverse["m"]
-    if not _is_matrix(a):
+    if not is_matrix(a):
         return inverse | {"a": scipy_module("sparse.linalg").aslinearoperator(a).matvec}
     a = scipy_module("sparse").csr_array(a, dtype=dtype)
     return inverse | {"a": _rows(a)[1], "m": m and Preconditioner(a, m)._made}
@@ -89,13 +86,13 @@ def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
     """Return the inverse of A - sigma M, or of M if sigma is None: a function that solves, or a description for `_compiled`."""
     sp, linalg = scipy_module("sparse"), scipy_module("sparse.linalg")
     if sigma is None:
-        if _is_matrix(m):
+        if is_matrix(m):
             return _solver(sp.csr_array(m), dtype, tol, preconditioner, hermitian)
         if preconditioner is not None:
             raise ValueError(f"Minv is {preconditioner!r}, but M is {'None' if m is None else 'an operator'}. A preconditioner by name needs "
                              "M as a matrix")
         return _iterative(m, None, dtype, tol)
-    if _is_matrix(a) and (m is None or _is_matrix(m)):
+    if is_matrix(a) and (m is None or is_matrix(m)):
         a = sp.csr_array(a)
         shifted = a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m))
         return _solver(shifted, dtype, tol, preconditioner, hermitian)
@@ -114,8 +111,11 @@ def _given(inverse, n, name):
     """Return the inverse that the caller passed, as a function, as arrays, or as a description for `_compiled`."""
     if isinstance(inverse, dict):
         return inverse
-    if isinstance(inverse, _bandsolve.Factor):
-        return inverse.solve
+    if has_solve(inverse):
+        shape, solve, _ = of_solver(inverse)
+        if shape != (n, n):
+            raise ValueError(f"{name} has the shape {shape}, expected {(n, n)}, the shape of A")
+        return solve
     _, made, _ = _operator(inverse, n, name)
     return made
 
@@ -217,7 +217,7 @@ def _most_vectors(k, nearest):
 
 def _is_hermitian(a):
     """Whether a matrix is Hermitian up to rounding. The function returns True for operators."""
-    if a is None or not _is_matrix(a):
+    if a is None or not is_matrix(a):
         return True
     a = scipy_module("sparse").csr_array(a)
     difference, largest = abs(a - a.conj().T), abs(a).max() if a.nnz else 0
@@ -286,8 +286,9 @@ _PARAMETERS = """
     return_eigenvectors : bool, default True
         Return eigenvectors too.
     Minv : matrix, LinearOperator, Factor or str, optional
-        The inverse of M, for problems without `sigma`: an operator that applies the inverse, a `bandsolve.Factor` of M, or the name of a preconditioner of
-        `bandsolve.sparse`, such as "amg-lines". With a name, the function solves by conjugate gradients or GMRES, to ``tol / 500`` or to rounding.
+        The inverse of M, for problems without `sigma`: an operator that applies the inverse, factors of M with the method `solve` (a `bandsolve.Factor`, or
+        the result of `scipy.sparse.linalg.splu`), or the name of a preconditioner of `bandsolve.sparse`, such as "amg-lines". With a name, the function
+        solves by conjugate gradients or GMRES, to ``tol / 500`` or to rounding.
     OPinv : matrix, LinearOperator, Factor or str, optional
         The inverse of ``A - sigma M``, in the same forms as `Minv`.{own}
     rng : numpy.random.Generator or int, optional

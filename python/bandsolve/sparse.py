@@ -19,6 +19,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
+from bandsolve._operator import by_parts, has_solve, of_solver
 from bandsolve._optional import scipy_module
 from bandsolve._arguments import seed_of, whole_number
 
@@ -81,14 +82,6 @@ def _number(dtype):
     if dtype.char in "fdFD":
         return dtype
     return np.dtype(complex if dtype.kind == "c" else float)
-
-
-def _by_parts(product, dtype, x):
-    """Return the product with a vector. A real product takes the parts of a complex vector one after the other."""
-    x = as_array(x)
-    if x.dtype.kind == "c" and dtype.kind != "c":
-        return product(x.real) + 1j * product(x.imag)
-    return product(x)
 
 
 class Preconditioner:
@@ -238,7 +231,7 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner as ``M``.
         """
-        return _by_parts(self._made.apply, self.dtype, rhs)
+        return by_parts(self._made.apply, self.dtype, rhs)
 
     def matvec(self, rhs):
         """Apply the preconditioner to an array of shape (n,) or (n, 1), as operators of SciPy do. The result has the shape (n,).
@@ -274,7 +267,7 @@ class Preconditioner:
         """
         if not self._made.has_adjoint:
             raise ValueError(f"{self.kind} has no adjoint. `help(bandsolve.sparse.Preconditioner)` lists the kinds that have one")
-        return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
+        return by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):
         """Apply the preconditioner to an array of shape (n,) or (n, k).
@@ -366,7 +359,7 @@ class PreparedProduct:
         return self._made.bytes
 
     def _multiply(self, product, x):
-        return _by_parts(product, self.dtype, x)
+        return by_parts(product, self.dtype, x)
 
     def matvec(self, x):
         """Multiply the matrix by a vector.
@@ -461,7 +454,7 @@ def _vector(name, values, n):
 
 def _matrix(a, b):
     """Return the number of rows of a matrix or an operator, its arrays or its product with a vector, and its number type."""
-    if scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list)):
+    if is_matrix(a):
         rows, matrix = _rows(a)
         return rows, matrix, matrix[2].dtype
     if isinstance(a, PreparedProduct) and a.shape[0] == a.shape[1]:
@@ -473,13 +466,29 @@ def _matrix(a, b):
     return operator.shape[0], operator.matvec, _number(dtype)
 
 
+def _named(kind, a):
+    """Return the preconditioner with this name for a matrix."""
+    if not is_matrix(a):
+        raise ValueError(f"M is {kind!r}, but A is an operator. A preconditioner by name needs the entries of A: pass A as a matrix, or "
+                         "M=Preconditioner(matrix, name)")
+    return Preconditioner(a, kind)
+
+
+def is_matrix(a):
+    """Whether the entries of a matrix are known."""
+    return scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list))
+
+
 def _inverse(m, a, n):
     """Return the preconditioner as the compiled part takes it, and its number type."""
     if m is None:
         # SciPy also takes the preconditioner as an attribute of the matrix.
         return getattr(a, "psolve", None), None
+    m = _named(m, a) if isinstance(m, str) else m
     if isinstance(m, Preconditioner):
         shape, applied, dtype = m.shape, m._made, m.dtype
+    elif has_solve(m):
+        shape, applied, dtype = of_solver(m)
     else:
         m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
@@ -544,7 +553,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     if isinstance(matrix, _bandsolve.SparseProduct) and matrix.dtype != dtype:
         matrix = a.matvec
     if isinstance(m, _bandsolve.SparsePreconditioner) and m.dtype != dtype:
-        m = partial(_by_parts, m.apply, m.dtype)
+        m = partial(by_parts, m.apply, m.dtype)
     x0 = _as(dtype, _start(x0, b, m, n), "x0")
     options = {
         "method": method,
@@ -591,8 +600,9 @@ _PARAMETERS = """
         Absolute tolerance, see `rtol`.
     maxiter : int, optional
         {maxiter}
-    M : Preconditioner, LinearOperator or matrix, optional
-        An approximate inverse of `A`.
+    M : str, Preconditioner, Factor, LinearOperator or matrix, optional
+        An approximate inverse of `A`, or the name of a preconditioner of `bandsolve.sparse.Preconditioner`, such as "alt-i:2" or "amg-lines". The solver
+        also takes an object with the attribute `shape` and the method `solve`: a `bandsolve.Factor`, or the result of `scipy.sparse.linalg.splu`.
     callback : callable, optional
         {callback} An exception in it ends the iteration, and the solver raises it again. After `StopIteration`, the solver returns the best x so
         far, with the ending "cancelled".
@@ -884,7 +894,7 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     """Solve ``A @ x = b``, and choose the preconditioner and the Krylov method by the matrix.
 
     Without `M`, the function makes ``Preconditioner(A)`` and runs its `method`. With a preconditioner as `M`, it runs the `method` of `M`, or GMRES(30) if
-    `M` has none. If `A` is an operator, pass `M`. If conjugate gradients break down, GMRES(30) continues from their x, and the report is that of GMRES.
+    `M` has none. A named preconditioner has none. If `A` is an operator, pass `M`. If conjugate gradients break down, GMRES(30) continues from their x, and the report is that of GMRES.
 
     @PARAMETERS
 
@@ -913,12 +923,13 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     >>> report["converged"], report["method"], bool(np.abs(x - 1).max() < 1e-7)
     (True, 'cg', True)
     """
-    if M is None:
-        M = Preconditioner(A)
-    method = getattr(M, "method", None) or "gmres:30"
+    if M is None or isinstance(M, str):
+        M = _named(M or "auto", A)
+    chosen = M if isinstance(M, Preconditioner) else None
+    method = chosen and chosen.method or "gmres:30"
     x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback, chosen=True)
     if full_output:
-        report.update(preconditioner=getattr(M, "kind", None))
+        report.update(preconditioner=chosen and chosen.kind)
     return _answer(x, report, full_output)
 
 

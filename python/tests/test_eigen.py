@@ -56,6 +56,7 @@ def test_pencils_operators_and_inverses():
         dict(A=a, M=m),
         dict(A=a.toarray(), M=m.toarray()),
         dict(A=a, M=m, OPinv=bandsolve.factor(shifted)),
+        dict(A=a, M=m, OPinv=linalg.splu(sp.csc_array(shifted))),
         dict(A=operator(a), M=operator(m), OPinv=inverse),
         dict(A=operator(a), M=operator(m)),
     ]
