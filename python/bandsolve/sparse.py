@@ -900,7 +900,7 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
 
     See Also
     --------
-    - `bandsolve.solve`: solve directly if all entries lie in a narrow band.
+    - `bandsolve.solve`: solve directly if the entries lie in a narrow band in some order, else iterate.
     - `bandsolve.sparse.Preconditioner`: keep the preconditioner for many right-hand sides.
     - `bandsolve.sparse.gmres`, `bandsolve.sparse.cg`, `bandsolve.sparse.bicgstab`, `bandsolve.sparse.idrs`: run one method.
 

@@ -61,10 +61,11 @@ def others(flag: bool) -> None:
 
 def more() -> None:
     a = np.diag(np.full(30, 4.0)) + np.diag(np.ones(29), 1) + np.diag(np.ones(29), -1)
-    x, info = bandsolve.sparse.cg(a, np.ones(30), M=bandsolve.sparse.Preconditioner(a))
+    x, info = bandsolve.sparse.cg(a, np.ones(30), M="ilu0")
     y, history = bandsolve.sparse.gmres(a, np.ones(30), full_output=True)
     w, v = bandsolve.eigen.eigsh(a, 3)
     only = bandsolve.eigen.eigsh(a, 3, return_eigenvectors=False)
+    print(bandsolve.eigen.eigsh(a, interval=(0.0, 5.0))[0].size, bandsolve.solve(a, np.ones(30), rtol=1e-8).size)
     low, vectors = bandsolve.eigen.eigh_tridiagonal(np.full(5, 2.0), np.full(4, -1.0))
     u, report = bandsolve.poisson.solve(np.ones((7, 7)), 0.125, full_output=True)
     spline = bandsolve.interpolate.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 4, 9])
