@@ -99,18 +99,6 @@ def _entries(a):
     return n, (np.searchsorted(rows, np.arange(n + 1)), columns, a[rows, columns])
 
 
-def _check_finite(arrays, rhs):
-    """Raise an error that names the first entry of the matrix or the right-hand side that is NaN or infinite."""
-    indptr, indices, data = arrays
-    bad = np.flatnonzero(~np.isfinite(data))
-    if bad.size:
-        row = np.searchsorted(indptr, bad[0], side="right") - 1
-        raise ValueError(f"a[{row}, {indices[bad[0]]}] is not finite")
-    place = first_not_finite(rhs)
-    if place is not None:
-        raise ValueError(f"rhs[{place}] is not finite")
-
-
 def _iterated(a, rhs, rtol):
     """Solve by iteration. Return x, the report, and None; or the reason of a failure in words as the last."""
     try:
@@ -343,7 +331,10 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     if rhs.ndim not in (1, 2) or len(rhs) != n:
         raise ValueError(f"rhs has the shape {rhs.shape}, expected ({n},) or ({n}, k)")
     if verify:
-        _check_finite(arrays, rhs)
+        sparse.check_finite(arrays, "a")
+        place = first_not_finite(rhs)
+        if place is not None:
+            raise ValueError(f"rhs[{place}] is not finite")
     automatic = method == "auto" and device == "cpu"
     given = _Matrix(n, arrays, blocks=automatic)
     options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device)

@@ -36,9 +36,7 @@ _TIGHTER = 500
 def _operator(a, n, name):
     """Return the number of rows of a matrix or an operator, its arrays or its function, and its number type."""
     if is_matrix(a):
-        rows, arrays = _rows(a)
-        if not np.isfinite(arrays[2]).all():
-            raise ValueError(f"{name} contains NaN or infinity, expected finite numbers")
+        rows, arrays = _rows(a, name)
         made, dtype = arrays, arrays[2].dtype
     else:
         operator = scipy_module("sparse.linalg").aslinearoperator(a)

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def _arrays(a):
+def _arrays(a, name):
     """Return the shape of a matrix and its three arrays by rows. The arrays of a csr matrix are not copied."""
     sp = scipy_module("sparse")
     if not sp.issparse(a):
@@ -47,13 +47,26 @@ def _arrays(a):
     if len(a.shape) != 2:
         raise ValueError(f"the matrix has the shape {a.shape}, expected two dimensions")
     a = a.tocsr()
-    return a.shape, _compressed(a)
+    return a.shape, _compressed(a, name)
 
 
-def _compressed(a):
-    """Return the arrays of a csr or csc matrix, cut to the number of its entries."""
+def _compressed(a, name):
+    """Return the arrays of a csr or csc matrix, cut to the number of its entries, which must be finite."""
     count = int(a.indptr[-1])
-    return a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
+    arrays = a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
+    check_finite(arrays, name, by_columns=a.format == "csc")
+    return arrays
+
+
+def check_finite(arrays, name, by_columns=False):
+    """Raise an error that names the first entry of a compressed matrix that is NaN or infinite."""
+    pointers, indices, data = arrays
+    finite = np.isfinite(data)
+    if not finite.all():
+        place = finite.argmin()
+        i, j = np.searchsorted(pointers, place, side="right") - 1, indices[place]
+        i, j = (j, i) if by_columns else (i, j)
+        raise ValueError(f"{name}[{i}, {j}] is not finite")
 
 
 def _square(shape):
@@ -63,16 +76,16 @@ def _square(shape):
     return shape[0]
 
 
-def _rows(a):
+def _rows(a, name="a"):
     """Return the number of rows of a square matrix, and its arrays."""
-    shape, arrays = _arrays(a)
+    shape, arrays = _arrays(a, name)
     return _square(shape), arrays
 
 
 def _edges(a):
     """Return the number of rows of a square matrix, and its arrays. A csc matrix gives those of its transpose, which has the same graph."""
     if getattr(a, "format", None) == "csc":
-        return _square(a.shape), _compressed(a)
+        return _square(a.shape), _compressed(a, "a")
     return _rows(a)
 
 
@@ -179,8 +192,6 @@ class Preconditioner:
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
         if not isinstance(kind, str):
             raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
-        if not np.isfinite(arrays[2]).all():
-            raise ValueError("the matrix contains NaN or infinity, expected finite numbers")
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError(f"inner is {inner!r}, which needs precision='single' and a matrix in double precision")
@@ -305,7 +316,7 @@ class PreparedProduct:
     Raises
     ------
     ValueError
-        `a` does not have two dimensions.
+        `a` does not have two dimensions, or an entry is NaN or infinite.
 
     See Also
     --------
@@ -340,7 +351,7 @@ class PreparedProduct:
     __array_ufunc__ = None
 
     def __init__(self, a):
-        shape, arrays = _arrays(a)
+        shape, arrays = _arrays(a, "a")
         self._made = _bandsolve.SparseProduct(shape[1], arrays)
 
     @property
@@ -455,7 +466,7 @@ def _vector(name, values, n):
 def _matrix(a, b):
     """Return the number of rows of a matrix or an operator, its arrays or its product with a vector, and its number type."""
     if is_matrix(a):
-        rows, matrix = _rows(a)
+        rows, matrix = _rows(a, "A")
         return rows, matrix, matrix[2].dtype
     if isinstance(a, PreparedProduct) and a.shape[0] == a.shape[1]:
         return a.shape[0], a._made, a.dtype
@@ -490,6 +501,8 @@ def _inverse(m, a, n):
     elif has_solve(m):
         shape, applied, dtype = of_solver(m)
     else:
+        if is_matrix(m):
+            _arrays(m, "M")
         m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
     if shape != (n, n):
@@ -621,7 +634,7 @@ _PARAMETERS = """
     Raises
     ------
     ValueError
-        The shapes do not fit together, an entry of `b` is NaN or infinite, or an option is invalid.
+        The shapes do not fit together, an entry of `A`, `b`, `x0` or a matrix `M` is NaN or infinite, or an option is invalid.
     TypeError
         An operator returns complex numbers, but all types are declared as real.
     """
@@ -956,7 +969,7 @@ def forest(a, *, rounds=5, rng=None, seed=None):
     Raises
     ------
     ValueError
-        The matrix is not square, or an option is invalid.
+        The matrix is not square, an entry is NaN or infinite, or an option is invalid.
 
     See Also
     --------
@@ -1007,7 +1020,7 @@ def factor_graph(a, n=2, *, rounds=5, rng=None, seed=None):
     Raises
     ------
     ValueError
-        The matrix is not square, or an option is invalid.
+        The matrix is not square, an entry is NaN or infinite, or an option is invalid.
 
     See Also
     --------

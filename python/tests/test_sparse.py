@@ -288,7 +288,7 @@ def test_what_is_wrong_is_said():
         with pytest.raises(ValueError, match=words):
             sparse.Preconditioner(a, **wrong)
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="contains NaN or infinity"):
+        with pytest.raises(ValueError, match=r"a\[0, 0\] is not finite"):
             sparse.Preconditioner(value * a)
     for call, words in [(lambda: sparse.cg(a, np.ones(25), maxiter=-1), "maxiter is -1"),
                         (lambda: sparse.idrs(a, np.ones(25), maxiter=2.5), "maxiter is 2.5"),
