@@ -452,7 +452,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
 
     >>> w, v, report = eigsh(a, interval=(1.0, 1.02), full_output=True)
     >>> print(np.round(w, 6), report["complete"])
-    [1.001813 1.007257 1.012706 1.018161] True
+    [1.001813 1.007257 1.012711 1.018174] True
 
     Finite elements, ``A x = w M x``, the smallest eigenvalues:
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::{DtypeKind, Number, OutputArray, array, columns, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
-use crate::diagonals::{SLICES, check_off_diagonals};
+use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
@@ -436,12 +436,12 @@ impl PyFactor {
 ///
 /// Parameters
 /// ----------
-/// sub : (n - 1,) array_like
+/// sub : (n - 1,) array_like, or number
 ///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
-///     in row i.
+///     in row i. A number stands in every row.
 /// diag : (n,) array_like
 ///     Entries on the diagonal.
-/// sup : (n - 1,) array_like
+/// sup : (n - 1,) array_like, or number
 ///     Entries above the diagonal: ``sup[i]`` is in row i and column i + 1. With `periodic` or `padded`, `sup` has n entries.
 /// periodic : bool, default False
 ///     Factor a periodic matrix: ``sub[0]`` is in row 0 and column n - 1, ``sup[n-1]`` in row n - 1 and column 0.
@@ -521,7 +521,8 @@ pub fn factor_tridiagonal<'py>(
 ) -> PyResult<PyFactor> {
     let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
-    let (arrays, kind) = arguments([sub, diag, sup])?;
+    let [sub, diag, sup] = without_numbers([sub, diag, sup], None, periodic || padded)?;
+    let (arrays, kind) = arguments([&sub, &diag, &sup])?;
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }

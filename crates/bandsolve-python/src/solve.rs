@@ -2,7 +2,7 @@
 
 use crate::arrays::{DtypeKind, Number, OutputArray, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
-use crate::diagonals::{SLICES, check_off_diagonals};
+use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
@@ -220,12 +220,12 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///
 /// Parameters
 /// ----------
-/// sub : (n - 1,) array_like
+/// sub : (n - 1,) array_like, or number
 ///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
-///     in row i.
-/// diag : (n,) array_like
+///     in row i. A number stands in every row.
+/// diag : (n,) array_like, or number
 ///     Entries on the diagonal.
-/// sup : (n - 1,) array_like
+/// sup : (n - 1,) array_like, or number
 ///     Entries above the diagonal: ``sup[i]`` is in row i and column i + 1. With `periodic` or `padded`, `sup` has n entries.
 /// rhs : (n,) or (n, k) array_like
 ///     One right-hand side, or k right-hand sides as columns.
@@ -318,6 +318,11 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// >>> report.backward_error < 1e-15
 /// True
 ///
+/// The same with numbers for the constant diagonals:
+///
+/// >>> print(np.round(bandsolve.solve_tridiagonal(-1, 2, -1, rhs), 9))
+/// [2.5 4.  4.5 4.  2.5]
+///
 /// The same system in SciPy's band storage:
 ///
 /// >>> ab = np.array([[0.0, -1, -1, -1, -1], [2, 2, 2, 2, 2], [-1, -1, -1, -1, 0]])
@@ -359,7 +364,8 @@ pub fn solve_tridiagonal<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
-    let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    let [sub, diag, sup] = without_numbers([sub, diag, sup], Some(rhs), periodic || padded)?;
+    let ([sub, diag, sup, rhs], kind) = arguments([&sub, &diag, &sup, rhs])?;
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
