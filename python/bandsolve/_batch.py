@@ -8,10 +8,12 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._arguments import repeated
 from bandsolve._bandsolve import as_array
+from bandsolve._labels import axis_number, keeps_labels_of
 
 _SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
 
 
+@keeps_labels_of("rhs")
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, method="auto", pivoting="scaled-partial", transpose=False,
                 verify=True, threads=None, device="cpu", out=None, overwrite_rhs=False, full_output=False):
     """Solve many tridiagonal systems of the same size, along one axis of the arrays.
@@ -29,8 +31,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
         Entries above the diagonal, n - 1 along the axis: ``sup[i]`` is in row i. It broadcasts as `sub` does.
     rhs : array_like
         Right-hand sides, with n entries along `axis` and any number of other axes.
-    axis : int, default -1
-        The axis of `rhs` along which the rows of a system run.
+    axis : int or str, default -1
+        The axis of `rhs` along which the rows of a system run. If `rhs` is a DataArray of xarray, `axis` may be the name of a dimension.
     periodic : bool, default False
         Solve periodic systems. `sub` and `sup` then have n entries along the axis: the first entry of `sub` is in row 0 and column n - 1, the last
         entry of `sup` in row n - 1 and column 0.
@@ -59,7 +61,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     Returns
     -------
     x : ndarray, shape of rhs
-        The solutions, in the memory order of `rhs`; `out` if you pass it.
+        The solutions, in the memory order of `rhs`; `out` if you pass it. x has the labels of `rhs` if `rhs` is a Series or DataFrame of pandas, or
+        a DataArray of xarray.
     report : Report
         Only with ``full_output=True``. The backward error is the largest of all systems.
 
@@ -124,7 +127,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     >>> report.backward_error < 1e-15
     True
     """
-    rhs = as_array(rhs)
+    axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = _checked_axis(axis, rhs)
     n = rhs.shape[axis]
     matrix = [as_array(array) for array in repeated((sub, diag, sup), n, periodic or padded, (rhs,))]
@@ -171,6 +174,7 @@ class BatchFactor:
     def __init__(self, arrays, axis, options):
         self._arrays, self._axis, self._options = arrays, axis, options
 
+    @keeps_labels_of("rhs")
     def solve(self, rhs, *, transpose=False, out=None, overwrite_rhs=False, full_output=False):
         """Solve for a batch of right-hand sides.
 
@@ -221,8 +225,8 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
         Entries on the diagonal.
     sup : array_like or number
         Entries above the diagonal.
-    axis : int, default -1
-        The axis of the right-hand sides along which the rows of a system run.
+    axis : int or str, default -1
+        The axis of the right-hand sides along which the rows of a system run; for a DataArray of xarray, `axis` may be the name of a dimension.
     periodic : bool, default False
         The systems are periodic, and `sub` and `sup` have n entries along the axis.
     padded : bool, default False

@@ -7,6 +7,7 @@ import numpy as np
 from bandsolve import _bandsolve, sparse
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
+from bandsolve._labels import keeps_labels_of
 from bandsolve._optional import scipy_module
 
 # A direct solve is chosen up to this work, in products with the matrix. Iterations with their set-up take about as long.
@@ -220,6 +221,7 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     return make(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
 
 
+@keeps_labels_of("rhs")
 def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, verify=True, threads=None, device="cpu",
           rtol=None, full_output=False):
     """Solve ``a @ x = rhs`` for a sparse or dense matrix, by a method that its structure decides.

@@ -6,7 +6,7 @@ use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
-use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
+use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by, with_labels};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape,
     Tridiagonal,
@@ -222,7 +222,8 @@ impl PyFactor {
     /// Returns
     /// -------
     /// x : ndarray, shape of rhs
-    ///     The solution, in the precision of the factors; `out` if you pass it.
+    ///     The solution, in the precision of the factors; `out` if you pass it. It has the labels of `rhs` if `rhs` is a Series or DataFrame of
+    ///     pandas, or a DataArray of xarray.
     /// report : Report
     ///     Only with ``full_output=True``. For a complex `rhs` and a real matrix, the report is that of the part of `rhs`, real or imaginary, with the
     ///     larger backward error.
@@ -243,13 +244,14 @@ impl PyFactor {
         overwrite_rhs: bool,
         full_output: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (rhs, kind) = array(rhs)?;
+        let (given, (rhs, kind)) = (rhs, array(rhs)?);
         let op = transpose.map_or(Ok(Op::Plain), op)?;
         let call = SolveCall { rhs: &rhs, op, target: OutputArray::new(out, overwrite_rhs), full_output };
-        if kind.complex && !self.factor.kind().complex {
-            return self.solve_complex(&call);
-        }
-        self.factor.solve(&call)
+        let answer = match kind.complex && !self.factor.kind().complex {
+            true => self.solve_complex(&call)?,
+            false => self.factor.solve(&call)?,
+        };
+        if out.is_some() { Ok(answer) } else { with_labels(given, answer) }
     }
 
     /// Solve with the transpose of the matrix: the same as ``solve(rhs, transpose=True)``.
