@@ -180,6 +180,22 @@ y: torch.Tensor = solve_banded((0, 0), diag[None], x) + solve_block_tridiagonal(
 u: torch.Tensor = solve_poisson(torch.ones(2, 3), 0.5, ("neumann", ("dirichlet", x[:2])), ndim=2, method="fft")
 solve_poisson(x, method="ftf")
 ''',
+    "mpi4py": '''
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+from bandsolve.mpi import Blocks, PoissonSlabs, eigsh, solve_batch, solve_tridiagonal
+
+off, diag = np.full(5, -1.0), np.full(5, 4.0)
+a = Blocks(MPI.COMM_WORLD, off, diag, off, dtype=np.float64)
+x, report = a.factor().solve(diag, transpose="H", full_output=True)
+y = solve_tridiagonal(MPI.COMM_WORLD, off, diag, off, x, periodic=True) + a @ x
+w, v, info = eigsh(a, 2, full_output=True)
+print(report.backward_error + 1, y.sum(), w.max(), v.shape, info["complete"], eigsh(a, return_eigenvectors=False).size)
+u: NDArray[np.float64] = PoissonSlabs(MPI.COMM_WORLD, (5, 6)).solve(np.ones((5, 6)))
+print(u, solve_batch(MPI.COMM_WORLD, off, diag, off, x, axis=0)[0])
+a.factor().solve(diag, transpose="conj")
+''',
 }
 
 
