@@ -15,8 +15,8 @@ export BANDSOLVE_MPI_LIBRARY=${CARGO_TARGET_DIR:-$root/target}/release/libbandso
 
 if [ "${1:-}" = quick ]; then
     venv=${CARGO_TARGET_DIR:-$root/target}/venv
-    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest, mpi4py, matplotlib" 2>/dev/null ||
-        tests/packages.sh "$venv" numpy scipy hypothesis pytest mpi4py matplotlib
+    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest, mpi4py, matplotlib, pandas, xarray" 2>/dev/null ||
+        tests/packages.sh "$venv" numpy scipy hypothesis pytest mpi4py matplotlib pandas xarray
     python/checked.sh "$work"
     cp -r python/tests README.md docs "$work"
     cd "$work"
@@ -39,7 +39,7 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py
+tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py pandas xarray
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.

@@ -9,7 +9,7 @@
 
 ==============================  =======================================================================
 one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, `solve_banded`,
-                                `solveh_banded`; `solve` takes matrices of `scipy.sparse`
+                                `solveh_banded`; `solve` takes any sparse or dense matrix
 many systems                    `solve_batch`, along any axis of arrays of any dimension
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`;

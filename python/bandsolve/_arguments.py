@@ -1,6 +1,8 @@
-"""Check arguments: whole numbers, and seeds of random numbers."""
+"""Check arguments: whole numbers, seeds of random numbers, and numbers in place of constant diagonals."""
 
 import numpy as np
+
+from bandsolve._bandsolve import as_array
 
 _MOST = (1 << 63) - 1
 
@@ -29,3 +31,28 @@ def seed_of(rng, seed):
     if rng is not None:
         return whole_number("rng", rng, 0)
     return 0 if seed is None else whole_number("seed", seed, 0)
+
+
+def length_of(diag, rhs, axis=0):
+    """Return the number of rows of a tridiagonal system: the length of `diag`, or of `rhs` along an axis if `diag` is a number."""
+    if np.ndim(diag) > 0:
+        return np.shape(diag)[-1]
+    if rhs is None or np.ndim(rhs) == 0:
+        arrays = "diag" if rhs is None else "diag or rhs"
+        raise ValueError(f"diag is a single number, expected an array with n entries for {arrays}: its length is the number of rows. Pass "
+                         "np.full(n, diag)")
+    return np.shape(rhs)[axis]
+
+
+def repeated(diagonals, n, full, others=()):
+    """Return sub, diag and sup, where a number has become an array: n times the number, or n - 1 times off the diagonal unless `full`.
+
+    A number of Python does not raise the precision of the other arrays, and of `others`."""
+    dtypes = [as_array(array).dtype for array in (*diagonals, *others) if not isinstance(array, (int, float, complex))]
+    lengths = (n if full else max(n - 1, 0), n, n if full else max(n - 1, 0))
+    return [np.full(length, value, np.result_type(value, *dtypes)) if np.ndim(value) == 0 else value for value, length in zip(diagonals, lengths)]
+
+
+def repeated_for(sub, diag, sup, rhs, full):
+    """Return sub, diag and sup of one system without numbers, see `repeated`. `rhs` is None for factors."""
+    return repeated((sub, diag, sup), length_of(diag, rhs), full, () if rhs is None else (rhs,))

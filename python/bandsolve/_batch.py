@@ -6,11 +6,14 @@ from contextlib import contextmanager
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._arguments import repeated
 from bandsolve._bandsolve import as_array
+from bandsolve._labels import axis_number, keeps_labels_of
 
 _SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
 
 
+@keeps_labels_of("rhs")
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, method="auto", pivoting="scaled-partial", transpose=False,
                 verify=True, threads=None, device="cpu", out=None, overwrite_rhs=False, full_output=False):
     """Solve many tridiagonal systems of the same size, along one axis of the arrays.
@@ -19,17 +22,17 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
 
     Parameters
     ----------
-    sub : array_like
-        Entries below the diagonal, n - 1 along the axis: ``sub[i]`` is in row i + 1. The other axes broadcast against `rhs`. An array with
-        several dimensions may have one entry along the axis, which then stands in every row.
-    diag : array_like
+    sub : array_like or number
+        Entries below the diagonal, n - 1 along the axis: ``sub[i]`` is in row i + 1. The other axes broadcast against `rhs`. A number stands in
+        every row of every system. An array with several dimensions may have one entry along the axis, which then stands in every row.
+    diag : array_like or number
         Entries on the diagonal, n along the axis. It broadcasts as `sub` does.
-    sup : array_like
+    sup : array_like or number
         Entries above the diagonal, n - 1 along the axis: ``sup[i]`` is in row i. It broadcasts as `sub` does.
     rhs : array_like
         Right-hand sides, with n entries along `axis` and any number of other axes.
-    axis : int, default -1
-        The axis of `rhs` along which the rows of a system run.
+    axis : int or str, default -1
+        The axis of `rhs` along which the rows of a system run. If `rhs` is a DataArray of xarray, `axis` may be the name of a dimension.
     periodic : bool, default False
         Solve periodic systems. `sub` and `sup` then have n entries along the axis: the first entry of `sub` is in row 0 and column n - 1, the last
         entry of `sup` in row n - 1 and column 0.
@@ -58,7 +61,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     Returns
     -------
     x : ndarray, shape of rhs
-        The solutions, in the memory order of `rhs`; `out` if you pass it.
+        The solutions, in the memory order of `rhs`; `out` if you pass it. x has the labels of `rhs` if `rhs` is a Series or DataFrame of pandas, or
+        a DataArray of xarray.
     report : Report
         Only with ``full_output=True``. The backward error is the largest of all systems.
 
@@ -102,13 +106,13 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
 
     >>> import numpy as np, bandsolve
     >>> field = np.random.default_rng(1).random((4, 50, 6))
-    >>> off, diag = np.full(49, -0.1), np.full(50, 1.2)
-    >>> new = bandsolve.solve_batch(off, diag, off, field, axis=1)
+    >>> new = bandsolve.solve_batch(-0.1, 1.2, -0.1, field, axis=1)
     >>> new.shape
     (4, 50, 6)
 
-    The same without a new array:
+    The same with arrays for the diagonals, and without a new array for x:
 
+    >>> off, diag = np.full(49, -0.1), np.full(50, 1.2)
     >>> np.array_equal(bandsolve.solve_batch(off, diag, off, field, axis=1, out=field), new)
     True
 
@@ -123,10 +127,11 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     >>> report.backward_error < 1e-15
     True
     """
-    sub, diag, sup, rhs = (as_array(array) for array in (sub, diag, sup, rhs))
+    axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = _checked_axis(axis, rhs)
     n = rhs.shape[axis]
-    matrix = _padded((sub, diag, sup), n, axis, rhs.ndim, periodic, padded)
+    matrix = [as_array(array) for array in repeated((sub, diag, sup), n, periodic or padded, (rhs,))]
+    matrix = _padded(matrix, n, axis, rhs.ndim, periodic, padded)
     options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device, full_output=True)
     with named_entries(rhs=rhs):
         if rhs.ndim == 1:
@@ -169,6 +174,7 @@ class BatchFactor:
     def __init__(self, arrays, axis, options):
         self._arrays, self._axis, self._options = arrays, axis, options
 
+    @keeps_labels_of("rhs")
     def solve(self, rhs, *, transpose=False, out=None, overwrite_rhs=False, full_output=False):
         """Solve for a batch of right-hand sides.
 
@@ -203,7 +209,7 @@ class BatchFactor:
                            full_output=full_output, **self._options)
 
     def __repr__(self):
-        shapes = ", ".join(str(array.shape) for array in self._arrays)
+        shapes = ", ".join(str(np.shape(array)) for array in self._arrays)
         return f"BatchFactor(shapes {shapes}, axis={self._axis})"
 
 
@@ -213,14 +219,14 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
 
     Parameters
     ----------
-    sub : array_like
+    sub : array_like or number
         Entries below the diagonal, as for `bandsolve.solve_batch`.
-    diag : array_like
+    diag : array_like or number
         Entries on the diagonal.
-    sup : array_like
+    sup : array_like or number
         Entries above the diagonal.
-    axis : int, default -1
-        The axis of the right-hand sides along which the rows of a system run.
+    axis : int or str, default -1
+        The axis of the right-hand sides along which the rows of a system run; for a DataArray of xarray, `axis` may be the name of a dimension.
     periodic : bool, default False
         The systems are periodic, and `sub` and `sup` have n entries along the axis.
     padded : bool, default False
@@ -271,11 +277,15 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
     >>> print(round(field.max(), 4))
     0.1333
     """
-    arrays = [np.array(as_array(array)) for array in (sub, diag, sup)]
-    for array in arrays:
+    arrays = (sub, diag, sup)
+    if np.ndim(diag) == 1:
+        arrays = repeated(arrays, np.size(diag), periodic or padded)
+    # Other numbers wait for the length of the right-hand sides.
+    arrays = [array if np.ndim(array) == 0 else np.array(as_array(array)) for array in arrays]
+    for array in map(np.asarray, arrays):
         if array.dtype.kind not in "bfiuc":
             raise TypeError(f"an array has the dtype {array.dtype}, expected numbers")
-    if all(array.ndim == 1 for array in arrays):
+    if all(np.ndim(array) == 1 for array in arrays):
         arrays = _padded(arrays, len(arrays[1]), 0, 1, periodic, padded)
         padded = not periodic
     options = dict(periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)

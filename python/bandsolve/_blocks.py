@@ -5,6 +5,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import named_entries
+from bandsolve._labels import keeps_labels_of
 
 _SLICES = "Pass sub[1:] and sup[:-1]."
 
@@ -27,6 +28,7 @@ def _matrix(sub, diag, sup, periodic, padded):
     return sub, diag, sup
 
 
+@keeps_labels_of("rhs")
 def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial",
                             transpose=False, verify=True, threads=None, device="cpu", full_output=False):
     """Solve a block tridiagonal system, open or periodic.

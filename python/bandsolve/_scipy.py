@@ -8,6 +8,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import solve_batch
+from bandsolve._labels import keeps_labels_of
 
 
 def _validated(array, check_finite):
@@ -80,6 +81,7 @@ def _solve_all(lower, upper, ab, b, verify):
     return x
 
 
+@keeps_labels_of("b")
 def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
     """Solve ``a @ x = b`` for a banded matrix: a drop-in replacement for `scipy.linalg.solve_banded`.
 
@@ -159,6 +161,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     return _solve(lower, upper, ab, b, bool(check_finite), bool(overwrite_b))
 
 
+@keeps_labels_of("b")
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     """Solve ``a @ x = b`` for a positive definite banded matrix: a drop-in replacement for `scipy.linalg.solveh_banded`.
 

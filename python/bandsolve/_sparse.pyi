@@ -6,7 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandsolve._bandsolve import Factor, Method, Pivoting, Report, Transpose
 
-def diagonals(a: Any) -> tuple[int, int, list[NDArray[Any]]]: ...
 def factor(
     a: Any,
     *,
@@ -27,6 +26,7 @@ def solve(
     verify: bool = True,
     threads: int | None = None,
     device: str = "cpu",
+    rtol: float | None = None,
     full_output: Literal[False] = False,
 ) -> NDArray[Any]: ...
 @overload
@@ -40,6 +40,7 @@ def solve(
     verify: bool = True,
     threads: int | None = None,
     device: str = "cpu",
+    rtol: float | None = None,
     full_output: Literal[True],
 ) -> tuple[NDArray[Any], Report]: ...
 @overload
@@ -53,5 +54,6 @@ def solve(
     verify: bool = True,
     threads: int | None = None,
     device: str = "cpu",
+    rtol: float | None = None,
     full_output: bool = False,
 ) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...

@@ -15,9 +15,10 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
+from bandsolve._operator import has_solve, of_solver
 from bandsolve._optional import scipy_module
 from bandsolve._arguments import seed_of, whole_number
-from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance
+from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance, is_matrix
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -32,16 +33,10 @@ _MOST_ENTRIES = 1 << 27
 _TIGHTER = 500
 
 
-def _is_matrix(a):
-    return scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list))
-
-
 def _operator(a, n, name):
     """Return the number of rows of a matrix or an operator, its arrays or its function, and its number type."""
-    if _is_matrix(a):
-        rows, arrays = _rows(a)
-        if not np.isfinite(arrays[2]).all():
-            raise ValueError(f"{name} contains NaN or infinity, expected finite numbers")
+    if is_matrix(a):
+        rows, arrays = _rows(a, name)
         made, dtype = arrays, arrays[2].dtype
     else:
         operator = scipy_module("sparse.linalg").aslinearoperator(a)
@@ -74,7 +69,7 @@ def _compiled(inverse, dtype):
     if not isinstance(inverse, dict):
         return inverse
     a, m = inverse["a"], inverse["m"]
-    if not _is_matrix(a):
+    if not is_matrix(a):
         return inverse | {"a": scipy_module("sparse.linalg").aslinearoperator(a).matvec}
     a = scipy_module("sparse").csr_array(a, dtype=dtype)
     return inverse | {"a": _rows(a)[1], "m": m and Preconditioner(a, m)._made}
@@ -89,13 +84,13 @@ def _inverse(a, m, sigma, dtype, tol, preconditioner, hermitian):
     """Return the inverse of A - sigma M, or of M if sigma is None: a function that solves, or a description for `_compiled`."""
     sp, linalg = scipy_module("sparse"), scipy_module("sparse.linalg")
     if sigma is None:
-        if _is_matrix(m):
+        if is_matrix(m):
             return _solver(sp.csr_array(m), dtype, tol, preconditioner, hermitian)
         if preconditioner is not None:
             raise ValueError(f"Minv is {preconditioner!r}, but M is {'None' if m is None else 'an operator'}. A preconditioner by name needs "
                              "M as a matrix")
         return _iterative(m, None, dtype, tol)
-    if _is_matrix(a) and (m is None or _is_matrix(m)):
+    if is_matrix(a) and (m is None or is_matrix(m)):
         a = sp.csr_array(a)
         shifted = a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m))
         return _solver(shifted, dtype, tol, preconditioner, hermitian)
@@ -114,38 +109,24 @@ def _given(inverse, n, name):
     """Return the inverse that the caller passed, as a function, as arrays, or as a description for `_compiled`."""
     if isinstance(inverse, dict):
         return inverse
-    if isinstance(inverse, _bandsolve.Factor):
-        return inverse.solve
+    if has_solve(inverse):
+        shape, solve, _ = of_solver(inverse)
+        if shape != (n, n):
+            raise ValueError(f"{name} has the shape {shape}, expected {(n, n)}, the shape of A")
+        return solve
     _, made, _ = _operator(inverse, n, name)
     return made
 
 
-def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=None, cayley=False, second_look=True):
-    if which not in names:
-        raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
+def _problem(a, m, v0, sigma, hermitian):
+    """Return the number of rows, A and M for the compiled part, the start vector (empty without `v0`), and the number type."""
     n, matrix, dtype = _operator(a, None, "A")
-    k = whole_number("k", k, 1)
-    if k > n:
-        raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
-    if not _tolerance("tol", tol) < 1:
-        raise ValueError(f"tol is {tol!r}, expected 0 <= tol < 1")
-    # SciPy raises these messages.
-    if sigma is None and inverses[1] is not None:
-        raise ValueError("OPinv should not be specified with sigma = None.")
-    if sigma is not None and inverses[0] is not None:
-        raise ValueError("Minv should not be specified when sigma is specified.")
-    if sigma is not None and not np.isfinite(complex(sigma)):
-        raise ValueError(f"sigma is {sigma!r}, expected a finite number")
     mass = None
     if m is not None:
         _, mass, own = _operator(m, n, "M")
         dtype = np.result_type(dtype, own)
-    hermitian = names is _HERMITIAN
-    if sigma is not None and np.iscomplexobj(sigma):
-        if hermitian and np.imag(sigma) != 0:
-            raise ValueError(f"sigma is {sigma!r}, expected a real number for a Hermitian matrix")
-        dtype = dtype if hermitian else np.result_type(dtype, np.complex64)
-        sigma = np.real(sigma) if hermitian else sigma
+    if np.iscomplexobj(sigma) and not hermitian:
+        dtype = np.result_type(dtype, np.complex64)
     start = np.zeros(0, dtype)
     if v0 is not None:
         start = as_array(v0).reshape(-1)
@@ -155,20 +136,55 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         if not np.isfinite(start).all():
             raise ValueError("v0 contains NaN or infinity, expected finite numbers")
     converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
-    start = start.astype(dtype, copy=False)
-    options = {
+    return n, converted, start.astype(dtype, copy=False), dtype
+
+
+def _options(n, k, which, ncv, maxiter, tol, rng, hermitian, **more):
+    """Return the options of the compiled part."""
+    if not _tolerance("tol", tol) < 1:
+        raise ValueError(f"tol is {tol!r}, expected 0 <= tol < 1")
+    return {
         "k": k,
-        "which": names[which],
-        "ncv": _most_vectors(k, sigma is not None and which == "LM") if ncv is None else whole_number("ncv", ncv, 1),
+        "which": which,
+        "ncv": None if ncv is None else whole_number("ncv", ncv, 1),
         "max_restarts": 10 * n if maxiter is None else whole_number("maxiter", maxiter, 1),
         "tol": float(tol),
         "seed": seed_of(rng, None),
         "hermitian": hermitian,
-        "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
-        "complete": complete is None or bool(complete),
-        "cayley": cayley,
-        "second_look": bool(second_look),
-    }
+        "sigma": None,
+        "interval": None,
+        "complete": True,
+        "cayley": False,
+        "second_look": True,
+    } | more
+
+
+def _check_shift(sigma, inverses, hermitian):
+    """Check that the shift and the inverses fit together."""
+    # SciPy raises these messages.
+    if sigma is None and inverses[1] is not None:
+        raise ValueError("OPinv should not be specified with sigma = None.")
+    if sigma is not None and inverses[0] is not None:
+        raise ValueError("Minv should not be specified when sigma is specified.")
+    if sigma is not None and not np.isfinite(complex(sigma)):
+        raise ValueError(f"sigma is {sigma!r}, expected a finite number")
+    if hermitian and sigma is not None and np.imag(sigma) != 0:
+        raise ValueError(f"sigma is {sigma!r}, expected a real number for a Hermitian matrix")
+
+
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=None, cayley=False, second_look=True):
+    if which not in names:
+        raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
+    hermitian = names is _HERMITIAN
+    _check_shift(sigma, inverses, hermitian)
+    n, converted, start, dtype = _problem(a, m, v0, sigma, hermitian)
+    sigma = np.real(sigma) if hermitian and sigma is not None else sigma
+    k = whole_number("k", k, 1)
+    if k > n:
+        raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
+    ncv = _most_vectors(k, sigma is not None and which == "LM") if ncv is None else ncv
+    options = _options(n, k, names[which], ncv, maxiter, tol, rng, hermitian, complete=complete is None or bool(complete), cayley=cayley,
+                       sigma=None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))), second_look=bool(second_look))
     inverse, found = inverses[0] if sigma is None else inverses[1], None
     structured = inverse is None and not cayley and not any(map(callable, converted))
     if structured and sigma is None and which == "SM":
@@ -182,7 +198,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         raise ValueError("complete=True needs sigma with which='LM', or which='SM' without sigma, and matrices with a narrow band. Leave out "
                          "complete, or change these arguments")
     if found is None:
-        if hermitian and mass is not None:
+        if hermitian and m is not None:
             _bandsolve.check_mass(n, _MOST_ENTRIES, converted[1], start)
         if isinstance(inverse, str):
             inverse = _inverse(a, m, sigma, dtype, tol, inverse, hermitian)
@@ -191,6 +207,11 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         elif sigma is not None or m is not None:
             inverse = _inverse(a, m, sigma, dtype, tol, None, hermitian)
         found = _bandsolve.eigenvalues(n, (*converted, _compiled(inverse, dtype)), start, options)
+    return _finished(found, dtype, hermitian, (a, m), f"{k} eigenvalues", which)
+
+
+def _finished(found, dtype, hermitian, matrices, wanted, which):
+    """Return eigenvalues, in order and in their type, eigenvectors and the report. Raise an error if the search did not end well."""
     w, v, report = found
     if hermitian:
         order = np.argsort(w)
@@ -199,15 +220,44 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     elif dtype.char in "fF":
         w, v = w.astype(np.complex64), v.astype(np.complex64)
     if not report["converged"]:
-        message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
+        message = f"{len(w)} of {wanted} found: {report['ending']} after {report['restarts']} restarts"
         if report["ending"] == "may be incomplete":
             message += "; eigenvalues that which=" + repr(which) + " prefers may be missing"
-        if hermitian and not all(_is_hermitian(matrix) for matrix in (a, m)):
+        if hermitian and not all(_is_hermitian(matrix) for matrix in matrices):
             message += ". The matrix is not Hermitian: use eigs"
         else:
             message += ". Increase maxiter or ncv, or pass sigma near the eigenvalues"
         raise scipy_module("sparse.linalg").ArpackNoConvergence(message, w, v)
     return w, v, report
+
+
+def _ends(interval):
+    """Return the ends of an interval as numbers."""
+    try:
+        low, high = (float(end) for end in interval)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"interval is {interval!r}, expected two finite numbers (a, b) with a < b")
+    return low, high
+
+
+def _between(a, m, interval, v0, ncv, maxiter, tol, rng, others):
+    """Find all eigenvalues in an interval. `others` says which arguments the caller passed that the interval replaces."""
+    low, high = _ends(interval)
+    for name, passed in others.items():
+        if passed:
+            raise ValueError(f"{name} and interval are both given, expected at most one of them. Leave out {name}: with interval, the function finds "
+                             f"all eigenvalues from {low} to {high}")
+    n, converted, start, dtype = _problem(a, m, v0, None, True)
+    if any(map(callable, converted)):
+        raise ValueError("A or M is an operator, expected matrices with interval: their factors count the eigenvalues. Pass matrices, or sigma")
+    options = _options(n, 1, _HERMITIAN["LM"], ncv, maxiter, tol, rng, True, interval=(low, high))
+    found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
+    if found is None:
+        raise ValueError("the band of A or M is too wide to factor, expected a narrow band with interval. Pass sigma and k, and OPinv='amg-lines' "
+                         "or another preconditioner")
+    return _finished(found, dtype, True, (a, m), f"all eigenvalues from {low} to {high}", "LM")
 
 
 def _most_vectors(k, nearest):
@@ -217,7 +267,7 @@ def _most_vectors(k, nearest):
 
 def _is_hermitian(a):
     """Whether a matrix is Hermitian up to rounding. The function returns True for operators."""
-    if a is None or not _is_matrix(a):
+    if a is None or not is_matrix(a):
         return True
     a = scipy_module("sparse").csr_array(a)
     difference, largest = abs(a - a.conj().T), abs(a).max() if a.nnz else 0
@@ -286,8 +336,9 @@ _PARAMETERS = """
     return_eigenvectors : bool, default True
         Return eigenvectors too.
     Minv : matrix, LinearOperator, Factor or str, optional
-        The inverse of M, for problems without `sigma`: an operator that applies the inverse, a `bandsolve.Factor` of M, or the name of a preconditioner of
-        `bandsolve.sparse`, such as "amg-lines". With a name, the function solves by conjugate gradients or GMRES, to ``tol / 500`` or to rounding.
+        The inverse of M, for problems without `sigma`: an operator that applies the inverse, factors of M with the method `solve` (a `bandsolve.Factor`, or
+        the result of `scipy.sparse.linalg.splu`), or the name of a preconditioner of `bandsolve.sparse`, such as "amg-lines". With a name, the function
+        solves by conjugate gradients or GMRES, to ``tol / 500`` or to rounding.
     OPinv : matrix, LinearOperator, Factor or str, optional
         The inverse of ``A - sigma M``, in the same forms as `Minv`.{own}
     rng : numpy.random.Generator or int, optional
@@ -297,7 +348,7 @@ _PARAMETERS = """
     second_look : bool, default True
         Search again for copies of multiple eigenvalues, from a random vector orthogonal to the vectors found. A Krylov space has only one copy of a multiple
         eigenvalue. The search ends when the probability that an eigenvalue is missing is approximately 1e-8. {looks} With False{counts}, the
-        function may miss equal eigenvalues.
+        function may miss equal eigenvalues.{interval}
 
     Returns
     -------
@@ -353,9 +404,13 @@ def _documented(**words):
         report says whether the counts prove that no nearer eigenvalue is missing. Counts need `sigma` with ``which="LM"``, or ``which="SM"`` without `sigma`,
         and matrices with a band that the function factors. A count takes approximately the time of a factorization. Default: count where it is possible. True:
         raise a `ValueError` where it is not. False: do not count.""",
+    interval="""
+    interval : (float, float), optional
+        Ends a < b: find all eigenvalues a <= w < b, however many there are, and prove by counts that none is missing. The matrices need a narrow band.
+        Leave out `k`, `sigma`, `which`, `mode`, `Minv` and `OPinv`.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-          OPinv=None, mode="normal", *, rng=None, full_output=False, complete=None, second_look=True):
+          OPinv=None, mode="normal", *, rng=None, full_output=False, complete=None, second_look=True, interval=None):
     """Find some eigenvalues and eigenvectors of a real symmetric or complex Hermitian matrix.
 
     The problem is ``A x = w x``, or ``A x = w M x`` with `M`. The signature is that of `scipy.sparse.linalg.eigsh`.
@@ -365,7 +420,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     See Also
     --------
     - `bandsolve.eigen.eigs`: find eigenvalues of a matrix that is not Hermitian.
-    - `bandsolve.eigen.eigh_tridiagonal`: find all eigenvalues of a tridiagonal matrix, or those in an interval.
+    - `bandsolve.eigen.eigh_tridiagonal`: find all eigenvalues of a tridiagonal matrix.
     - `bandsolve.mpi.eigsh`: find eigenvalues over the ranks of an MPI job.
 
     Notes
@@ -393,6 +448,12 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     >>> report["complete"], bool(np.allclose(a @ v, v * w, atol=1e-12))
     (True, True)
 
+    All eigenvalues from 1 to 1.02, with a proof that none is missing:
+
+    >>> w, v, report = eigsh(a, interval=(1.0, 1.02), full_output=True)
+    >>> print(np.round(w, 6), report["complete"])
+    [1.001813 1.007257 1.012711 1.018174] True
+
     Finite elements, ``A x = w M x``, the smallest eigenvalues:
 
     >>> m = sp.diags_array([1.0, 4.0, 1.0], offsets=[-1, 0, 1], shape=(1000, 1000)) / 6
@@ -408,7 +469,11 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     >>> print(np.round(w, 6))
     [0.001935 0.004836 0.004836]
     """
-    if mode == "buckling":
+    if interval is not None:
+        replaced = {"k": k != 6, "sigma": sigma is not None, "which": which != "LM", "mode": mode != "normal", "Minv": Minv is not None,
+                    "OPinv": OPinv is not None, "complete=False": complete is not None and not complete}
+        found = _between(A, M, interval, v0, ncv, maxiter, tol, rng, replaced)
+    elif mode == "buckling":
         if complete:
             raise ValueError("complete=True needs mode='normal', but mode is 'buckling'")
         found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng, second_look)
@@ -434,6 +499,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     counts="",
     refused="M is singular, without `sigma`",
     complete="",
+    interval="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):

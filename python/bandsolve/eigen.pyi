@@ -158,6 +158,7 @@ def eigsh(
     full_output: Literal[False] = False,
     complete: bool | None = None,
     second_look: bool = True,
+    interval: tuple[float, float] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def eigsh(
@@ -179,6 +180,7 @@ def eigsh(
     full_output: Literal[False] = False,
     complete: bool | None = None,
     second_look: bool = True,
+    interval: tuple[float, float] | None = None,
 ) -> NDArray[Any]: ...
 @overload
 def eigsh(
@@ -200,6 +202,7 @@ def eigsh(
     full_output: Literal[True],
     complete: bool | None = None,
     second_look: bool = True,
+    interval: tuple[float, float] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]: ...
 @overload
 def eigsh(
@@ -221,6 +224,7 @@ def eigsh(
     full_output: Literal[True],
     complete: bool | None = None,
     second_look: bool = True,
+    interval: tuple[float, float] | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def eigsh(
@@ -242,4 +246,5 @@ def eigsh(
     full_output: bool = False,
     complete: bool | None = None,
     second_look: bool = True,
+    interval: tuple[float, float] | None = None,
 ) -> Any: ...

@@ -6,6 +6,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._labels import axis_number, keeps_labels_of
 from bandsolve._batch import first_not_finite
 from bandsolve._optional import scipy_module
 
@@ -23,8 +24,8 @@ class CubicSpline:
         Knots in increasing order, at least two.
     y : array_like
         Values at the knots: n along `axis`, real or complex, with any number of other axes.
-    axis : int, default 0
-        The axis of `y` that belongs to `x`.
+    axis : int or str, default 0
+        The axis of `y` that belongs to `x`; the name of a dimension if `y` is a DataArray of xarray.
     bc_type : str or pair, default "not-a-knot"
         Condition at both ends. "not-a-knot": the third derivative is continuous at the second and the last but one knot. "natural": the second
         derivative is 0. "clamped": the first derivative is 0. "periodic": values and two derivatives agree at both ends, and the first and the last
@@ -86,6 +87,7 @@ class CubicSpline:
     def __init__(self, x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
         if np.iscomplexobj(x):
             raise ValueError("x is complex, expected real numbers")
+        axis = axis_number(axis, y, "y")
         x, y = np.array(as_array(x), dtype=float), as_array(y)
         if y.dtype.kind not in "fciub":
             raise TypeError(f"y has the type {y.dtype}, expected numbers")
@@ -120,6 +122,7 @@ class CubicSpline:
         t = (s[:-1] + s[1:] - 2 * m) / h
         self.c = np.array([t / h, (m - s[:-1]) / h - t, s[:-1], y[:-1]])
 
+    @keeps_labels_of("t")
     def __call__(self, t, nu=0, extrapolate=None):
         """Evaluate the spline or one of its derivatives.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import bandsolve
 from bandsolve import _differentiable
+from bandsolve._arguments import length_of
 from bandsolve._differentiable import Factors
 from bandsolve._optional import missing
 
@@ -53,11 +54,11 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
 
     Parameters
     ----------
-    sub : (n - 1,) array_like
-        Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`.
-    diag : (n,) array_like
+    sub : (n - 1,) array_like, or number
+        Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`. A number stands in every row.
+    diag : (n,) array_like, or number
         Entries on the diagonal.
-    sup : (n - 1,) array_like
+    sup : (n - 1,) array_like, or number
         Entries above the diagonal; n entries with `periodic` or `padded`.
     rhs : (n,) or (n, k) array_like
         One right-hand side, or k right-hand sides as columns.
@@ -91,7 +92,10 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     [-0.214 -0.143 -0.214]
     """
     sub, diag, sup, rhs = _promoted(sub, diag, sup, rhs)
-    n = _checked("diag", diag, 1).shape[0]
+    n = length_of(diag, rhs)
+    off = n if periodic or padded else max(n - 1, 0)
+    sub, diag, sup = (jnp.broadcast_to(x, (length,)) if x.ndim == 0 else x for x, length in ((sub, off), (diag, n), (sup, off)))
+    _checked("diag", diag, 1)
     bandsolve._bandsolve.check_off_diagonals((_checked("sub", sub, 1).shape[0], _checked("sup", sup, 1).shape[0]), n, bool(periodic),
                                              bool(padded), "Pass sub[1:] and sup[:-1].")
     if rhs.ndim not in (1, 2) or rhs.shape[0] != n:

@@ -793,8 +793,8 @@ _SOLVED = """full_output : bool, default False
     ImportError
         The library or mpi4py is missing, or they use different MPI libraries."""
 
-_PROBLEM = """spacing : float or sequence of float, default 1.0
-        Distance between neighbouring unknowns: one number for all axes, or one for each axis.
+_PROBLEM = """spacing : float, sequence of float or dict, default 1.0
+        Distance between neighbouring unknowns: one number for all axes, or one for each axis. Or a dict by axis, as for `bandsolve.poisson.solve`.
     boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions of the whole box, as for `bandsolve.poisson.solve`. A sequence has one entry for each axis; the entry of an axis may be a pair
         ``(lower, upper)``. Arrays of values cover the whole side of the box.

@@ -30,21 +30,22 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import named_entries
+from bandsolve._labels import dimensions, keeps_labels_of
 from bandsolve._arguments import whole_number
 
 __all__ = ["Solver", "solve"]
 
-_PARAMETERS = """spacing : float or sequence of float, default 1.0
-        Distance between neighbouring unknowns: one number for all axes, or one for each axis.
+_PARAMETERS = """spacing : float, sequence of float or dict, default 1.0
+        Distance between neighbouring unknowns: one number for all axes, or one for each axis. Or a dict, as for `boundary`.
     boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal is
         given) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
-        pair ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2, and an
-        entry may be a dict with "lower" and "upper". Sides without an entry are ``"dirichlet"``. Instead of a name, a side takes
+        pair ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2
+        (in `solve`, the names of its dimensions if `f` is a DataArray of xarray), and an entry may be a dict with "lower" and "upper". Sides without an entry are ``"dirichlet"``. Instead of a name, a side takes
         ``(name, value)``: the value is a number, or an array that broadcasts to the points of the side. Default value: 0. See the notes of
         `bandsolve.poisson.solve`.
-    grid : str or sequence of str, default "node"
-        ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, or one for each axis. See the notes
+    grid : str, sequence of str or dict, default "node"
+        ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, one for each axis, or a dict. See the notes
         of `bandsolve.poisson.solve`.
     shift : float, default 0.0
         The constant that multiplies u in the equation.
@@ -53,7 +54,7 @@ _PARAMETERS = """spacing : float or sequence of float, default 1.0
         solutions. "auto" chooses one of these, and the report gives the reason.
     mean : float, default 0.0
         Mean of u over the box for a singular problem: Neumann or periodic sides everywhere, and ``shift=0``. The volume of an unknown is its weight.
-    coordinates : sequence, optional
+    coordinates : sequence or dict, optional
         For each axis None, or increasing coordinates that replace the spacing. ``grid="node"``: the nodes, with those on Dirichlet sides (n to
         n + 2 numbers; n + 1 for a periodic axis). ``grid="cell"``: the n + 1 faces of the cells.
     removable : float, default 0.1
@@ -74,6 +75,7 @@ def _documented(item):
     return item
 
 
+@keeps_labels_of("f")
 @_documented
 def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
           removable=0.1, threads=None, pencils=None, full_output=False):
@@ -90,7 +92,8 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     Returns
     -------
     u : ndarray, shape of f
-        The solution, in the memory order of `f`. It has single precision if `f` has, else double precision.
+        The solution, in the memory order of `f`. It has single precision if `f` has, else double precision. It has the labels of `f` if `f` is a
+        DataFrame of pandas or a DataArray of xarray.
     report : dict
         Only with ``full_output=True``. "method" and "reason": the method, and why. "shape": that of the box. "backward_error": the largest of
         "backward_errors", one for each right-hand side. "refinement_steps": number of iterative refinement steps. "subproblems": number of
@@ -174,7 +177,8 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
      [8.5 8.5 8.5]
      [9.  9.  9. ]]
     """
-    f = _real("f", f)
+    names, f = dimensions(f), _real("f", f)
+    spacing, boundary, grid, coordinates = (_numbered(given, names) for given in (spacing, boundary, grid, coordinates))
     solver = Solver(f.shape, spacing, boundary, grid, shift, method, mean, coordinates=coordinates, removable=removable, threads=threads,
                     pencils=pencils, dtype=_number(f.dtype), order="F" if _by_columns(f) else "C")
     return solver.solve(f, full_output=full_output)
@@ -267,6 +271,7 @@ class Solver:
                 self._plans[by_columns] = _bandsolve.PoissonPlan(self._shape[::step], axes[::step], self._options, self._dtype.char == "d")
             return self._plans[by_columns]
 
+    @keeps_labels_of("f")
     def solve(self, f, *, out=None, full_output=False):
         """Solve for one right-hand side, or for many.
 
@@ -405,6 +410,9 @@ def _checked_shape(shape):
 def _axes(shape, spacing, boundary, grid, coordinates):
     """Return the arguments of the compiled part for each axis; the values of a side keep its shape."""
     count = len(shape)
+    defaults = {"spacing": (spacing, 1.0), "grid": (grid, "node"), "coordinates": (coordinates, None)}
+    spacing, grid, coordinates = (_by_axis(name, given, count, default) if isinstance(given, dict) else given
+                                  for name, (given, default) in defaults.items())
     spacings = _each("spacing", spacing, count, np.ndim(spacing) == 0)
     grids = _each("grid", grid, count, isinstance(grid, str))
     boundaries = _conditions(boundary, count)
@@ -429,7 +437,7 @@ def _axes(shape, spacing, boundary, grid, coordinates):
 def _conditions(boundary, count):
     """Return (kind, value) of the lower and of the upper side of each axis. The values are as the caller gave them."""
     if isinstance(boundary, dict):
-        boundary = [_both_sides(given) for given in _by_axis(boundary, count)]
+        boundary = [_both_sides(given) for given in _by_axis("boundary", boundary, count, "dirichlet")]
     alone = _is_side(boundary) or count == 1 and len(boundary) == 2
     entries = _each("boundary", boundary, count, alone)
     return [[(side, 0.0) if isinstance(side, str) else side for side in _sides(given, axis)] for axis, given in enumerate(entries)]
@@ -494,18 +502,23 @@ def _is_side(given):
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def _by_axis(boundary, count):
-    """Return the entry of each axis of a dict."""
-    entries = ["dirichlet"] * count
+def _numbered(given, names):
+    """Return a dict with numbers of axes as keys, where names of dimensions were."""
+    return {names.index(key) if key in names else key: entry for key, entry in given.items()} if names and isinstance(given, dict) else given
+
+
+def _by_axis(name, by_axis, count, default):
+    """Return the entry of each axis of a dict. The default is that of axes without an entry."""
+    entries = [default] * count
     seen = set()
-    for key, given in boundary.items():
+    for key, given in by_axis.items():
         axis = _AXES.get(key, key) if isinstance(key, str) else key
         if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -count <= axis < count:
-            raise ValueError(f"boundary has the key {key!r}, expected a number of an axis from {-count} to {count - 1}, or one of "
+            raise ValueError(f"{name} has the key {key!r}, expected a number of an axis from {-count} to {count - 1}, or one of "
                              f"{', '.join(map(repr, list(_AXES)[:count]))}")
         axis = int(axis) % count
         if axis in seen:
-            raise ValueError(f"boundary has two keys for axis {axis}, expected one")
+            raise ValueError(f"{name} has two keys for axis {axis}, expected one")
         seen.add(axis)
         entries[axis] = given
     return entries

@@ -6,11 +6,13 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._labels import axis_number, keeps_labels_of
 from bandsolve._scipy import _result_type
 
 __all__ = ["hodrick_prescott", "whittaker"]
 
 
+@keeps_labels_of("y")
 def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     """Smooth values with a penalty on their differences (Whittaker, Henderson).
 
@@ -27,8 +29,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
         Order of the differences, 1 to 8. A large penalty gives a constant (1), a straight line (2) or a parabola (3).
     weights : (n,) array_like, optional
         Weight w of each value along `axis`. Use 0 for a missing value, which may be NaN. Default: 1 for each value.
-    axis : int, default -1
-        The axis along which to smooth.
+    axis : int or str, default -1
+        The axis along which to smooth; the name of a dimension if `y` is a DataArray of xarray.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     >>> print(np.round(whittaker([0.0, 0, 1, 0, 0], 1.0, order=1), 4))
     [0.0909 0.1818 0.4545 0.1818 0.0909]
     """
-    y = as_array(y)
+    axis, y = axis_number(axis, y, "y"), as_array(y)
     return _smooth(y, lam, order, weights, axis).astype(_result_type(y), copy=False)
 
 
@@ -146,6 +148,7 @@ def _penalty(n, order):
     return full
 
 
+@keeps_labels_of("y")
 def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     """Split a time series into cycle and trend (Hodrick, Prescott).
 
@@ -155,8 +158,8 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
         Values at equal distances in time.
     lam : float, default 1600.0
         Weight of the penalty. Common values: 6.25 for years, 1600 for quarters, 129600 for months.
-    axis : int, default -1
-        The axis of time.
+    axis : int or str, default -1
+        The axis of time; the name of a dimension if `y` is a DataArray of xarray.
 
     Returns
     -------
@@ -191,6 +194,6 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     >>> print(np.round(cycle[18:22], 1) + 0.0)
     [ 0. -1.  0.  1.]
     """
-    y = as_array(y)
+    axis, y = axis_number(axis, y, "y"), as_array(y)
     trend, kind = _smooth(y, lam, 2, None, axis), _result_type(y)
     return (y - trend).astype(kind, copy=False), trend.astype(kind, copy=False)

@@ -19,6 +19,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
+from bandsolve._operator import by_parts, has_solve, of_solver
 from bandsolve._optional import scipy_module
 from bandsolve._arguments import seed_of, whole_number
 
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 
-def _arrays(a):
+def _arrays(a, name):
     """Return the shape of a matrix and its three arrays by rows. The arrays of a csr matrix are not copied."""
     sp = scipy_module("sparse")
     if not sp.issparse(a):
@@ -46,13 +47,26 @@ def _arrays(a):
     if len(a.shape) != 2:
         raise ValueError(f"the matrix has the shape {a.shape}, expected two dimensions")
     a = a.tocsr()
-    return a.shape, _compressed(a)
+    return a.shape, _compressed(a, name)
 
 
-def _compressed(a):
-    """Return the arrays of a csr or csc matrix, cut to the number of its entries."""
+def _compressed(a, name):
+    """Return the arrays of a csr or csc matrix, cut to the number of its entries, which must be finite."""
     count = int(a.indptr[-1])
-    return a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
+    arrays = a.indptr, a.indices[:count], a.data[:count].astype(_number(a.data.dtype), copy=False)
+    check_finite(arrays, name, by_columns=a.format == "csc")
+    return arrays
+
+
+def check_finite(arrays, name, by_columns=False):
+    """Raise an error that names the first entry of a compressed matrix that is NaN or infinite."""
+    pointers, indices, data = arrays
+    finite = np.isfinite(data)
+    if not finite.all():
+        place = finite.argmin()
+        i, j = np.searchsorted(pointers, place, side="right") - 1, indices[place]
+        i, j = (j, i) if by_columns else (i, j)
+        raise ValueError(f"{name}[{i}, {j}] is not finite")
 
 
 def _square(shape):
@@ -62,16 +76,16 @@ def _square(shape):
     return shape[0]
 
 
-def _rows(a):
+def _rows(a, name="a"):
     """Return the number of rows of a square matrix, and its arrays."""
-    shape, arrays = _arrays(a)
+    shape, arrays = _arrays(a, name)
     return _square(shape), arrays
 
 
 def _edges(a):
     """Return the number of rows of a square matrix, and its arrays. A csc matrix gives those of its transpose, which has the same graph."""
     if getattr(a, "format", None) == "csc":
-        return _square(a.shape), _compressed(a)
+        return _square(a.shape), _compressed(a, "a")
     return _rows(a)
 
 
@@ -81,14 +95,6 @@ def _number(dtype):
     if dtype.char in "fdFD":
         return dtype
     return np.dtype(complex if dtype.kind == "c" else float)
-
-
-def _by_parts(product, dtype, x):
-    """Return the product with a vector. A real product takes the parts of a complex vector one after the other."""
-    x = as_array(x)
-    if x.dtype.kind == "c" and dtype.kind != "c":
-        return product(x.real) + 1j * product(x.imag)
-    return product(x)
 
 
 class Preconditioner:
@@ -186,8 +192,6 @@ class Preconditioner:
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
         if not isinstance(kind, str):
             raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
-        if not np.isfinite(arrays[2]).all():
-            raise ValueError("the matrix contains NaN or infinity, expected finite numbers")
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError(f"inner is {inner!r}, which needs precision='single' and a matrix in double precision")
@@ -238,7 +242,7 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner as ``M``.
         """
-        return _by_parts(self._made.apply, self.dtype, rhs)
+        return by_parts(self._made.apply, self.dtype, rhs)
 
     def matvec(self, rhs):
         """Apply the preconditioner to an array of shape (n,) or (n, 1), as operators of SciPy do. The result has the shape (n,).
@@ -274,7 +278,7 @@ class Preconditioner:
         """
         if not self._made.has_adjoint:
             raise ValueError(f"{self.kind} has no adjoint. `help(bandsolve.sparse.Preconditioner)` lists the kinds that have one")
-        return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
+        return by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
 
     def __matmul__(self, rhs):
         """Apply the preconditioner to an array of shape (n,) or (n, k).
@@ -312,7 +316,7 @@ class PreparedProduct:
     Raises
     ------
     ValueError
-        `a` does not have two dimensions.
+        `a` does not have two dimensions, or an entry is NaN or infinite.
 
     See Also
     --------
@@ -347,7 +351,7 @@ class PreparedProduct:
     __array_ufunc__ = None
 
     def __init__(self, a):
-        shape, arrays = _arrays(a)
+        shape, arrays = _arrays(a, "a")
         self._made = _bandsolve.SparseProduct(shape[1], arrays)
 
     @property
@@ -366,7 +370,7 @@ class PreparedProduct:
         return self._made.bytes
 
     def _multiply(self, product, x):
-        return _by_parts(product, self.dtype, x)
+        return by_parts(product, self.dtype, x)
 
     def matvec(self, x):
         """Multiply the matrix by a vector.
@@ -461,8 +465,8 @@ def _vector(name, values, n):
 
 def _matrix(a, b):
     """Return the number of rows of a matrix or an operator, its arrays or its product with a vector, and its number type."""
-    if scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list)):
-        rows, matrix = _rows(a)
+    if is_matrix(a):
+        rows, matrix = _rows(a, "A")
         return rows, matrix, matrix[2].dtype
     if isinstance(a, PreparedProduct) and a.shape[0] == a.shape[1]:
         return a.shape[0], a._made, a.dtype
@@ -473,14 +477,32 @@ def _matrix(a, b):
     return operator.shape[0], operator.matvec, _number(dtype)
 
 
+def _named(kind, a):
+    """Return the preconditioner with this name for a matrix."""
+    if not is_matrix(a):
+        raise ValueError(f"M is {kind!r}, but A is an operator. A preconditioner by name needs the entries of A: pass A as a matrix, or "
+                         "M=Preconditioner(matrix, name)")
+    return Preconditioner(a, kind)
+
+
+def is_matrix(a):
+    """Whether the entries of a matrix are known."""
+    return scipy_module("sparse").issparse(a) or isinstance(a, (np.ndarray, list))
+
+
 def _inverse(m, a, n):
     """Return the preconditioner as the compiled part takes it, and its number type."""
     if m is None:
         # SciPy also takes the preconditioner as an attribute of the matrix.
         return getattr(a, "psolve", None), None
+    m = _named(m, a) if isinstance(m, str) else m
     if isinstance(m, Preconditioner):
         shape, applied, dtype = m.shape, m._made, m.dtype
+    elif has_solve(m):
+        shape, applied, dtype = of_solver(m)
     else:
+        if is_matrix(m):
+            _arrays(m, "M")
         m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
     if shape != (n, n):
@@ -544,7 +566,7 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     if isinstance(matrix, _bandsolve.SparseProduct) and matrix.dtype != dtype:
         matrix = a.matvec
     if isinstance(m, _bandsolve.SparsePreconditioner) and m.dtype != dtype:
-        m = partial(_by_parts, m.apply, m.dtype)
+        m = partial(by_parts, m.apply, m.dtype)
     x0 = _as(dtype, _start(x0, b, m, n), "x0")
     options = {
         "method": method,
@@ -591,8 +613,9 @@ _PARAMETERS = """
         Absolute tolerance, see `rtol`.
     maxiter : int, optional
         {maxiter}
-    M : Preconditioner, LinearOperator or matrix, optional
-        An approximate inverse of `A`.
+    M : str, Preconditioner, Factor, LinearOperator or matrix, optional
+        An approximate inverse of `A`, or the name of a preconditioner of `bandsolve.sparse.Preconditioner`, such as "alt-i:2" or "amg-lines". The solver
+        also takes an object with the attribute `shape` and the method `solve`: a `bandsolve.Factor`, or the result of `scipy.sparse.linalg.splu`.
     callback : callable, optional
         {callback} An exception in it ends the iteration, and the solver raises it again. After `StopIteration`, the solver returns the best x so
         far, with the ending "cancelled".
@@ -611,7 +634,7 @@ _PARAMETERS = """
     Raises
     ------
     ValueError
-        The shapes do not fit together, an entry of `b` is NaN or infinite, or an option is invalid.
+        The shapes do not fit together, an entry of `A`, `b`, `x0` or a matrix `M` is NaN or infinite, or an option is invalid.
     TypeError
         An operator returns complex numbers, but all types are declared as real.
     """
@@ -884,13 +907,13 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     """Solve ``A @ x = b``, and choose the preconditioner and the Krylov method by the matrix.
 
     Without `M`, the function makes ``Preconditioner(A)`` and runs its `method`. With a preconditioner as `M`, it runs the `method` of `M`, or GMRES(30) if
-    `M` has none. If `A` is an operator, pass `M`. If conjugate gradients break down, GMRES(30) continues from their x, and the report is that of GMRES.
+    `M` has none. A named preconditioner has none. If `A` is an operator, pass `M`. If conjugate gradients break down, GMRES(30) continues from their x, and the report is that of GMRES.
 
     @PARAMETERS
 
     See Also
     --------
-    - `bandsolve.solve`: solve directly if all entries lie in a narrow band.
+    - `bandsolve.solve`: solve directly if the entries lie in a narrow band in some order, else iterate.
     - `bandsolve.sparse.Preconditioner`: keep the preconditioner for many right-hand sides.
     - `bandsolve.sparse.gmres`, `bandsolve.sparse.cg`, `bandsolve.sparse.bicgstab`, `bandsolve.sparse.idrs`: run one method.
 
@@ -913,12 +936,13 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     >>> report["converged"], report["method"], bool(np.abs(x - 1).max() < 1e-7)
     (True, 'cg', True)
     """
-    if M is None:
-        M = Preconditioner(A)
-    method = getattr(M, "method", None) or "gmres:30"
+    if M is None or isinstance(M, str):
+        M = _named(M or "auto", A)
+    chosen = M if isinstance(M, Preconditioner) else None
+    method = chosen and chosen.method or "gmres:30"
     x, report = _krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback, chosen=True)
     if full_output:
-        report.update(preconditioner=getattr(M, "kind", None))
+        report.update(preconditioner=chosen and chosen.kind)
     return _answer(x, report, full_output)
 
 
@@ -945,7 +969,7 @@ def forest(a, *, rounds=5, rng=None, seed=None):
     Raises
     ------
     ValueError
-        The matrix is not square, or an option is invalid.
+        The matrix is not square, an entry is NaN or infinite, or an option is invalid.
 
     See Also
     --------
@@ -996,7 +1020,7 @@ def factor_graph(a, n=2, *, rounds=5, rng=None, seed=None):
     Raises
     ------
     ValueError
-        The matrix is not square, or an option is invalid.
+        The matrix is not square, an entry is NaN or infinite, or an option is invalid.
 
     See Also
     --------

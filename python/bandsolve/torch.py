@@ -9,6 +9,7 @@ from functools import partial, reduce
 
 import bandsolve
 from bandsolve import _differentiable, poisson
+from bandsolve._arguments import length_of
 from bandsolve._batch import first_not_finite
 from bandsolve._optional import missing
 
@@ -235,12 +236,12 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
 
     Parameters
     ----------
-    sub : (..., n - 1) tensor or array_like
+    sub : (..., n - 1) tensor or array_like, or number
         Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`. Axes in front count systems.
-        They broadcast with those of the other tensors.
-    diag : (..., n) tensor or array_like
-        Entries on the diagonal.
-    sup : (..., n - 1) tensor or array_like
+        They broadcast with those of the other tensors. A number stands in every row.
+    diag : (..., n) tensor or array_like, or number
+        Entries on the diagonal. If it is a number, `rhs` has one dimension.
+    sup : (..., n - 1) tensor or array_like, or number
         Entries above the diagonal; n entries with `periodic` or `padded`.
     rhs : (..., n) or (..., n, k) tensor or array_like
         One right-hand side, or k right-hand sides as columns, for each system. See the notes.
@@ -298,6 +299,11 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
     sub, diag, sup, rhs = _promoted(sub=sub, diag=diag, sup=sup, rhs=rhs)
+    if diag.ndim == 0 and rhs.ndim > 1:
+        raise ValueError(f"diag is a single number, and rhs has {rhs.ndim} dimensions, expected one. Pass torch.full((n,), diag)")
+    n = length_of(diag, rhs)
+    off = n if periodic or padded else max(n - 1, 0)
+    sub, diag, sup = (x.expand(length) if x.ndim == 0 else x for x, length in ((sub, off), (diag, n), (sup, off)))
     lengths = [_checked(name, tensor, 1).shape[-1] for name, tensor in (("sub", sub), ("diag", diag), ("sup", sup))]
     bandsolve._bandsolve.check_off_diagonals((lengths[0], lengths[2]), lengths[1], bool(periodic), bool(padded), "Pass sub[..., 1:] and sup[..., :-1].")
     if padded:
@@ -519,9 +525,10 @@ def _with_side(f, problem, axis, side, value):
 
 
 def _promoted(**tensors):
-    """The tensors with the number type of the solve, on the CPU."""
-    tensors = {name: _on_cpu(name, torch.as_tensor(value)) for name, value in tensors.items()}
-    dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()), torch.float32)
+    """The tensors with the number type of the solve, on the CPU. A real number of Python does not raise the precision."""
+    plain = {name: isinstance(value, (int, float)) for name, value in tensors.items()}
+    tensors = {name: _on_cpu(name, torch.as_tensor(value, dtype=torch.float64 if plain[name] else None)) for name, value in tensors.items()}
+    dtype = reduce(torch.promote_types, (tensor.dtype for name, tensor in tensors.items() if not plain[name]), torch.float32)
     return [tensor.to(dtype) for tensor in tensors.values()]
 
 

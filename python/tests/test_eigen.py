@@ -56,6 +56,7 @@ def test_pencils_operators_and_inverses():
         dict(A=a, M=m),
         dict(A=a.toarray(), M=m.toarray()),
         dict(A=a, M=m, OPinv=bandsolve.factor(shifted)),
+        dict(A=a, M=m, OPinv=linalg.splu(sp.csc_array(shifted))),
         dict(A=operator(a), M=operator(m), OPinv=inverse),
         dict(A=operator(a), M=operator(m)),
     ]
@@ -105,7 +106,7 @@ def test_what_makes_no_sense():
         for find in (eigsh, eigs):
             with pytest.raises(ValueError, match=words):
                 find(a, 3, **wrong)
-    with pytest.raises(ValueError, match="A contains NaN"):
+    with pytest.raises(ValueError, match=r"A\[0, 0\] is not finite"):
         eigsh(sp.csr_array(np.full((4, 4), np.nan)), 2, sigma=0.1)
     with pytest.raises(linalg.ArpackNoConvergence, match="not Hermitian: use eigs"):
         eigsh(np.triu(np.ones((60, 60))) + np.diag(np.arange(60.0)), 3)
@@ -422,3 +423,41 @@ def test_a_mass_that_is_not_counted_is_refused_where_it_is_seen(monkeypatch):
     minor[7, 7], minor[7, 990], minor[990, 7] = 1, 0.9, 0.9
     w, v = eigsh(a, 3, M=minor.tocsr(), sigma=-0.1)
     assert np.allclose(a @ v, (minor @ v) * w, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_all_eigenvalues_in_an_interval(dtype):
+    a = symmetric(dtype)
+    exact = np.linalg.eigvalsh(a)
+    ends = 0.5 * (exact[10] + exact[11]), 0.5 * (exact[20] + exact[21])
+    for of in (a, sp.csr_array(a)):
+        w, v, report = eigsh(of, interval=ends, full_output=True)
+        assert len(w) == 10 and report["complete"] and report["converged"]
+        assert w.dtype == np.finfo(dtype).dtype and v.dtype == dtype
+        assert np.allclose(w, exact[11:21], atol=tolerance(dtype) * abs(exact).max())
+        assert np.abs(a @ v - v * w).max() <= 10 * tolerance(dtype) * abs(exact).max()
+        assert np.array_equal(eigsh(of, interval=ends, return_eigenvectors=False), w)
+    # No eigenvalue is there, and all are.
+    w, v = eigsh(a, interval=(exact[-1] + 1, exact[-1] + 2))
+    assert w.shape == (0,) and v.shape == (len(a), 0)
+    assert len(eigsh(a, interval=(exact[0] - 1, exact[-1] + 1), return_eigenvectors=False)) == len(a)
+
+
+def test_an_interval_of_a_pencil_and_arguments_that_it_replaces():
+    a = sp.csr_array(symmetric("f8"))
+    m = sp.diags_array([0.1, 1.0, 0.1], offsets=[-1, 0, 1], shape=(N, N), format="csr")
+    exact = scipy.linalg.eigh(a.toarray(), m.toarray(), eigvals_only=True)
+    inside = exact[(exact >= 0.2) & (exact < 1.3)]
+    w, v = eigsh(a, M=m, interval=(0.2, 1.3), v0=np.ones(N), tol=1e-12)
+    assert len(inside) > 0 and np.allclose(w, inside, rtol=1e-9, atol=1e-9)
+    assert np.abs(v.T @ m @ v - np.eye(len(w))).max() < 1e-9
+    for name, value in dict(k=3, sigma=0.5, which="SM", mode="cayley", OPinv=np.eye(N), Minv="none", complete=False).items():
+        with pytest.raises(ValueError, match=f"{name}(=False)? and interval are both given, expected at most one of them. Leave out {name}"):
+            eigsh(a, interval=(0.0, 1.0), **{name: value})
+    for interval in [(1.0, 1.0), (2.0, 1.0), (0.0, np.inf), (np.nan, 1.0), 3.0, "ab", (1.0, 2.0, 3.0)]:
+        with pytest.raises(ValueError, match="expected two finite numbers"):
+            eigsh(a, interval=interval)
+    with pytest.raises(ValueError, match="A or M is an operator, expected matrices with interval"):
+        eigsh(linalg.aslinearoperator(a), interval=(0.0, 1.0))
+    with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite"):
+        eigsh(a, M=-m, interval=(0.0, 1.0))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from conftest import interrupted
 from scipy.sparse import linalg
 
-import bandsolve.eigen
+import bandsolve
 from bandsolve import sparse
 
 SOLVERS = [sparse.gmres, sparse.bicgstab, sparse.cg, sparse.idrs]
@@ -33,6 +33,70 @@ def test_every_preconditioner_serves_ours_and_scipy(kind):
     if kind != "alt-o:2":
         x, info = linalg.bicgstab(a, b, M=m.aslinearoperator(), rtol=1e-8)
         assert info == 0 and np.linalg.norm(b - a @ x) <= 1e-7 * np.linalg.norm(b)
+
+
+ALL = [*SOLVERS, sparse.fgmres, sparse.richardson, sparse.solve]
+
+
+@pytest.mark.parametrize("solver", ALL)
+@pytest.mark.parametrize("name", ["amg-lines", "amg-lines:1"])
+def test_preconditioners_by_name(solver, name):
+    a = laplacian()
+    b = np.sin(np.arange(a.shape[0]))
+    x, info = solver(a, b, M=name, rtol=1e-8)
+    assert info == 0 and np.linalg.norm(b - a @ x) <= 1.01e-8 * np.linalg.norm(b)
+    assert np.array_equal(x, solver(a, b, M=sparse.Preconditioner(a, name), rtol=1e-8)[0])
+
+
+def test_names_need_a_matrix_and_are_checked():
+    a = laplacian(8)
+    b = np.ones(64)
+    x, report = sparse.solve(a.toarray(), b, M="alt-i:2", full_output=True)
+    assert report["preconditioner"] == "alt-i:2" and report["method"] == "gmres:30"
+    assert sparse.solve(a, b, M="auto", full_output=True)[1]["preconditioner"] == sparse.Preconditioner(a).kind
+    with pytest.raises(ValueError, match="no preconditioner `ilu`. Choose one of: auto, none, jacobi"):
+        sparse.gmres(a, b, M="ilu")
+    for operator in (linalg.aslinearoperator(a), sparse.PreparedProduct(a)):
+        with pytest.raises(ValueError, match="M is 'ilu0', but A is an operator.*Preconditioner"):
+            sparse.cg(operator, b, M="ilu0")
+    with pytest.raises(ValueError, match="A is an operator"):
+        sparse.solve(linalg.aslinearoperator(a), b)
+
+
+def factors(a):
+    """Objects that solve with a matrix approximately, or with its tridiagonal part."""
+    n = a.shape[0]
+    sub, diag, sup = a.diagonal(-1), a.diagonal(), a.diagonal(1)
+    ab = np.array([np.r_[0.0, sup], diag, np.r_[sub, 0.0]])
+    blocks = [x.reshape(-1, 1, 1) for x in (sub, diag, sup)]
+    return [bandsolve.factor_tridiagonal(sub, diag, sup), bandsolve.factor_banded((1, 1), ab), bandsolve.factor_block_tridiagonal(*blocks),
+            linalg.spilu(sp.csc_array(a)), linalg.LinearOperator((n, n), bandsolve.factor_tridiagonal(sub, diag, sup).solve, dtype=float)]
+
+
+@pytest.mark.parametrize("solver", ALL)
+@pytest.mark.parametrize("k", range(5))
+def test_factors_are_preconditioners(solver, k):
+    a = laplacian()
+    b = np.sin(np.arange(a.shape[0]))
+    m = factors(a)[k]
+    x, info = solver(a, b, M=m, rtol=1e-6, maxiter=20000)
+    assert info == 0 and np.linalg.norm(b - a @ x) <= 1.01e-6 * np.linalg.norm(b)
+    if k < 4 and solver is sparse.gmres:
+        iterations = [solver(a, b, M=given, full_output=True)[1]["iterations"] for given in (m, None)]
+        assert iterations[0] < iterations[1]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("of", ["f4", "f8", "c8", "c16"])
+def test_factors_of_any_type_precondition_any_type(dtype, of):
+    a = laplacian(12)
+    b = np.sin(np.arange(a.shape[0])).astype(dtype)
+    for m in (linalg.splu(sp.csc_array(a.astype(of))), bandsolve.factor(a.astype(of))):
+        x, report = sparse.gmres(a.astype(dtype), b, M=m, rtol=1e-4, full_output=True)
+        assert report["converged"] and report["iterations"] <= 2
+        assert x.dtype == (np.result_type(dtype, "c8") if of[0] == "c" else dtype)
+    with pytest.raises(ValueError, match=r"preconditioner has the shape \(5, 5\), expected \(144, 144\)"):
+        sparse.cg(a, np.ones(144), M=bandsolve.factor(np.eye(5)))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
@@ -224,7 +288,7 @@ def test_what_is_wrong_is_said():
         with pytest.raises(ValueError, match=words):
             sparse.Preconditioner(a, **wrong)
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="contains NaN or infinity"):
+        with pytest.raises(ValueError, match=r"a\[0, 0\] is not finite"):
             sparse.Preconditioner(value * a)
     for call, words in [(lambda: sparse.cg(a, np.ones(25), maxiter=-1), "maxiter is -1"),
                         (lambda: sparse.idrs(a, np.ones(25), maxiter=2.5), "maxiter is 2.5"),

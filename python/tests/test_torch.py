@@ -241,7 +241,7 @@ def errors():
     return [
         (lambda: tri(one, one, one, one), "sub has length 3, expected 2"),
         (lambda: tri(one[1:], one, one[1:], one[1:]), r"rhs has the shape \(2,\), expected \(\.\.\., 3\)"),
-        (lambda: tri(one[1:], one[0], one[1:], one), "diag has 0 dimensions, expected at least 1"),
+        (lambda: tri(one[1:], one[0], one[1:], two), "diag is a single number, and rhs has 2 dimensions, expected one"),
         (lambda: tri(one[1:], torch.ones(4, 3), one[1:], torch.ones(2, 3, 1)), r"axes in front have the shapes \(4,\), \(2,\)"),
         (lambda: bands((1, 1), two, one), r"ab has the shape \(2, 3\)"),
         (lambda: bands((1, 1), torch.ones(3, 3), one[1:]), r"b has the shape \(2,\)"),

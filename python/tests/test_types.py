@@ -61,10 +61,11 @@ def others(flag: bool) -> None:
 
 def more() -> None:
     a = np.diag(np.full(30, 4.0)) + np.diag(np.ones(29), 1) + np.diag(np.ones(29), -1)
-    x, info = bandsolve.sparse.cg(a, np.ones(30), M=bandsolve.sparse.Preconditioner(a))
+    x, info = bandsolve.sparse.cg(a, np.ones(30), M="ilu0")
     y, history = bandsolve.sparse.gmres(a, np.ones(30), full_output=True)
     w, v = bandsolve.eigen.eigsh(a, 3)
     only = bandsolve.eigen.eigsh(a, 3, return_eigenvectors=False)
+    print(bandsolve.eigen.eigsh(a, interval=(0.0, 5.0))[0].size, bandsolve.solve(a, np.ones(30), rtol=1e-8).size)
     low, vectors = bandsolve.eigen.eigh_tridiagonal(np.full(5, 2.0), np.full(4, -1.0))
     u, report = bandsolve.poisson.solve(np.ones((7, 7)), 0.125, full_output=True)
     spline = bandsolve.interpolate.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 4, 9])
@@ -178,6 +179,22 @@ x: torch.Tensor = solve_tridiagonal(off, diag, off, [5.0, 6, 5], padded=False)
 y: torch.Tensor = solve_banded((0, 0), diag[None], x) + solve_block_tridiagonal(off[:, None, None], diag[:, None, None], off[:, None, None], x[:, None])[:, 0]
 u: torch.Tensor = solve_poisson(torch.ones(2, 3), 0.5, ("neumann", ("dirichlet", x[:2])), ndim=2, method="fft")
 solve_poisson(x, method="ftf")
+''',
+    "mpi4py": '''
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+from bandsolve.mpi import Blocks, PoissonSlabs, eigsh, solve_batch, solve_tridiagonal
+
+off, diag = np.full(5, -1.0), np.full(5, 4.0)
+a = Blocks(MPI.COMM_WORLD, off, diag, off, dtype=np.float64)
+x, report = a.factor().solve(diag, transpose="H", full_output=True)
+y = solve_tridiagonal(MPI.COMM_WORLD, off, diag, off, x, periodic=True) + a @ x
+w, v, info = eigsh(a, 2, full_output=True)
+print(report.backward_error + 1, y.sum(), w.max(), v.shape, info["complete"], eigsh(a, return_eigenvectors=False).size)
+u: NDArray[np.float64] = PoissonSlabs(MPI.COMM_WORLD, (5, 6)).solve(np.ones((5, 6)))
+print(u, solve_batch(MPI.COMM_WORLD, off, diag, off, x, axis=0)[0])
+a.factor().solve(diag, transpose="conj")
 ''',
 }
 

@@ -1,4 +1,4 @@
-//! The lengths of sub and sup, one rule for all functions that have these arguments.
+//! The lengths of sub and sup, and numbers in their place: one rule for all functions that have these arguments.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,6 +44,24 @@ pub fn check_off_diagonals(
         return Err(PyValueError::new_err(message));
     }
     Ok(())
+}
+
+/// Return sub, diag and sup, where a number, which stands for a constant diagonal, has become an array. `full` means that all have n entries.
+///
+/// # Errors
+/// `ValueError` if neither the diagonal nor the right-hand side has a length.
+pub fn without_numbers<'py>(
+    diagonals: [&Bound<'py, PyAny>; 3],
+    rhs: Option<&Bound<'py, PyAny>>,
+    full: bool,
+) -> PyResult<[Bound<'py, PyAny>; 3]> {
+    // Numbers, and arrays without an axis, have no length.
+    if diagonals.iter().all(|diagonal| diagonal.len().is_ok()) {
+        return Ok(diagonals.map(Clone::clone));
+    }
+    let [sub, diag, sup] = diagonals;
+    let module = sub.py().import("bandsolve._arguments")?;
+    module.call_method1("repeated_for", (sub, diag, sup, rhs, full))?.extract()
 }
 
 /// The slices for SciPy's band storage, as a sentence of an error message.

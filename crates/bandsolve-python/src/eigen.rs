@@ -88,6 +88,8 @@ struct EigenOptions {
     seed: u64,
     hermitian: bool,
     sigma: Option<(f64, f64)>,
+    /// Find all eigenvalues of a Hermitian problem between these ends.
+    interval: Option<(f64, f64)>,
     complete: bool,
     cayley: bool,
     second_look: bool,
@@ -257,7 +259,7 @@ fn general(py: Python<'_>, n: usize, eigen: GeneralEigen) -> PyResult<Found<'_>>
     Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))
 }
 
-/// Find the eigenvalues nearest to sigma of sparse matrices A and B, with factors and counts of banded or block tridiagonal matrices.
+/// Find the eigenvalues nearest to sigma, or those in an interval, of sparse matrices A and B, with factors and counts of banded or block tridiagonal matrices.
 ///
 /// Return `None` if that storage of one matrix needs more than `most` numbers.
 #[pyfunction]
@@ -380,6 +382,10 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
     solver: &EigenSolver<'_, T>,
     options: &EigenOptions,
 ) -> PyResult<Found<'py>> {
+    if let Some(ends) = options.interval {
+        let eigen = detached(py, || solver.hermitian_between(a, b, ends))?;
+        return hermitian(py, a.rows(), eigen.map_err(|error| exception(py, &error))?);
+    }
     let (re, im) = options.sigma.unwrap_or_default();
     let failed = |error: Error| match error.cause() {
         Error::Singular { .. } | Error::NotConverged { .. } => {

@@ -2,11 +2,11 @@
 
 use crate::arrays::{DtypeKind, Number, OutputArray, array, columns, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
-use crate::diagonals::{SLICES, check_off_diagonals};
+use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
-use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
+use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by, with_labels};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape,
     Tridiagonal,
@@ -222,7 +222,8 @@ impl PyFactor {
     /// Returns
     /// -------
     /// x : ndarray, shape of rhs
-    ///     The solution, in the precision of the factors; `out` if you pass it.
+    ///     The solution, in the precision of the factors; `out` if you pass it. It has the labels of `rhs` if `rhs` is a Series or DataFrame of
+    ///     pandas, or a DataArray of xarray.
     /// report : Report
     ///     Only with ``full_output=True``. For a complex `rhs` and a real matrix, the report is that of the part of `rhs`, real or imaginary, with the
     ///     larger backward error.
@@ -243,13 +244,14 @@ impl PyFactor {
         overwrite_rhs: bool,
         full_output: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (rhs, kind) = array(rhs)?;
+        let (given, (rhs, kind)) = (rhs, array(rhs)?);
         let op = transpose.map_or(Ok(Op::Plain), op)?;
         let call = SolveCall { rhs: &rhs, op, target: OutputArray::new(out, overwrite_rhs), full_output };
-        if kind.complex && !self.factor.kind().complex {
-            return self.solve_complex(&call);
-        }
-        self.factor.solve(&call)
+        let answer = match kind.complex && !self.factor.kind().complex {
+            true => self.solve_complex(&call)?,
+            false => self.factor.solve(&call)?,
+        };
+        if out.is_some() { Ok(answer) } else { with_labels(given, answer) }
     }
 
     /// Solve with the transpose of the matrix: the same as ``solve(rhs, transpose=True)``.
@@ -436,12 +438,12 @@ impl PyFactor {
 ///
 /// Parameters
 /// ----------
-/// sub : (n - 1,) array_like
+/// sub : (n - 1,) array_like, or number
 ///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
-///     in row i.
+///     in row i. A number stands in every row.
 /// diag : (n,) array_like
 ///     Entries on the diagonal.
-/// sup : (n - 1,) array_like
+/// sup : (n - 1,) array_like, or number
 ///     Entries above the diagonal: ``sup[i]`` is in row i and column i + 1. With `periodic` or `padded`, `sup` has n entries.
 /// periodic : bool, default False
 ///     Factor a periodic matrix: ``sub[0]`` is in row 0 and column n - 1, ``sup[n-1]`` in row n - 1 and column 0.
@@ -521,7 +523,8 @@ pub fn factor_tridiagonal<'py>(
 ) -> PyResult<PyFactor> {
     let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
-    let (arrays, kind) = arguments([sub, diag, sup])?;
+    let [sub, diag, sup] = without_numbers([sub, diag, sup], None, periodic || padded)?;
+    let (arrays, kind) = arguments([&sub, &diag, &sup])?;
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }

@@ -53,7 +53,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::sparse::{PyPreconditioner, PyProduct, graph_factor, krylov};
     #[pymodule_export]
-    use super::structure::{diagonals, factor_compact};
+    use super::structure::{factor_compact, reverse_cuthill_mckee, storage, stored};
     #[pymodule_export]
     use super::tridiagonal_eigen::eigh_tridiagonal;
     #[pymodule_export]

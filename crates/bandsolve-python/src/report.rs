@@ -1,6 +1,8 @@
 //! Reports.
 
+use bandsolve::Report;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 
 /// How a solver solved a system, and the backward error of x.
 ///
@@ -40,20 +42,43 @@ use pyo3::prelude::*;
 /// x may have no correct digit
 #[pyclass(frozen, module = "bandsolve", name = "Report")]
 #[derive(Debug)]
-pub struct PyReport(bandsolve::Report);
+pub struct PyReport(Report<Cow<'static, str>>);
 
 impl PyReport {
-    pub fn new(report: bandsolve::Report) -> Self {
-        Self(report)
+    pub fn new(report: Report) -> Self {
+        let mut named = Report::empty(Cow::Borrowed(report.method.name()), report.reason);
+        named.backward_error = report.backward_error;
+        named.backward_errors = report.backward_errors;
+        named.refinement_steps = report.refinement_steps;
+        named.fallback = report.fallback;
+        named.pivot_growth = report.pivot_growth;
+        named.attention = report.attention;
+        Self(named)
     }
 }
 
 #[pymethods]
 impl PyReport {
+    /// The report of an iteration: the name of the method, why it was chosen, the backward error of each right-hand side, and a warning.
+    #[staticmethod]
+    fn _of_iteration(method: String, reason: String, backward_errors: Vec<f64>, attention: Option<String>) -> PyReport {
+        let mut report = Report::empty(Cow::Owned(method), reason.into());
+        backward_errors.into_iter().for_each(|error| report.push(error));
+        report.attention = attention.map(Into::into);
+        Self(report)
+    }
+
+    /// The same report with more words before the reason.
+    fn _explained(&self, why: &str) -> PyReport {
+        let mut report = self.0.clone();
+        report.reason = format!("{why}: {}", report.reason).into();
+        Self(report)
+    }
+
     /// Name of the method that computed x.
     #[getter]
-    fn method(&self) -> &'static str {
-        self.0.method.name()
+    fn method(&self) -> &str {
+        &self.0.method
     }
 
     /// Why the plan chose this method, in words.
@@ -107,8 +132,7 @@ impl PyReport {
     fn __repr__(&self) -> String {
         let Self(report) = self;
         let fallback = if report.fallback { "True" } else { "False" };
-        let mut text =
-            format!("Report(method='{}', backward_error={:.2e}", report.method.name(), report.backward_error);
+        let mut text = format!("Report(method='{}', backward_error={:.2e}", report.method, report.backward_error);
         text += &format!(", refinement_steps={}, fallback={fallback}", report.refinement_steps);
         if let Some(growth) = report.pivot_growth {
             text += &format!(", pivot_growth={growth:.2e}");

@@ -2,7 +2,7 @@
 
 use crate::arrays::{DtypeKind, Number, OutputArray, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::device::{Device, HostMatrix, factor_on};
-use crate::diagonals::{SLICES, check_off_diagonals};
+use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
@@ -15,6 +15,7 @@ use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -25,6 +26,17 @@ pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output:
     }
     let py = x.py();
     (x, PyReport::new(report)).into_bound_py_any(py)
+}
+
+/// Give x the labels of the right-hand side, if it is an object of pandas or xarray. `answer` is x, or x and a report.
+///
+/// # Errors
+/// Exceptions of these packages.
+pub fn with_labels<'py>(rhs: &Bound<'py, PyAny>, answer: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if rhs.is_instance_of::<PyUntypedArray>() || rhs.is_instance_of::<PyList>() {
+        return Ok(answer);
+    }
+    rhs.py().import("bandsolve._labels")?.call_method1("restored", (rhs, answer))
 }
 
 /// Arrays of a call and the type in which they are worked on.
@@ -220,12 +232,12 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///
 /// Parameters
 /// ----------
-/// sub : (n - 1,) array_like
+/// sub : (n - 1,) array_like, or number
 ///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
-///     in row i.
-/// diag : (n,) array_like
+///     in row i. A number stands in every row.
+/// diag : (n,) array_like, or number
 ///     Entries on the diagonal.
-/// sup : (n - 1,) array_like
+/// sup : (n - 1,) array_like, or number
 ///     Entries above the diagonal: ``sup[i]`` is in row i and column i + 1. With `periodic` or `padded`, `sup` has n entries.
 /// rhs : (n,) or (n, k) array_like
 ///     One right-hand side, or k right-hand sides as columns.
@@ -259,6 +271,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// -------
 /// x : ndarray, shape of rhs
 ///     The solution; `out` if you pass it. It has single precision if all arrays have at most single precision, else double precision. It is complex if an array is.
+///     It has the labels of `rhs` if `rhs` is a Series or DataFrame of pandas, or a DataArray of xarray.
 /// report : Report
 ///     Only with ``full_output=True``: the method, its reason, and the backward error.
 ///
@@ -318,6 +331,11 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// >>> report.backward_error < 1e-15
 /// True
 ///
+/// The same with numbers for the constant diagonals:
+///
+/// >>> print(np.round(bandsolve.solve_tridiagonal(-1, 2, -1, rhs), 9))
+/// [2.5 4.  4.5 4.  2.5]
+///
 /// The same system in SciPy's band storage:
 ///
 /// >>> ab = np.array([[0.0, -1, -1, -1, -1], [2, 2, 2, 2, 2], [-1, -1, -1, -1, 0]])
@@ -359,7 +377,9 @@ pub fn solve_tridiagonal<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
-    let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    let [sub, diag, sup] = without_numbers([sub, diag, sup], Some(rhs), periodic || padded)?;
+    let given = rhs;
+    let ([sub, diag, sup, rhs], kind) = arguments([&sub, &diag, &sup, rhs])?;
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
@@ -367,7 +387,8 @@ pub fn solve_tridiagonal<'py>(
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
     let target = OutputArray::new(out, overwrite_rhs);
     let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target, full_output };
-    with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
+    let answer = with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))?;
+    if out.is_some() { Ok(answer) } else { with_labels(given, answer) }
 }
 
 fn tridiagonal<'py, T: Number>(

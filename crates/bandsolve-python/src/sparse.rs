@@ -31,7 +31,7 @@ pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, 
 }
 
 /// A matrix that borrows the values of SciPy's arrays.
-enum MatrixView<'a, T: Number> {
+pub enum MatrixView<'a, T: Number> {
     Narrow(Csr<'a, T, i32>),
     Wide(Csr<'a, T, i64>),
 }
@@ -67,7 +67,10 @@ impl CopiedIndices {
 ///
 /// The copies are necessary for memory safety: Python code in another thread can change SciPy's indices after the check. The copy takes about half
 /// the time of a product.
-fn viewed<T: Number, R>(
+///
+/// # Errors
+/// `ValueError` if the arrays are no matrix of n columns. `MemoryError`.
+pub fn viewed<T: Number, R>(
     n: usize,
     (pointers, indices, data): &Arrays<'_>,
     work: impl FnOnce(MatrixView<'_, T>) -> R,
