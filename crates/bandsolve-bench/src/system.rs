@@ -136,7 +136,7 @@ impl SolverChoice {
     /// Factor and solve. The scratch memory is allocated in the first solve, which is not measured.
     pub fn on<'a, T: PeerScalar>(self, system: &'a BenchSystem<'a, T>) -> Contestant<'a, BenchMemory<T>> {
         let SolverChoice { method, threads, verify } = self;
-        let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
+        let plan = Plan::once(system.a.shape()).method(method).threads(threads).verify(verify);
         let mut memory = None;
         let solve: TimedSolve<'a, BenchMemory<T>> = Box::new(move |work| {
             let started = Instant::now();

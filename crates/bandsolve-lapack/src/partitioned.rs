@@ -68,7 +68,7 @@ pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -
 }
 
 fn plan(n: usize) -> Option<Plan> {
-    let plan = || Plan::new(bandsolve::Shape::Tridiagonal { n, periodic: false });
+    let plan = || Plan::once(bandsolve::Shape::Tridiagonal { n, periodic: false });
     match partition() {
         Partition::Usual if n >= CROSSOVER => Some(plan()),
         Partition::Rows(rows) if n > 0 => Some(plan().method(Method::Rpts).partition_rows(rows)),

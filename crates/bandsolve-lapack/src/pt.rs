@@ -46,16 +46,25 @@ pub struct Symmetric<'a, T: Scalar> {
 /// # Cost
 /// Per row: one division and 3 other operations; 2 words read and written.
 pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
-    for (i, e) in off.iter_mut().enumerate() {
-        if diag[i] <= T::Real::ZERO {
+    let (first, rest) = diag.split_first_mut()?;
+    // The pivot stays in a register: each row needs that of the row before.
+    let mut pivot = *first;
+    for (i, (e, next)) in off.iter_mut().zip(rest).enumerate() {
+        if pivot <= T::Real::ZERO {
             return Some(i);
         }
         let below = *e;
-        *e = T::from_parts(below.re() / diag[i], below.im() / diag[i]);
-        diag[i + 1] -= e.re() * below.re() + e.im() * below.im();
+        *e = divided(below, pivot);
+        pivot = *next - if T::COMPLEX { e.re() * below.re() + e.im() * below.im() } else { e.re() * below.re() };
+        *next = pivot;
     }
-    let last = diag.len().checked_sub(1)?;
-    (diag[last] <= T::Real::ZERO).then_some(last)
+    (pivot <= T::Real::ZERO).then(|| diag.len() - 1)
+}
+
+/// v / by, without the division of the imaginary part of a real number.
+#[inline(always)]
+fn divided<T: Scalar>(v: T, by: T::Real) -> T {
+    if T::COMPLEX { T::from_parts(v.re() / by, v.im() / by) } else { T::from_real(v.re() / by) }
 }
 
 impl<T: Scalar> Symmetric<'_, T> {
@@ -132,17 +141,19 @@ impl<T: Scalar> FactoredMatrix<T> for Symmetric<'_, T> {
     /// x ← (L·D·Lᴴ)⁻¹·x
     fn solve(&self, op: Op, x: &mut [T]) {
         debug_assert!(op != Op::Transpose);
-        let n = self.n();
-        for i in 1..n {
-            let before = x[i - 1];
-            x[i] -= self.side.below(self.off[i - 1]) * before;
+        let Some((first, rest)) = x.split_first_mut() else { return };
+        // The last result stays in a register: each row needs that of its neighbour.
+        let mut before = *first;
+        for (x, l) in rest.iter_mut().zip(self.off) {
+            before = *x - self.side.below(*l) * before;
+            *x = before;
         }
-        for i in (0..n).rev() {
-            x[i] = T::from_parts(x[i].re() / self.diag[i], x[i].im() / self.diag[i]);
-            if i + 1 < n {
-                let after = x[i + 1];
-                x[i] -= Scalar::conj(self.side.below(self.off[i])) * after;
-            }
+        let last = x.len() - 1;
+        let mut after = divided(x[last], self.diag[last]);
+        x[last] = after;
+        for ((x, d), l) in x[..last].iter_mut().zip(self.diag).zip(self.off).rev() {
+            after = divided(*x, *d) - Scalar::conj(self.side.below(*l)) * after;
+            *x = after;
         }
     }
 
