@@ -28,7 +28,7 @@ pub type bandsolve_factor_t = *mut bandsolve_factor;
 
 /// The matrices of the routines, with the storage in the memory of the caller.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Routine {
+pub(crate) enum LapackRoutine {
     Gt,
     Cgt,
     Bgt,
@@ -38,7 +38,7 @@ pub(crate) enum Routine {
     Batch { strides: ColumnStrides, shared: bool },
 }
 
-use Routine::*;
+use LapackRoutine::*;
 
 /// LAPACK's band storage: A(i, j) is at `diagonal + i − j + j·leading`, of a whole band or of one triangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +67,7 @@ impl BandStorage {
     }
 }
 
-impl Routine {
+impl LapackRoutine {
     /// The first letters of the routines.
     fn prefix(&self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Routine {
 
 /// Factors with what a solve needs to know of the call that factored.
 pub(crate) struct StoredFactors {
-    routine: Routine,
+    routine: LapackRoutine,
     shape: Shape,
     method: Method,
     /// A `Box<dyn Inspect<T>>`.
@@ -150,7 +150,7 @@ fn plan(lifetime: Lifetime, shape: Shape) -> CallResult<Plan> {
 }
 
 /// Factor a matrix that owns its arrays, or borrows arrays of the caller.
-fn factor<T: Scalar, M>(routine: Routine, plan: Plan, a: M, borrowed: &[RawArray<T>]) -> CallResult<StoredFactors>
+fn factor<T: Scalar, M>(routine: LapackRoutine, plan: Plan, a: M, borrowed: &[RawArray<T>]) -> CallResult<StoredFactors>
 where
     M: Factorize<Scalar = T, OwningFactor: 'static>,
 {

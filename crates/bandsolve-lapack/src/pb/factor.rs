@@ -4,7 +4,7 @@
 //! Blocks at the edge of the band are therefore rectangles. An upper triangle is transposed and conjugated when it is
 //! copied in and out.
 
-use super::Triangle;
+use super::{Triangle, narrow};
 use crate::number::LapackScalar;
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
@@ -49,7 +49,21 @@ impl PbSizes {
 /// width² multiplications per column, and memory for about 3·width columns, at least 256. If there is not enough
 /// memory, the elimination proceeds column by column in place.
 pub fn factor<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
-    factor_by(PbSizes::of(&shape), shape, elements)
+    let sizes = PbSizes::of(&shape);
+    if sizes.block == 1 && narrow::serves(&shape) {
+        return factor_narrow(shape, elements);
+    }
+    factor_by(sizes, shape, elements)
+}
+
+/// Factor a band that [`narrow::serves`].
+pub(super) fn factor_narrow<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
+    narrow::factor(shape, elements).or_else(|| {
+        // The last columns are a band of their own.
+        let rest = shape.n - shape.width;
+        let last = Triangle { n: shape.width, ..shape };
+        in_place(last, &mut elements[rest * shape.leading..]).map(|j| rest + j)
+    })
 }
 
 pub(super) fn factor_by<T: LapackScalar>(layout: PbSizes, shape: Triangle, elements: &mut [T]) -> Option<usize> {

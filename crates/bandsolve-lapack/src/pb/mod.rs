@@ -8,6 +8,7 @@
 //! then L or U. Imaginary parts of diagonal entries count as zero.
 
 mod factor;
+mod narrow;
 #[cfg(test)]
 mod tests;
 
@@ -144,6 +145,9 @@ impl<T: LapackScalar> FactoredMatrix<T> for Hermitian<'_, T> {
 
     fn solve(&self, op: Op, x: &mut [T]) {
         debug_assert!(op != Op::Transpose);
+        if narrow::serves(&self.shape) {
+            return narrow::solve(self, x);
+        }
         wide::run(PbSolve { factor: self, x });
     }
 }
@@ -164,11 +168,11 @@ impl<T: LapackScalar> Hermitian<'_, T> {
         }
     }
 
-    /// Divide xⱼ by the diagonal entry, and subtract column j times xⱼ from the other unknowns.
+    /// Divide xⱼ by the diagonal entry, by a product with its reciprocal, and subtract column j times xⱼ from the other unknowns.
     #[inline(always)]
     fn column_sweep(&self, j: usize, x: &mut [T]) {
         let (column, diagonal) = self.column(j);
-        let xj = T::from_parts(x[j].re() / diagonal, x[j].im() / diagonal);
+        let xj = x[j].scale(T::Real::ONE / diagonal);
         x[j] = xj;
         subtract_multiple(&mut x[self.first(j)..], xj, column);
     }
@@ -179,7 +183,7 @@ impl<T: LapackScalar> Hermitian<'_, T> {
     fn row_sweep(&self, j: usize, x: &mut [T]) {
         let (column, diagonal) = self.column(j);
         let sum = x[j] - dot(column, &x[self.first(j)..], Scalar::conj);
-        x[j] = T::from_parts(sum.re() / diagonal, sum.im() / diagonal);
+        x[j] = sum.scale(T::Real::ONE / diagonal);
     }
 }
 

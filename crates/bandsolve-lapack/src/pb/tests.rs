@@ -1,6 +1,6 @@
 //! Multiply the factors in LAPACK's storage, and compare the product with the matrix.
 
-use super::factor::{PbSizes, factor_by, in_place};
+use super::factor::{PbSizes, factor_by, factor_narrow, in_place};
 use super::*;
 use crate::testing::{DenseMatrix, TestRng, eps};
 use bandsolve::{Complex32, Complex64};
@@ -74,6 +74,54 @@ fn check_by<T: LapackScalar>(name: &str, factor: impl Fn(Triangle, &mut [T]) -> 
             assert!(distance <= limit, "{n} {width} {side:?} {name}: {distance:.1e} > {limit:.1e}");
         }
     }
+}
+
+#[test]
+fn narrow_bands_in_registers() {
+    fn of_type<T: LapackScalar>() {
+        let mut rng = TestRng(9);
+        for (n, width) in (1..=narrow::NARROW).flat_map(|width| [2 * width + 1, 2 * width + 2, 60].map(|n| (n, width)))
+        {
+            for side in [TriangleSide::Lower, TriangleSide::Upper] {
+                let (shape, mut elements, a) = random::<T>(&mut rng, n, width, side);
+                assert!(narrow::serves(&shape));
+                let mut expected = elements.clone();
+                assert_eq!(in_place(shape, &mut expected), None);
+                assert_eq!(factor_narrow(shape, &mut elements), None);
+                let l = lower(shape, &elements);
+                let largest = a.elements.iter().map(|a| a.abs().to_f64()).fold(0.0, f64::max);
+                let limit = 4.0 * (width + 2) as f64 * eps::<T>() * largest;
+                assert!(squared(&l, n).distance(&a) <= limit, "{n} {width} {side:?}");
+                // What is not in the band stays NaN.
+                let same = |(x, y): (&T, &T)| x.re().is_nan() == y.re().is_nan();
+                assert!(elements.iter().zip(&expected).all(same), "{n} {width} {side:?}");
+                // A solution, by its residual: |b - A·x| <= c·eps·|A|·|x| for Cholesky.
+                let b = rng.vector::<T>(n);
+                let mut x = b.clone();
+                Hermitian { shape, elements: &elements }.solve(Op::Plain, &mut x);
+                for i in 0..n {
+                    let row = (0..n).map(|j| a.elements[i + j * n]);
+                    let (residual, size) = row.zip(&x).fold((b[i], 0.0), |(r, size), (a, x)| {
+                        (r - a * *x, size + a.abs().to_f64() * x.abs().to_f64())
+                    });
+                    let limit = 16.0 * (width + 3) as f64 * eps::<T>() * (size + 1.0);
+                    assert!(residual.abs().to_f64() <= limit, "{n} {width} {side:?}, row {i}");
+                }
+                // Each column whose pivot is not positive is found.
+                for bad in [0, n / 2, n - width - 1, n - width, n - 1] {
+                    let (shape, mut elements, _) = random::<T>(&mut rng, n, width, side);
+                    let part = shape.part(bad);
+                    let at = if side == TriangleSide::Lower { part.start } else { part.end - 1 };
+                    elements[at] = T::from_real(-T::Real::ONE);
+                    assert_eq!(factor_narrow(shape, &mut elements), Some(bad), "{n} {width} {side:?}");
+                }
+            }
+        }
+    }
+    of_type::<f32>();
+    of_type::<f64>();
+    of_type::<Complex32>();
+    of_type::<Complex64>();
 }
 
 #[test]
