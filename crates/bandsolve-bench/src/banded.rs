@@ -30,7 +30,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let stdout_used = results::stdout_is_used(measure, None)?;
     let threads = setup::threads(&args.threads)?;
     // A size that does not fit must fail before the first measurement.
-    let kinds = args.half_bandwidths.iter().flat_map(|half| args.rhs.iter().map(move |n_rhs| (*half, *n_rhs)));
+    let kinds = args.half_bandwidths.iter().flat_map(|half| args.n_rhs.iter().map(move |n_rhs| (*half, *n_rhs)));
     let case = |(half, n_rhs)| Ok(BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant });
     let cases = kinds.map(case).collect::<Result<Vec<_>, Failure>>()?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
@@ -68,7 +68,7 @@ fn size(args: &BenchBandedArgs, half: usize, n_rhs: usize) -> Result<usize, Fail
     let n = args.n.unwrap_or(if args.measure.quick { 2000 } else { (USUAL_WORDS / words).min(1_000_000) });
     let fits = affordable(&[n, words], 8);
     fits.map_or_else(
-        |why| Err(Failure::Usage(format!("--n {n}, --half-bandwidths {half}, --rhs {n_rhs}: {why}"))),
+        |why| Err(Failure::Usage(format!("--n {n}, --half-bandwidths {half}, --n-rhs {n_rhs}: {why}"))),
         |_| Ok(n.max(1)),
     )
 }

@@ -29,13 +29,13 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     let stdout_used = results::stdout_is_used(&args.measure, None)?;
     let threads = setup::threads(&args.threads)?;
     let quick = args.measure.quick;
-    let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
+    let blocks = args.block.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
     let block_rows = |block: usize| {
         // A factorization takes 16·block² flops per unknown, so systems of larger blocks get fewer unknowns.
         let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
         let rows = n.div_ceil(block).max(2);
         let fits = affordable(&[rows, block, block, 20], 8);
-        fits.map_err(|why| Failure::Usage(format!("--blocks {block}, --n {n}: {why}"))).map(|_| rows)
+        fits.map_err(|why| Failure::Usage(format!("--block {block}, --n {n}: {why}"))).map(|_| rows)
     };
     // A size that does not fit must fail before the first measurement.
     let block_rows = blocks.iter().map(|block| block_rows(*block)).collect::<Result<Vec<_>, _>>()?;

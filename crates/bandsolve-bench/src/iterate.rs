@@ -12,6 +12,7 @@ use bandsolve_gallery::oracle::forward_error;
 use bandsolve_program::csr::{csr, product, wave};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
+use bandsolve_program::names::suggesting;
 use bandsolve_program::options::set_threads;
 use bandsolve_program::{io, progress, report};
 use bandsolve_sparse::{
@@ -52,7 +53,8 @@ fn model(args: &BenchIterateArgs) -> Result<IterationBench<'_, f64>, Failure> {
     let name = &args.model;
     let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) else {
         let known: Vec<_> = MODEL_PROBLEMS.iter().map(|problem| problem.name).collect();
-        return Err(Failure::Usage(format!("unknown model problem `{name}`. Choose one of: {}", known.join(", "))));
+        let why = format!("unknown model problem `{name}`. Choose one of: {}", known.join(", "));
+        return Err(Failure::Usage(suggesting(name, why)));
     };
     let spatial = name.ends_with("3d");
     let usual = match (args.measure.quick, spatial) {
@@ -196,7 +198,7 @@ impl<T: Scalar> IterationBench<'_, T> {
         json!({
             "matrix": self.name,
             "n": self.a.rows(),
-            "entries": self.a.entries(),
+            "nnz": self.a.entries(),
             "solver": method.to_string(),
             "rtol": self.args.rtol,
             "threads": self.threads(),
@@ -299,7 +301,7 @@ impl IterationRow {
             "made": self.choice.as_ref().map_or(&self.asked, |(kind, _)| kind),
             "reason": self.choice.as_ref().map(|(_, reason)| reason),
             "seconds_setup": times.map(|times| times[0]),
-            "seconds_solve": times.map(|times| times[1]),
+            "seconds": times.map(|times| times[1]),
             "repetitions": self.seconds.len(),
             "converged": report.is_some_and(IterationReport::converged),
             "ending": report.map(|report| report.ending.to_string()),

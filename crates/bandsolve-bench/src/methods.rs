@@ -60,7 +60,7 @@ fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
 fn solver_choices(args: &BenchMethodsArgs, threads: &[usize]) -> Vec<SolverChoice> {
     let verify: &[bool] = if args.raw { &[true, false] } else { &[true] };
     let mut solvers = Vec::new();
-    for method in args.methods.clone().unwrap_or_else(|| named_methods().collect()) {
+    for method in args.method.clone().unwrap_or_else(|| named_methods().collect()) {
         for &threads in threads {
             solvers.extend(verify.iter().map(|&verify| SolverChoice { method, threads, verify }));
         }

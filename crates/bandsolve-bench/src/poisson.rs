@@ -16,6 +16,7 @@ use bandsolve_poisson::radix::{RadixComparison, compare_radices};
 use bandsolve_poisson::{Poisson, PoissonMethod};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
+use bandsolve_program::names::suggesting;
 use bandsolve_program::progress;
 use bandsolve_program::report::{self, sizes};
 use serde_json::json;
@@ -47,7 +48,7 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let methods = args.method.iter().map(|name| {
         PoissonMethod::from_name(name).ok_or_else(|| {
             let known: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-            Failure::Usage(format!("unknown method `{name}`. Choose one of: {}", known.join(", ")))
+            Failure::Usage(suggesting(name, format!("unknown method `{name}`. Choose one of: {}", known.join(", "))))
         })
     });
     let methods: Vec<PoissonMethod> = methods.collect::<Result<_, _>>()?;

@@ -32,7 +32,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let cases = match &args.matrix {
         Some(path) => vec![SparseRhs::read(path, n)?],
         None => {
-            let random = |entries: &usize| SparseRhs::random(n, args.columns, *entries);
+            let random = |entries: &usize| SparseRhs::random(n, args.n_rhs, *entries);
             args.entries.iter().map(random).collect::<Result<_, _>>()?
         }
     };
@@ -72,7 +72,7 @@ impl SparseRhs {
         }
         // Per column: a pointer, and rows and values of the right-hand side and of the solution.
         affordable(&[columns, 1 + 4 * entries], 8)
-            .map_err(|why| Failure::Usage(format!("--columns {columns} --entries {entries}: {why}")))?;
+            .map_err(|why| Failure::Usage(format!("--n-rhs {columns} --entries {entries}: {why}")))?;
         let mut random = Random::new(entries as u64);
         Ok(Self {
             name: format!("{columns} columns of {entries} entries"),

@@ -59,7 +59,7 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
         let rows = contest(a, &threads, mkl.as_ref(), setup::budget(&args.measure))?;
         let sheet = sheet(name, a, &rows);
         show(&sheet.text(), stdout_used, &bar)?;
-        let facts = json!({ "matrix": name, "n": a.rows(), "entries": a.entries() });
+        let facts = json!({ "matrix": name, "n": a.rows(), "nnz": a.entries() });
         found.extend(rows.iter().map(|row| row.json(&facts)));
         panels.push(DotPanel::of(name.clone(), &rows, f64::EPSILON));
         sheets.push(sheet);

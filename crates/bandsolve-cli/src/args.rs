@@ -10,7 +10,7 @@ pub use sparse::*;
 
 use bandsolve::{Method, Pivoting};
 use bandsolve_bench::args::{BenchArgs, StabilityArgs};
-use bandsolve_program::options::{BANDED, Dtype, TRIDIAGONAL, gpu_parser, method_parser};
+use bandsolve_program::options::{BANDED, BLOCK_TRIDIAGONAL, Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub enum Command {
     /// Find paths of large total weight in the graph of a sparse matrix (a linear forest)
     ///
     /// The unknowns are the vertices of the graph. An edge between i and j has the weight |a_ij| + |a_ji|. If you number the unknowns
-    /// along the paths, the edges of the paths are in the tridiagonal part of the matrix. With --n other than 2, the command finds a
+    /// along the paths, the edges of the paths are in the tridiagonal part of the matrix. With --degree other than 2, the command finds a
     /// subgraph with at most n edges at each vertex.
     Forest(ForestArgs),
     /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
@@ -103,8 +103,8 @@ pub enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve doctor\n  bandsolve doctor --json -")]
 pub struct DoctorArgs {
-    /// Write the report as JSON to this file (`-`: standard output, instead of the text)
-    #[arg(long, value_name = "PATH")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 
@@ -152,6 +152,8 @@ Examples:
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
   bandsolve solve A.mtx --reorder rcm                renumber the unknowns to make the band narrow
+  bandsolve solve A.npz --block 8                    a block tridiagonal matrix with 8 rows per block
+  bandsolve solve A.mtx --rhs b.mtx --transpose      solve with the transpose of A
   bandsolve solve A.mtx --device cuda                on a GPU: at most 4 diagonals on each side of the main one
   bandsolve generate random 1000000 | bandsolve solve -";
 
@@ -169,7 +171,7 @@ pub struct SolveArgs {
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
     /// The method; `bandsolve bench methods` and `bandsolve stability` compare all methods
-    #[arg(long, default_value = "auto", value_parser = method_parser(&[TRIDIAGONAL, BANDED]))]
+    #[arg(long, default_value = "auto", value_parser = method_parser(&[TRIDIAGONAL, BANDED, BLOCK_TRIDIAGONAL]))]
     pub method: Method,
     /// The pivoting strategy
     #[arg(long, default_value = Pivoting::default().name(), value_parser = pivoting_parser())]
@@ -180,21 +182,36 @@ pub struct SolveArgs {
     /// The device: cpu, or a GPU: cuda, cuda:1, ...
     #[arg(long, value_name = "NAME", default_value = "cpu", value_parser = place_parser)]
     pub device: Place,
-    /// Solve as a periodic tridiagonal matrix; an error if other entries are outside the three diagonals and two corners
+    /// Solve as a block tridiagonal matrix with this number of rows per block [default: tridiagonal or banded]
+    #[arg(long, value_name = "ROWS")]
+    pub block: Option<usize>,
+    /// Solve as a periodic matrix: entries outside the three diagonals, or block diagonals, are in the two corners
     #[arg(long)]
     pub periodic: bool,
+    /// Solve with the transpose of A, or with its conjugate transpose: `--transpose conj`
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "plain")]
+    pub transpose: Option<TransposeKind>,
     /// Renumber the unknowns if the new order makes the band narrower; x is written in input order
-    #[arg(long, value_name = "ORDER", conflicts_with = "periodic")]
+    #[arg(long, value_name = "ORDER", conflicts_with_all = ["periodic", "block"])]
     pub reorder: Option<OrderName>,
     /// Number type to solve in [default: f64; c128 if a file is complex]
     #[arg(long)]
     pub dtype: Option<Dtype>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Seed of the random solution x_known
     #[arg(long, default_value_t = 0, conflicts_with = "rhs")]
     pub seed: u64,
+}
+
+/// The value of `--transpose`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TransposeKind {
+    /// The transpose
+    Plain,
+    /// The conjugate transpose, which is the transpose of a real matrix
+    Conj,
 }
 
 /// The device to solve on.
@@ -220,8 +237,8 @@ pub struct InfoArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 

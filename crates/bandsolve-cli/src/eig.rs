@@ -2,18 +2,21 @@
 
 use crate::args::{EigArgs, WhichName};
 use bandsolve::vectors::narrow;
-use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
+use bandsolve::{
+    Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, RealScalar, Scalar, Shape, Tridiagonal,
+};
 use bandsolve_eigen::{
     EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, MatrixOperator,
     ShiftableMatrix, Which, eigenvalues_below,
 };
 use bandsolve_gallery::families::System;
 use bandsolve_program::exit::Failure;
+use bandsolve_program::io::output::{self, Format};
 use bandsolve_program::io::{self, Triplets};
-use bandsolve_program::memory::affordable;
+use bandsolve_program::memory::collected;
 use bandsolve_program::options::set_threads;
 use bandsolve_program::{progress, report, structure};
-use bandsolve_sparse::{EntryList, Structure};
+use bandsolve_sparse::Structure;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -23,8 +26,11 @@ use std::time::Instant;
 /// # Errors
 /// [`Failure`] with its exit code.
 pub fn run(args: &EigArgs) -> Result<(), Failure> {
+    for (option, path) in [("--out", &args.out), ("--vectors", &args.vectors)] {
+        path.as_deref().map(|path| Format::of(option, path)).transpose()?;
+    }
     let inputs: Vec<&Path> = [Some(&args.matrix), args.mass.as_ref()].into_iter().flatten().map(|p| &**p).collect();
-    report::check_outputs(&[("--json", &args.json)], &inputs)?;
+    report::check_outputs(&[("--out", &args.out), ("--vectors", &args.vectors), ("--json", &args.json)], &inputs)?;
     if let Some([low, high]) = args.interval.as_deref().filter(|ends| ends[0] > ends[1]) {
         return Err(Failure::Usage(format!(
             "--interval {low} {high}: LOW is above HIGH. Pass the smaller number first"
@@ -76,6 +82,8 @@ struct EigTask<'a> {
 struct EigOutcome {
     values: Vec<Complex64>,
     offsets: Vec<Complex64>,
+    /// The eigenvectors, one after the other.
+    vectors: Vec<Complex64>,
     report: EigenReport,
     hermitian: bool,
     seconds: f64,
@@ -94,7 +102,7 @@ impl EigTask<'_> {
         let bar = progress::spinner();
         bar.set_message("searching for eigenvalues".to_string());
         let solved = if let Some(block) = block {
-            let a = assemble_blocks::<T>(a, block)?;
+            let a = structure::assemble_blocks::<T>(a, block, false)?;
             self.find::<T, BlockTridiagonal<'_, T>>((&a, None), blocks_are_hermitian(&a) && self.is_real())
         } else {
             let a = structure::assemble::<T>(a, shape)?;
@@ -142,15 +150,16 @@ impl EigTask<'_> {
         if hermitian && [Some(a), b].into_iter().flatten().all(|matrix| matrix.check().is_ok()) {
             solver = solver.count(&below);
         }
-        let outcome = |values, offsets, report| {
+        let outcome = |values, offsets, vectors, report| {
             let seconds = started.elapsed().as_secs_f64();
-            EigOutcome { values, offsets, report, hermitian, seconds }
+            EigOutcome { values, offsets, vectors, report, hermitian, seconds }
         };
         let real = |pairs: HermitianEigen<T>| {
             let complex = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
-            outcome(complex(pairs.values), complex(pairs.offsets), pairs.report)
+            let vectors = pairs.vectors.iter().map(|x| Complex64::new(x.re().to_f64(), x.im().to_f64())).collect();
+            outcome(complex(pairs.values), complex(pairs.offsets), vectors, pairs.report)
         };
-        let general = |pairs: GeneralEigen| outcome(pairs.values, pairs.offsets, pairs.report);
+        let general = |pairs: GeneralEigen| outcome(pairs.values, pairs.offsets, pairs.vectors, pairs.report);
         let plain = || -> bandsolve::Result<_> {
             let inverse = b.map(|b| b.shifted_inverse(T::ZERO, None)).transpose()?;
             let (a, b) = (MatrixOperator(a), b.map(MatrixOperator));
@@ -226,10 +235,17 @@ impl EigTask<'_> {
 
     fn finish(&self, outcome: &EigOutcome, n: usize) -> Result<(), Failure> {
         let args = self.args;
+        if let Some(path) = &args.out {
+            write_numbers(("--out", path), outcome.values.len(), &outcome.values)?;
+        }
+        if let Some(path) = &args.vectors {
+            write_numbers(("--vectors", path), n, &outcome.vectors)?;
+        }
         if let Some(path) = &args.json {
             report::write_json(path, &self.json(outcome, n))?;
         }
-        report::print_beside(&self.text(outcome, n), report::is_stdout(args.json.as_deref()))?;
+        let stdout = [&args.out, &args.vectors, &args.json].iter().any(|path| report::is_stdout(path.as_deref()));
+        report::print_beside(&self.text(outcome, n), stdout)?;
         let report = &outcome.report;
         if report.ending == bandsolve_eigen::EigenEnding::Converged {
             return Ok(());
@@ -301,6 +317,16 @@ impl EigTask<'_> {
     }
 }
 
+/// Write columns of `rows` numbers, as real numbers if all imaginary parts are 0.
+fn write_numbers((option, path): (&str, &Path), rows: usize, numbers: &[Complex64]) -> Result<(), Failure> {
+    let format = Format::of(option, path)?;
+    if numbers.iter().any(|number| number.im != 0.0) {
+        return output::write_solution(path, format, rows, numbers);
+    }
+    let real = collected(numbers.iter().map(|number| number.re)).map_err(Failure::Other)?;
+    output::write_solution(path, format, rows, &real)
+}
+
 /// Whether A = Aᴴ, entry by entry.
 fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
     match a {
@@ -315,15 +341,6 @@ fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
             column.iter().enumerate().all(|(k, value)| *value == Scalar::conj(a.get(j, first + k)))
         }),
     }
-}
-
-/// Assemble a block tridiagonal matrix. Entries at the same position are added up.
-fn assemble_blocks<T: Scalar>(a: &Triplets, block: usize) -> Result<BlockTridiagonal<'static, T>, Failure> {
-    let n = a.n_rows;
-    // The matrix, A − σI and its factors.
-    affordable(&[n, block, 9], size_of::<T>())
-        .map_err(|why| Failure::Input(format!("{n} rows in blocks of {block} are too many: {why}")))?;
-    Ok(a.to_block_tridiagonal(block, false)?)
 }
 
 /// Whether A = Aᴴ, entry by entry.

@@ -16,9 +16,10 @@ use std::time::Instant;
 /// [`Failure::Input`] if the matrix cannot be read, [`Failure::Usage`] for `--plot` with n > 2.
 pub fn run(args: &ForestArgs) -> Result<(), Failure> {
     let stdout_used = report::check_outputs(&[("--plot", &args.plot), ("--json", &args.json)], &[&args.matrix])?;
-    if args.plot.is_some() && args.n > 2 {
+    if args.plot.is_some() && args.degree > 2 {
         return Err(Failure::Usage(
-            "--plot draws paths, and there are paths only with --n 1 or 2. Leave out --plot, or use --n 2".into(),
+            "--plot draws paths, and there are paths only with --degree 1 or 2. Leave out --plot, or use --degree 2"
+                .into(),
         ));
     }
     let matrix = io::read_matrix(&args.matrix)?;
@@ -53,10 +54,10 @@ impl<'a> ForestView<'a> {
         let graph = Graph::of(a)?;
         let graph_seconds = started.elapsed().as_secs_f64();
         let mut options = GraphFactorOptions::default();
-        (options.degree, options.rounds, options.seed) = (usize::from(args.n), args.rounds, args.seed);
+        (options.degree, options.rounds, options.seed) = (usize::from(args.degree), args.rounds, args.seed);
         let started = Instant::now();
         let factor = GraphFactor::of(&graph, &options)?;
-        let forest = (args.n <= 2).then(|| Forest::heaviest(&graph, &factor)).transpose()?;
+        let forest = (args.degree <= 2).then(|| Forest::heaviest(&graph, &factor)).transpose()?;
         let seconds = [graph_seconds, started.elapsed().as_secs_f64()];
         let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
         let maximal = factor.is_maximal() && forest.as_ref().is_none_or(|forest| forest.is_of(&factor));
@@ -88,7 +89,8 @@ impl<'a> ForestView<'a> {
             lines.push(("cycles", format!("{}, each cut at its weakest edge", forest.cycles())));
         }
         lines.push(("time", format!("{graph} for the graph, {found} for the paths")));
-        let what = if self.forest.is_some() { "linear forest".into() } else { format!("[0, {}]-factor", self.args.n) };
+        let what =
+            if self.forest.is_some() { "linear forest".into() } else { format!("[0, {}]-factor", self.args.degree) };
         let name = io::name(&self.args.matrix);
         format!("{what} of {name}, {}\n{}", report::counted(n, "unknown"), report::columns(&lines))
     }
@@ -98,7 +100,7 @@ impl<'a> ForestView<'a> {
         json!({
             "file": io::name(&self.args.matrix),
             "n": self.graph.vertices(),
-            "degree": self.args.n,
+            "degree": self.args.degree,
             "coverage": self.coverage,
             "coverage_in_order": self.graph.coverage_in_order(),
             "cycles": self.forest.as_ref().map(Forest::cycles),

@@ -6,6 +6,7 @@ use bandsolve_gallery::radiative::RadiativeSlab;
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output;
 use bandsolve_program::memory::affordable;
+use bandsolve_program::names::suggesting;
 use bandsolve_program::{progress, report};
 use bandsolve_sparse::MODEL_PROBLEMS;
 use std::io::{self, Write};
@@ -27,7 +28,8 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         narrow.clone().chain(grids.clone()).chain([RADIATIVE]).find(|(known, _)| known == name)
     else {
         let known: Vec<_> = narrow.chain(grids).chain([RADIATIVE]).map(|(name, _)| name).collect();
-        return Err(Failure::Usage(format!("unknown family `{name}`. Choose one of: {}", known.join(", "))));
+        let why = format!("unknown family `{name}`. Choose one of: {}", known.join(", "));
+        return Err(Failure::Usage(suggesting(name, why)));
     };
     let path = args.out.as_deref().unwrap_or(Path::new("-"));
     if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {

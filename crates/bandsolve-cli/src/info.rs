@@ -17,27 +17,72 @@ use serde_json::{Value, json};
 /// [`Failure::Input`] if the file cannot be read. A singular matrix is not an error.
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let stdout_used = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
-    let matrix = io::read_matrix(&args.matrix)?;
-    let structure = structure::structure(&matrix)?;
-    let shape = structure.shape();
-    let facts = MatrixFacts::of(&SortedEntries::of(&matrix, false)?, &SortedEntries::of(&matrix, true)?);
-    let singular = structure::check_not_empty(&structure).err().map(|e| e.to_string());
-    let rcond = match &singular {
-        Some(_) => Ok(0.0),
-        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, shape),
-        None => rcond::<f64>(&matrix, shape),
-    };
-    let plan = Plan::once(shape);
-    // Reordering cannot make a tridiagonal matrix narrower, and a singular matrix cannot be solved.
-    let reordering = match shape {
-        Shape::Banded { .. } if singular.is_none() => Some(Reordering::rcm(&matrix, &structure)?),
-        _ => None,
-    };
-    let view = InfoView { args, matrix: &matrix, structure, shape, reordering, facts, rcond, singular, plan };
+    let matrix = io::read_any(&args.matrix)?;
+    let facts = MatrixFacts::of(&matrix, &SortedEntries::of(&matrix, false)?, &SortedEntries::of(&matrix, true)?);
+    let square = (matrix.n_rows == matrix.n_cols).then(|| SquareFacts::of(&matrix)).transpose()?;
+    let view = InfoView { args, matrix: &matrix, facts, square };
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
     report::print_beside(&view.text(), stdout_used)
+}
+
+/// Properties that only square matrices have.
+struct SquareFacts {
+    structure: Structure,
+    shape: Shape,
+    reordering: Option<Reordering>,
+    /// The reciprocal condition number, or the reason why it is unknown. `None` for a matrix without numbers.
+    rcond: Option<Result<f64, String>>,
+    singular: Option<String>,
+    plan: Plan,
+}
+
+impl SquareFacts {
+    fn of(matrix: &Triplets) -> Result<Self, Failure> {
+        let structure = structure::structure(matrix)?;
+        let shape = structure.shape();
+        let singular = structure::check_not_empty(&structure).err().map(|e| e.to_string());
+        let rcond = match &singular {
+            _ if matrix.pattern => None,
+            Some(_) => Some(Ok(0.0)),
+            None if matrix.values.is_complex() => Some(rcond::<Complex64>(matrix, shape)),
+            None => Some(rcond::<f64>(matrix, shape)),
+        };
+        // Reordering cannot make a tridiagonal matrix narrower, and a singular matrix cannot be solved.
+        let reordering = match shape {
+            Shape::Banded { .. } if singular.is_none() => Some(Reordering::rcm(matrix, &structure)?),
+            _ => None,
+        };
+        Ok(Self { structure, shape, reordering, rcond, singular, plan: Plan::once(shape) })
+    }
+
+    /// The bands, and those after reverse Cuthill–McKee.
+    fn bands(&self) -> String {
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
+        let corners = if structure::is_periodic(self.shape) { ", and corner entries" } else { "" };
+        format!("{}{corners}{}", report::bands(lower, upper), self.renumbered())
+    }
+
+    /// The lines of the report on the condition, the method, and a matrix that is singular.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let rcond = self.rcond.as_ref().map(|rcond| match rcond {
+            Ok(rcond) if *rcond < f64::EPSILON => format!("{rcond:.1e}, singular to working precision"),
+            Ok(rcond) => format!("{rcond:.1e}"),
+            Err(reason) => format!("unknown: {reason}"),
+        });
+        let method = format!("{}: {}", self.plan.chosen_method().name(), self.plan.reason());
+        let condition = rcond.map(|rcond| ("reciprocal condition", rcond));
+        let attention = self.singular.iter().map(|reason| ("attention", reason.clone()));
+        condition.into_iter().chain([("method", method)]).chain(attention).collect()
+    }
+
+    fn renumbered(&self) -> String {
+        let Some(reordering) = &self.reordering else { return String::new() };
+        let (lower, upper) = reordering.reordered_bands();
+        let verdict = if reordering.taken().is_some() { "" } else { ", which is not narrower" };
+        format!("; with `solve --reorder rcm` {lower} below and {upper} above{verdict}")
+    }
 }
 
 /// The reciprocal condition number, or the reason why it is unknown.
@@ -82,7 +127,7 @@ impl SortedEntries {
             same
         });
         sorted.retain(|e| e.1 != Complex64::ZERO);
-        Ok(SortedEntries { n: a.n_rows, sorted })
+        Ok(SortedEntries { n: if transposed { a.n_cols } else { a.n_rows }, sorted })
     }
 
     /// The number of entries.
@@ -125,29 +170,37 @@ impl SortedEntries {
     }
 }
 
-/// Properties of a matrix that one pass over its entries shows.
+/// Properties of a matrix of any shape that one pass over its entries shows.
 #[derive(Debug)]
 struct MatrixFacts {
     nnz: usize,
-    dominance_rows: f64,
-    dominance_cols: f64,
+    /// Numbers of diagonals below and above the main one.
+    bands: (usize, usize),
+    /// By rows and by columns. `None` for matrices that are not square, or have no numbers.
+    dominance: Option<[f64; 2]>,
     zero_diagonals: usize,
-    symmetry: &'static str,
-    norm_1: f64,
+    /// `None` for matrices that are not square.
+    symmetry: Option<&'static str>,
+    norm_1: Option<f64>,
 }
 
 impl MatrixFacts {
-    fn of(rows: &SortedEntries, cols: &SortedEntries) -> MatrixFacts {
-        let on_diagonal = rows.sorted.iter().filter(|(place, _)| place >> 32 == place & 0xffff_ffff).count();
+    fn of(matrix: &Triplets, rows: &SortedEntries, cols: &SortedEntries) -> MatrixFacts {
+        let (mut lower, mut upper, mut on_diagonal) = (0, 0, 0);
+        rows.for_each(|i, j, _| {
+            on_diagonal += usize::from(i == j);
+            (lower, upper) = (lower.max(i.saturating_sub(j)), upper.max(j.saturating_sub(i)));
+        });
         let mut norm_1 = 0.0_f64;
         cols.for_each_row(|diagonal, rest| norm_1 = norm_1.max(diagonal + rest));
+        let square = matrix.n_rows == matrix.n_cols;
         MatrixFacts {
             nnz: rows.sorted.len(),
-            dominance_rows: rows.dominance(),
-            dominance_cols: cols.dominance(),
-            zero_diagonals: rows.n - on_diagonal,
-            symmetry: symmetry(rows, cols),
-            norm_1,
+            bands: (lower, upper),
+            dominance: (square && !matrix.pattern).then(|| [rows.dominance(), cols.dominance()]),
+            zero_diagonals: rows.n.min(cols.n) - on_diagonal,
+            symmetry: square.then(|| symmetry(rows, cols)),
+            norm_1: (!matrix.pattern).then_some(norm_1),
         }
     }
 }
@@ -163,6 +216,7 @@ fn symmetry(a: &SortedEntries, transposed: &SortedEntries) -> &'static str {
         () if holds(|v| v.conj()) => "hermitian",
         () if holds(|v| -v) => "skew-symmetric",
         () if holds(|v| -v.conj()) => "skew-hermitian",
+        () if a.sorted.iter().map(|entry| entry.0).eq(transposed.sorted.iter().map(|entry| entry.0)) => "pattern",
         () => "none",
     }
 }
@@ -171,81 +225,81 @@ fn symmetry(a: &SortedEntries, transposed: &SortedEntries) -> &'static str {
 struct InfoView<'a> {
     args: &'a InfoArgs,
     matrix: &'a Triplets,
-    structure: Structure,
-    shape: Shape,
-    reordering: Option<Reordering>,
     facts: MatrixFacts,
-    rcond: Result<f64, String>,
-    singular: Option<String>,
-    plan: Plan,
+    square: Option<SquareFacts>,
 }
 
 impl InfoView<'_> {
+    /// What the entries are: real numbers, complex numbers, or positions without numbers.
+    fn numbers(&self) -> &'static str {
+        match self.matrix.values.is_complex() {
+            _ if self.matrix.pattern => "positions without numbers",
+            true => "complex",
+            false => "real",
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        self.square.as_ref().map_or("rectangular", |square| structure::kind(square.shape))
+    }
+
     fn text(&self) -> String {
-        let (lower, upper) = self.structure.diagonals_in(self.shape);
-        let corners = if structure::is_periodic(self.shape) { ", and corner entries" } else { "" };
-        let numbers = if self.matrix.values.is_complex() { "complex" } else { "real" };
-        let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
-        let facts = &self.facts;
-        let condition = match &self.rcond {
-            Ok(rcond) => {
-                format!("{rcond:.1e}{}", if *rcond < f64::EPSILON { ", singular to working precision" } else { "" })
-            }
-            Err(reason) => format!("unknown: {reason}"),
-        };
+        let (facts, (lower, upper)) = (&self.facts, self.facts.bands);
+        let size = report::sizes(&[self.matrix.n_rows, self.matrix.n_cols]);
+        let bands = self.square.as_ref().map_or_else(|| report::bands(lower, upper), SquareFacts::bands);
         let mut lines = vec![
-            ("size", format!("{0} × {0}, {numbers}", self.structure.n)),
+            ("size", format!("{size}, {}", self.numbers())),
             ("non-zeros", facts.nnz.to_string()),
-            ("kind", structure::kind(self.shape).to_string()),
-            ("bands", format!("{}{corners}{}", report::bands(lower, upper), self.renumbered())),
-            ("symmetry", facts.symmetry.to_string()),
-            ("zeros on the diagonal", facts.zero_diagonals.to_string()),
-            (
-                "dominance",
-                format!(
-                    "{} by rows, {} by columns; diagonally dominant above 1",
-                    ratio(facts.dominance_rows),
-                    ratio(facts.dominance_cols)
-                ),
-            ),
-            ("reciprocal condition", condition),
-            ("method", format!("{}: {}", self.plan.chosen_method().name(), self.plan.reason())),
+            ("kind", self.kind().to_string()),
+            ("bands", bands),
         ];
-        lines.extend(self.singular.iter().map(|reason| ("attention", reason.clone())));
+        lines.extend(facts.symmetry.map(|symmetry| {
+            ("symmetry", if symmetry == "pattern" { "only of the positions".into() } else { symmetry.to_string() })
+        }));
+        lines.push(("zeros on the diagonal", facts.zero_diagonals.to_string()));
+        let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
+        lines.extend(facts.dominance.map(|[rows, cols]| {
+            let text = format!("{} by rows, {} by columns; diagonally dominant above 1", ratio(rows), ratio(cols));
+            ("dominance", text)
+        }));
+        match &self.square {
+            Some(square) => lines.extend(square.lines()),
+            None => lines.push(("attention", "the matrix is not square, so no command solves with it".into())),
+        }
+        if self.matrix.pattern {
+            let why = "the file has positions, but no numbers. `bandsolve spy` draws the positions";
+            lines.push(("attention", why.into()));
+        }
         format!("{}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
-    /// The bands after reverse Cuthill–McKee.
-    fn renumbered(&self) -> String {
-        let Some(reordering) = &self.reordering else { return String::new() };
-        let (lower, upper) = reordering.reordered_bands();
-        let verdict = if reordering.taken().is_some() { "" } else { ", which is not narrower" };
-        format!("; with `solve --reorder rcm` {lower} below and {upper} above{verdict}")
-    }
-
     fn json(&self) -> Value {
-        let (lower, upper) = self.structure.diagonals_in(self.shape);
-        let facts = &self.facts;
+        let (facts, square) = (&self.facts, self.square.as_ref());
+        let (lower, upper) = square.map_or(facts.bands, |square| square.structure.diagonals_in(square.shape));
+        let rcond = square.and_then(|square| square.rcond.as_ref());
         json!({
             "file": io::name(&self.args.matrix),
-            "n": self.structure.n,
+            "n": square.map(|square| square.structure.n),
+            "n_rows": self.matrix.n_rows,
+            "n_cols": self.matrix.n_cols,
             "nnz": facts.nnz,
             "complex": self.matrix.values.is_complex(),
-            "kind": structure::kind(self.shape),
+            "pattern": self.matrix.pattern,
+            "kind": self.kind(),
             "lower": lower,
             "upper": upper,
-            "periodic": structure::is_periodic(self.shape),
-            "reordering": self.reordering.as_ref().map(Reordering::json),
+            "periodic": square.is_some_and(|square| structure::is_periodic(square.shape)),
+            "reordering": square.and_then(|square| square.reordering.as_ref()).map(Reordering::json),
             "symmetry": facts.symmetry,
             "zero_diagonals": facts.zero_diagonals,
-            "dominance_rows": facts.dominance_rows,
-            "dominance_cols": facts.dominance_cols,
+            "dominance_rows": facts.dominance.map(|[rows, _]| rows),
+            "dominance_cols": facts.dominance.map(|[_, cols]| cols),
             "norm_1": facts.norm_1,
-            "rcond": self.rcond.as_ref().ok(),
-            "rcond_error": self.rcond.as_ref().err(),
-            "singular": self.singular,
-            "method": self.plan.chosen_method().name(),
-            "reason": self.plan.reason(),
+            "rcond": rcond.and_then(|rcond| rcond.as_ref().ok()),
+            "rcond_error": rcond.and_then(|rcond| rcond.as_ref().err()),
+            "singular": square.and_then(|square| square.singular.as_ref()),
+            "method": square.map(|square| square.plan.chosen_method().name()),
+            "reason": square.map(|square| square.plan.reason()),
         })
     }
 }

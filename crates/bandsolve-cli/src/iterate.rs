@@ -8,7 +8,7 @@ use bandsolve_gallery::oracle::forward_error;
 use bandsolve_program::csr::{csr, product, wave};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{self, Format};
-use bandsolve_program::io::{self, Triplets};
+use bandsolve_program::io::{self, DenseArray, Triplets};
 use bandsolve_program::memory::{collected, filled};
 use bandsolve_program::options::{RealDtype, set_threads};
 use bandsolve_program::{progress, report};
@@ -27,16 +27,17 @@ use std::time::Instant;
 /// [`Failure`] with its exit code.
 pub fn run(args: &IterateArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
-        Format::of(out)?;
+        Format::of("--out", out)?;
     }
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
     report::check_outputs(&outputs, &inputs)?;
     set_threads(args.threads)?;
     let matrix = io::read_matrix(&args.matrix)?;
-    match matrix.values.is_complex() {
-        true => IterateTask { args }.run::<Complex64>(&matrix),
-        false => IterateTask { args }.run::<f64>(&matrix),
+    let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
+    match matrix.values.is_complex() || rhs.as_ref().is_some_and(|rhs| rhs.values.is_complex()) {
+        true => IterateTask { args }.run::<Complex64>(&matrix, rhs),
+        false => IterateTask { args }.run::<f64>(&matrix, rhs),
     }
 }
 
@@ -48,7 +49,10 @@ struct IterateTask<'a> {
 struct IterateOutcome {
     /// The requested or chosen solver.
     solver: SolverName,
-    report: IterationReport,
+    /// One report per right-hand side.
+    reports: Vec<IterationReport>,
+    /// The right-hand side with the largest residual among those that did not converge, or else among all.
+    worst: usize,
     kind: PreconditionerKind,
     entries: usize,
     reason: String,
@@ -59,9 +63,15 @@ struct IterateOutcome {
 }
 
 impl IterateOutcome {
+    /// The report on the worst right-hand side.
+    fn report(&self) -> &IterationReport {
+        &self.reports[self.worst]
+    }
+
     /// A warning if x is inaccurate although the residual is small.
     fn attention(&self) -> Option<String> {
-        self.report.attention.clone().or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))
+        let reported = self.reports.iter().find_map(|report| report.attention.clone());
+        reported.or_else(|| attention(f64::EPSILON, None, f64::NAN, self.forward_error))
     }
 }
 
@@ -103,58 +113,36 @@ impl<T: DoubleScalar> Inner<'_, T> {
 const REFINED: f64 = 1e-4;
 
 impl IterateTask<'_> {
-    fn run<T: DoubleScalar>(&self, matrix: &Triplets) -> Result<(), Failure> {
+    fn run<T: DoubleScalar>(&self, matrix: &Triplets, rhs: Option<DenseArray>) -> Result<(), Failure> {
         let args = self.args;
         let a = csr::<T>(matrix)?;
-        let n = a.rows();
-        let known = args.rhs.is_none().then(|| wave::<T>(n)).transpose()?;
-        let rhs = match (&args.rhs, &known) {
-            (Some(path), _) => {
-                let file = io::read_rhs(path, n)?;
-                if file.n_cols != 1 {
-                    let why = format!("the file has {} right-hand sides. Pass one right-hand side", file.n_cols);
-                    return Err(Failure::in_file(&io::name(path), why));
-                }
-                if file.values.is_complex() && !T::COMPLEX {
-                    let why = "the right-hand side is complex, but the matrix is real. Pass a real right-hand side";
-                    return Err(Failure::in_file(&io::name(path), why));
-                }
-                collected((0..n).map(|k| narrow(file.values.get(k)))).map_err(Failure::Input)?
+        let known = rhs.is_none().then(|| wave::<T>(a.rows())).transpose()?;
+        let rhs = match (rhs, &known) {
+            (Some(file), _) => {
+                collected((0..file.values.len()).map(|k| narrow(file.values.get(k)))).map_err(Failure::Input)?
             }
             (None, Some(x)) => product(&a, x)?,
             (None, None) => Vec::new(),
         };
-        let mut x = filled(T::ZERO, n).map_err(Failure::Input)?;
+        let mut x = filled(T::ZERO, rhs.len()).map_err(Failure::Input)?;
         let started = Instant::now();
         let m = self.inner(&a, &args.iteration.preconditioner()).map_err(|error| self.explain(&error))?;
         let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
-        let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-        let method = match args.solver {
-            SolverName::Auto => m.method(),
-            SolverName::Krylov(method) => method,
-            SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
-        };
-        let solver = args.iteration.limited(KrylovSolver::new(method).rtol(args.rtol).atol(args.atol).side(side));
-        let bar = progress::spinner();
-        let watch = &mut |at: IterationProgress<'_, T>| {
-            if at.iteration.is_multiple_of(16) {
-                bar.set_message(format!(
-                    "iteration {}, residual {:.1e}, tolerance {:.1e}",
-                    at.iteration, at.residual_norm, at.tolerance
-                ));
-            }
-            ControlFlow::Continue(())
-        };
         let started = Instant::now();
-        let solved = match args.solver {
-            SolverName::Auto => solver.solve_chosen(&operator, m.operator(), &rhs, &mut x, watch),
-            _ => solver.solve_watched(&operator, m.operator(), &rhs, &mut x, watch),
-        };
+        let reports = self.solve((&operator, &m), &rhs, &mut x).map_err(|error| self.explain(&error))?;
         let solve = started.elapsed().as_secs_f64();
-        bar.finish_and_clear();
-        let report = solved.map_err(|error| self.explain(&error))?;
-        let chosen = if args.solver == SolverName::Auto { SolverName::Krylov(report.method) } else { args.solver };
+        let rank = |report: &IterationReport| (!report.converged(), report.relative_residual());
+        let worst = (0..reports.len()).max_by(|i, j| {
+            let (one, other) = (rank(&reports[*i]), rank(&reports[*j]));
+            // Of equal columns, the first.
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(j.cmp(i))
+        });
+        let worst = worst.unwrap_or(0);
+        let chosen = match args.solver {
+            SolverName::Auto => SolverName::Krylov(reports[worst].method),
+            asked => asked,
+        };
         let forward_error = known.map(|known| forward_error(&x, &known));
         let (kind, reason) = m.facts();
         let reason = if reason.is_empty() { "requested by name".into() } else { reason.to_string() };
@@ -163,9 +151,59 @@ impl IterateTask<'_> {
             _ => None,
         };
         let (entries, seconds) = (a.entries(), [setup, solve]);
-        let outcome =
-            IterateOutcome { solver: chosen, report, kind, entries, reason, forward_error, inner_iterations, seconds };
-        self.finish(&outcome, &x)
+        let outcome = IterateOutcome {
+            solver: chosen,
+            reports,
+            worst,
+            kind,
+            entries,
+            reason,
+            forward_error,
+            inner_iterations,
+            seconds,
+        };
+        self.finish(&outcome, a.rows(), &x)
+    }
+
+    /// Solve for each right-hand side.
+    fn solve<T: DoubleScalar>(
+        &self,
+        (a, m): (&PreparedProduct<'_, T, u32>, &Inner<'_, T>),
+        rhs: &[T],
+        x: &mut [T],
+    ) -> bandsolve::Result<Vec<IterationReport>> {
+        let args = self.args;
+        let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
+        let method = match args.solver {
+            SolverName::Auto => m.method(),
+            SolverName::Krylov(method) => method,
+            SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
+        };
+        let solver = args.iteration.limited(KrylovSolver::new(method).rtol(args.rtol).atol(args.atol).side(side));
+        let bar = progress::spinner();
+        let n = a.rows().max(1);
+        let count = (rhs.len() / n).max(1);
+        let solve = |k: usize, (rhs, x): (&[T], &mut [T])| {
+            let column = if count > 1 { format!("right-hand side {} of {count}, ", k + 1) } else { String::new() };
+            let watch = &mut |at: IterationProgress<'_, T>| {
+                if at.iteration.is_multiple_of(16) {
+                    bar.set_message(format!(
+                        "{column}iteration {}, residual {:.1e}, tolerance {:.1e}",
+                        at.iteration, at.residual_norm, at.tolerance
+                    ));
+                }
+                ControlFlow::Continue(())
+            };
+            match args.solver {
+                SolverName::Auto => solver.solve_chosen(a, m.operator(), rhs, x, watch),
+                _ => solver.solve_watched(a, m.operator(), rhs, x, watch),
+            }
+        };
+        // A matrix without rows has one right-hand side without numbers.
+        if rhs.is_empty() {
+            return Ok(vec![solve(0, (rhs, x))?]);
+        }
+        rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate().map(|(k, column)| solve(k, column)).collect()
     }
 
     /// Set up the preconditioner in the requested precision. For iterative refinement, add the inner iteration.
@@ -206,20 +244,20 @@ impl IterateTask<'_> {
     }
 
     /// Write the requested outputs. If the iteration did not converge, x is the best iterate.
-    fn finish<T: Scalar>(&self, outcome: &IterateOutcome, x: &[T]) -> Result<(), Failure> {
+    fn finish<T: Scalar>(&self, outcome: &IterateOutcome, n: usize, x: &[T]) -> Result<(), Failure> {
         let args = self.args;
         if let Some(path) = &args.out {
-            output::write_solution(path, Format::of(path)?, x.len(), x)?;
+            output::write_solution(path, Format::of("--out", path)?, n, x)?;
         }
         if let Some(path) = &args.json {
-            report::write_json(path, &self.json(outcome, x.len()))?;
+            report::write_json(path, &self.json(outcome, n))?;
         }
         if let Some(path) = &args.plot {
             self.draw(outcome).write(path)?;
         }
         let stdout = [&args.out, &args.json, &args.plot].iter().any(|path| report::is_stdout(path.as_deref()));
-        let report = &outcome.report;
-        report::print_beside(&self.text(outcome, x.len()), stdout)?;
+        let report = outcome.report();
+        report::print_beside(&self.text(outcome, n), stdout)?;
         match report.ending {
             Ending::Converged => Ok(()),
             ending => {
@@ -230,8 +268,13 @@ impl IterateTask<'_> {
                     (Ending::IterationLimit, _) => "Try another --precond or --solver, or a larger --max-iterations",
                     _ => "Try another --precond or --solver",
                 };
+                let columns = outcome.reports.len();
+                let column = match columns {
+                    1 => String::new(),
+                    _ => format!(", right-hand side {} of {columns}", outcome.worst + 1),
+                };
                 Err(Failure::Unsolved(format!(
-                    "{}: not converged ({ending}): relative residual {:.1e} after {}. {hint}",
+                    "{}{column}: not converged ({ending}): relative residual {:.1e} after {}. {hint}",
                     io::name(&args.matrix),
                     report.relative_residual(),
                     report::counted(report.iterations, "iteration"),
@@ -241,7 +284,7 @@ impl IterateTask<'_> {
     }
 
     fn text(&self, outcome: &IterateOutcome, n: usize) -> String {
-        let report = &outcome.report;
+        let report = outcome.report();
         let [setup, solve] = outcome.seconds.map(report::seconds);
         let side = report
             .side
@@ -261,6 +304,16 @@ impl IterateTask<'_> {
             ),
             ("solver", outcome.solver.to_string()),
             ("preconditioner", format!("{}{}: {}{side}", outcome.kind, self.precision_said(), outcome.reason)),
+        ];
+        if outcome.reports.len() > 1 {
+            let (count, worst) = (outcome.reports.len(), outcome.worst + 1);
+            let converged = outcome.reports.iter().filter(|report| report.converged()).count();
+            lines.push((
+                "right-hand sides",
+                format!("{count}, of which {converged} converged; the worst is number {worst}"),
+            ));
+        }
+        lines.extend([
             ("iterations", iterations),
             (
                 "residual",
@@ -269,7 +322,7 @@ impl IterateTask<'_> {
                     report::error(Some(report.relative_residual()))
                 ),
             ),
-        ];
+        ]);
         if let Some(error) = outcome.forward_error {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
         }
@@ -287,7 +340,7 @@ impl IterateTask<'_> {
     }
 
     fn json(&self, outcome: &IterateOutcome, n: usize) -> Value {
-        let report = &outcome.report;
+        let report = outcome.report();
         let side = match report.side {
             None => Value::Null,
             Some(PreconditionerSide::Left) => "left".into(),
@@ -296,7 +349,9 @@ impl IterateTask<'_> {
         json!({
             "file": io::name(&self.args.matrix),
             "n": n,
-            "entries": outcome.entries,
+            "nnz": outcome.entries,
+            "n_rhs": outcome.reports.len(),
+            "worst_column": outcome.worst,
             "solver": outcome.solver.to_string(),
             "preconditioner": outcome.kind.to_string(),
             "precond_dtype": if self.is_single() { RealDtype::F32 } else { RealDtype::F64 }.to_string(),
@@ -309,20 +364,21 @@ impl IterateTask<'_> {
             "inner_iterations": outcome.inner_iterations,
             "restarts": report.restarts,
             "residual": report.relative_residual(),
+            "residuals": outcome.reports.iter().map(IterationReport::relative_residual).collect::<Vec<_>>(),
             "residual_norm": report.residual_norm,
             "rhs_norm": report.rhs_norm,
             "tolerance": report.tolerance,
             "forward_error": outcome.forward_error,
             "attention": outcome.attention(),
             "seconds_setup": outcome.seconds[0],
-            "seconds_solve": outcome.seconds[1],
+            "seconds": outcome.seconds[1],
             "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
             "history": report.history.iter().map(|residual| report.relative(*residual)).collect::<Vec<_>>(),
         })
     }
 
     fn draw(&self, outcome: &IterateOutcome) -> Picture {
-        let report = &outcome.report;
+        let report = outcome.report();
         let name = io::short_name(&self.args.matrix);
         let title = format!("{name}: {} with {}", outcome.solver, outcome.kind);
         let history: Vec<f64> = report.history.iter().map(|residual| report.relative(*residual)).collect();

@@ -7,12 +7,13 @@ use crate::args::PoissonArgs;
 use bandsolve::RealScalar;
 use bandsolve_poisson::{Boundary, Poisson, PoissonPlan, PoissonReport, PoissonScalar, SeparablePencils};
 use bandsolve_program::exit::Failure;
-use bandsolve_program::io::output::{self, Format};
+use bandsolve_program::io::output;
 use bandsolve_program::memory::{affordable, filled};
 use bandsolve_program::options::{RealDtype, set_threads};
 use bandsolve_program::{io, report};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Solve one problem.
@@ -20,9 +21,7 @@ use std::time::Instant;
 /// # Errors
 /// [`Failure`] with its exit code.
 pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
-    if let Some(out) = args.out.as_deref().filter(|out| !matches!(Format::of(out), Ok(Format::Npy))) {
-        return Err(Failure::Usage(format!("--out {}: the name must end in .npy", out.display())));
-    }
+    args.out.as_deref().map_or(Ok(()), check_npy)?;
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
     let inputs: Vec<_> = args.rhs.iter().chain(&args.pencils).map(PathBuf::as_path).collect();
     let stdout_used = report::check_outputs(&outputs, &inputs)?;
@@ -31,6 +30,19 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
     match args.dtype {
         RealDtype::F32 => solve::<f32>(args, &asked, stdout_used),
         RealDtype::F64 => solve::<f64>(args, &asked, stdout_used),
+    }
+}
+
+/// Check that u can be written to this file as .npy.
+fn check_npy(out: &Path) -> Result<(), Failure> {
+    if output::is_stdout(out) && std::io::stdout().is_terminal() {
+        let why = "the command writes .npy, which a terminal cannot show. Redirect standard output to a file or a pipe";
+        return Err(Failure::Usage(format!("--out {}: {why}", out.display())));
+    }
+    let fits = out.extension().is_some_and(|ending| ending == "npy");
+    match fits || output::is_stdout(out) || output::is_stream(out) {
+        true => Ok(()),
+        false => Err(output::wrong_ending(("--out", out), &["npy"])),
     }
 }
 
@@ -216,14 +228,18 @@ impl PoissonOutcome<'_> {
         ];
         if n > 0 {
             lines.push(("u", {
-                let [least, most] = [self.extent.least, self.extent.most].map(|end| report::number(end, 7));
+                let [least, most] = [self.extent.least, self.extent.most].map(report::shown);
                 format!("from {least} to {most}")
             }));
         }
         if let Some(mean) = report.mean {
             lines.push((
                 "singular",
-                format!("{} was subtracted from f, and the mean of u is {mean}", report::number(report.removed, 4)),
+                format!(
+                    "{} was subtracted from f, and the mean of u is {}",
+                    report::shown(report.removed),
+                    report::shown(mean)
+                ),
             ));
         }
         if report.rcond.is_finite() {
@@ -245,6 +261,7 @@ impl PoissonOutcome<'_> {
         json!({
             "status": "solved",
             "shape": self.shape,
+            "n": n,
             "pencils": self.pencils(),
             "boundary": self.boundaries().iter().map(|sides| sides.map(|s| s.kind.name())).collect::<Vec<_>>(),
             "boundary_values": self.boundaries().iter().map(|sides| sides.map(|s| s.value)).collect::<Vec<_>>(),

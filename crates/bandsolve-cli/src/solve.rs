@@ -1,13 +1,13 @@
 //! `bandsolve solve`: read a system, solve it and report.
 
-use crate::args::{OrderName, Place, SolveArgs};
-use crate::gpu::{self, Device, DeviceScalar};
+use crate::args::{OrderName, Place, SolveArgs, TransposeKind};
+use crate::gpu::{self, Device, DeviceScalar, HostMatrix};
 use crate::renumber::{Renumbered, Renumbering, Reordering};
 use bandsolve::vectors::narrow;
-use bandsolve::{Complex32, Complex64, Error, Factor, Method, Plan, Report, Scalar, Shape, attention};
+use bandsolve::{Complex32, Complex64, Error, Factor, Factorize, Method, Plan, Report, Scalar, Shape, attention};
 use bandsolve_gallery::Random;
 use bandsolve_gallery::families::System;
-use bandsolve_gallery::oracle::{forward_error, round};
+use bandsolve_gallery::oracle::{self, MatrixRows, forward_error, round};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{self, Format};
 use bandsolve_program::io::{self, DenseArray, Triplets};
@@ -32,8 +32,12 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let device = open_device(args)?;
     let started = Instant::now();
     let matrix = io::read_matrix(&args.matrix)?;
+    let matrix = match args.transpose {
+        Some(kind) => matrix.transposed(kind == TransposeKind::Conj),
+        None => matrix,
+    };
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
-    let read_seconds = started.elapsed().as_secs_f64();
+    let seconds_read = started.elapsed().as_secs_f64();
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
     let given = structure::structure(&matrix)?;
     // If a row or column contains only zeros, no renumbering is necessary.
@@ -42,8 +46,11 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
         _ => None,
     };
     let structure = reordering.as_ref().map_or(given, |reordering| reordering.structure().clone());
-    let shape = structure::shape(&structure, args.periodic)?;
-    let job = SolveTask { args, device, dtype, structure, shape, reordering, read_seconds };
+    let shape = match args.block {
+        Some(block) => structure::block_shape(&matrix, block, args.periodic)?,
+        None => structure::shape(&structure, args.periodic)?,
+    };
+    let job = SolveTask { args, device, dtype, structure, shape, reordering, seconds_read };
     job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
@@ -56,7 +63,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
 /// Return an error before the solve if an output cannot be written.
 fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
-        Format::of(out)?;
+        Format::of("--out", out)?;
     }
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
     report::check_outputs(&[("--out", &args.out), ("--json", &args.json)], &inputs).map(|_| ())
@@ -94,7 +101,7 @@ struct SolveTask<'a> {
     structure: Structure,
     shape: Shape,
     reordering: Option<Reordering>,
-    read_seconds: f64,
+    seconds_read: f64,
 }
 
 /// The result of the solve.
@@ -118,8 +125,25 @@ impl SolveTask<'_> {
     fn run<T: DeviceScalar>(&self, matrix: Triplets, rhs: Option<DenseArray>) -> Result<(), Failure> {
         structure::check_range::<T>(&matrix)?;
         let places = self.renumbering().map(Renumbering::places);
-        let system = structure::assemble::<T>(&Renumbered { matrix: &matrix, places }, self.shape)?;
+        let entries = Renumbered { matrix: &matrix, places };
+        if let Shape::BlockTridiagonal { block, periodic, .. } = self.shape {
+            let a = structure::assemble_blocks::<T>(&entries, block, periodic)?;
+            drop(matrix);
+            return self.solve(&a, rhs);
+        }
+        let system = structure::assemble::<T>(&entries, self.shape)?;
         drop(matrix);
+        match &system {
+            System::Tridiagonal(a) => self.solve(a, rhs),
+            System::Banded(a) => self.solve(a, rhs),
+        }
+    }
+
+    fn solve<T, M>(&self, a: &M, rhs: Option<DenseArray>) -> Result<(), Failure>
+    where
+        T: DeviceScalar,
+        M: Factorize<Scalar = T> + MatrixRows<T> + HostMatrix<T>,
+    {
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
         let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
@@ -132,15 +156,15 @@ impl SolveTask<'_> {
         };
         let rhs = match (&rhs, &known) {
             (Some(file), _) => self.reordered(convert_rhs(file)?)?,
-            (None, Some(x)) => self.made_up(&system, x)?,
+            (None, Some(x)) => self.made_up(a, x)?,
             (None, None) => Vec::new(),
         };
         let mut x = filled(T::ZERO, rhs.len()).map_err(too_many)?;
         let waiting = progress::solving(x.len());
         let started = Instant::now();
         let solved = match &self.device {
-            None => structure::factor(&system, &plan).and_then(|factor| factor.solve_into(&rhs, &mut x)),
-            Some(device) => gpu::factor(device, &system, &plan).and_then(|factor| factor.solve_into(&rhs, &mut x)),
+            None => plan.factor(a).and_then(|factor| factor.solve_into(&rhs, &mut x)),
+            Some(device) => gpu::factor(device, a, &plan).and_then(|factor| factor.solve_into(&rhs, &mut x)),
         };
         let solved = solved.map_err(|error| self.given(error));
         let seconds = started.elapsed().as_secs_f64();
@@ -175,8 +199,8 @@ impl SolveTask<'_> {
     }
 
     /// Compute the right-hand side of a known solution.
-    fn made_up<T: Scalar>(&self, system: &System<T>, x: &[T]) -> Result<Vec<T>, Failure> {
-        let rhs = system.product(x);
+    fn made_up<T: Scalar>(&self, a: &impl MatrixRows<T>, x: &[T]) -> Result<Vec<T>, Failure> {
+        let rhs = oracle::product(a, x);
         match rhs.iter().all(|v| Scalar::is_finite(*v)) {
             true => Ok(rhs),
             false => Err(Failure::in_file(
@@ -189,7 +213,7 @@ impl SolveTask<'_> {
     /// Return an error, like for other singular matrices, if a row or column contains only zeros.
     fn check_not_empty(&self, rhs: Option<&DenseArray>) -> Result<(), Failure> {
         let Err(reason) = structure::check_not_empty(&self.structure) else { return Ok(()) };
-        let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
+        let failure = Failure::Unsolved(format!("{}: {reason}", self.name()));
         if let Some(path) = &self.args.json {
             let row = self.structure.empty_row.or(self.structure.empty_column).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
@@ -222,7 +246,7 @@ impl SolveTask<'_> {
     fn finish<T: Scalar>(&self, plan: &Plan, outcome: &SolveOutcome, x: &[T]) -> Result<(), Failure> {
         let args = self.args;
         if let (Some(path), Ok(_)) = (&args.out, &outcome.solved) {
-            output::write_solution(path, Format::of(path)?, self.structure.n, x)?;
+            output::write_solution(path, Format::of("--out", path)?, self.structure.n, x)?;
         }
         if let Some(path) = &args.json {
             report::write_json(path, &self.json(plan, outcome))?;
@@ -243,21 +267,18 @@ impl SolveTask<'_> {
             _ => "",
         };
         match (Failure::from(error.clone()), advice) {
-            (Failure::Unsolved(text), advice) => {
-                Failure::Unsolved(format!("{}: {text}. {advice}", io::name(&self.args.matrix)))
-            }
+            (Failure::Unsolved(text), advice) => Failure::Unsolved(format!("{}: {text}. {advice}", self.name())),
             (other, _) => other,
         }
     }
 
     fn text(&self, solved: &Report, outcome: &SolveOutcome) -> String {
-        let (lower, upper) = self.structure.diagonals_in(self.shape);
         let system = format!(
             "{}, {}, {}, {}{}",
             structure::kind(self.shape),
             report::counted(self.structure.n, "unknown"),
             self.dtype.name(),
-            report::bands(lower, upper),
+            self.bands(),
             self.corner_note()
         );
         let order = self.reordering.as_ref().map(|reordering| ("order", reordering.text()));
@@ -278,7 +299,26 @@ impl SolveTask<'_> {
         let time = report::seconds(outcome.seconds);
         lines.push(("time", format!("{time} for {columns}, {}{copies}", report::rate(rate))));
         lines.extend(outcome.attention().map(|text| ("attention", text)));
-        format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
+        format!("solved {}\n{}", self.name(), report::columns(&lines))
+    }
+
+    /// The bandwidths, or the size of the blocks.
+    fn bands(&self) -> String {
+        let (lower, upper) = self.structure.diagonals_in(self.shape);
+        match self.shape {
+            Shape::BlockTridiagonal { block, .. } => format!("blocks of {}", report::counted(block, "row")),
+            _ => report::bands(lower, upper),
+        }
+    }
+
+    /// The matrix in messages.
+    fn name(&self) -> String {
+        let transposed = match self.args.transpose {
+            None => "",
+            Some(TransposeKind::Plain) => ", transposed",
+            Some(TransposeKind::Conj) => ", conjugate transposed",
+        };
+        io::name(&self.args.matrix) + transposed
     }
 
     fn corner_note(&self) -> &'static str {
@@ -308,7 +348,9 @@ impl SolveTask<'_> {
             "n": self.structure.n,
             "lower": lower,
             "upper": upper,
+            "block": self.args.block,
             "periodic": structure::is_periodic(self.shape),
+            "transpose": self.args.transpose.map(|kind| if kind == TransposeKind::Conj { "conj" } else { "plain" }),
             "reordering": self.reordering.as_ref().map(Reordering::json),
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
@@ -322,7 +364,7 @@ impl SolveTask<'_> {
             "attention": outcome.attention(),
             "seconds": outcome.seconds,
             "rows_per_second": self.rows_per_second(outcome),
-            "read_seconds": self.read_seconds,
+            "seconds_read": self.seconds_read,
         })
     }
 }

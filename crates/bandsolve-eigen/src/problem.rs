@@ -78,7 +78,7 @@ impl FromStr for Which {
     /// Parse a name such as `largest-magnitude`, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA` or `BE`.
     fn from_str(text: &str) -> Result<Self, String> {
         let which = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
-        which.ok_or_else(|| format!("unknown name `{text}`; choose one of: {}", NAMES.map(|(name, _)| name).join(", ")))
+        which.ok_or_else(|| format!("unknown name `{text}`. Choose one of: {}", NAMES.map(|(name, _)| name).join(", ")))
     }
 }
 

@@ -4,7 +4,7 @@
 //! are. The time is proportional to n, except for [`condition_1`], [`condition_rows`] and [`dense_solve`].
 
 use crate::wide::{Double, DoubleComplex, NO_EXPONENT, Wide, exponent, power_of_two, shift};
-use bandsolve::{Banded, Complex64, RealScalar, Scalar, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, RealScalar, Scalar, Tridiagonal};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -64,6 +64,37 @@ impl<T: Scalar> MatrixRows<T> for Banded<'_, T> {
         entries.clear();
         let columns = i.saturating_sub(self.lower())..(i + self.upper() + 1).min(Banded::n(self));
         entries.extend(columns.map(|j| (j, self.get(i, j))));
+    }
+}
+
+impl<T: Scalar> MatrixRows<T> for BlockTridiagonal<'_, T> {
+    fn n(&self) -> usize {
+        BlockTridiagonal::n(self)
+    }
+
+    /// Corner blocks reach across the whole matrix.
+    fn bandwidths(&self) -> (usize, usize) {
+        let most = BlockTridiagonal::n(self).saturating_sub(1);
+        let width = if BlockTridiagonal::is_periodic(self) { most } else { most.min(2 * self.block() - 1) };
+        (width, width)
+    }
+
+    fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>) {
+        let (block, rows, periodic) = (self.block(), self.block_rows(), BlockTridiagonal::is_periodic(self));
+        let (row, k) = (i / block, i % block);
+        let [sub, diag, sup] = self.arrays();
+        entries.clear();
+        let mut push = |column: usize, blocks: &[T], at: usize| {
+            entries.extend((0..block).map(|j| (column * block + j, blocks[(at * block + j) * block + k])));
+        };
+        if row > 0 || periodic {
+            // An open matrix may lack the unused first block.
+            push((row + rows - 1) % rows, sub, if sub.len() < diag.len() { row - 1 } else { row });
+        }
+        push(row, diag, row);
+        if row + 1 < rows || periodic {
+            push((row + 1) % rows, sup, row);
+        }
     }
 }
 
@@ -596,6 +627,12 @@ mod tests {
                 let a = random_banded::<T>(n, lower, upper, &mut random);
                 agree(&a, &mut random);
                 agree(&transpose_banded(&a, true), &mut random);
+            }
+        }
+        for (block, rows) in [(1, 5), (2, 1), (2, 3), (3, 6), (8, 2)] {
+            for periodic in [false, true] {
+                let arrays = [(); 3].map(|()| draws(rows * block * block, &mut random));
+                agree(&BlockTridiagonal::from_vecs(block, arrays, periodic).unwrap(), &mut random);
             }
         }
     }

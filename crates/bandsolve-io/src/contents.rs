@@ -262,6 +262,25 @@ impl Triplets {
         room(&self.rows).min(room(&self.cols)).min(self.values.room())
     }
 
+    /// The transpose Aᵀ, or Aᴴ if `conj`.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_io::{FileArray, read_stream};
+    /// let text = "%%MatrixMarket matrix coordinate complex general\n1 2 1\n1 2 4 3\n";
+    /// let FileArray::Sparse(a) = read_stream("a.mtx", text.as_bytes(), None)?.array else { panic!("a dense array") };
+    /// let a = a.transposed(true);
+    /// assert_eq!((a.n_rows, a.rows, a.cols, a.values.im), (2, vec![1], vec![0], Some(vec![-3.0])));
+    /// # Ok::<(), bandsolve_io::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn transposed(mut self, conj: bool) -> Self {
+        if let Some(parts) = self.values.im.as_mut().filter(|_| conj) {
+            parts.iter_mut().for_each(|part| *part = -*part);
+        }
+        Self { n_rows: self.n_cols, n_cols: self.n_rows, rows: self.cols, cols: self.rows, ..self }
+    }
+
     /// Call `f(row, column, value)` for every entry, including those that the symmetry implies.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, Complex64)) {
         for (k, (row, col)) in self.rows.iter().zip(&self.cols).enumerate() {

@@ -5,7 +5,8 @@ use bandsolve::{Complex64, Scalar};
 use bandsolve_mpi::{RankError, RankRanges, Ranks};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::{DenseArray, Triplets, read_matrix, read_rhs};
-use bandsolve_sparse::{EntryList, Structure};
+use bandsolve_program::structure;
+use bandsolve_sparse::Structure;
 use std::path::Path;
 
 /// The input of rank 0.
@@ -61,20 +62,8 @@ pub fn read(
         let Structure { lower, upper, .. } = Structure::of::<Complex64, _>(&matrix)?;
         return Ok(RankInput { matrix, rhs, shape: RowsShape::Bands(lower, upper) });
     };
-    let n = matrix.n_rows;
-    if block == 0 || !n.is_multiple_of(block) {
-        return Err(Failure::Usage(format!(
-            "--block {block}: the matrix has {n} rows, which is not a multiple of the block size; pass a divisor of {n}"
-        )));
-    }
-    match EntryList::<Complex64>::first_outside_blocks(&matrix, block, periodic) {
-        Some((i, j)) => Err(Failure::Usage(format!(
-            "--block {block}: the entry in row {}, column {} is in none of the three block diagonals; use larger blocks, or solve without --block",
-            i + 1,
-            j + 1
-        ))),
-        None => Ok(RankInput { matrix, rhs, shape: RowsShape::Blocks(block, periodic) }),
-    }
+    structure::block_shape(&matrix, block, periodic)?;
+    Ok(RankInput { matrix, rhs, shape: RowsShape::Blocks(block, periodic) })
 }
 
 /// Announce the sizes of the input of rank 0 to all ranks. If rank 0 failed, the other ranks get `None`. Collective.

@@ -52,7 +52,13 @@ enum RankBench {
 }
 
 fn main() -> ExitCode {
-    match RankArgs::parse().command {
+    let args = match RankArgs::try_parse() {
+        Ok(args) => args,
+        // If another rank ended with an error first, mpirun could end rank 0 before it prints.
+        Err(_) if announced_rank() != 0 => return ExitCode::SUCCESS,
+        Err(answer) => answer.exit(),
+    };
+    match args.command {
         RankCommand::Solve(args) => finish(on_ranks(|ranks| solve::run(ranks, &args))),
         RankCommand::Eig(args) => finish(on_ranks(|ranks| eig::run(ranks, &args))),
         RankCommand::RankTimes(args) => finish(on_ranks(|ranks| scaling::measure(ranks, &args))),
@@ -62,13 +68,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// The rank that the launcher assigned to this process, before MPI starts. 0 if no launcher started the process.
+fn announced_rank() -> usize {
+    let names = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
+    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok()).unwrap_or(0)
+}
+
 /// Run `work` between the start and the end of MPI. Rank 0 reports a failure; the other ranks end without a message.
 fn on_ranks(work: impl FnOnce(&Ranks) -> Result<(), Failure>) -> Result<(), Failure> {
     abort_on_panic();
     let Some((universe, _)) = mpi::initialize_with_threading(mpi::Threading::Funneled) else {
-        return Err(Failure::Other(
-            "MPI cannot be started; start the program with mpirun -n RANKS bandsolve-mpi".into(),
-        ));
+        let why = "MPI cannot be started. Start the program with mpirun -n RANKS bandsolve-mpi";
+        return if announced_rank() == 0 { Err(Failure::Other(why.into())) } else { Ok(()) };
     };
     let ranks = Ranks::of(&universe.world());
     let done = work(&ranks);

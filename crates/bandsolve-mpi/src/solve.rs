@@ -6,6 +6,7 @@ use bandsolve::{Complex64, Method, RealScalar, Report, Scalar};
 use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, METHODS, RankError, Ranks, Traffic};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{Format, check_all, write_solution};
+use bandsolve_program::names::suggesting;
 use bandsolve_program::report;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ pub struct RankSolveArgs {
 /// Get a method over ranks by its name.
 fn rank_method(name: &str) -> Result<Method, String> {
     METHODS.into_iter().find(|method| method.name() == name).ok_or_else(|| {
-        format!("there is no such method over ranks; use one of {}", METHODS.map(Method::name).join(", "))
+        let known = METHODS.map(Method::name).join(", ");
+        suggesting(name, format!("no method over ranks `{name}`. Choose one of: {known}"))
     })
 }
 
@@ -62,7 +64,7 @@ pub fn run(ranks: &Ranks, args: &RankSolveArgs) -> Result<(), Failure> {
 
 fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
     if let Some(out) = &args.out {
-        Format::of(out)?;
+        Format::of("--out", out)?;
     }
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
     check_all(&[("--out", &args.out), ("--json", &args.json)], &inputs)?;
@@ -146,7 +148,7 @@ impl RankTask<'_> {
         let epsilon = T::Real::EPSILON.to_f64();
         let attention = bandsolve::attention(epsilon, Some(rcond), solved.backward_error, forward_error);
         if let Some(out) = &self.args.out {
-            write_solution(out, Format::of(out)?, self.system.n, &x)?;
+            write_solution(out, Format::of("--out", out)?, self.system.n, &x)?;
         }
         let json = self.args.json.as_deref();
         if let Some(path) = json {
@@ -168,7 +170,10 @@ impl RankTask<'_> {
         lines.push(("time", sent));
         let (n, ranks, method) = (self.system.n, self.ranks.size(), solved.method.name());
         let text = format!("{n} unknowns on {ranks} ranks by {method}\n{}", report::columns(&lines));
-        report::print_beside(&text, report::is_stdout(json))
+        report::print_beside(
+            &text,
+            [&self.args.out, &self.args.json].iter().any(|path| report::is_stdout(path.as_deref())),
+        )
     }
 }
 

@@ -19,6 +19,7 @@ const LOST: [&str; 2] = ["a_panic_ends_the_job", "a_killed_rank_ends_the_job"];
 
 /// Tests of the program on three ranks.
 const PROGRAM: &str = "the_program_solves_a_file";
+const ALONE: &str = "rank_0_speaks_alone";
 const EIG: &str = "the_program_proves_its_eigenvalues_complete";
 
 /// Environment variable that tells a child process that it is a rank.
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     let chosen = |name: &str| is_chosen(&arguments, name);
     let mut tests: Vec<(String, usize)> = SIZES.iter().map(|size| (format!("mpi_on_{size}_ranks"), *size)).collect();
     tests.extend(LOST.map(|how| (how.to_owned(), 0)));
-    tests.extend([PROGRAM, EIG].map(|name| (name.to_owned(), 0)));
+    tests.extend([PROGRAM, EIG, ALONE].map(|name| (name.to_owned(), 0)));
     if arguments.iter().any(|word| word == "--list") {
         let ignored = arguments.iter().any(|word| word == "--ignored");
         tests.iter().filter(|_| !ignored).for_each(|(name, _)| println!("{name}: test"));
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         let well = match size {
             0 if name == PROGRAM => program_solves(),
             0 if name == EIG => program_finds(),
+            0 if name == ALONE => rank_0_speaks_alone(),
             0 => ends_the_job(name),
             _ => mpirun(*size).status().expect("mpirun starts").success(),
         };
@@ -156,6 +158,28 @@ fn program_finds() -> bool {
         well = false;
     }
     _ = std::fs::remove_dir_all(&folder);
+    well
+}
+
+/// Whether an error that all ranks share, and the help text, are printed once.
+fn rank_0_speaks_alone() -> bool {
+    let cases: [(&[&str], &str); 5] = [
+        (&["solve", "no-such-file.mtx"], "error: no-such-file.mtx"),
+        (&["solve", "A.mtx", "--blok", "2"], "unexpected argument '--blok'"),
+        (&["solve", "A.mtx", "--block", "2", "--method", "bcylic"], "Did you mean `bcyclic`?"),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["solve", "--help"], "Usage:"),
+    ];
+    let mut well = true;
+    for (arguments, words) in cases {
+        let output = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi"))).args(arguments).output();
+        let output = output.expect("mpirun starts");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        if said.matches(words).count() != 1 || output.status.success() != (arguments == ["solve", "--help"]) {
+            println!("{arguments:?}: {:?}\n{said}", output.status);
+            well = false;
+        }
+    }
     well
 }
 

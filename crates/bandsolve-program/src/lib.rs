@@ -4,7 +4,7 @@ pub mod csr;
 pub mod exit;
 pub mod io;
 pub mod memory;
-mod names;
+pub mod names;
 pub mod options;
 pub mod progress;
 pub mod report;

@@ -1,10 +1,12 @@
 //! Options that several commands have: number types, methods, devices, threads, and parsers of numbers.
 
 use crate::exit::Failure;
+use crate::names::suggesting;
 use bandsolve::{Method, Shape};
 use bandsolve_sparse::{KrylovSolver, PreconditionerOptions};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use core::str::FromStr;
 
 /// Number types. The digits count the bits of the whole number, as in NumPy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -83,6 +85,9 @@ pub const TRIDIAGONAL: Shape = Shape::Tridiagonal { n: 1, periodic: false };
 /// The shape of a banded system.
 pub const BANDED: Shape = Shape::Banded { n: 3, lower: 2, upper: 2 };
 
+/// The shape of a block tridiagonal system.
+pub const BLOCK_TRIDIAGONAL: Shape = Shape::BlockTridiagonal { block_rows: 3, block: 2, periodic: false };
+
 /// Every method that solves all tridiagonal systems, without `Auto`, which only chooses one of the others.
 pub fn named_methods() -> impl Iterator<Item = Method> {
     methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto && !method.needs_definite())
@@ -120,6 +125,14 @@ impl IterationArgs {
     pub fn limited<'c>(&self, solver: KrylovSolver<'c>) -> KrylovSolver<'c> {
         self.max_iterations.map_or(solver, |limit| solver.max_iterations(limit))
     }
+}
+
+/// Parse a name. If there is no such name, the message suggests a similar one.
+///
+/// # Errors
+/// The message of the type.
+pub fn named<T: FromStr<Err = String>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|why| suggesting(text, why))
 }
 
 /// Parse a number from 0 up to, but not including, 1.

@@ -3,7 +3,8 @@
 //! Progress lines have no colours. Files and pipes receive none.
 
 use crate::names::short_name;
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressFinish, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -18,6 +19,9 @@ fn bar(template: &'static str, total: u64, name: &str) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template(template).expect("a constant template").progress_chars("=> ");
+    let style = style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{} numbers/s", HumanCount(state.per_sec() as u64));
+    });
     let bar = ProgressBar::new(total).with_style(style).with_message(name.to_string());
     bar.with_finish(ProgressFinish::AndClear)
 }
@@ -36,7 +40,7 @@ pub fn reading(path: &Path, bytes: Option<u64>) -> ProgressBar {
 pub fn writing(path: &Path, numbers: u64) -> ProgressBar {
     let seen = path.as_os_str() == "-" && std::io::stdout().is_terminal();
     match numbers >= LONG / BYTES_OF_NUMBER && !seen {
-        true => bar("writing {msg} {bar:30} {percent}% {per_sec}, {eta} left", numbers, &short_name(path)),
+        true => bar("writing {msg} {bar:30} {percent}% {rate}, {eta} left", numbers, &short_name(path)),
         false => ProgressBar::hidden(),
     }
 }
@@ -54,12 +58,12 @@ pub fn spinner() -> ProgressBar {
     bar
 }
 
-/// Progress of a solve for this number of unknowns.
-pub fn solving(numbers: usize) -> ProgressBar {
-    if numbers as u64 * BYTES_OF_NUMBER < LONG {
+/// Progress of a solve for this number of unknowns, of all right-hand sides in total.
+pub fn solving(unknowns: usize) -> ProgressBar {
+    if unknowns as u64 * BYTES_OF_NUMBER < LONG {
         return ProgressBar::hidden();
     }
     let bar = spinner();
-    bar.set_message("solving");
+    bar.set_message(format!("solving for {} unknowns", HumanCount(unknowns as u64)));
     bar
 }

@@ -97,8 +97,8 @@ pub fn eigenvalues(
 ) -> String {
     let mut text = String::new();
     for (k, (value, residual)) in values.iter().zip(residuals).enumerate() {
-        let offset = offsets.map_or(String::new(), |offsets| format!("  offset {}", complex(offsets[k], 7)));
-        text += &format!("  {}{offset}  residual {residual:.1e}\n", complex(*value, 16));
+        let offset = offsets.map_or(String::new(), |offsets| format!("  offset {}", complex(offsets[k], SHOWN)));
+        text += &format!("  {}{offset}  residual {residual:.1e}\n", complex(*value, SHOWN));
     }
     match complete {
         Some(true) => text + "  proved complete by counts\n",
@@ -130,6 +130,14 @@ pub fn error(error: Option<f64>) -> String {
         Some(0.0) => "0".into(),
         Some(error) => format!("{error:.1e}"),
     }
+}
+
+/// Number of significant digits of a number in the terminal. Files have all digits.
+const SHOWN: usize = 6;
+
+/// A number in the terminal.
+pub fn shown(x: f64) -> String {
+    number(x, SHOWN)
 }
 
 /// A number with this many significant digits, without trailing zeros. Very large and very small numbers have an exponent.

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::io::Triplets;
 use crate::memory::affordable;
 use bandsolve::vectors::narrow;
-use bandsolve::{AnyFactor, Complex64, Plan, RealScalar, Scalar, Shape};
+use bandsolve::{AnyFactor, BlockTridiagonal, Complex64, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gallery::families::System;
 use bandsolve_sparse::{EntryList, Structure};
 
@@ -32,6 +32,27 @@ pub fn shape(structure: &Structure, periodic: bool) -> Result<Shape, Failure> {
     }
 }
 
+/// The shape of a matrix with blocks of `block` rows. If `periodic`, the corner blocks may contain entries.
+///
+/// # Errors
+/// [`Failure::Usage`] if `block` does not divide the number of rows, or an entry is outside of the blocks.
+pub fn block_shape(a: &Triplets, block: usize, periodic: bool) -> Result<Shape, Failure> {
+    let n = a.n_rows;
+    if block == 0 || !n.is_multiple_of(block) {
+        return Err(Failure::Usage(format!(
+            "--block {block}: the matrix has {n} rows, which is not a multiple of the block size. Pass a divisor of {n}"
+        )));
+    }
+    match EntryList::<Complex64>::first_outside_blocks(a, block, periodic) {
+        Some((i, j)) => Err(Failure::Usage(format!(
+            "--block {block}: the entry in row {}, column {} is in none of the three block diagonals. Use larger blocks, or solve without --block",
+            i + 1,
+            j + 1
+        ))),
+        None => Ok(Shape::BlockTridiagonal { block_rows: n / block, block, periodic }),
+    }
+}
+
 /// Return [`Failure::Unsolved`] if a row or column has no non-zero entry.
 pub fn check_not_empty(structure: &Structure) -> Result<(), Failure> {
     let empty = structure.empty_row.map(|i| ("row", i)).or(structure.empty_column.map(|j| ("column", j)));
@@ -44,15 +65,17 @@ pub fn check_not_empty(structure: &Structure) -> Result<(), Failure> {
 /// The name of a shape in reports.
 pub fn kind(shape: Shape) -> &'static str {
     match shape {
+        Shape::BlockTridiagonal { periodic: true, .. } => "periodic block tridiagonal",
+        Shape::BlockTridiagonal { .. } => "block tridiagonal",
         _ if is_periodic(shape) => "periodic tridiagonal",
         Shape::Tridiagonal { .. } => "tridiagonal",
         _ => "banded",
     }
 }
 
-/// Whether the matrix has corner entries.
+/// Whether the matrix has corner entries or corner blocks.
 pub fn is_periodic(shape: Shape) -> bool {
-    matches!(shape, Shape::Tridiagonal { periodic: true, .. })
+    matches!(shape, Shape::Tridiagonal { periodic: true, .. } | Shape::BlockTridiagonal { periodic: true, .. })
 }
 
 /// Assemble the matrix from its entries. Entries at the same position are added up.
@@ -79,6 +102,22 @@ pub fn assemble<T: Scalar>(a: &impl EntryList<T>, shape: Shape) -> Result<System
             Ok(System::Tridiagonal(a.to_tridiagonal(is_periodic(shape))?))
         }
     }
+}
+
+/// Assemble a block tridiagonal matrix from its entries. Entries at the same position are added up.
+///
+/// # Errors
+/// [`Failure::Input`] if too little memory is free for the matrix and its factors.
+pub fn assemble_blocks<T: Scalar>(
+    a: &impl EntryList<T>,
+    block: usize,
+    periodic: bool,
+) -> Result<BlockTridiagonal<'static, T>, Failure> {
+    let n = a.size().0;
+    // The matrix and its factors. The search for eigenvalues also needs A − σI.
+    affordable(&[n, block, 9], size_of::<T>())
+        .map_err(|why| Failure::Input(format!("{n} rows in blocks of {block} are too many: {why}")))?;
+    Ok(a.to_block_tridiagonal(block, periodic)?)
 }
 
 /// Factor a matrix with a plan.

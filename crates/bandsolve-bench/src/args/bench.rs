@@ -1,7 +1,9 @@
 //! Arguments of `bench`.
 
 use bandsolve::Method;
-use bandsolve_program::options::{Dtype, IterationArgs, RealDtype, TRIDIAGONAL, gpu_parser, method_parser, positive};
+use bandsolve_program::options::{
+    Dtype, IterationArgs, RealDtype, TRIDIAGONAL, gpu_parser, method_parser, named, positive,
+};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -78,12 +80,12 @@ pub struct BenchSparseArgs {
     pub n: Option<usize>,
     /// Number of right-hand sides
     #[arg(long, value_name = "COUNT", default_value = "16", value_parser = count_parser)]
-    pub columns: usize,
+    pub n_rhs: usize,
     /// Numbers of entries per right-hand side
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
     pub entries: Vec<usize>,
     /// Use the columns of this matrix as right-hand sides; it has at most N rows
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["columns", "entries"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n_rhs", "entries"])]
     pub matrix: Option<PathBuf>,
     /// Use a diagonally dominant matrix, whose solutions decay fast, instead of random entries
     #[arg(long)]
@@ -170,10 +172,10 @@ pub struct BenchIterateArgs {
     #[arg(long, value_name = "N", value_parser = size_parser, conflicts_with = "matrix")]
     pub n: Option<usize>,
     /// Krylov methods, named as in `iterate --solver`
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30", value_parser = named::<KrylovMethod>)]
     pub solver: Vec<KrylovMethod>,
     /// Preconditioners, named as in `iterate --precond` [default: all; those with a number use 2 and 4, amg-lines also 1]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named::<PreconditionerKind>)]
     pub precond: Option<Vec<PreconditionerKind>>,
     /// The grid of the unknowns for adi: unknowns per grid row x number of grid rows, such as 100x50
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
@@ -208,7 +210,7 @@ pub enum SpmvKind {
 /// Arguments of `bench banded`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench banded --quick\n  \
-    bandsolve bench banded --n 100000 --half-bandwidths 80 --rhs 1,160 --threads 2 --json banded.json")]
+    bandsolve bench banded --n 100000 --half-bandwidths 80 --n-rhs 1,160 --threads 2 --json banded.json")]
 pub struct BenchBandedArgs {
     /// Number of unknowns [default: 10^6, or as many as fit in 4 GiB; with --quick 2000]
     #[arg(long, value_name = "N", value_parser = size_parser)]
@@ -218,7 +220,7 @@ pub struct BenchBandedArgs {
     pub half_bandwidths: Vec<usize>,
     /// Numbers of right-hand sides
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = count_parser)]
-    pub rhs: Vec<usize>,
+    pub n_rhs: Vec<usize>,
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
     pub dtype: Vec<RealDtype>,
@@ -259,7 +261,7 @@ pub struct BenchTridiagonalArgs {
 /// Arguments of `bench methods`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench methods --quick\n  \
-    bandsolve bench methods --n 2^20 --methods thomas,rpts --raw --plot methods.svg")]
+    bandsolve bench methods --n 2^20 --method thomas,rpts --raw --plot methods.svg")]
 pub struct BenchMethodsArgs {
     /// Numbers of unknowns, such as 1000,2^20 [default: 2^16,2^20; with --quick 2^10,2^12]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
@@ -272,7 +274,7 @@ pub struct BenchMethodsArgs {
     pub data: Vec<Data>,
     /// Methods, named as in `solve --method` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(&[TRIDIAGONAL]), hide_possible_values = true)]
-    pub methods: Option<Vec<Method>>,
+    pub method: Option<Vec<Method>>,
     /// Also measure every method without verification
     #[arg(long)]
     pub raw: bool,
@@ -309,11 +311,11 @@ pub struct BenchBatchArgs {
 /// Arguments of `bench block`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench block --quick\n  \
-    bandsolve bench block --blocks 64,512 --n 2^14 --threads 1,2")]
+    bandsolve bench block --block 64,512 --n 2^14 --threads 1,2")]
 pub struct BenchBlockArgs {
     /// Rows per block [default: 16,32,64,128,256; with --quick 16,32]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
-    pub blocks: Option<Vec<usize>>,
+    pub block: Option<Vec<usize>>,
     /// Number of unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
     #[arg(long, value_parser = size_parser)]
     pub n: Option<usize>,
@@ -382,8 +384,8 @@ pub struct MeasureArgs {
     /// Write one HTML page with tables, plot, machine and command to this file (`-`: standard output)
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 

@@ -51,8 +51,8 @@ pub struct TableOutputs {
     /// Write a heat map of the errors to this file: .svg or .png (`-`: SVG on standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 

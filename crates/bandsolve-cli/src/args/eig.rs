@@ -2,7 +2,7 @@
 
 use bandsolve::Complex64;
 use bandsolve_eigen::Which;
-use bandsolve_program::options::{finite, tolerance};
+use bandsolve_program::options::{finite, named, tolerance};
 use clap::Args as ClapArgs;
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -12,7 +12,7 @@ const EIG_EXAMPLES: &str = "\
 Examples:
   bandsolve eig A.mtx --target 0.75 -k 5
   bandsolve eig K.mtx M.mtx --target 0 -k 3 --json -
-  bandsolve eig A.mtx --which largest-real
+  bandsolve eig A.mtx --which largest-real --out lambda.npy --vectors x.npy
   bandsolve generate radiative 64 64 | bandsolve eig - --target 0.75";
 
 /// Arguments of `eig`.
@@ -38,7 +38,7 @@ pub struct EigArgs {
     /// Which eigenvalues: nearest (to --target), largest-magnitude, smallest-magnitude, largest-real, smallest-real,
     /// largest-imaginary, smallest-imaginary, both-ends; or as SciPy names them: LM, SM, LR, SR, LI, SI, LA, SA, BE
     /// [default: nearest with --target, else largest-magnitude]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = named::<WhichName>)]
     pub which: Option<WhichName>,
     /// Maximum dimension of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long, value_name = "NCV")]
@@ -55,6 +55,12 @@ pub struct EigArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Write the eigenvalues to this file, with all digits: .mtx, .npy or `-` (standard output, as .mtx)
+    #[arg(long, value_name = "lambda.mtx")]
+    pub out: Option<PathBuf>,
+    /// Write the eigenvectors to this file, one per column, in the order of the eigenvalues: .mtx, .npy or `-`
+    #[arg(long, value_name = "x.mtx")]
+    pub vectors: Option<PathBuf>,
     /// Write a JSON report to this file (`-`, or no name: standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,

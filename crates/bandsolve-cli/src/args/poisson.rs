@@ -2,6 +2,7 @@
 
 use super::EXIT_CODES;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, PoissonMethod};
+use bandsolve_program::names::suggesting;
 use bandsolve_program::options::{RealDtype, positive};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -62,7 +63,7 @@ pub struct PoissonArgs {
     /// The right-hand side f: a .npy file of the same shape, in C or Fortran order [default: pseudo-random numbers]
     #[arg(long, value_name = "f.npy")]
     pub rhs: Option<PathBuf>,
-    /// Write the solution u to this .npy file
+    /// Write the solution u to this .npy file (`-`: standard output)
     #[arg(long, value_name = "u.npy")]
     pub out: Option<PathBuf>,
     /// Mean of u if the problem is singular (no shift and no Dirichlet side)
@@ -80,8 +81,8 @@ pub struct PoissonArgs {
     /// Write a picture of u to this file: .svg or .png; in 3D, it shows the middle plane of the first axis
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 
@@ -132,7 +133,7 @@ fn boundary(text: &str) -> Result<Boundary, String> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
     let Some(kind) = BoundaryKind::from_name(name) else {
         let names: Vec<_> = BoundaryKind::ALL.iter().map(|kind| kind.name()).collect();
-        return Err(format!("unknown boundary `{name}`. Choose one of: {}", names.join(", ")));
+        return Err(suggesting(name, format!("unknown boundary `{name}`. Choose one of: {}", names.join(", "))));
     };
     match (kind, value.map(str::parse)) {
         (_, None) => Ok(kind.into()),
@@ -155,7 +156,8 @@ impl FromStr for GridName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        ValueEnum::from_str(text, false).map_err(|_| format!("unknown grid `{text}`. Choose one of: node, cell"))
+        let why = || suggesting(text, format!("unknown grid `{text}`. Choose one of: node, cell"));
+        ValueEnum::from_str(text, false).map_err(|_| why())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arguments of `iterate` and `forest`.
 
-use bandsolve_program::options::{IterationArgs, RealDtype, positive};
+use bandsolve_program::options::{IterationArgs, RealDtype, named, positive};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, ValueEnum};
 use core::fmt::{self, Display, Formatter};
@@ -27,17 +27,18 @@ pub struct IterateArgs {
     /// The matrix A
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
-    /// The right-hand side [default: computed from a known solution]
+    /// Right-hand sides, one per column [default: computed from a known solution]
     #[arg(long, value_name = "b.mtx")]
     pub rhs: Option<PathBuf>,
     /// Write x to this file: .mtx, .npy or `-` (standard output, as .mtx)
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
     /// The Krylov method; auto chooses one for the preconditioner
-    #[arg(long, default_value = "auto", value_name = "NAME", long_help = SOLVERS)]
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = named::<SolverName>, long_help = SOLVERS)]
     pub solver: SolverName,
     /// The preconditioner; auto chooses one for the matrix
-    #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = named::<PreconditionerKind>)]
+    #[arg(long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
     /// Number type of the preconditioner; f32, also for complex matrices, halves its memory
     #[arg(long, default_value = "f64")]
@@ -60,8 +61,8 @@ pub struct IterateArgs {
     /// Write a plot of the residual after each iteration to this file: .svg or .png
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 
@@ -82,7 +83,7 @@ impl FromStr for SolverName {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("refine:") {
             _ if text == "auto" => Ok(Self::Auto),
-            Some(inner) => inner.parse().map(Self::Refine),
+            Some(inner) => named(inner).map(Self::Refine),
             None => text.parse().map(Self::Krylov).map_err(|why: String| match why.starts_with("no solver") {
                 true => why + ", refine:METHOD, auto",
                 false => why,
@@ -113,14 +114,14 @@ pub enum SideName {
 /// Arguments of `forest`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve forest A.mtx\n  bandsolve forest A.mtx --plot forest.svg\n  \
-    bandsolve generate aniso1 2500 | bandsolve forest - --n 4 --json -")]
+    bandsolve generate aniso1 2500 | bandsolve forest - --degree 4 --json -")]
 pub struct ForestArgs {
     /// The matrix
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
     /// Maximum number of edges at each vertex: 1 to 4
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
-    pub n: u8,
+    pub degree: u8,
     /// Maximum number of rounds; in each round, vertices propose edges to their neighbors
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
@@ -130,7 +131,7 @@ pub struct ForestArgs {
     /// Draw the forest in the matrix, and for a square grid also in the grid, to this file: .svg or .png
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write a JSON report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report to this file (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }

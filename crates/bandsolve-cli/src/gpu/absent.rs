@@ -1,12 +1,16 @@
 //! No GPUs, because the program was built without the feature `cuda`.
 
 use bandsolve::{Factor, Plan};
-use bandsolve_gallery::families::System;
 use bandsolve_program::exit::Failure;
 use std::path::PathBuf;
 
 pub use bandsolve::Scalar as DeviceScalar;
 pub use std::convert::Infallible as Device;
+
+/// All matrices, because no GPU restricts them.
+pub trait HostMatrix<T> {}
+
+impl<T, M> HostMatrix<T> for M {}
 
 /// Return [`Failure::without_cuda`].
 ///
@@ -35,7 +39,7 @@ pub fn plan(device: &Device, _plan: &Plan) -> bandsolve::Result<Plan> {
 /// None.
 pub fn factor<'m, T: DeviceScalar>(
     device: &Device,
-    _a: &'m System<T>,
+    _a: &'m dyn HostMatrix<T>,
     _plan: &Plan,
 ) -> bandsolve::Result<Box<dyn Factor<T> + 'm>> {
     match *device {}

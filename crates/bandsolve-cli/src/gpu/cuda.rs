@@ -1,12 +1,11 @@
 //! GPUs through `bandsolve-gpu`.
 
-use bandsolve::{Factor, Plan};
-use bandsolve_gallery::families::System;
-use bandsolve_gpu::DeviceTuning;
+use bandsolve::Plan;
+use bandsolve_gpu::{DeviceTuning, OnDevice};
 use bandsolve_program::exit::Failure;
 use std::path::PathBuf;
 
-pub use bandsolve_gpu::{Device, DeviceScalar};
+pub use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 
 /// Number of rows of the systems that measure a GPU, if its memory is large enough.
 const ROWS: usize = 1 << 24;
@@ -38,13 +37,10 @@ pub fn plan(device: &Device, plan: &Plan) -> bandsolve::Result<Plan> {
 /// The errors of [`Device::factor`].
 pub fn factor<'m, T: DeviceScalar>(
     device: &Device,
-    a: &'m System<T>,
+    a: &'m dyn HostMatrix<T>,
     plan: &Plan,
-) -> bandsolve::Result<Box<dyn Factor<T> + 'm>> {
-    Ok(Box::new(match a {
-        System::Tridiagonal(a) => device.factor(plan, a)?,
-        System::Banded(a) => device.factor(plan, a)?,
-    }))
+) -> bandsolve::Result<OnDevice<'m, T>> {
+    device.factor(plan, a)
 }
 
 /// Name and memory of the first GPU.

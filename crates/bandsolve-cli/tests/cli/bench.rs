@@ -47,7 +47,7 @@ fn batches_are_measured_in_both_layouts() {
 
 #[test]
 fn dense_blocks_are_measured_factored_and_solved() {
-    let args = ["bench", "block", "--quick", "--blocks", "9,20", "--n", "100", "--threads", "1,2", "--json", "-"];
+    let args = ["bench", "block", "--quick", "--block", "9,20", "--n", "100", "--threads", "1,2", "--json", "-"];
     let report = bandsolve(&args).exits(0).json();
     let rows = report["rows"].as_array().expect("rows");
     for solver in ["bcyclic", "block-spike", "pivoted"] {
@@ -81,11 +81,11 @@ fn every_method_is_measured_and_drawn() {
 
 #[test]
 fn some_methods_are_measured() {
-    let args = ["--n", "300", "--data", "random", "--threads", "1,2", "--methods", "thomas,rpts", "--plot", "-"];
+    let args = ["--n", "300", "--data", "random", "--threads", "1,2", "--method", "thomas,rpts", "--plot", "-"];
     let run = bandsolve(&[&["bench", "methods", "--quick"], &args[..]].concat()).exits(0);
     check_xml(&run.stdout);
     assert!(run.stderr.contains("rpts") && !run.stderr.contains("diagonal-pivoting"), "{run:#?}");
-    bandsolve(&["bench", "methods", "--methods", "magic"]).fails(2, "thomas");
+    bandsolve(&["bench", "methods", "--method", "magic"]).fails(2, "thomas");
     bandsolve(&["bench", "methods", "--json", "x", "--plot", "x"]).fails(2, "same file");
 }
 
@@ -117,7 +117,7 @@ fn banded_systems_are_measured_with_every_solver() {
 fn sparse_right_hand_sides_are_measured() {
     let folder = Folder::new();
     let d = folder.file("D.mtx", matrix_market(40, &toeplitz(40, 1.0, &[3], &[7])));
-    for columns in [&["--columns", "5", "--entries", "2,3"][..], &["--matrix", &d][..]] {
+    for columns in [&["--n-rhs", "5", "--entries", "2,3"][..], &["--matrix", &d][..]] {
         let args = ["bench", "sparse", "--quick", "--n", "700", "--threads", "1,2", "--json", "-"];
         let report = bandsolve(&[&args[..], columns].concat()).exits(0).json();
         let rows = report["rows"].as_array().expect("rows");
@@ -134,12 +134,12 @@ fn sparse_right_hand_sides_are_measured() {
 #[test]
 fn nothing_is_not_measured() {
     bandsolve(&["bench", "banded", "--quick", "--rhs", "0"]).fails(2, "at least 1");
-    bandsolve(&["bench", "sparse", "--quick", "--columns", "0"]).fails(2, "at least 1");
+    bandsolve(&["bench", "sparse", "--quick", "--n-rhs", "0"]).fails(2, "at least 1");
 }
 
 #[test]
 fn what_is_not_compared_with_peers_says_nothing_of_them() {
-    let run = bandsolve(&["bench", "sparse", "--quick", "--n", "1000", "--columns", "2", "--threads", "1"]).exits(0);
+    let run = bandsolve(&["bench", "sparse", "--quick", "--n", "1000", "--n-rhs", "2", "--threads", "1"]).exits(0);
     assert!(run.stdout.contains("machine") && !run.stdout.contains("libraries"), "{}", run.stdout);
 }
 

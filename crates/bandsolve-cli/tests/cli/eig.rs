@@ -188,3 +188,42 @@ fn an_interval_around_an_eigenvalue_holds_no_other() {
     let json = bandsolve(&["eig", &a, "--interval", "0.99999", "1.00001", "--json"]).exits(0).json();
     assert_eq!((numbers(&json["eigenvalues"]), &json["complete"]), (vec![1.0], &true.into()), "{json}");
 }
+
+#[test]
+fn eigenvalues_and_eigenvectors_are_written_with_all_digits() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(12, &toeplitz(12, 2.0, &[1], &[1])));
+    let (out, vectors) = (folder.path("lambda.mtx"), folder.path("x.mtx"));
+    let arguments = ["eig", &a, "--target", "1", "-k", "3", "--out", &out, "--vectors", &vectors];
+    let run = bandsolve(&arguments).exits(0);
+    let json = bandsolve(&[&arguments[..6], &["--json"]].concat()).exits(0).json();
+    let (values, x) = (array_values(&out), array_values(&vectors));
+    assert_eq!((values.clone(), x.len()), (numbers(&json["eigenvalues"]), 36));
+    for (value, x) in values.iter().zip(x.chunks_exact(12)) {
+        let neighbour = |i: usize| x.get(i).copied().unwrap_or(0.0);
+        let residual = (0..12).map(|i| 2.0 * x[i] - neighbour(i.wrapping_sub(1)) - neighbour(i + 1) - value * x[i]);
+        assert!(residual.map(f64::abs).fold(0.0, f64::max) < 1e-13, "{value}: {x:?}");
+        // The screen has six digits.
+        assert!(
+            run.stdout.contains(&format!("  {}  offset", value.to_string()[..7].trim()))
+                || run.stdout.contains(&format!("{value:.5}")),
+            "{value} {}",
+            run.stdout
+        );
+    }
+    assert!(
+        run.stdout.lines().all(|line| !line.contains("offset") || line.split_whitespace().next().unwrap().len() <= 8),
+        "{}",
+        run.stdout
+    );
+    // Complex eigenvalues make complex files. Standard output gets one of them.
+    let rotation = folder.file("R.mtx", matrix_market(2, &[(1, 2, -1.0), (2, 1, 1.0)]));
+    let run = bandsolve(&["eig", &rotation, "-k", "2", "--out", "-"]).exits(0);
+    assert!(run.stdout.starts_with("%%MatrixMarket matrix array complex general\n2 1\n"), "{run:#?}");
+    assert!(run.stderr.contains("general"), "{run:#?}");
+    bandsolve(&["eig", &a, "--out", "-", "--vectors", "-"]).fails(2, "same file");
+    bandsolve(&["eig", &a, "--vectors", "x.mxt"])
+        .fails(2, "--vectors x.mxt: the name must end in .mtx or .npy. Did you mean .mtx?");
+    bandsolve(&["eig", &a, "--vectors", "/dev/null", "--out", &folder.path("lambda.npy")]).exits(0);
+    assert!(std::fs::read(folder.path("lambda.npy")).unwrap().starts_with(b"\x93NUMPY"));
+}

@@ -62,14 +62,14 @@ fn sizes_on_the_command_line_are_refused_before_any_work() {
         "bench tridiagonal --quick --n 2^62",
         "bench methods --quick --n 2^33",
         "bench batch --quick --count 2^40 --n 2^40",
-        "bench block --quick --blocks 16,2^40",
+        "bench block --quick --block 16,2^40",
         "bench block --quick --n 2^62",
         "bench banded --quick --half-bandwidths 1,1152921504606846976",
         "bench banded --quick --half-bandwidths 18446744073709551615",
-        "bench banded --quick --rhs 1,4611686018427387904",
+        "bench banded --quick --n-rhs 1,4611686018427387904",
         "bench spmv --quick --n 2^60",
         "bench sparse --quick --n 2^60",
-        "bench sparse --quick --columns 18446744073709551615",
+        "bench sparse --quick --n-rhs 18446744073709551615",
         "bench poisson --quick --shape 7x7,1000000x1000000",
         "bench poisson --quick --shape 18446744073709551615",
         "bench poisson --quick --shape 4294967296x4294967296",
@@ -364,4 +364,23 @@ fn an_output_that_does_not_reach_the_disk_does_not_take_its_name() {
     shell("LD_PRELOAD=./shim.so exec \"$0\" generate random 5 --out A.mtx", &folder).fails(1, "No space left");
     assert_eq!(std::fs::read_to_string(folder.path("A.mtx")).unwrap(), "old");
     assert_eq!(folder.names(), ["A.mtx", "shim.c", "shim.so"]);
+}
+
+/// Devices and standard output need no ending of a file name.
+#[cfg(unix)]
+#[test]
+fn outputs_can_be_dropped_or_piped() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(4, &toeplitz(4, 4.0, &[1], &[1])));
+    for command in ["solve", "iterate", "eig"] {
+        let run = bandsolve(&[command, &a, "--out", "/dev/null", "--json", "/dev/null"]).exits(0);
+        assert!(!run.stdout.is_empty(), "{run:?}");
+        let run = bandsolve(&[command, &a, "--out", "-"]).exits(0);
+        assert!(run.stdout.starts_with("%%MatrixMarket matrix array real general\n4 1\n"), "{run:?}");
+        assert!(run.stderr.contains("A.mtx"), "{run:?}");
+    }
+    bandsolve(&["poisson", "4", "4", "--out", "/dev/null", "--plot", "/dev/null"]).exits(0);
+    shell("\"$0\" poisson 4 4 --out - >u.npy && exec \"$0\" poisson 4 4 --rhs - --out /dev/null <u.npy", &folder)
+        .exits(0);
+    assert!(std::fs::read(folder.path("u.npy")).unwrap().starts_with(b"\x93NUMPY"));
 }

@@ -77,3 +77,34 @@ mod needs_solvers {
         }
     }
 }
+
+#[test]
+fn matrices_of_every_shape_and_field_are_described() {
+    let wide = info("%%MatrixMarket matrix coordinate real general\n2 4 3\n1 1 1\n1 4 2\n2 1 -5\n");
+    assert_eq!((&wide["kind"], &wide["n_rows"], &wide["n_cols"]), (&"rectangular".into(), &2.into(), &4.into()));
+    assert_eq!(
+        (&wide["lower"], &wide["upper"], &wide["nnz"], &wide["norm_1"]),
+        (&1.into(), &3.into(), &3.into(), &6.0.into())
+    );
+    assert!(["n", "rcond", "method", "symmetry", "dominance_rows"].iter().all(|key| wide[key].is_null()), "{wide}");
+    let tall = info("%%MatrixMarket matrix array complex general\n2 1\n1 1\n0 0\n");
+    assert_eq!((&tall["n_rows"], &tall["zero_diagonals"], &tall["complex"]), (&2.into(), &0.into(), &true.into()));
+    let pattern = info("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 2\n3 3\n2 1\n");
+    assert_eq!(
+        (&pattern["pattern"], &pattern["symmetry"], &pattern["kind"]),
+        (&true.into(), &"symmetric".into(), &"tridiagonal".into())
+    );
+    assert!(["rcond", "rcond_error", "dominance_rows", "norm_1"].iter().all(|key| pattern[key].is_null()), "{pattern}");
+    let skew = info("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n");
+    assert_eq!((&skew["symmetry"], &skew["rcond"]), (&"skew-symmetric".into(), &1.0.into()));
+    let positions = info(matrix_market(2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 3.0), (2, 2, 4.0)]));
+    assert_eq!(positions["symmetry"], "pattern");
+    let empty = info("%%MatrixMarket matrix coordinate real general\n0 3 0\n");
+    assert_eq!((&empty["n_rows"], &empty["n_cols"], &empty["nnz"]), (&0.into(), &3.into(), &0.into()));
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
+    let text = bandsolve(&["info", &a]).exits(0).stdout;
+    for words in ["2 × 3, positions without numbers", "rectangular", "the matrix is not square", "bandsolve spy"] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}

@@ -81,3 +81,32 @@ fn c_has_the_listed_defaults() {
         assert!(words.join(" ").contains(&format!("Default {default}.")), "{place}: {option}: {comment}");
     }
 }
+
+/// The lines of a help text that define an option, such as `--json [<FILE>]`.
+fn usages(help: &str) -> Vec<&str> {
+    let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
+    lines.filter_map(|line| Some(&line[line.find("--")?..])).collect()
+}
+
+#[test]
+fn options_of_all_commands_have_one_name_and_one_form() {
+    let places = ["solve", "iterate", "forest", "eig", "poisson", "info", "generate", "doctor"].map(str::to_owned);
+    let benches = ["tridiagonal", "methods", "batch", "banded", "block", "sparse", "spmv", "poisson", "iterate"];
+    let tables = ["chang", "klein", "files", "suitesparse", "bands"].map(|table| format!("stability {table}"));
+    let benches = benches.map(|bench| format!("bench {bench}"));
+    let mut json = BTreeSet::new();
+    for place in places.iter().chain(&tables).chain(&benches) {
+        let arguments: Vec<&str> = place.split(' ').chain(["--help"]).collect();
+        let help = bandsolve(&arguments).stdout;
+        for usage in usages(&help) {
+            let name = usage.split([' ', '=']).next().unwrap();
+            assert!(!["--methods", "--blocks", "--columns"].contains(&name), "{place}: {usage}");
+            if name == "--json" {
+                json.insert(usage.to_owned());
+            }
+            // A file in some commands must not be a number in others.
+            assert!(name != "--rhs" || usage.contains('.'), "{place}: {usage}");
+        }
+    }
+    assert_eq!(json.into_iter().collect::<Vec<_>>(), ["--json [<FILE>]"]);
+}

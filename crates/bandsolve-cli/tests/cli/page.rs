@@ -32,11 +32,11 @@ fn a_page_has_everything() {
     let folder = Folder::new();
     for (bench, facts) in [
         ("tridiagonal --quick --n 500,1000 --threads 1 --data random", ["ns per row", "n = 1000, f32, random data"]),
-        ("methods --quick --n 300 --threads 1 --methods thomas,rpts", ["ns per row", "n = 300, f64, chang17 data"]),
+        ("methods --quick --n 300 --threads 1 --method thomas,rpts", ["ns per row", "n = 300, f64, chang17 data"]),
         ("batch --quick --count 16 --n 32 --threads 1", ["ns per row", "interleaved"]),
-        ("block --quick --blocks 9 --n 100 --threads 1", ["speedup vs band LU", "block rows of 9"]),
+        ("block --quick --block 9 --n 100 --threads 1", ["speedup vs band LU", "block rows of 9"]),
         ("banded --quick --n 300 --half-bandwidths 2 --threads 1", ["ns per row", "half-bandwidth 2"]),
-        ("sparse --quick --n 700 --columns 3 --threads 1", ["speedup vs dense", "3 columns of 10 entries"]),
+        ("sparse --quick --n 700 --n-rhs 3 --threads 1", ["speedup vs dense", "3 columns of 10 entries"]),
     ] {
         let (path, text) = page(&folder, bench);
         let html = std::fs::read_to_string(&path).expect("a page");

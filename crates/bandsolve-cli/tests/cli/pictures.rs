@@ -35,9 +35,9 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         "bench tridiagonal --quick --n 500,1000 --threads 1 --dtype f64".into(),
         "bench methods --quick --n 300 --threads 1".into(),
         "bench batch --quick --count 16 --n 32 --threads 1".into(),
-        "bench block --quick --blocks 9,20 --n 100 --threads 1,2".into(),
+        "bench block --quick --block 9,20 --n 100 --threads 1,2".into(),
         "bench banded --quick --n 300 --half-bandwidths 2,9 --threads 1".into(),
-        "bench sparse --quick --n 700 --columns 3 --threads 1".into(),
+        "bench sparse --quick --n 700 --n-rhs 3 --threads 1".into(),
         "bench iterate --quick --n 12 --precond none,alt-i:2".into(),
         "bench gpu --quick --device emulated --only speed --dtype f64".into(),
     ];

@@ -287,3 +287,100 @@ fn columns_without_entries_are_zero() {
     let x = array_values(&out);
     assert!(x.len() == 10 && x[..5].iter().all(|v| *v > 0.0) && x[5..].iter().all(|v| *v == 0.0), "{x:?}");
 }
+
+/// The entries (row, column, value) of a matrix with full blocks of 2 rows on three block diagonals, diagonally dominant.
+fn blocks(rows: usize, periodic: bool) -> Vec<(usize, usize, f64)> {
+    let n = 2 * rows;
+    let near = |i: usize, j: usize| (i / 2).abs_diff(j / 2) <= 1 || periodic && (i / 2).abs_diff(j / 2) + 1 == rows;
+    let all = (0..n * n).map(|at| (at / n, at % n)).filter(|(i, j)| near(*i, *j));
+    all.map(|(i, j)| (i + 1, j + 1, if i == j { 12.0 } else { 1.0 + (i as f64 - 2.0 * j as f64) / n as f64 })).collect()
+}
+
+#[test]
+fn block_tridiagonal_matrices_are_solved_by_blocks() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(20, &blocks(10, false)));
+    let ring = folder.file("R.mtx", matrix_market(20, &blocks(10, true)));
+    for method in ["auto", "pivoted", "bcyclic", "block-spike"] {
+        for dtype in ["f32", "f64", "c64", "c128"] {
+            let json = solve_json(&[&a, "--block", "2", "--method", method, "--dtype", dtype]);
+            assert_solved(&json, if ["f32", "c64"].contains(&dtype) { f64::from(f32::EPSILON) } else { f64::EPSILON });
+            assert_eq!((&json["kind"], &json["block"]), (&"block tridiagonal".into(), &2.into()));
+        }
+    }
+    let json = solve_json(&[&ring, "--block", "2", "--periodic"]);
+    assert_solved(&json, f64::EPSILON);
+    assert_eq!(json["kind"], "periodic block tridiagonal");
+    let text = bandsolve(&["solve", &a, "--block", "2"]).exits(0).stdout;
+    assert!(text.contains("block tridiagonal, 20 unknowns, f64, blocks of 2 rows"), "{text}");
+    bandsolve(&["solve", &ring, "--block", "2"]).fails(2, "row 1, column 19 is in none of the three block diagonals");
+    bandsolve(&["solve", &a, "--block", "3"]).fails(2, "Pass a divisor of 20");
+    bandsolve(&["solve", &a, "--block", "0"]).fails(2, "Pass a divisor of 20");
+    bandsolve(&["solve", &a, "--block", "2", "--reorder", "rcm"]).fails(2, "--reorder");
+    bandsolve(&["solve", &a, "--block", "2", "--method", "thomas"]).fails(2, "cannot solve a block tridiagonal system");
+}
+
+/// An .npy file with little-endian numbers.
+fn npy(descr: &str, shape: &str, numbers: &[[u8; 8]]) -> Vec<u8> {
+    let head = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    [&b"\x93NUMPY\x01\x00"[..], &(head.len() as u16).to_le_bytes(), head.as_bytes(), numbers.as_flattened()].concat()
+}
+
+#[test]
+fn sparse_archives_of_scipy_are_solved_by_blocks() {
+    // 4 on the diagonal and 1 elsewhere in the diagonal blocks, and 1 in the upper right blocks.
+    let folder = Folder::new();
+    let integers = |values: &[i64]| values.iter().map(|value| value.to_le_bytes()).collect::<Vec<_>>();
+    let ones = |diagonal: f64| [diagonal, 1.0, 1.0, diagonal].map(f64::to_le_bytes);
+    let data = [ones(4.0), ones(1.0), ones(4.0)].concat();
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("A.npz")).unwrap());
+    let members = [
+        ("format", [npy("|S3", "()", &[]), b"bsr".to_vec()].concat()),
+        ("shape", npy("<i8", "(2,)", &integers(&[4, 4]))),
+        ("indptr", npy("<i8", "(3,)", &integers(&[0, 2, 3]))),
+        ("indices", npy("<i8", "(3,)", &integers(&[0, 1, 1]))),
+        ("data", npy("<f8", "(3, 2, 2)", &data)),
+    ];
+    for (name, content) in members {
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&content).unwrap();
+    }
+    archive.finish().unwrap();
+    // x = 1.
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n4 1\n7\n7\n5\n5\n");
+    let x = folder.path("x.mtx");
+    let json = solve_json(&[&folder.path("A.npz"), "--block", "2", "--rhs", &b, "--out", &x]);
+    assert_solved(&json, f64::EPSILON);
+    assert!(array_values(&x).iter().all(|x| (x - 1.0).abs() < 1e-14), "{:?}", array_values(&x));
+}
+
+#[test]
+fn transposes_are_solved() {
+    let folder = Folder::new();
+    // A = [2 i; 0 1], Aᵀ = [2 0; i 1], Aᴴ = [2 0; -i 1].
+    let a = "%%MatrixMarket matrix coordinate complex general\n2 2 3\n1 1 2 0\n1 2 0 1\n2 2 1 0\n";
+    let a = folder.file("A.mtx", a);
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n2\n1\n");
+    let x = folder.path("x.mtx");
+    let cases: [(&[&str], [f64; 4]); 4] = [
+        (&[], [1.0, -0.5, 1.0, 0.0]),
+        (&["--transpose"], [1.0, 0.0, 1.0, -1.0]),
+        (&["--transpose", "plain"], [1.0, 0.0, 1.0, -1.0]),
+        (&["--transpose", "conj"], [1.0, 0.0, 1.0, 1.0]),
+    ];
+    for (options, expected) in cases {
+        let json = solve_json(&[&[&a, "--rhs", &b, "--out", &x][..], options].concat());
+        assert_eq!(array_values(&x), expected, "{json}");
+        let kind = options.get(1).or(options.first().and(Some(&"plain")));
+        assert_eq!(json["transpose"].as_str(), kind.copied(), "{json}");
+    }
+    let upper = folder.file("U.mtx", matrix_market(20, &blocks(10, false)));
+    for options in
+        [&["--transpose"][..], &["--transpose", "--block", "2"], &["--transpose", "conj", "--reorder", "rcm"]]
+    {
+        assert_solved(&solve_json(&[&[&*upper][..], options].concat()), f64::EPSILON);
+    }
+    let text = bandsolve(&["solve", &a, "--transpose", "conj"]).exits(0).stdout;
+    assert!(text.contains("A.mtx, conjugate transposed"), "{text}");
+    bandsolve(&["solve", "--transpose", &a]).fails(2, "invalid value");
+}

@@ -29,7 +29,10 @@ fn long_work_shows_its_rate_and_the_time_left() {
     let solve = format!("solve {a} --out {x}");
     let terminal = [("TERM", "xterm-256color")];
     let Some(written) = on_terminal(&terminal, &generate) else { return };
-    assert!(written.contains("writing") && written.contains("/s, ") && written.contains(" left"), "{written:?}");
+    assert!(
+        written.contains("writing") && written.contains(" numbers/s, ") && written.contains(" left"),
+        "{written:?}"
+    );
     let read = on_terminal(&terminal, &solve).unwrap_or_default();
     assert!(read.contains("reading") && read.contains("B/s, ") && read.contains(" left"), "{read:?}");
     // Files and pipes get neither progress bars nor colours.

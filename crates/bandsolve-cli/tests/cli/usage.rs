@@ -89,7 +89,7 @@ fn inputs_are_not_overwritten_and_outputs_are_tried_first() {
 #[test]
 fn measurements_refuse_what_makes_no_sense() {
     let folder = Folder::new();
-    bandsolve(&["bench", "sparse", "--quick", "--columns", "99999999999"]).fails(2, "GiB");
+    bandsolve(&["bench", "sparse", "--quick", "--n-rhs", "99999999999"]).fails(2, "GiB");
     bandsolve(&["bench", "sparse", "--quick", "--entries", "99999"]).fails(2, "--entries 99999");
     let empty = folder.file("Z.mtx", matrix_market(5, &[]));
     bandsolve(&["bench", "sparse", "--quick", "--matrix", &empty]).fails(3, "no entries");
@@ -103,7 +103,32 @@ fn measurements_refuse_what_makes_no_sense() {
     let wide = folder.file("W.mtx", format!("{head} real general\n4 2 2\n1 1 1\n4 2 1\n"));
     bandsolve(&["bench", "sparse", "--quick", "--matrix", &wide]).exits(0);
     for method in ["bcyclic", "block-spike"] {
-        bandsolve(&["solve", &wide, "--method", method]).fails(2, "possible values");
-        bandsolve(&["bench", "methods", "--quick", "--methods", method]).fails(2, "spike-qr");
+        bandsolve(&["solve", &wide, "--method", method]).fails(2, "cannot solve a banded system");
+        bandsolve(&["bench", "methods", "--quick", "--method", method]).fails(2, "spike-qr");
     }
+}
+
+#[test]
+fn wrong_names_suggest_the_nearest_one() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 2, 1.0)]));
+    let cases: [(&[&str], &str); 13] = [
+        (&["generate", "radnom", "10"], "unknown family `radnom`. Did you mean `random`?"),
+        (&["solve", &a, "--method", "rtps"], "'rpts'"),
+        (&["iterate", &a, "--solver", "bicgstba"], "Did you mean `bicgstab`?"),
+        (&["iterate", &a, "--solver", "gmrse:20"], "Did you mean `gmres`?"),
+        (&["iterate", &a, "--solver", "refine:fgmrs"], "Did you mean `fgmres`?"),
+        (&["iterate", &a, "--precond", "jacoby"], "Did you mean `jacobi`?"),
+        (&["iterate", &a, "--precond", "amg-line:2"], "Did you mean `amg-lines`?"),
+        (&["eig", &a, "--which", "largest-rael"], "Did you mean `largest-real`?"),
+        (&["poisson", "4", "--method", "bcr3"], "'bcr"),
+        (&["poisson", "4", "--boundary", "neuman"], "Did you mean `neumann`?"),
+        (&["poisson", "4", "--grid", "nodes"], "Did you mean `node`?"),
+        (&["poisson", "4", "--out", "u.npz"], "--out u.npz: the name must end in .npy. Did you mean .npy?"),
+        (&["bench", "iterate", "--model", "anisol"], "Did you mean `aniso1`?"),
+    ];
+    for (arguments, words) in cases {
+        bandsolve(arguments).fails(2, words);
+    }
+    assert!(!bandsolve(&["generate", "zzz", "10"]).exits(2).stderr.contains("Did you mean"));
 }

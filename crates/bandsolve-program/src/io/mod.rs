@@ -47,12 +47,20 @@ pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
     Ok(matrix)
 }
 
+/// Read a matrix of any shape, also if the file contains only the positions of the entries.
+///
+/// # Errors
+/// [`Failure::Input`] with file, line and reason.
+pub fn read_any(path: &Path) -> Result<Triplets, Failure> {
+    triplets(read(path)?, path)
+}
+
 /// Read a square matrix, also if the file contains only the positions of the entries.
 ///
 /// # Errors
 /// The errors of [`read_matrix`].
 pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
-    let matrix = triplets(read(path)?, path)?;
+    let matrix = read_any(path)?;
     let Triplets { n_rows, n_cols, .. } = matrix;
     if n_rows != n_cols {
         return Err(Failure::in_file(&name(path), format!("the matrix is {n_rows} × {n_cols}. Pass a square matrix")));
@@ -65,7 +73,7 @@ pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
 /// # Errors
 /// The errors of [`read_matrix`].
 pub fn read_columns(path: &Path) -> Result<Triplets, Failure> {
-    let matrix = triplets(read(path)?, path)?;
+    let matrix = read_any(path)?;
     check_numbers(&matrix, path)?;
     Ok(matrix)
 }

@@ -2,6 +2,7 @@
 
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
+use crate::names::nearest;
 use crate::progress;
 use bandsolve::host::keep_permissions;
 use bandsolve::{RealScalar, Scalar};
@@ -24,7 +25,7 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         return forgive_closed_pipe(stream(io::stdout().lock(), fill)).map_err(failed);
     }
     let target = target(path);
-    if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+    if is_stream(&target) {
         let direct = OpenOptions::new().write(true).open(&target).and_then(|file| stream(file, fill));
         return forgive_closed_pipe(direct).map_err(failed);
     }
@@ -48,6 +49,20 @@ fn folder(path: &Path) -> &Path {
 /// Whether a path names standard output.
 pub fn is_stdout(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path.as_os_str() == *name)
+}
+
+/// Whether a path names a pipe or a device, such as `/dev/null`.
+pub fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+/// The error for the file of an option whose name has none of these endings.
+pub fn wrong_ending((option, path): (&str, &Path), endings: &[&str]) -> Failure {
+    let ending = path.extension().map_or("".into(), |ending| ending.to_string_lossy());
+    let suggestion =
+        nearest(&ending, endings.iter().copied()).map_or(String::new(), |ending| format!(". Did you mean .{ending}?"));
+    let allowed = endings.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" or ");
+    Failure::Usage(format!("{option} {}: the name must end in {allowed}{suggestion}", path.display()))
 }
 
 /// Return an error if [`write()`] is certain to fail. Commands call this function before they start to compute.
@@ -94,7 +109,9 @@ pub fn check_all(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Resu
                 format!("{name} {output}: this file is also an input ({input}). Choose another name for the output");
             return Err(Failure::Usage(why));
         }
-        if let Some(earlier) = written[..k].iter().position(|place| *place == written[k]) {
+        let earlier = written[..k].iter().position(|place| *place == written[k]);
+        // The null device takes any number of outputs.
+        if let Some(earlier) = earlier.filter(|_| *path != Path::new("/dev/null")) {
             return Err(Failure::Usage(format!(
                 "{} and {name} name the same file. Choose different files",
                 all[earlier].0
@@ -235,16 +252,17 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format for the ending of a file name.
+    /// The format for the ending of the file name that an option has. Pipes and devices without an ending get Matrix Market.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an unknown ending.
-    pub fn of(path: &Path) -> Result<Format, Failure> {
+    pub fn of(option: &str, path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|e| e.to_str()) {
             _ if is_stdout(path) => Ok(Format::MatrixMarket),
             Some("mtx") => Ok(Format::MatrixMarket),
             Some("npy") => Ok(Format::Npy),
-            _ => Err(Failure::Usage(format!("--out {}: the name must end in .mtx or .npy", path.display()))),
+            None if is_stream(path) => Ok(Format::MatrixMarket),
+            _ => Err(wrong_ending((option, path), &["mtx", "npy"])),
         }
     }
 }
@@ -326,7 +344,8 @@ impl PictureFormat {
             _ if is_stdout(path) => Ok(PictureFormat::Svg),
             Some("svg") => Ok(PictureFormat::Svg),
             Some("png") => Ok(PictureFormat::Png),
-            _ => Err(Failure::Usage(format!("--plot {}: the file name must end in .svg or .png", path.display()))),
+            None if is_stream(path) => Ok(PictureFormat::Svg),
+            _ => Err(wrong_ending(("--plot", path), &["svg", "png"])),
         }
     }
 }
