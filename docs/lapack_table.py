@@ -73,7 +73,7 @@ def main():
     for n in SIZES:
         for name, arrays, arguments in systems(n, random):
             functions = [getattr(library, f"scipy_d{name.split(',')[0]}_") for library in libraries]
-            count = max(1, 20_000_000 // (n * max(1, arrays[0].size // n) ** 2 * 20))
+            count = max(5, 20_000_000 // (n * max(1, arrays[0].size // n) ** 2 * 20))
             times = [[seconds(function, arrays, arguments, count) for function in functions] for _ in range(REPETITIONS)]
             theirs, ours = (statistics.median(column) * 1e9 / n for column in zip(*times))
             rows.setdefault(name, []).append(f"{theirs:.1f} / {ours:.1f} ({theirs / ours:.2f})")
