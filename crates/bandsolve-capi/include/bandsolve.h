@@ -3371,11 +3371,9 @@ bandsolve_status_t bandsolve_ssterf(int64_t n,
 /**
  * Compute selected eigenvalues of a symmetric tridiagonal matrix, and their eigenvectors if requested.
  *
- * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues:
- *
- *     'A'   all eigenvalues
- *     'V'   the eigenvalues in the half-open interval (vl, vu]
- *     'I'   the eigenvalues number il to iu in ascending order; the smallest has the number 1
+ * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues. 'A' means all eigenvalues. 'V' means those in the
+ * half-open interval from `vl` to `vu`, without `vl`. 'I' means those with the numbers `il` to `iu` in ascending order, where the smallest
+ * eigenvalue has the number 1.
  *
  * `diag` has n entries and `off` has n - 1 entries, which remain unchanged. The function writes the number of eigenvalues to `m`, and
  * the eigenvalues in ascending order to the first m of the n entries of `w`.
@@ -3423,11 +3421,9 @@ bandsolve_status_t bandsolve_dsterf(int64_t n,
 /**
  * Compute selected eigenvalues of a symmetric tridiagonal matrix, and their eigenvectors if requested.
  *
- * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues:
- *
- *     'A'   all eigenvalues
- *     'V'   the eigenvalues in the half-open interval (vl, vu]
- *     'I'   the eigenvalues number il to iu in ascending order; the smallest has the number 1
+ * The arguments are those of LAPACK's `dstevr`. `range` selects the eigenvalues. 'A' means all eigenvalues. 'V' means those in the
+ * half-open interval from `vl` to `vu`, without `vl`. 'I' means those with the numbers `il` to `iu` in ascending order, where the smallest
+ * eigenvalue has the number 1.
  *
  * `diag` has n entries and `off` has n - 1 entries, which remain unchanged. The function writes the number of eigenvalues to `m`, and
  * the eigenvalues in ascending order to the first m of the n entries of `w`.
