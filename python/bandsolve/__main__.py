@@ -12,7 +12,7 @@ from bandsolve import _bandsolve
 __all__ = ()
 
 # The packages that bandsolve needs, and those of its extras.
-PACKAGES = ("numpy", "scipy", "mpi4py", "jax")
+PACKAGES = ("numpy", "scipy", "mpi4py", "jax", "torch")
 
 
 def gpu():

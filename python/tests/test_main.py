@@ -23,7 +23,7 @@ def report(**environment):
 
 def test_report_names_what_a_bug_report_needs():
     facts = report()
-    assert list(facts) == ["version", "Python", "machine", "simd", "threads", "GPU", "MPI", "numpy", "scipy", "mpi4py", "jax"]
+    assert list(facts) == ["version", "Python", "machine", "simd", "threads", "GPU", "MPI", "numpy", "scipy", "mpi4py", "jax", "torch"]
     assert facts["version"].startswith(f"{bandsolve.__version__}, ")
     assert facts["Python"].startswith(sys.version.split()[0])
     assert facts["numpy"][0].isdigit()
