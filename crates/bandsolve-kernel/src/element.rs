@@ -9,6 +9,7 @@ pub struct RealElement<V>(V);
 
 /// One complex number per lane.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "complex"), expect(dead_code))]
 pub struct ComplexElement<V> {
     re: V,
     im: V,
