@@ -215,8 +215,8 @@ fn eigenvalues_and_eigenvectors_are_written_with_all_digits() {
     assert!(run.stdout.starts_with("%%MatrixMarket matrix array complex general\n2 1\n"), "{run:#?}");
     assert!(run.stderr.contains("general"), "{run:#?}");
     bandsolve(&["eig", &a, "--out", "-", "--vectors", "-"]).fails(2, "same file");
-    bandsolve(&["eig", &a, "--vectors", "x.mxt"])
-        .fails(2, "--vectors x.mxt: the name must end in .mtx or .npy. Did you mean .mtx?");
+    bandsolve(&["eig", &a, "--vectors", "x.mtz"])
+        .fails(2, "--vectors x.mtz: the name must end in .mtx or .npy. Did you mean .mtx?");
     bandsolve(&["eig", &a, "--vectors", "/dev/null", "--out", &folder.path("lambda.npy")]).exits(0);
     assert!(std::fs::read(folder.path("lambda.npy")).unwrap().starts_with(b"\x93NUMPY"));
 }

@@ -104,7 +104,7 @@ fn measurements_refuse_what_makes_no_sense() {
     bandsolve(&["bench", "sparse", "--quick", "--matrix", &wide]).exits(0);
     let narrow = folder.file("N.mtx", matrix_market(6, &toeplitz(6, 4.0, &[1], &[1])));
     for method in ["bcyclic", "block-spike"] {
-        bandsolve(&["solve", &narrow, "--method", method]).fails(2, "cannot solve a tridiagonal system");
+        bandsolve(&["solve", &narrow, "--method", method]).fails(2, "does not solve tridiagonal systems");
         bandsolve(&["bench", "methods", "--quick", "--method", method]).fails(2, "spike-qr");
     }
 }
