@@ -30,7 +30,7 @@ pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let likeness = |known: &str| strsim::jaro(&name, known);
     // The limit of clap's own suggestions.
     let similar = names.into_iter().filter(|known| likeness(known) > 0.7);
-    similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
+    similar.reduce(|best, known| if likeness(known) > likeness(best) { known } else { best })
 }
 
 /// Add the name that the user may have meant to a message that ends with the valid names after "Choose one of: ".

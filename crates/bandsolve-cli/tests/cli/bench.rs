@@ -99,7 +99,8 @@ fn wrong_sizes_are_wrong_usage() {
 
 #[test]
 fn banded_systems_are_measured_with_every_solver() {
-    let args = ["bench", "banded", "--quick", "--n", "500", "--half-bandwidths", "2,45", "--rhs", "1,3", "--json", "-"];
+    let args =
+        ["bench", "banded", "--quick", "--n", "500", "--half-bandwidths", "2,45", "--n-rhs", "1,3", "--json", "-"];
     let report = bandsolve(&args).exits(0).json();
     let rows = report["rows"].as_array().expect("rows");
     for solver in ["spike", "spike unverified", "spike transposed", "spike without pivoting", "pivoted", "auto"] {
@@ -133,7 +134,7 @@ fn sparse_right_hand_sides_are_measured() {
 
 #[test]
 fn nothing_is_not_measured() {
-    bandsolve(&["bench", "banded", "--quick", "--rhs", "0"]).fails(2, "at least 1");
+    bandsolve(&["bench", "banded", "--quick", "--n-rhs", "0"]).fails(2, "at least 1");
     bandsolve(&["bench", "sparse", "--quick", "--n-rhs", "0"]).fails(2, "at least 1");
 }
 

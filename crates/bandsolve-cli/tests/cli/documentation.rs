@@ -29,7 +29,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
         let rest = ["bandsolve ", "cargo run --release -p bandsolve-cli -- "]
             .iter()
             .find_map(|start| command.strip_prefix(start))?;
-        let rest = rest.split(" #").next().unwrap_or(rest);
+        // Cut off remarks and redirections.
+        let rest = [" #", " >", " |"].iter().fold(rest, |rest, end| rest.split(end).next().unwrap_or(rest));
         (!rest.contains('…')).then(|| rest.split_whitespace().map(str::to_string).collect())
     };
     found.into_iter().filter_map(words).collect()

@@ -99,10 +99,10 @@ fn names_of_scipy_and_digits_of_any_size() {
     let folder = Folder::new();
     let small = folder.file("small.mtx", matrix_market(2, &[(1, 1, 2e-9), (2, 2, 1e-9)]));
     let text = bandsolve(&["eig", &small, "-k", "1", "--which", "LA"]).exits(0).stdout;
-    assert!(text.contains("  2.0000000000000") && text.contains("e-9  residual"), "{text}");
+    assert!(text.contains("  2.00000e-9  residual"), "{text}");
     let turned = folder.file("turned.mtx", matrix_market(2, &[(1, 2, -1.0 / 3.0), (2, 1, 1.0 / 3.0)]));
     let text = bandsolve(&["eig", &turned, "-k", "2", "--which", "LI"]).exits(0).stdout;
-    assert!(text.contains("+ 0.333333333333333"), "{text}");
+    assert!(text.contains("+ 0.333333i"), "{text}");
 }
 
 #[test]
@@ -203,27 +203,20 @@ fn eigenvalues_and_eigenvectors_are_written_with_all_digits() {
         let neighbour = |i: usize| x.get(i).copied().unwrap_or(0.0);
         let residual = (0..12).map(|i| 2.0 * x[i] - neighbour(i.wrapping_sub(1)) - neighbour(i + 1) - value * x[i]);
         assert!(residual.map(f64::abs).fold(0.0, f64::max) < 1e-13, "{value}: {x:?}");
-        // The screen has six digits.
-        assert!(
-            run.stdout.contains(&format!("  {}  offset", value.to_string()[..7].trim()))
-                || run.stdout.contains(&format!("{value:.5}")),
-            "{value} {}",
-            run.stdout
-        );
     }
-    assert!(
-        run.stdout.lines().all(|line| !line.contains("offset") || line.split_whitespace().next().unwrap().len() <= 8),
-        "{}",
-        run.stdout
-    );
+    // The screen has six digits.
+    let shown = run.stdout.lines().filter(|line| line.contains("offset")).map(|line| line.split_whitespace().next());
+    let shown: Vec<f64> = shown.map(|word| word.unwrap().parse().unwrap()).collect();
+    assert!(shown.len() == 3 && shown.iter().zip(&values).all(|(shown, value)| shown != value), "{run:?}");
+    assert!(shown.iter().zip(&values).all(|(shown, value)| (shown - value).abs() < 5e-6), "{run:?}");
     // Complex eigenvalues make complex files. Standard output gets one of them.
     let rotation = folder.file("R.mtx", matrix_market(2, &[(1, 2, -1.0), (2, 1, 1.0)]));
     let run = bandsolve(&["eig", &rotation, "-k", "2", "--out", "-"]).exits(0);
     assert!(run.stdout.starts_with("%%MatrixMarket matrix array complex general\n2 1\n"), "{run:#?}");
     assert!(run.stderr.contains("general"), "{run:#?}");
     bandsolve(&["eig", &a, "--out", "-", "--vectors", "-"]).fails(2, "same file");
-    bandsolve(&["eig", &a, "--vectors", "x.mxt"])
-        .fails(2, "--vectors x.mxt: the name must end in .mtx or .npy. Did you mean .mtx?");
+    bandsolve(&["eig", &a, "--vectors", "x.mtz"])
+        .fails(2, "--vectors x.mtz: the name must end in .mtx or .npy. Did you mean .mtx?");
     bandsolve(&["eig", &a, "--vectors", "/dev/null", "--out", &folder.path("lambda.npy")]).exits(0);
     assert!(std::fs::read(folder.path("lambda.npy")).unwrap().starts_with(b"\x93NUMPY"));
 }

@@ -85,7 +85,7 @@ fn c_has_the_listed_defaults() {
 /// The lines of a help text that define an option, such as `--json [<FILE>]`.
 fn usages(help: &str) -> Vec<&str> {
     let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
-    lines.filter_map(|line| Some(&line[line.find("--")?..])).collect()
+    lines.filter_map(|line| line[line.find("--")?..].split("  ").next()).collect()
 }
 
 #[test]
