@@ -631,7 +631,7 @@ mod tests {
         }
         for (block, rows) in [(1, 5), (2, 1), (2, 3), (3, 6), (8, 2)] {
             for periodic in [false, true] {
-                let arrays: [Vec<T>; 3] = [(); 3].map(|()| draws(rows * block * block, &mut random));
+                let arrays = [(); 3].map(|()| draws::<T>(rows * block * block, &mut random));
                 agree(&BlockTridiagonal::from_vecs(block, arrays, periodic).unwrap(), &mut random);
             }
         }

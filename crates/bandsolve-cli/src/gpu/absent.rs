@@ -4,13 +4,14 @@ use bandsolve::{Factor, Plan};
 use bandsolve_program::exit::Failure;
 use std::path::PathBuf;
 
+pub use self::AnyMatrix as HostMatrix;
 pub use bandsolve::Scalar as DeviceScalar;
 pub use std::convert::Infallible as Device;
 
 /// All matrices, because no GPU restricts them.
-pub trait HostMatrix<T> {}
+pub trait AnyMatrix<T> {}
 
-impl<T, M> HostMatrix<T> for M {}
+impl<T, M> AnyMatrix<T> for M {}
 
 /// Return [`Failure::without_cuda`].
 ///
