@@ -970,7 +970,7 @@ def options_over_ranks_that_make_no_sense():
     with tempfile.TemporaryDirectory() as folder:
         matrix = small_matrix(folder)
         for arguments, said in (
-            (["solve", matrix, "--block", 1, "--method", "bogus"], "no such method"),
+            (["solve", matrix, "--block", 1, "--method", "bogus"], "no method over ranks `bogus`"),
             (["eig", matrix, "-k", 0], "from 1 to 5"),
             (["eig", matrix, "-k", 7], "from 1 to 5"),
             (["eig", matrix, "-k", 2, "--tol", 2], "not including, 1"),
