@@ -4,11 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from bandsolve import _bandsolve, sparse
+from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
 from bandsolve._labels import keeps_labels_of
 from bandsolve._optional import scipy_module
+from bandsolve.sparse import Preconditioner, _tolerance, check_finite
+from bandsolve.sparse import solve as iterated
 
 # A direct solve is chosen up to this work, in products with the matrix. Iterations with their set-up take about as long.
 _PRODUCTS = 4000
@@ -103,12 +105,12 @@ def _entries(a):
 def _iterated(a, rhs, rtol):
     """Solve by iteration. Return x, the report, and None; or the reason of a failure in words as the last."""
     try:
-        inverse = sparse.Preconditioner(a)
+        inverse = Preconditioner(a)
     except np.linalg.LinAlgError as error:
         return None, None, str(error)
     solved = []
     for column in rhs.reshape(len(rhs), -1).T:
-        x, report = sparse.solve(a, column, M=inverse, rtol=rtol, full_output=True)
+        x, report = iterated(a, column, M=inverse, rtol=rtol, full_output=True)
         if not report["converged"]:
             norm = report["residual_norm"] / (report["rhs_norm"] or 1)
             return None, None, f"{report['method']} with {inverse.kind} ended with \"{report['ending']}\" at the relative residual {norm:.0e}"
@@ -333,7 +335,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     if rhs.ndim not in (1, 2) or len(rhs) != n:
         raise ValueError(f"rhs has the shape {rhs.shape}, expected ({n},) or ({n}, k)")
     if verify:
-        sparse.check_finite(arrays, "a")
+        check_finite(arrays, "a")
         place = first_not_finite(rhs)
         if place is not None:
             raise ValueError(f"rhs[{place}] is not finite")
@@ -342,7 +344,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device)
     if automatic:
         single = np.result_type(arrays[2], rhs, np.float32).char in "fF"
-        rtol = sparse._tolerance("rtol", (1e-5 if single else 1e-10) if rtol is None else rtol)
+        rtol = _tolerance("rtol", (1e-5 if single else 1e-10) if rtol is None else rtol)
         x, report = _solve_any(given, rhs, rtol, transpose, options)
     else:
         x, report = given.solve(rhs, f"The matrix is {given}", options)
