@@ -23,8 +23,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     Parameters
     ----------
     sub : array_like or number
-        Entries below the diagonal, n - 1 along the axis: ``sub[i]`` is in row i + 1. The other axes broadcast against `rhs`. A number stands in
-        every row of every system. An array with several dimensions may have one entry along the axis, which then stands in every row.
+        Entries below the diagonal, n - 1 along the axis: ``sub[i]`` is in row i + 1. The other axes broadcast against `rhs`. A number is the
+        entry of every row of every system. If an array with several dimensions has one entry along the axis, this entry is that of every row.
     diag : array_like or number
         Entries on the diagonal, n along the axis. It broadcasts as `sub` does.
     sup : array_like or number

@@ -55,7 +55,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     Parameters
     ----------
     sub : (n - 1,) array_like, or number
-        Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`. A number stands in every row.
+        Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`. A number is the entry of every row.
     diag : (n,) array_like, or number
         Entries on the diagonal.
     sup : (n - 1,) array_like, or number

@@ -238,7 +238,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False):
     ----------
     sub : (..., n - 1) tensor or array_like, or number
         Entries below the diagonal, as for `bandsolve.solve_tridiagonal`; n entries with `periodic` or `padded`. Axes in front count systems.
-        They broadcast with those of the other tensors. A number stands in every row.
+        They broadcast with those of the other tensors. A number is the entry of every row.
     diag : (..., n) tensor or array_like, or number
         Entries on the diagonal. If it is a number, `rhs` has one dimension.
     sup : (..., n - 1) tensor or array_like, or number

@@ -68,7 +68,7 @@ for _name in ("gmres", "fgmres", "bicgstab", "cg", "idrs", "richardson", "solve"
 
 
 def places(array):
-    """Indices of entries that functions read: in the middle, and for matrices on the diagonal and beside it."""
+    """Return indices of entries that the functions read: in the middle of an array, and near the diagonal of a matrix."""
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return [(3, 3), (3, 4)]
     return [(array.shape[0] // 2, 4)] if array.ndim == 2 and array.shape[1] == N else [tuple(n // 2 for n in array.shape)]

@@ -1,4 +1,4 @@
-"""Objects of pandas and xarray come back with their labels; axes have names."""
+"""Right-hand sides of pandas and xarray return x with their labels, and names of dimensions choose the axis."""
 
 import subprocess
 import sys

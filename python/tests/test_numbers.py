@@ -1,4 +1,4 @@
-"""Numbers in the place of constant diagonals."""
+"""Numbers instead of arrays for constant diagonals."""
 
 import numpy as np
 import pytest

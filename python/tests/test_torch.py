@@ -213,7 +213,7 @@ def test_number_types_and_memory():
     assert ours.solve_tridiagonal(one[1:], 4 * one, one[1:], one.double()).dtype == REAL
     assert ours.solve_tridiagonal(one[1:].half(), 4 * one.half(), one[1:].half(), one.half()).dtype == torch.float32
     assert ours.solve_tridiagonal([1, 1], [4, 4, 4], [1, 1], np.array([5.0, 6, 5])).dtype == REAL
-    # A real matrix has a real gradient, whatever the right-hand side.
+    # The gradient of a real matrix is real, also if the right-hand side is complex.
     diag = torch.full((3,), 4.0, requires_grad=True)
     ours.solve_tridiagonal(one[1:], diag, one[1:], one.to(torch.complex64)).abs().sum().backward()
     assert diag.grad.dtype == torch.float32

@@ -248,10 +248,14 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, wo
 
 /// The three arrays of a matrix, and their address ranges.
 pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> CallResult<([RawArray<T>; 3], [ArgumentPlace; 3])> {
-    let [sub, diag, sup] = pointers;
-    let arrays = [RawArray::new("sub", sub, len)?, RawArray::new("diag", diag, len)?, RawArray::new("sup", sup, len)?];
+    let arrays = arrays(pointers, (len, len))?;
     let places = arrays.each_ref().map(RawArray::place);
     Ok((arrays, places))
+}
+
+/// The three arrays of a matrix, with `on` elements on the diagonal and `off` elements in the other two.
+pub(crate) fn arrays<T>([sub, diag, sup]: [*const T; 3], (on, off): (usize, usize)) -> CallResult<[RawArray<T>; 3]> {
+    Ok([RawArray::new("sub", sub, off)?, RawArray::new("diag", diag, on)?, RawArray::new("sup", sup, off)?])
 }
 
 /// Solve a tridiagonal system (`gtsv`, `cgtsv`).

@@ -217,7 +217,10 @@ fn make(threads: usize) -> Option<()> {
 /// Keep the threads that will be started apart from rayon's global pool, so that [`stop`] can end them. For libraries
 /// that contain their own rayon, whose global pool no program can use.
 pub fn stoppable() {
-    STOPPABLE.store(true, Ordering::Relaxed);
+    // Callers on many threads only read the flag, so that it stays in the cache of each core.
+    if !STOPPABLE.load(Ordering::Relaxed) {
+        STOPPABLE.store(true, Ordering::Relaxed);
+    }
 }
 
 /// End the threads and wait until they have ended. The next call with work for two threads starts them again. Threads of
@@ -422,61 +425,60 @@ mod tests {
         assert!(first.is_err() && done.into_inner());
     }
 
+    /// Whether `work` returns true in a forked process, which has one thread. The work exits without access to anything that
+    /// belongs to other threads of this process.
+    #[cfg(unix)]
+    fn holds_in_a_fork(work: impl FnOnce() -> bool) -> bool {
+        // SAFETY: see above.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the alarm ends a child that hangs, and `_exit` runs nothing of this process.
+            unsafe {
+                libc::alarm(20);
+                libc::_exit(i32::from(!work()));
+            }
+        }
+        let mut status = -1;
+        // SAFETY: this is a child of this process, and `status` is a valid place.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_ne!(status, 14, "still waiting for threads after 20 seconds");
+        status == 0
+    }
+
+    #[cfg(unix)]
+    fn joined() -> bool {
+        let sum = |n: u64| (0..n).sum::<u64>();
+        join(|| sum(10), || sum(20)) == (45, 190)
+    }
+
     /// In a process of its own, because threads of other tests may be at work: a child has its own pool, which it can end.
     #[cfg(unix)]
     #[test]
     fn threads_of_the_library_end_and_start_again() {
-        let sum = |n: u64| (0..n).sum::<u64>();
-        let joined = || join(|| sum(10), || sum(20)) == (45, 190);
         let threads = || std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        // SAFETY: nobody else is at work in the child.
+        let end = || unsafe { stop() };
         assert!(joined());
-        // SAFETY: the child runs work on its own threads, and exits without access to anything that belongs to other
-        // threads of the parent.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            // SAFETY: as above. Nobody else is at work in this process.
-            unsafe {
-                libc::alarm(20);
-                let first = joined() && (count() == 1 || matches!(known(), Some(Workers::Own(_))));
-                stop();
-                let ended = known().is_none();
-                // The system may still list a thread that has been joined.
-                while threads() > 1 {
-                    std::thread::yield_now();
-                }
-                let again = joined() && known().is_some();
-                stop();
-                stop();
-                libc::_exit(if first && ended && again && known().is_none() { 0 } else { 1 });
+        assert!(holds_in_a_fork(|| {
+            let first = joined() && (count() == 1 || matches!(known(), Some(Workers::Own(_))));
+            end();
+            let ended = known().is_none();
+            // The system may still list a thread that has been joined.
+            while threads() > 1 {
+                std::thread::yield_now();
             }
-        }
-        let mut status = -1;
-        // SAFETY: this is a child of this process, and `status` is a valid place.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0, "14: still waiting for threads after 20 seconds");
+            let again = joined() && known().is_some();
+            end();
+            end();
+            first && ended && again && known().is_none()
+        }));
     }
 
-    /// The parent uses `waitpid`, and an alarm ends a child that hangs.
     #[cfg(unix)]
     #[test]
     fn a_forked_process_has_threads_of_its_own() {
-        let sum = |n: u64| (0..n).sum::<u64>();
-        let joined = || join(|| sum(10), || sum(20)) == (45, 190);
         let own = || matches!(pool(), Some(Workers::Own(_)));
         assert!(joined() && !own());
-        // SAFETY: the child runs work on a thread, and exits without access to anything that belongs to other threads
-        // of the parent.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            // SAFETY: as above.
-            unsafe {
-                libc::alarm(20);
-                libc::_exit(if joined() && own() { 0 } else { 1 });
-            }
-        }
-        let mut status = -1;
-        // SAFETY: this is a child of this process, and `status` is a valid place.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0, "14: still waiting for threads after 20 seconds");
+        assert!(holds_in_a_fork(|| joined() && own()));
     }
 }

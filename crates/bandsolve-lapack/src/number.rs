@@ -27,6 +27,12 @@ pub fn rounding<R: RealScalar>() -> R {
     R::EPSILON * R::from_f64(0.5)
 }
 
+/// v / by, without the division of the imaginary part of a real number.
+#[inline(always)]
+pub fn divided<T: Scalar>(v: T, by: T::Real) -> T {
+    if T::COMPLEX { T::from_parts(v.re() / by, v.im() / by) } else { T::from_real(v.re() / by) }
+}
+
 /// The larger of two numbers; the second if the first is NaN.
 #[inline(always)]
 pub fn larger<R: RealScalar>(a: R, b: R) -> R {

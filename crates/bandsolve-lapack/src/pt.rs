@@ -9,7 +9,7 @@
 //! The off-diagonal array contains the entries below the diagonal ([`TriangleSide::Lower`]) or above it.
 
 use crate::norm::{self, MatrixNorm};
-use crate::number::{larger, power_of_two_near};
+use crate::number::{divided, larger, power_of_two_near};
 use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, RealScalar, Scalar};
 
@@ -59,12 +59,6 @@ pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
         *next = pivot;
     }
     (pivot <= T::Real::ZERO).then(|| diag.len() - 1)
-}
-
-/// v / by, without the division of the imaginary part of a real number.
-#[inline(always)]
-fn divided<T: Scalar>(v: T, by: T::Real) -> T {
-    if T::COMPLEX { T::from_parts(v.re() / by, v.im() / by) } else { T::from_real(v.re() / by) }
 }
 
 impl<T: Scalar> Symmetric<'_, T> {

@@ -46,14 +46,8 @@ pub struct PyReport(Report<Cow<'static, str>>);
 
 impl PyReport {
     pub fn new(report: Report) -> Self {
-        let mut named = Report::empty(Cow::Borrowed(report.method.name()), report.reason);
-        named.backward_error = report.backward_error;
-        named.backward_errors = report.backward_errors;
-        named.refinement_steps = report.refinement_steps;
-        named.fallback = report.fallback;
-        named.pivot_growth = report.pivot_growth;
-        named.attention = report.attention;
-        Self(named)
+        let method = Cow::Borrowed(report.method.name());
+        Self(report.named(method))
     }
 }
 

@@ -234,7 +234,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// ----------
 /// sub : (n - 1,) array_like, or number
 ///     Entries below the diagonal: ``sub[i]`` is in row i + 1 and column i. With `periodic` or `padded`, `sub` has n entries, and ``sub[i]`` is
-///     in row i. A number stands in every row.
+///     in row i. A number is the entry of every row.
 /// diag : (n,) array_like, or number
 ///     Entries on the diagonal.
 /// sup : (n - 1,) array_like, or number

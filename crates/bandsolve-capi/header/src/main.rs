@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (config, first, entries) = if gpu {
         (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], &["entry/gpu"][..])
     } else {
-        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "lapack", "poisson", "poisson/pencils"];
+        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "lapack/mod", "poisson", "poisson/pencils"];
         let general = ["entry/general", "entry/lapack/general", "entry/csr/general", "entry/poisson/general"];
         (config, &[&types[..], &general].concat()[..], &["entry", "entry/lapack", "entry/lapack/symmetric", "entry/csr", "entry/poisson"][..])
     };

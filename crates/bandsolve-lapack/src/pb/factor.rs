@@ -5,7 +5,7 @@
 //! copied in and out.
 
 use super::{Triangle, narrow};
-use crate::number::LapackScalar;
+use crate::number::{LapackScalar, divided};
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
 use bandsolve::{RealScalar, Scalar};
@@ -125,7 +125,7 @@ pub(super) fn in_place<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> 
         elements[shape.below(j, j)] = T::from_real(root);
         for i in j + 1..shape.end(j) {
             let a = &mut elements[shape.below(i, j)];
-            *a = T::from_parts(a.re() / root, a.im() / root);
+            *a = divided(*a, root);
         }
         for k in j + 1..shape.end(j) {
             let factor = Scalar::conj(shape.side.below(elements[shape.below(k, j)]));

@@ -4,7 +4,7 @@
 //! is that of one division and the operations that depend on it.
 
 use super::{Hermitian, Triangle};
-use crate::number::LapackScalar;
+use crate::number::{LapackScalar, divided};
 use bandsolve::{RealScalar, Scalar};
 
 /// The largest number of off-diagonals for which the numbers fit in registers.
@@ -61,7 +61,7 @@ fn factor_columns<T: LapackScalar, const W: usize>(shape: Triangle, elements: &m
             let inverse = T::Real::ONE / pivot;
             column.map(|l| Scalar::conj(l).scale(inverse))
         } else {
-            column.map(|l| T::from_parts(l.re() / pivot, -l.im() / pivot))
+            column.map(|l| divided(Scalar::conj(l), pivot))
         };
         for c in 0..W {
             for m in 0..W - c {

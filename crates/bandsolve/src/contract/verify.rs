@@ -149,6 +149,21 @@ impl<M> Report<M> {
         }
     }
 
+    /// The same report with another name for the method.
+    pub fn named<N>(self, method: N) -> Report<N> {
+        let Self {
+            method: _,
+            reason,
+            backward_error,
+            backward_errors,
+            refinement_steps,
+            fallback,
+            pivot_growth,
+            attention,
+        } = self;
+        Report { method, reason, backward_error, backward_errors, refinement_steps, fallback, pivot_growth, attention }
+    }
+
     /// Append the backward error of the next right-hand side.
     pub fn push(&mut self, error: f64) {
         self.backward_errors.push(error);

@@ -3,7 +3,7 @@
 use super::shape::{Layout, Shape};
 use super::tridiagonal::Tridiagonal;
 use crate::error::{Error, Result, check_len};
-use crate::memory::collected;
+use crate::memory::{collected, copied};
 use bandsolve_kernel::Scalar;
 use std::borrow::Cow;
 
@@ -70,10 +70,23 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless every array has length `count · n`.
     pub fn interleaved_from_vecs(count: usize, n: usize, arrays: [Vec<T>; 3]) -> Result<TridiagonalBatch<'static, T>> {
+        TridiagonalBatch::from_vecs(count, n, Layout::Interleaved, arrays)
+    }
+
+    /// A batch in the given layout that owns its arrays. `arrays` is `[sub, diag, sup]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless every array has length `count · n`.
+    pub fn from_vecs(
+        count: usize,
+        n: usize,
+        layout: Layout,
+        arrays: [Vec<T>; 3],
+    ) -> Result<TridiagonalBatch<'static, T>> {
         let [sub, diag, sup] = &arrays;
-        TridiagonalBatch::interleaved(count, n, sub, diag, sup)?;
+        TridiagonalBatch::new(count, n, layout, sub, diag, sup)?;
         let [sub, diag, sup] = arrays.map(Cow::Owned);
-        Ok(TridiagonalBatch { n, count, layout: Layout::Interleaved, shared: false, sub, diag, sup })
+        Ok(TridiagonalBatch { n, count, layout, shared: false, sub, diag, sup })
     }
 
     /// `count` systems with the same matrix, whose three arrays have length n each. The right-hand sides have the given layout.
@@ -184,6 +197,20 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
             diag: Cow::Owned(self.diag.into_owned()),
             sup: Cow::Owned(self.sup.into_owned()),
         }
+    }
+
+    /// The same as [`into_owned`](Self::into_owned), with an error if there is no memory for a copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn try_into_owned(self) -> Result<TridiagonalBatch<'static, T>> {
+        let owned = |array: Cow<'a, [T]>| match array {
+            Cow::Owned(array) => Ok(Cow::Owned(array)),
+            Cow::Borrowed(array) => copied(array).map(Cow::Owned),
+        };
+        let Self { n, count, layout, shared, .. } = self;
+        let (sub, diag, sup) = (owned(self.sub)?, owned(self.diag)?, owned(self.sup)?);
+        Ok(TridiagonalBatch { n, count, layout, shared, sub, diag, sup })
     }
 
     /// Index of row `i` of system `s` in the arrays of the matrix.

@@ -1,0 +1,234 @@
+//! The matrices of the caller, copied or borrowed, and factored.
+
+use super::StoredFactors;
+use super::routine::{BandStorage, LapackRoutine};
+use super::{letter, shown};
+use crate::memory::{RawArray, elements, size};
+use crate::settings::bandsolve_pivoting_t::BANDSOLVE_DEFAULT_PIVOTING;
+use crate::settings::{BoolArgument, plans};
+use crate::solve::arrays;
+use crate::status::{CallFailure, CallResult};
+use bandsolve::memory::{collected, copied, zeroed};
+use bandsolve::{
+    Banded, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan, Scalar, Shape, Tridiagonal,
+    TridiagonalBatch,
+};
+use core::ffi::c_char;
+use std::sync::Mutex;
+
+/// How long the factors live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// During the call, so that they may borrow the arrays of the caller.
+    Call,
+    /// Until the handle is destroyed or factors again.
+    Handle,
+}
+
+use LapackRoutine::*;
+use Lifetime::*;
+
+/// Get the plan of a call.
+fn plan(lifetime: Lifetime, shape: Shape) -> CallResult<Plan> {
+    Ok(plans(BANDSOLVE_DEFAULT_PIVOTING as i32, shape, lifetime == Call)?.solve)
+}
+
+/// Factor a matrix that owns its arrays, or borrows arrays of the caller.
+fn factor<T: Scalar, M>(routine: LapackRoutine, plan: Plan, a: M, borrowed: &[RawArray<T>]) -> CallResult<StoredFactors>
+where
+    M: Factorize<Scalar = T, OwningFactor: 'static>,
+{
+    let (shape, method) = (plan.shape(), plan.chosen_method());
+    let factors: Box<dyn Inspect<T>> = Box::new(plan.factor_owned(a).map_err(|error| routine.matrix_failure(error))?);
+    let borrowed = borrowed.iter().map(RawArray::place).collect();
+    Ok(StoredFactors { routine, shape, method, factors: Box::new(factors), borrowed, scratch: Mutex::new(None) })
+}
+
+/// Factor a tridiagonal matrix (`gttrf`), or a cyclic one (`cgttrf`).
+///
+/// # Safety
+/// Pointers that are not null point to arrays of the given sizes, which nobody changes for as long as `lifetime` says.
+pub(crate) unsafe fn gt<T: Scalar>(
+    lifetime: Lifetime,
+    (n, cyclic): (i64, bool),
+    matrix: [*const T; 3],
+) -> CallResult<StoredFactors> {
+    let n = size("n", n)?;
+    let n = elements::<T>("diag", &[n])?;
+    let arrays = arrays(matrix, (n, if cyclic { n } else { n.saturating_sub(1) }))?;
+    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: cyclic })?;
+    let routine = if cyclic { Cgt } else { Gt };
+    if lifetime == Call {
+        // SAFETY: the caller's promise.
+        let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
+        let new = if cyclic { Tridiagonal::periodic } else { Tridiagonal::new };
+        return factor(routine, plan, new(sub, diag, sup)?, &arrays);
+    }
+    // SAFETY: as above.
+    let [sub, diag, sup] = unsafe { arrays.each_ref().map(|a| copied(a.read())) };
+    factor(routine, plan, Tridiagonal::from_vecs(sub?, diag?, sup?, cyclic)?, &[])
+}
+
+/// Factor a block tridiagonal matrix (`bgttrf`).
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn bgt<T: Scalar>(
+    lifetime: Lifetime,
+    (n, block): (i64, i64),
+    matrix: [*const T; 3],
+) -> CallResult<StoredFactors> {
+    let (n, block) = (size("n", n)?, size("block", block)?);
+    let square = elements::<T>("a block", &[block, block])?;
+    if square == 0 {
+        return Err(CallFailure::argument("block is 0, expected at least 1".into()));
+    }
+    let on = elements::<T>("diag", &[n, block, block])?;
+    let arrays = arrays(matrix, (on, on.saturating_sub(square)))?;
+    let plan = plan(lifetime, Shape::BlockTridiagonal { block_rows: n, block, periodic: false })?;
+    if lifetime == Call {
+        // SAFETY: the caller's promise.
+        let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
+        return factor(Bgt, plan, BlockTridiagonal::new(block, sub, diag, sup)?, &arrays);
+    }
+    // SAFETY: as above.
+    let [sub, diag, sup] = unsafe { arrays.each_ref().map(|a| copied(a.read())) };
+    factor(Bgt, plan, BlockTridiagonal::from_vecs(block, [sub?, diag?, sup?], false)?, &[])
+}
+
+/// Factor a banded matrix (`gbtrf`). Row `lower + upper` of `ab` contains the main diagonal.
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn gb<T: Scalar>(
+    lifetime: Lifetime,
+    (n, lower, upper): (i64, i64, i64),
+    (ab, leading): (*const T, i64),
+) -> CallResult<StoredFactors> {
+    let (n, lower, upper) = (size("n", n)?, size("kl", lower)?, size("ku", upper)?);
+    let leading = size("ldab", leading)?;
+    // All rows below the space for fill-in belong to the matrix.
+    let rows = elements::<T>("a column of ab", &[lower.saturating_mul(2).saturating_add(upper).saturating_add(1)])?;
+    if leading < rows {
+        return Err(CallFailure::argument(format!(
+            "ldab is {leading}, expected at least 2 kl + ku + 1, which is {rows}"
+        )));
+    }
+    let storage = BandStorage { n, lower, upper, diagonal: lower + upper, leading };
+    let array = RawArray::new("ab", ab, storage.len::<T>(rows)?)?;
+    let plan = plan(lifetime, Shape::Banded { n, lower, upper })?;
+    // SAFETY: the caller's promise.
+    let ab = unsafe { array.read() };
+    let column = lower + upper + 1;
+    let mut bands = zeroed(n.saturating_mul(column))?;
+    for (j, to) in bands.chunks_exact_mut(column).enumerate() {
+        let (first, end) = (j.saturating_sub(upper), (j + lower + 1).min(n));
+        let from = storage.index(first, j);
+        to[upper + first - j..][..end - first].copy_from_slice(&ab[from..from + end - first]);
+    }
+    factor(Gb(storage), plan, Banded::from_vec(n, lower, upper, bands)?, &[])
+}
+
+/// Factor a Hermitian positive definite tridiagonal matrix (`pttrf`).
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn pt<T: Scalar>(
+    lifetime: Lifetime,
+    n: i64,
+    diag: *const T::Real,
+    off: *const T,
+) -> CallResult<StoredFactors> {
+    let n = size("n", n)?;
+    let n = elements::<T>("diag", &[n])?;
+    let diag = RawArray::new("diag", diag, n)?;
+    let off = RawArray::new("off", off, n.saturating_sub(1))?;
+    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: false })?.method(Method::Cholesky);
+    // SAFETY: the caller's promise.
+    let (diag, off) = unsafe { (diag.read(), off.read()) };
+    let diag = collected(diag.iter().map(|v| T::from_real(*v)))?;
+    let sup = collected(off.iter().map(|v| Scalar::conj(*v)))?;
+    factor(Pt, plan, Tridiagonal::from_vecs(copied(off)?, diag, sup, false)?, &[])
+}
+
+/// Factor a Hermitian positive definite banded matrix (`pbtrf`), of which `ab` contains one triangle.
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn pb<T: Scalar>(
+    lifetime: Lifetime,
+    uplo: c_char,
+    (n, width): (i64, i64),
+    (ab, leading): (*const T, i64),
+) -> CallResult<StoredFactors> {
+    let (n, width, leading) = (size("n", n)?, size("kd", width)?, size("ldab", leading)?);
+    let is_upper = match letter(uplo) {
+        b'U' => true,
+        b'L' => false,
+        _ => return Err(CallFailure::argument(format!("uplo is {}, expected 'U' or 'L'", shown(uplo)))),
+    };
+    let rows = elements::<T>("a column of ab", &[width.saturating_add(1)])?;
+    if leading < rows {
+        return Err(CallFailure::argument(format!("ldab is {leading}, expected at least kd + 1, which is {rows}")));
+    }
+    let (lower, upper) = if is_upper { (0, width) } else { (width, 0) };
+    let storage = BandStorage { n, lower, upper, diagonal: upper, leading };
+    let array = RawArray::new("ab", ab, storage.len::<T>(rows)?)?;
+    let plan = plan(lifetime, Shape::Banded { n, lower: width, upper: width })?.method(Method::Cholesky);
+    // SAFETY: the caller's promise.
+    let ab = unsafe { array.read() };
+    let column = elements::<T>("a column of the band", &[width.saturating_mul(2).saturating_add(1)])?;
+    let mut bands = zeroed(n.saturating_mul(column))?;
+    for j in 0..n {
+        for i in j.saturating_sub(upper)..(j + lower + 1).min(n) {
+            let entry = ab[storage.index(i, j)];
+            bands[width + i - j + j * column] = entry;
+            // LAPACK ignores the imaginary part of the diagonal.
+            bands[width + j - i + i * column] = if i == j { T::from_real(entry.re()) } else { Scalar::conj(entry) };
+        }
+    }
+    factor(Pb(storage), plan, Banded::from_vec(n, width, width, bands)?, &[])
+}
+
+/// The sizes of a batch from C, and the distances between entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchArguments {
+    pub n: i64,
+    pub count: i64,
+    pub row_stride: i64,
+    pub system_stride: i64,
+    /// Whether all systems have the same matrix.
+    pub shared: BoolArgument,
+}
+
+/// Factor a batch of tridiagonal matrices (`gttrf_batch`).
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn batch<T: Scalar>(
+    lifetime: Lifetime,
+    sizes: BatchArguments,
+    matrix: [*const T; 3],
+) -> CallResult<StoredFactors> {
+    let (n, count, shared) = (size("n", sizes.n)?, size("count", sizes.count)?, sizes.shared != 0);
+    let (row, system) = (size("row_stride", sizes.row_stride)?, size("system_stride", sizes.system_stride)?);
+    elements::<T>("rhs", &[n, count])?;
+    let layout = if row > system { Layout::Interleaved } else { Layout::Contiguous };
+    let strides = match layout {
+        Layout::Contiguous => ColumnStrides { rows: n, columns: count, row, column: system },
+        Layout::Interleaved => ColumnStrides { rows: count, columns: n, row: system, column: row },
+    };
+    let len = elements::<T>("rhs", &[strides.len()?])?;
+    let plan = plan(lifetime, Shape::Batch { n, count, layout })?;
+    let routine = Batch { strides, shared };
+    let arrays = arrays(matrix, if shared { (n, n) } else { (len, len) })?;
+    // SAFETY: the caller's promise; only a call borrows them.
+    let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
+    if !shared && !strides.is_contiguous() {
+        let gathered = [strides.gather("sub", sub)?, strides.gather("diag", diag)?, strides.gather("sup", sup)?];
+        return factor(routine, plan, TridiagonalBatch::from_vecs(count, n, layout, gathered)?, &[]);
+    }
+    let new = if shared { TridiagonalBatch::shared } else { TridiagonalBatch::new };
+    let a = new(count, n, layout, sub, diag, sup)?;
+    if lifetime == Call { factor(routine, plan, a, &arrays) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
+}
